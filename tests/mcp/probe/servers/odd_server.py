@@ -64,9 +64,10 @@ class OddServer:
             name = "odd\x1b[2J\x9b31m" if self.vice == "has a wild name" else "odd"
             info = {"name": name, "version": "1"}
             version = params.get("protocolVersion")
-            return [
-                result(id, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info})
-            ]
+            hello = result(
+                id, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+            )
+            return [{**hello, "error": None} if self.vice == "begins with two answers" else hello]
         if method == "ping":
             return [result("another" if self.vice == "mixes up ids" and id == "b" else id, {})]
         if method == "tools/list":
@@ -88,6 +89,10 @@ class OddServer:
     def _call(self, id: Any, params: dict[str, Any]) -> list[dict[str, Any]]:
         tool, given = params.get("name"), params.get("arguments") or {}
         self.calls.append(str(tool))
+        if self.vice == "answers calls with two answers":
+            return [{**text_reply(id, "done"), "error": {"code": -32603, "message": "failed"}}]
+        if self.vice == "answers calls with null":
+            return [{"jsonrpc": "2.0", "id": id, "result": None}]
         if tool == "say":
             return self._say(id, given.get("text"))
         if tool == "sum":

@@ -74,7 +74,26 @@ def test_a_server_that_ends_or_does_not_answer_fails_the_run_at_any_level(
     assert invoke(["edge", *server]) == 1
     out = capsys.readouterr().out
     assert f"✗ {id}  SHOULD  failed " in out
-    assert out.endswith(f"The run failed: the server did not answer in {id}.\n")
+    assert out.endswith(f"The run failed: the server gave no valid reply in {id}.\n")
+
+
+@pytest.mark.parametrize(
+    ("vice", "id", "why"),
+    [
+        ("answers calls with two answers", "EDGE-003", "the reply has both a result and an error"),
+        ("answers calls with null", "EDGE-001", "an ordinary call of say: the result of the reply is not an"),
+        ("answers calls with null", "EDGE-003", "the result of the reply is not an object"),
+        ("begins with two answers", "EDGE-005", "round 1 of 3: the reply has both a result and an error"),
+    ],
+)
+def test_a_malformed_reply_to_a_valid_request_fails_the_run_at_any_level(
+    vice: str, id: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["edge", "--only", id, "--", *on_pipes(vice).command]) == 1
+    out = capsys.readouterr().out
+    assert f"✗ {id}  SHOULD  failed " in out
+    assert f"\n            {why}" in out
+    assert out.endswith(f"The run failed: the server gave no valid reply in {id}.\n")
 
 
 def test_a_failure_that_is_expected_does_not_count_and_a_pass_does(

@@ -47,6 +47,8 @@ def refused(code: int) -> ProbeResponse:
         (ProbeResponse(SENT, ({"id": 1, "result": {}},)), 'the reply lacks "jsonrpc": "2.0"'),
         (reply(), "the reply has neither"),
         (reply(result={}, error={}), "the reply has both a result and an error"),
+        (reply(result=None), "the result of the reply is not an object"),
+        (reply(result=[]), "the result of the reply is not an object"),
         (
             reply(error={"code": "x"}),
             "the error of the reply lacks a whole number as code or a text as message",
@@ -57,6 +59,25 @@ def refused(code: int) -> ProbeResponse:
 def test_an_answer_is_of_a_kind(seen: ProbeResponse, kind: str) -> None:
     assert seen.kind == kind
     assert bool(seen.problem) == (kind not in ("result", "isError", "error -32602"))
+
+
+@pytest.mark.parametrize(
+    ("members", "status", "is_unanswered"),
+    [
+        ({"result": {}}, 200, False),
+        ({"error": {"code": 1, "message": "no"}}, 200, False),
+        ({"result": None}, 200, True),
+        ({"result": {}, "error": {}}, None, True),
+        ({"id": "1", "result": {}}, 200, True),
+        # An HTTP error is an answer, whatever its body is.
+        ({"id": "server-error", "error": {"code": 1, "message": "no"}}, 400, False),
+    ],
+)
+def test_a_reply_that_is_malformed_or_has_another_id_is_none(
+    members: dict[str, Any], status: int | None, is_unanswered: bool
+) -> None:
+    response = ProbeResponse(SENT, ({"jsonrpc": "2.0", "id": 1, **members},), status, id=1)
+    assert response.is_unanswered == is_unanswered
 
 
 def test_words_that_are_refused_where_plain_ones_are_taken_prove_nothing() -> None:

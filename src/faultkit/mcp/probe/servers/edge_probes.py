@@ -165,17 +165,19 @@ _UNKNOWN = "faultkit-no-such-tool"
 async def rapid_init(session: ProbeSession) -> Judgement:
     """Open and end several sessions, one right after the other."""
     troubles = []
-    is_unavailable = False
+    is_unanswered = False
     for number in range(1, ROUNDS + 1):
         try:
             server = await session.open_another()
             trouble = await server.wire.end_session(min(_CLOSING_S, session.options.wait_s))
+            if server.opening_problem:
+                trouble, is_unanswered = server.opening_problem, True
         except TargetError as error:
-            trouble, is_unavailable = str(error), True
+            trouble, is_unanswered = str(error), True
         session.note(ProbeEvidence(f"round {number}: initialize, end of the session", trouble or "in order"))
         troubles.append(trouble)
     judgement = judgements.sessions_end(troubles, ROUNDS)
-    return unanswered(judgement.why) if is_unavailable else judgement
+    return unanswered(judgement.why) if is_unanswered else judgement
 
 
 async def reply_ids(session: ProbeSession) -> Judgement:

@@ -68,7 +68,7 @@ def verdict_of(report: EdgeReport, *, strict: bool) -> str:
     reasons = []
     failures = report.failures(strict=strict)
     if silent := [each.id for each in failures if each.judgement.is_unanswered]:
-        reasons.append(f"the server did not answer in {and_list(silent)}")
+        reasons.append(f"the server gave no valid reply in {and_list(silent)}")
     if others := [each.id for each in failures if each.id not in silent]:
         reasons.append(f"{and_list(others)} failed")
     if passes := [each.id for each in report.unexpected_passes]:

@@ -22,8 +22,8 @@ class Judgement:
     verdict: ProbeVerdict
     why: str
     is_unanswered: bool = False
-    """True if it failed because a valid request got no reply, or the server ended. Such a failure counts at
-    every level."""
+    """True if it failed because a valid request got no reply, or the server ended; a malformed reply is none.
+    Such a failure counts at every level."""
 
 
 def passed(why: str) -> Judgement:
@@ -37,7 +37,7 @@ def failed(why: str) -> Judgement:
 
 
 def unanswered(why: str) -> Judgement:
-    """Return the judgement that a valid request got no reply, or that the server ended."""
+    """Return the judgement that a valid request got no valid reply, or that the server ended."""
     return Judgement("failed", why, is_unanswered=True)
 
 
@@ -198,8 +198,11 @@ class ProbeResponse:
 
     @property
     def is_unanswered(self) -> bool:
-        """True if neither a reply nor an HTTP error came."""
-        return self.reply is None and (self.is_lost or self.status is None or self.status < 400)
+        """True if neither a reply nor an HTTP error came; a reply that is malformed or has another id is
+        none."""
+        if self.reply is not None and not _malformed(self.reply) and not _wrong_id(self.reply, self.id):
+            return False
+        return self.is_lost or self.status is None or self.status < 400
 
     @property
     def kind(self) -> str:
@@ -242,6 +245,9 @@ def _malformed(reply: Mapping[str, Any]) -> str:
         return 'the reply lacks "jsonrpc": "2.0"'
     if ("result" in reply) == ("error" in reply):
         return "the reply has both a result and an error" if "result" in reply else "the reply has neither"
+    if "result" in reply and not isinstance(reply["result"], Mapping):
+        # MCP 2025-11-25, Overview, Responses: the result is an object.
+        return "the result of the reply is not an object"
     error = reply.get("error")
     if "error" in reply and not (
         isinstance(error, Mapping)

@@ -239,6 +239,8 @@ class ProbedServer:
         self.era: Era = "legacy"
         self.capabilities: Mapping[str, Any] = {}
         self.info: Mapping[str, Any] = {}
+        self.opening_problem = ""
+        """What is wrong with the first answer, although it can be used; empty if nothing is."""
 
     async def open(self) -> None:
         """Connect and negotiate the era; raises TargetError if the server is unavailable or speaks
@@ -254,7 +256,7 @@ class ProbedServer:
         if opened.result is not None:
             version = opened.result.get("protocolVersion")
             self.wire.version = version if isinstance(version, str) else None
-            self._learn(opened.result, opened.result.get("serverInfo"))
+            self._learn(opened, opened.result, opened.result.get("serverInfo"))
             await self.wire.notify(notification_of("notifications/initialized", {}))
             return
         self.era = "modern"
@@ -268,9 +270,11 @@ class ProbedServer:
             await self.wire.stop()
             raise TargetError(f"{self._at}: the server does not initialize: {first.evidence.came}")
         meta = found.result.get("_meta")
-        self._learn(found.result, meta.get(SERVER_INFO_KEY) if isinstance(meta, Mapping) else None)
+        info = meta.get(SERVER_INFO_KEY) if isinstance(meta, Mapping) else None
+        self._learn(found, found.result, info)
 
-    def _learn(self, result: Mapping[str, Any], info: object) -> None:
+    def _learn(self, opened: ProbeResponse, result: Mapping[str, Any], info: object) -> None:
+        self.opening_problem = opened.problem
         capabilities = result.get("capabilities")
         self.capabilities = capabilities if isinstance(capabilities, Mapping) else {}
         self.info = info if isinstance(info, Mapping) else {}
