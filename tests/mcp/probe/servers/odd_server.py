@@ -70,6 +70,10 @@ class OddServer:
             return [{**hello, "error": None} if self.vice == "begins with two answers" else hello]
         if method == "ping":
             return [result("another" if self.vice == "mixes up ids" and id == "b" else id, {})]
+        if method == "tools/list" and self.vice == "cannot list":
+            return [error(id, -32603, "no database")]
+        if method == "tools/list" and self.vice == "lists nothing":
+            return [result(id, {})]
         if method == "tools/list":
             return [result(id, self._page(params.get("cursor")))]
         if method == "tools/call":

@@ -96,6 +96,33 @@ def test_a_malformed_reply_to_a_valid_request_fails_the_run_at_any_level(
     assert out.endswith(f"The run failed: the server gave no valid reply in {id}.\n")
 
 
+@pytest.mark.parametrize(
+    ("vice", "why"),
+    [
+        (
+            "cannot list",
+            'the server announces tools, and tools/list is answered with error -32603: "no database"',
+        ),
+        ("lists nothing", 'tools/list: the result lacks a list "tools"'),
+    ],
+)
+def test_a_server_that_cannot_list_the_tools_that_it_announces_fails_the_run(
+    vice: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = ("--", *on_pipes(vice).command)
+    assert invoke(["edge", "--only", "EDGE-001", "--only", "EDGE-106", *server]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "? EDGE-001  SHOULD  inconclusive    Unicode in arguments arrives unchanged",
+        f"            {why}",
+        "✗ EDGE-106  MUST    failed          A list that the server announces can be read",
+        f"            {why}",
+        "1 failed, 1 inconclusive. Tools called: none.",
+        "The run failed: EDGE-106 failed.",
+    ]
+    assert invoke(["edge", "--tool", "say", *server]) == 2
+    assert f'got "say" (tools: none: {why})' in capsys.readouterr().err
+
+
 def test_a_failure_that_is_expected_does_not_count_and_a_pass_does(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

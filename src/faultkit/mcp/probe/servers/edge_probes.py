@@ -227,6 +227,18 @@ async def unknown_tool(session: ProbeSession) -> Judgement:
     return judgements.refuses_unknown_tool(response)
 
 
+async def announced_lists(session: ProbeSession) -> Judgement:
+    """Read the first page of each list that the server announces."""
+    reasons: list[str] = []
+    for method, key in LISTS:
+        if key in session.server.capabilities:
+            judgement = judgements.has_list(await session.ask(method, {}), method, key)
+            if judgement.verdict != "passed":
+                return judgement
+            reasons.append(judgement.why)
+    return passed("; ".join(reasons)) if reasons else not_applicable("the server announces no list")
+
+
 async def cursor_stability(session: ProbeSession) -> Judgement:
     """Read all pages of each list."""
     reasons: list[str] = []
@@ -289,5 +301,6 @@ PROBES: dict[str, Probe] = {
         Probe("EDGE-103", "Arguments that the schema does not allow are refused", invalid_arguments),
         Probe("EDGE-104", "An unknown tool is refused", unknown_tool),
         Probe("EDGE-105", "A cancelled call leaves the server usable", cancelled_call),
+        Probe("EDGE-106", "A list that the server announces can be read", announced_lists, "MUST"),
     )
 }

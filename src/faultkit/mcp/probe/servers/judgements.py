@@ -13,6 +13,7 @@ from faultkit.mcp.probe.servers.probe_results import (
     failed,
     inconclusive,
     passed,
+    shortened,
     unanswered,
 )
 from faultkit.mcp.wire.message import (
@@ -227,6 +228,18 @@ def answers_after_cancellation(after: ProbeResponse) -> Judgement:
     if after.problem:
         return problem_of(after, "after a cancelled call: ")
     return passed("a call was cancelled, and the next request was answered")
+
+
+def has_list(response: ProbeResponse, method: str, key: str) -> Judgement:
+    """Expect the list of a capability that the server announces."""
+    if response.problem:
+        return problem_of(response, f"{method}: ")
+    if response.result is None:
+        message = shortened(encode(((response.reply or {}).get("error") or {}).get("message")))
+        return failed(f"the server announces {key}, and {method} is answered with {response.kind}: {message}")
+    if not isinstance(response.result.get(key), list):
+        return failed(f'{method}: the result lacks a list "{key}"')
+    return passed(f"{method} is answered with a list")
 
 
 def pages_are_stable(

@@ -19,6 +19,7 @@ from faultkit.mcp.probe.servers.probe_results import (
     ProbeEvidence,
     ProbeOptions,
     ProbeResponse,
+    inconclusive,
     not_applicable,
 )
 from faultkit.mcp.probe.servers.probe_wire import HttpWire, ProbeWire, StdioWire
@@ -92,8 +93,11 @@ class ProbeSession:
         """List the tools; raises InputError for an option that names an unknown tool or arguments it does not
         take."""
         self.all_tools, response = await self.server.tools()
-        if response is not None and response.problem:
-            self.list_problem = judgements.problem_of(response, "tools/list: ")
+        if response is not None:
+            listed = judgements.has_list(response, "tools/list", "tools")
+            if listed.verdict == "failed":
+                # An error is an answer: it fails the probe of the lists, and the others have no tool.
+                self.list_problem = listed if response.problem else inconclusive(listed.why)
         by_name = {str(tool.get("name")): tool for tool in self.all_tools}
         slow = () if self.options.slow is None else (self.options.slow[0],)
         for flag, names in (
@@ -103,7 +107,8 @@ class ProbeSession:
         ):
             for name in names:
                 if name not in by_name:
-                    known = ", ".join(sorted(by_name)) or "none"
+                    why = "" if self.list_problem is None else f": {self.list_problem.why}"
+                    known = ", ".join(sorted(by_name)) or f"none{why}"
                     raise InputError(flag, f'expected a tool of the server, got "{name}" (tools: {known})')
         if self.options.tools:
             self.tools = [by_name[name] for name in self.options.tools]
