@@ -155,12 +155,17 @@ def error(id: Any, code: int, message: str) -> dict[str, Any]:
 
 def main(vice: str) -> int:
     server = OddServer(vice)
+    if vice == "greets":
+        sys.stdout.write("server is ready \x1b[2J\n")
+        sys.stdout.flush()
     for line in sys.stdin.buffer:
         try:
             for reply in server.replies(line):
                 raw = json.dumps(reply).encode()
                 if vice == "breaks its replies off" and b'"content"' in raw:
                     raw = raw[: len(raw) // 2]
+                if vice == "logs calls" and b'"content"' in raw:
+                    sys.stdout.buffer.write(b"call done\n")
                 sys.stdout.buffer.write(raw + b"\n")
             sys.stdout.buffer.flush()
         except Ended:

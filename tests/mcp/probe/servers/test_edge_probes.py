@@ -61,7 +61,10 @@ def test_a_report_names_the_server_and_what_was_called(good: EdgeReport) -> None
 def test_a_server_over_http_that_keeps_every_rule_passes_every_probe_of_its_transport() -> None:
     report, _ = probed_over_http("", ProbeOptions(slow=SLOW))
     verdicts = {each.id: each.verdict for each in report.results}
-    assert verdicts == {id: "not applicable" if id == "EDGE-008" else "passed" for id in PROBES}
+    assert verdicts == {
+        id: "passed" if "http" in probe.transports else "not applicable" for id, probe in PROBES.items()
+    }
+    assert [id for id, verdict in verdicts.items() if verdict == "not applicable"] == ["EDGE-008", "EDGE-107"]
 
 
 @pytest.mark.parametrize(
@@ -92,6 +95,11 @@ def test_a_server_over_http_that_keeps_every_rule_passes_every_probe_of_its_tran
             "the tool was run with arguments that its schema does not allow",
         ),
         ("takes any tool", "EDGE-104", "a tool that does not exist was answered with a result"),
+        (
+            "greets",
+            "EDGE-107",
+            r"1 line on stdout is not a message; the first: server is ready \x1b[2J",
+        ),
     ],
 )
 def test_a_server_that_breaks_a_rule_fails_its_probe(vice: str, id: str, why: str) -> None:
@@ -99,6 +107,18 @@ def test_a_server_that_breaks_a_rule_fails_its_probe(vice: str, id: str, why: st
     assert result.verdict == "failed"
     assert result.judgement.why.startswith(why)
     assert result.evidence
+
+
+def test_lines_on_stdout_during_other_probes_count_and_fail_the_run() -> None:
+    ids = ("EDGE-003", "EDGE-005", "EDGE-107")
+    report = asyncio.run(probe_server(on_pipes("logs calls"), ProbeOptions(ids)))
+    assert [each.verdict for each in report.results] == ["passed", "passed", "failed"]
+    assert report.results[2].judgement.why == "3 lines on stdout are not messages; the first: call done"
+    assert report.results[2].evidence[1].came == "call done"
+    assert not report.is_met(strict=False)
+    # Each connection counts, and EDGE-005 opens three more.
+    report = asyncio.run(probe_server(on_pipes("greets"), ProbeOptions(ids)))
+    assert report.results[2].judgement.why.startswith("4 lines on stdout are not messages; ")
 
 
 @pytest.mark.parametrize(
@@ -330,6 +350,14 @@ def test_the_era_can_be_chosen(era: Era) -> None:
 def test_a_server_that_does_not_speak_the_chosen_era_is_no_target() -> None:
     with pytest.raises(TargetError, match=r"does not initialize: .*no such method"):
         asyncio.run(probe_server(on_pipes(), ProbeOptions(era="modern")))
+
+
+def test_the_docs_have_a_row_for_each_probe_with_its_level_and_rule() -> None:
+    lines = (TOOLS.parents[1] / "docs" / "edge.md").read_text("utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ")[:3] for line in lines if line.startswith("| EDGE-")]
+    assert [[id, level, rule.lower()] for id, level, rule in rows] == [
+        [each.id, each.level, each.title.lower()] for each in PROBES.values()
+    ]
 
 
 def test_a_name_cannot_control_the_terminal() -> None:

@@ -239,6 +239,15 @@ async def announced_lists(session: ProbeSession) -> Judgement:
     return passed("; ".join(reasons)) if reasons else not_applicable("the server announces no list")
 
 
+async def messages_only(session: ProbeSession) -> Judgement:
+    """Judge all lines that the server has written since the run began."""
+    # What the server wrote before this reply has arrived with it.
+    await session.ask(session.server.always_served, {})
+    for line in session.invalid_lines:
+        session.note(ProbeEvidence("in the run so far", line))
+    return judgements.only_messages(session.invalid_lines, session.invalid_line_count)
+
+
 async def cursor_stability(session: ProbeSession) -> Judgement:
     """Read all pages of each list."""
     reasons: list[str] = []
@@ -302,5 +311,7 @@ PROBES: dict[str, Probe] = {
         Probe("EDGE-104", "An unknown tool is refused", unknown_tool),
         Probe("EDGE-105", "A cancelled call leaves the server usable", cancelled_call),
         Probe("EDGE-106", "A list that the server announces can be read", announced_lists, "MUST"),
+        # The last one, because it judges what the server wrote in the others.
+        Probe("EDGE-107", "stdout has MCP messages only", messages_only, "MUST", ("stdio",)),
     )
 }

@@ -242,6 +242,14 @@ def has_list(response: ProbeResponse, method: str, key: str) -> Judgement:
     return passed(f"{method} is answered with a list")
 
 
+def only_messages(invalid_lines: Sequence[str], count: int) -> Judgement:
+    """Expect nothing but messages on stdout (MCP 2025-11-25, Transports, stdio)."""
+    if not count:
+        return passed("every line was a message")
+    lines = "1 line on stdout is not a message" if count == 1 else f"{count} lines on stdout are not messages"
+    return failed(f"{lines}; the first: {invalid_lines[0]}")
+
+
 def pages_are_stable(
     method: str, first: Sequence[ProbeResponse], second: Sequence[ProbeResponse], key: str
 ) -> Judgement:

@@ -21,6 +21,7 @@ from faultkit.mcp.probe.servers.probe_results import (
     ProbeResponse,
     inconclusive,
     not_applicable,
+    shortened,
 )
 from faultkit.mcp.probe.servers.probe_wire import HttpWire, ProbeWire, StdioWire
 from faultkit.mcp.probe.servers.tool_arguments import (
@@ -55,6 +56,9 @@ class ProbeSession:
         self.slow: tuple[str, Arguments] | None = None
         """A call that takes longer than the time limit of the server."""
         self.restarts = 0
+        self.invalid_lines: list[str] = []
+        """The first lines on the stdout of the server that are no messages, shortened."""
+        self.invalid_line_count = 0
         self._server: ProbedServer | None = None
         self._evidence: list[ProbeEvidence] = []
         self._called: list[str] = []
@@ -75,13 +79,18 @@ class ProbeSession:
 
     async def open_another(self) -> ProbedServer:
         """Open one more connection; the caller closes it."""
-        server = ProbedServer(self.at, self.options.wait_s, self.options.era)
+        server = ProbedServer(self.at, self.options.wait_s, self.options.era, self._on_invalid_line)
         try:
             await server.open()
         except BaseException:
             await server.wire.stop()
             raise
         return server
+
+    def _on_invalid_line(self, line: bytes) -> None:
+        self.invalid_line_count += 1
+        if len(self.invalid_lines) < _MOST_EVIDENCE:
+            self.invalid_lines.append(shortened(line))
 
     async def disconnect(self) -> None:
         """Close the connection; the next probe gets a new one."""
@@ -235,12 +244,16 @@ def opening_s(wait_s: float) -> float:
 class ProbedServer:
     """One connection to the server under test."""
 
-    def __init__(self, at: ServerAddress, wait_s: float, era: Era | None) -> None:
+    def __init__(
+        self, at: ServerAddress, wait_s: float, era: Era | None, on_invalid_line: Callable[[bytes], None]
+    ) -> None:
         self._at = at
         self._only_era = era
         self._wait_s = wait_s
         self._request_count = 0
-        self.wire: ProbeWire = HttpWire(at.url, at.headers) if at.url else StdioWire(at.command, at.env)
+        self.wire: ProbeWire = (
+            HttpWire(at.url, at.headers) if at.url else StdioWire(at.command, at.env, on_invalid_line)
+        )
         self.era: Era = "legacy"
         self.capabilities: Mapping[str, Any] = {}
         self.info: Mapping[str, Any] = {}

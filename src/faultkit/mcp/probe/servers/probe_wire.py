@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -210,9 +210,14 @@ class StdioWire:
 
     transport: Transport = "stdio"
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str], on_invalid_line: Callable[[bytes], None]
+    ) -> None:
+        """`on_invalid_line` gets each line that is no message, unless the wire has been stopped."""
         self._command = command
         self._env = env
+        self._on_invalid_line = on_invalid_line
+        self._is_stopped = False
         self._pending: list[_PendingRequest] = []
         self._process = ServerProcess(self._receive, self._ended, on_oversized_line=self._on_oversized_line)
         self.lost_reason = ""
@@ -252,6 +257,8 @@ class StdioWire:
         return ""
 
     async def stop(self) -> None:
+        # A process that is killed may break off in the middle of a line.
+        self._is_stopped = True
         await self._process.stop(grace_s=0.0, term_s=_TERM_S)
 
     def _receive(self, line: bytes) -> None:
@@ -268,6 +275,8 @@ class StdioWire:
                 asked.received.set_result(None)
         elif incoming.kind != "notification":
             self._keep_line(line)
+            if incoming.kind == "invalid" and not self._is_stopped:
+                self._on_invalid_line(line)
 
     def _keep_line(self, line: bytes) -> None:
         """Keep a line that answers nothing, as evidence for every request that waits."""
