@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from faultkit.base.errors import TargetError
+from faultkit.base.text import and_list
 from faultkit.faults.call_fault import TRANSPORTS, Transport
 from faultkit.mcp.probe.servers import judgements
 from faultkit.mcp.probe.servers.probe_results import (
@@ -229,14 +230,14 @@ async def unknown_tool(session: ProbeSession) -> Judgement:
 
 async def announced_lists(session: ProbeSession) -> Judgement:
     """Read the first page of each list that the server announces."""
-    reasons: list[str] = []
+    read: list[str] = []
     for method, key in LISTS:
         if key in session.server.capabilities:
             judgement = judgements.has_list(await session.ask(method, {}), method, key)
             if judgement.verdict != "passed":
                 return judgement
-            reasons.append(judgement.why)
-    return passed("; ".join(reasons)) if reasons else not_applicable("the server announces no list")
+            read.append(method)
+    return passed(f"{and_list(read)} answered") if read else not_applicable("the server announces no list")
 
 
 async def messages_only(session: ProbeSession) -> Judgement:
