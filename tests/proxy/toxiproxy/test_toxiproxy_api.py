@@ -69,6 +69,28 @@ def test_a_new_proxy_is_given_back_with_its_real_port(api: Api) -> None:
     assert api.ok("GET", "/proxies") == {"p": reply.json}
 
 
+def test_keys_are_accepted_in_any_case_and_the_last_one_of_a_field_counts(api: Api) -> None:
+    reply = api.call("POST", "/proxies", {"Name": "p", "UPSTREAM": UPSTREAM, "Enabled": False})
+    assert (reply.status, reply.json["name"], reply.json["enabled"]) == (201, "p", False)
+    toxic = {"Type": "latency", "Stream": "upstream", "Toxicity": 0.5, "Attributes": {"Latency": 7}}
+    added = api.ok("POST", "/proxies/p/toxics", toxic)
+    assert added == {
+        "name": "latency_upstream",
+        "type": "latency",
+        "stream": "upstream",
+        "toxicity": 0.5,
+        "attributes": {"latency": 7, "jitter": 0},
+    }
+    # As in Go, a key in the right case does not come before a later one, and null changes nothing.
+    for body, name in (
+        (b'{"upstream":"127.0.0.1:1","name":"a","NAME":"b"}', "b"),
+        (b'{"upstream":"127.0.0.1:1","NAME":"c","name":"d"}', "d"),
+        (b'{"upstream":"127.0.0.1:1","name":"e","Name":"f","name":"g"}', "g"),
+        (b'{"upstream":"127.0.0.1:1","name":"h","Name":null}', "h"),
+    ):
+        assert api.call("POST", "/proxies", raw=body).json["name"] == name
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [

@@ -1,7 +1,8 @@
 """The body of a request as JSON, and its fields with their types. A field that is null counts as not given.
 
-Unknown keys are ignored, because clients send whole objects back, toxics and all. Also the refusals of the
-API, with the texts of the original.
+Keys are read as Go's encoding/json reads them: in upper or lower case, and of those for one field the last
+one counts. Unknown keys are ignored, because clients send whole objects back, toxics and all. Also the
+refusals of the API, with the texts of the original.
 """
 
 from __future__ import annotations
@@ -18,15 +19,19 @@ MOST_WHOLE = 2**63 - 1
 
 
 def parse_json(raw: bytes) -> object:
-    """Return the document of a body. Raises Refusal if it is not JSON."""
+    """Return the document of a body, its keys in lower case. Raises Refusal if it is not JSON."""
     if not raw.strip():
         raise bad_body("expected JSON, got nothing")
     try:
-        return json.loads(raw, parse_constant=refuse_constant)
+        return json.loads(raw, parse_constant=refuse_constant, object_pairs_hook=_fields)
     except RecursionError:
         raise bad_body("expected JSON, got brackets nested too deep") from None
     except ValueError as error:
         raise bad_body(f"expected JSON, got something else ({error})") from None
+
+
+def _fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    return {key.lower(): value for key, value in pairs if value is not None}
 
 
 def mapping(value: object, name: str = "body") -> Mapping[str, object]:
