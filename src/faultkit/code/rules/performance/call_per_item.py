@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
-from faultkit.code.rules.vocabulary.repetition import is_in_retry_loop, is_over_items, uses_item
+from faultkit.code.rules.vocabulary.repetition import (
+    counter_of,
+    is_in_retry_loop,
+    is_over_items,
+    uses_item,
+)
+from faultkit.code.rules.vocabulary.waits import waits_in
 
 _TOGETHER = frozenset(
     ("gather", "wait", "as_completed", "all", "allSettled", "create_task", "submit", "ensure_future")
@@ -17,6 +23,7 @@ _GROUPS = re.compile(
     r"batch|chunk|page|bulk|shard|partition|region|retr|attempt|backoff|delay|mirror|replica|fallback",
     re.IGNORECASE,
 )
+_PAGES = re.compile(r"offset|cursor|skip|\bstart|\bsince\b|\bpart(s|_?num\w*)?\b", re.IGNORECASE)
 _MESSAGES = re.compile(r"message|event|job|task|record|msgs|consumer", re.IGNORECASE)
 _FETCHES = re.compile(
     r"^_?(fetch|load|get|query|find|lookup|request|download|send|post|notify|enrich|resolve)(_|[A-Z]|$)"
@@ -54,14 +61,35 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
         around = around[:-1]  # A retry loop inside a loop over items.
     elif around and is_in_retry_loop(call, facts):
         return None
-    if not around or call.is_launched or not is_over_items(around[-1]):
+    if not around or call.is_launched:
         return None
     loop = around[-1]
+    if not is_over_items(loop):
+        return loop if _is_for_each_number(call, loop, facts) else None
     if _GROUPS.search(loop.over) or any(_GROUPS.search(name) for name in loop.targets):
         return None
     if _returns_first_success(loop, facts) or not (loop.kind == "count" or uses_item(call, loop, facts)):
         return None
     return loop
+
+
+def _is_for_each_number(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether a counting loop calls for each number: `for i in range(n): get(f"/items/{i}")`.
+
+    Loops that wait, or that may end early, poll, search or try again. Pages must be read in turn."""
+    counter = counter_of(loop, facts)
+    if not re.fullmatch(r"[A-Za-z]\w*", counter) or waits_in(loop, facts):
+        return False
+    if any(step.kind in ("return", "break") for step in facts.within(facts.steps, loop.body)):
+        return False
+    text = facts.text(call.span)
+    if any(_GROUPS.search(each) or _PAGES.search(each) for each in (loop.over, counter, text)):
+        return False
+    names = {counter}
+    for each in facts.within(facts.assignments, loop.body):
+        if re.search(rf"\b{counter}\b", facts.text(each.span)):
+            names.update(target for target in each.targets if target.isidentifier())
+    return any(re.search(rf"(?<![\w.]){name}\b", text) for name in names)
 
 
 def _returns_first_success(loop: Loop, facts: Facts) -> bool:

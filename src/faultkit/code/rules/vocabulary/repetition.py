@@ -423,6 +423,32 @@ def is_over_items(loop: Loop) -> bool:
     return _FIXED.fullmatch(loop.over) is None
 
 
+_RANGE = re.compile(r"range\(([^,]+)(?:,([^,]+))?\)")
+_CLAUSE = re.compile(
+    r"\b(\w+)\s*:?=([^;]{1,200});\s*\1\s*<(=?)([^;]{1,200});\s*(?:\1\+\+|\+\+\1|\1\s*\+=\s*1\b)"
+)
+"""The clause of `for (let i = 0; i < n; i++)` and of its relatives in Go and Java."""
+_SMALL = re.compile(r"\d{1,9}")
+_FEW = 3
+
+
+def counter_of(loop: Loop, facts: Facts) -> str:
+    """Return the variable of a loop that counts by one; empty if it does not, or if it has few rounds.
+
+    Few are at most three, or as many as a constant says by its name."""
+    if found := _RANGE.fullmatch(loop.over):
+        name, more = (loop.targets or ("",))[0], 0
+        first, last = ("0", found[1]) if found[2] is None else (found[1], found[2])
+    elif loop.kind == "count" and (found := _CLAUSE.search(facts.text(loop.head))):
+        name, first, last, more = found[1], found[2], found[4], len(found[3])
+    else:
+        return ""
+    first, last = first.strip(), last.strip()
+    if _SMALL.fullmatch(first) and _SMALL.fullmatch(last):
+        return name if int(last) + more - int(first) > _FEW else ""
+    return "" if _FIXED.fullmatch(last) else name
+
+
 def is_in_retry_loop(place: Placed, facts: Facts) -> bool:
     """Return whether a loop repeats one thing until it works."""
     around = facts.loops_around(place)
