@@ -17,8 +17,8 @@ _PROFILED, _INCONCLUSIVE = 0, 4
 
 _EDGE_EPILOG = """\b
 Exit codes:
-  0  the server answered every valid request, and no MUST failed (with --strict, no SHOULD either)
-  1  it ended or did not answer, a MUST (with --strict, a SHOULD) failed, or an expected failure passed
+  0  every valid request got a valid reply, and no MUST failed (with --strict, no SHOULD either)
+  1  it ended or gave no valid reply, a MUST (with --strict, a SHOULD) failed, or an expected failure passed
   2  wrong input
   3  the server could not be started or reached
 
