@@ -15,6 +15,7 @@ from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan.match import Match
 from faultkit.plan.rule import Rule, fresh_name
+from faultkit.plan.schedule import Schedule, parse_schedule
 from faultkit.plan.trigger import Trigger
 
 
@@ -132,3 +133,23 @@ def test_a_fresh_name_counts_up_from_two() -> None:
     assert fresh_name("latency", set()) == "latency"
     assert fresh_name("latency", {"latency"}) == "latency-2"
     assert fresh_name("latency", {"latency", "latency-2"}) == "latency-3"
+
+
+@pytest.mark.parametrize(
+    ("trigger", "schedule", "lasts"),
+    [
+        (Trigger(), Schedule(), True),
+        (Trigger(after=3), parse_schedule("start:10s"), True),
+        (Trigger(every=3, burst=3), Schedule(), True),
+        (Trigger(first=1), Schedule(), False),
+        (Trigger(every=2), Schedule(), False),
+        (Trigger(probability=0.5), Schedule(), False),
+        (Trigger(), parse_schedule("duration:10s"), False),
+        (Trigger(), parse_schedule("duration:1s,every:10s"), False),
+        (Trigger(), parse_schedule("duration:10s;start:60s"), True),
+    ],
+)
+def test_a_rule_lasts_if_it_acts_to_the_end_once_it_has_acted(
+    trigger: Trigger, schedule: Schedule, lasts: bool
+) -> None:
+    assert Rule("r", Hang(), trigger=trigger, schedule=schedule).lasts is lasts

@@ -64,6 +64,7 @@ def injection_line(session: str, rule: Rule, call: Call, verdict: Verdict) -> di
         "marker": verdict.marker,
         "delay_s": verdict.delay_s or None,
         "freezes": verdict.freezes_session or None,
+        "lasts": None if rule.lasts else False,
         "asks": verdict.ask,
         "rewrites": verdict.frames is not None,
     }

@@ -46,6 +46,11 @@ class Rule:
                         f"match.method: expected an HTTP method such as GET, got {shown(method)}"
                     )
 
+    @property
+    def lasts(self) -> bool:
+        """True if the rule, once it has acted, acts to the end of the run."""
+        return self.trigger.lasts and self.schedule.lasts
+
     def _check_levels(self) -> None:
         """Refuse conditions that have no effect on faults of this level."""
         level, usual = self.fault.level, Match()

@@ -280,6 +280,13 @@ class Schedule:
     periods: tuple[Period, ...] = ()
 
     @property
+    def lasts(self) -> bool:
+        """True if the schedule, once active, stays so to the end of the run."""
+        return not self.periods or any(
+            period.duration is None and period.every is None for period in self.periods
+        )
+
+    @property
     def needs_total(self) -> bool:
         """True if it has shares of the run, so that the run must have a duration."""
         return any(isinstance(time, Percent) for p in self.periods for time in (p.start, p.duration, p.every))

@@ -50,6 +50,11 @@ class Trigger:
         """True if every unit is hit, and no count is needed to know it."""
         return self.probability == 1 and self.first is None and self.after == 0 and self.every == 1
 
+    @property
+    def lasts(self) -> bool:
+        """True if every unit after the first hit one is hit too."""
+        return self.probability == 1 and self.first is None and self.burst >= self.every
+
     def fires(self, ordinal: int, rng: Rng) -> bool:
         """Return whether unit `ordinal` is hit. Draws one number if that depends on chance, else none."""
         return self._may_begin(ordinal) and (self.probability == 1 or rng.chance(self.probability))

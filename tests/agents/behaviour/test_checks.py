@@ -230,6 +230,27 @@ def test_calls_of_a_tool_that_no_longer_answers_are_wasted() -> None:
     assert found(tape, "wasted-calls") == [(text, (2, 3))]
 
 
+@pytest.mark.parametrize("spec", ["hang", "hang,first=2", "fail_from:1%0.5"])
+def test_a_retry_that_succeeds_and_the_failures_before_it_are_not_wasted(spec: str) -> None:
+    tape = Tape()
+    for number in range(2):
+        id = tape.call("search", q=number)
+        tape.inject(id, spec, Verdict(ask=False, frames=lambda reply: (), effect="hang"))
+        tape.at_s += 1
+    # In a recording without the success, the rule shows whether the fault would have lasted.
+    assert len(found(tape, "wasted-calls")) == (spec == "hang")
+    tape.done("search", q=2)
+    assert found(tape, "wasted-calls") == []
+
+
+def test_a_frozen_session_lasts_though_its_rule_acts_once() -> None:
+    tape = Tape()
+    tape.inject(tape.call("search", q=0), "frozen,first=1", Verdict(freezes_session=True, effect="frozen"))
+    tape.at_s += 1
+    tape.call("search", q=1)
+    assert [calls for _, calls in found(tape, "wasted-calls")] == [(2,)]
+
+
 def test_a_call_of_a_tool_that_vanished_from_the_list_is_wasted() -> None:
     tape = Tape(search=READ, book=WRITE)
     tape.done("book", room=1)

@@ -85,6 +85,14 @@ def test_calls_behind_a_failure_that_is_known_to_stay_are_wasted() -> None:
     assert metrics_of(Trace((gone, again, other, again), None)).wasted_calls == 2
 
 
+def test_calls_up_to_a_success_are_not_wasted_because_the_failure_has_passed() -> None:
+    gone = call("search", 0, 10, "timeout", fault="hang", permanent=True)
+    fine = call("search", 10, 20)
+    assert metrics_of(Trace((gone, fine), None)).wasted_calls == 0
+    assert metrics_of(Trace((gone, gone, fine), None)).wasted_calls == 0
+    assert metrics_of(Trace((gone, fine, gone, gone), None)).wasted_calls == 1
+
+
 def test_amplification_is_calls_beside_those_of_the_clean_run() -> None:
     clean = Trace((call("search", 0, 10), call("save", 10, 20)), DONE)
     trace = Trace((hung(0), hung(3000), call("search", 6000, 6010), call("save", 6010, 6020)), DONE)

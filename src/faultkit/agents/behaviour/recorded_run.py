@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from faultkit.agents.execute.virtual_toolbox import METHOD
+from faultkit.agents.execute.virtual_toolbox import METHOD, is_permanent
 from faultkit.agents.execute.wire_observer import InjectedFault, WireFacts, WireObserver
 from faultkit.agents.recovery.trace import TracedCall
 from faultkit.base.errors import InputError
@@ -141,7 +141,8 @@ class _Reader:
         self._last_injected[session] = id
         if (asked := self._lists.get((session, id))) is not None:
             asked.is_rewritten = verdict.frames is not None
-        self.observer.met(session, id, str(line.get("method", METHOD)), InjectedFault(name, kind), verdict)
+        fault = InjectedFault(name, is_permanent(kind, line.get("lasts") is not False, verdict))
+        self.observer.met(session, id, str(line.get("method", METHOD)), fault, verdict)
 
     def _take_frame(self, line: Mapping[str, Any], session: str) -> None:
         message = line.get("message")

@@ -28,7 +28,7 @@ USUAL_PATIENCE_MS = 30_000.0
 _UNKNOWN_TOOL = -32602
 """JSON-RPC's `Invalid params`, by which MCP servers report an unknown tool."""
 PERMANENT_KINDS = ("hang", "wedged", "frozen", "fail_from")
-"""Faults that last until the end of the run, so that a repeated call cannot succeed."""
+"""Faults after which a repeated call cannot succeed, if their rule acts to the end of the run."""
 KEYS_OF_ONE_ATTEMPT = ("idempotency_key", "request_id", "idempotencyKey", "requestId")
 """Arguments that identify an attempt rather than its effect."""
 
@@ -134,7 +134,8 @@ class VirtualToolbox:
                 arguments,
                 server=server.name,
                 fault="" if decision is None else decision[0].name,
-                permanent=decision is not None and decision[0].fault.kind in PERMANENT_KINDS,
+                permanent=decision is not None
+                and is_permanent(decision[0].fault.kind, decision[0].lasts, verdict),
                 invalid=outcome.error_code == _UNKNOWN_TOOL,
                 retry_after_ms=outcome.retry_after_ms,
                 effect=effect_of(info, arguments, reply),
@@ -158,6 +159,13 @@ class VirtualToolbox:
 
 
 _NO_ANSWER = Verdict(ask=False, freezes_session=True)
+
+
+def is_permanent(kind: str, lasts: bool, verdict: Verdict) -> bool:
+    """Return whether a fault makes repeated calls fail too. `lasts`: as `Rule.lasts`.
+
+    A frozen session stays frozen, whatever the trigger and the schedule of the rule."""
+    return verdict.freezes_session or (lasts and kind in PERMANENT_KINDS)
 
 
 def refusal_of(

@@ -20,7 +20,7 @@ from faultkit.agents.execute.observed_outcome import (
     outcome_of_frame,
     outcome_of_reply,
 )
-from faultkit.agents.execute.virtual_toolbox import METHOD, PERMANENT_KINDS, effect_of
+from faultkit.agents.execute.virtual_toolbox import METHOD, effect_of, is_permanent
 from faultkit.agents.recovery.planted import PlantedValues, planted_values
 from faultkit.agents.recovery.trace import TracedCall
 from faultkit.agents.suite.agent_interface import ToolInfo, ToolOutcome, tool_info
@@ -45,10 +45,12 @@ _CallKey: TypeAlias = tuple[str, Id]
 
 @dataclass(frozen=True, slots=True)
 class InjectedFault:
-    """A fault that acts on a call: the name of its rule, and its kind."""
+    """A fault that acts on a call."""
 
     name: str
-    kind: str
+    """Name of its rule."""
+    permanent: bool
+    """A repeated call cannot succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,8 @@ class WireObserver:
 
     def injected(self, session: str, rule: Rule, call: Call, verdict: Verdict) -> None:
         """Note the fault that a call meets."""
-        self.met(session, call.id, call.method, InjectedFault(rule.name, rule.fault.kind), verdict)
+        fault = InjectedFault(rule.name, is_permanent(rule.fault.kind, rule.lasts, verdict))
+        self.met(session, call.id, call.method, fault, verdict)
 
     def met(self, session: str, id: Id, method: str, fault: InjectedFault, verdict: Verdict) -> None:
         """Note the fault that a request meets."""
@@ -267,7 +270,7 @@ class WireObserver:
             arguments,
             server=self._server,
             fault="" if fault is None else fault.name,
-            permanent=fault is not None and fault.kind in PERMANENT_KINDS,
+            permanent=fault is not None and fault.permanent,
             invalid=outcome.error_code == INVALID_PARAMS
             or bool(self._tools and call.name not in self._tools),
             retry_after_ms=outcome.retry_after_ms,

@@ -143,11 +143,16 @@ def _steps(later: tuple[TracedCall, ...], success: TracedCall | None) -> int | N
 
 
 def calls_after_permanent_failure(calls: Sequence[TracedCall]) -> list[int]:
-    """Return the indexes of calls of a tool after a failure of it that a repetition cannot change."""
+    """Return the indexes of calls of a tool after a failure of it that a repetition cannot change.
+
+    A later success shows that the failure has passed: a rule can be removed, a session opened anew."""
     broken: set[tuple[str, str]] = set()
     wasted: list[int] = []
+    last_success = {(call.server, call.tool): index for index, call in enumerate(calls) if not call.failed}
     for index, call in enumerate(calls):
         tool = (call.server, call.tool)
+        if index <= last_success.get(tool, -1):
+            continue
         if tool in broken:
             wasted.append(index)
         if call.fault and call.failed and call.permanent:

@@ -32,7 +32,7 @@ class TracedCall:
     fault: str = ""
     """Name of the injected fault that the call met; empty for none."""
     permanent: bool = False
-    """The fault lasts for the whole run, so a repeated call cannot succeed."""
+    """The fault acts to the end of the run, as far as its rule shows: a repeated call cannot succeed."""
     invalid: bool = False
     """The tool is unknown, or an argument is missing, unknown or of the wrong type."""
     denied: bool = False
