@@ -107,6 +107,16 @@ class Tape:
         self.at_s += 1
         return id
 
+    def changed(self, tool: str, **arguments: Any) -> int:
+        """Write a call whose answer looks sound, with a value that a fault changed."""
+        id = self.call(tool, **arguments)
+        self.inject(id, "corrupt_value", Verdict(frames=lambda reply: (), effect="corrupt_value"))
+        self.answer(id, "costs 12")
+        content = [{"type": "text", "text": "costs 9931"}]
+        self.sent(id, Send({"jsonrpc": "2.0", "id": id, "result": {"content": content}}))
+        self.at_s += 1
+        return id
+
     # Results
 
     @property

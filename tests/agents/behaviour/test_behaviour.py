@@ -28,6 +28,24 @@ def test_a_fault_that_only_delays_needs_no_recovery() -> None:
     assert (fault.outcome, fault.took_ms, fault.recovery_ms) == ("ok", 600.0, None)
 
 
+def test_an_answer_with_changed_values_is_no_recovery() -> None:
+    tape = Tape(price=READ)
+    tape.changed("price", of="room")
+    tape.changed("price", of="room")
+    assert [fault.recovery_ms for fault in tape.judge().faults] == [None, None]
+    tape.done("price", of="room")
+    assert [fault.recovery_ms for fault in tape.judge().faults] == [2000.0, 1000.0]
+
+
+def test_after_an_answer_that_looked_sound_other_arguments_are_no_recovery() -> None:
+    tape = Tape(price=READ)
+    tape.changed("price", of="room")
+    tape.done("price", of="breakfast")
+    tape.refused("price", of="parking")
+    tape.done("price", of="taxi")
+    assert [fault.path for fault in tape.judge().faults] == [None, "repaired_arguments"]
+
+
 def test_a_recording_in_which_no_fault_was_met_is_not_exercised() -> None:
     tape = Tape()
     tape.declare("hang@book")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from faultkit.agents.behaviour.behaviour_report import to_document, to_html, to_markdown, to_text
+from faultkit.faults.call_fault import Verdict
 from tests.agents.behaviour.tape import WRITE, Tape
 
 
@@ -71,6 +72,24 @@ def test_a_check_is_not_passed_if_no_fault_was_met() -> None:
     tape.refused("search")
     tape.done("search")
     assert 'class="badge passed"' in to_html(tape.judge())
+
+
+def test_all_have_recovered_only_if_something_failed_and_each_failure_was_followed_by_a_success() -> None:
+    delayed, changed = Tape(), Tape()
+    id = delayed.call("search")
+    delayed.inject(id, "slow:500", Verdict(delay_s=0.5, effect="delay_ms", amount=500))
+    delayed.answer(id)
+    assert "nothing failed" in to_html(delayed.judge())
+    changed.refused("price")
+    changed.done("price")
+    assert "all recovered" in to_html(changed.judge())
+    changed.changed("price", of="room")
+    page = to_html(changed.judge())
+    assert "all recovered" not in page
+    assert "1 of 2 without a later success" in page
+    assert to_text(changed.judge(), 110).splitlines()[-1].split() == [
+        *("3", "corrupt_value", "price", "ok,", "with", "changed", "values", "0", "ms", "never", "–", "–")
+    ]
 
 
 def test_the_trace_in_json_says_which_call_a_number_is() -> None:

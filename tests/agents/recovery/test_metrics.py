@@ -10,6 +10,7 @@ from faultkit.agents.recovery.metrics import (
     RecoveryPath,
     ToolMisuse,
     backoff_of,
+    error_recovery,
     metrics_of,
     path_of,
     tool_misuse_of,
@@ -47,6 +48,15 @@ def test_times_are_told_from_the_beginning_of_the_first_faulted_call() -> None:
     assert (metrics.any_success_ms, metrics.any_success_steps) == (3200, 1)
     assert (metrics.same_goal_ms, metrics.same_goal_steps) == (6400, 3)
     assert metrics.reply_ms == 8900
+
+
+def test_an_answer_that_a_fault_changed_is_no_recovery() -> None:
+    changed = call("search", 3000, 3100, fault="corrupt_value", misleading=True)
+    trace = Trace((hung(0), changed, call("search", 3200, 3300)), DONE)
+    metrics = metrics_of(trace)
+    assert (metrics.same_goal_ms, metrics.same_goal_steps, metrics.any_success_ms) == (3300, 2, 3100)
+    assert error_recovery(trace) == 100
+    assert error_recovery(Trace((hung(0), changed), DONE)) == 0
 
 
 def test_an_empty_last_word_is_no_reply() -> None:

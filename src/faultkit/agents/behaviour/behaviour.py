@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
-from faultkit.agents.behaviour.checks import CHECKS, CheckName, Finding, findings_of
+from faultkit.agents.behaviour.checks import CHECKS, CheckName, Finding, call_key, findings_of
 from faultkit.agents.behaviour.recorded_run import RecordedCall, RecordedRun
 from faultkit.agents.recovery.metrics import RecoveryPath, path_of
 from faultkit.agents.recovery.trace import CallOutcome, Trace
@@ -35,12 +35,18 @@ class MetFault:
     took_ms: float | None
     """Until the agent knew the outcome; None if never."""
     recovery_ms: float | None
-    """From the start of the call until a later call of the same tool succeeded; None if none did."""
+    """From the start of the call until a later call of the same tool succeeded, with an answer that no fault
+    changed; None if none did. After a misleading answer, only the same arguments count."""
     steps: int | None
     """Calls after the faulted one, up to and with that success."""
     path: RecoveryPath | None
     is_misleading: bool
     """The answer looked sound, but a fault had changed values in it."""
+
+    @property
+    def needs_recovery(self) -> bool:
+        """True if the agent did not get the server's answer. A fault that only delays needs none."""
+        return self.outcome != "ok" or self.is_misleading
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +133,15 @@ def _declared(call: RecordedCall, reads: Collection[str], writes: Collection[str
 def _met_faults(run: RecordedRun) -> list[MetFault]:
     successes: dict[str, list[int]] = {}
     for index, call in enumerate(run.calls):
-        if not call.traced.failed:
-            successes.setdefault(call.traced.aim, []).append(index)
+        if call.traced.is_sound:
+            for key in (call.traced.aim, call_key(call)):
+                successes.setdefault(key, []).append(index)
     faults = []
     for index, call in enumerate(run.calls):
         if call.traced.fault:
-            later = successes.get(call.traced.aim, [])
+            # After an answer that looks sound, other arguments are the next piece of work, not a repair.
+            key = call.traced.aim if call.traced.failed else call_key(call)
+            later = successes.get(key, [])
             place = bisect_right(later, index)
             success = later[place] if place < len(later) else None
             faults.append(_met_fault(run, call, index, success))
@@ -143,7 +152,7 @@ def _met_fault(run: RecordedRun, call: RecordedCall, index: int, success: int | 
     traced = call.traced
     took_ms = None if traced.end_ms is None else traced.end_ms - traced.start_ms
     recovery_ms, steps, path = None, None, None
-    if success is not None and (traced.failed or traced.misleading):
+    if success is not None and not traced.is_sound:
         ended_ms = run.calls[success].traced.end_ms
         recovery_ms = None if ended_ms is None else ended_ms - traced.start_ms
         steps = success - index

@@ -49,6 +49,7 @@ _BADGES: dict[CheckVerdict, Badge] = {
 }
 _UNJUDGED = Badge("not-exercised", "–", "none")
 _NO_VERDICT = Badge("unfinished", "–", "no verdict")
+_NOTHING_FAILED = Badge("not-exercised", "–", "nothing failed")
 _CALL_HEADS = ("Call", "At", "Tool", "Took", "The agent got", "Fault")
 _CLASSES: dict[Verdict, VerdictClass] = {
     "findings": "failed",
@@ -265,11 +266,13 @@ def _call_cells(call: RecordedCall) -> tuple[str, ...]:
 
 
 def _recovery_badge(behaviour: Behaviour) -> Badge:
-    failed = [fault for fault in behaviour.faults if fault.outcome != "ok"]
-    open_ones = sum(fault.recovery_ms is None for fault in failed)
+    failures = [fault for fault in behaviour.faults if fault.needs_recovery]
+    if not failures:
+        return _NOTHING_FAILED
+    open_ones = sum(fault.recovery_ms is None for fault in failures)
     if not open_ones:
         return Badge("passed", "✓", "all recovered")
-    return Badge("inconclusive", "?", f"{open_ones} of {len(failed)} without a later success")
+    return Badge("inconclusive", "?", f"{open_ones} of {len(failures)} without a later success")
 
 
 def _texts(behaviour: Behaviour) -> _Texts:
@@ -304,7 +307,7 @@ def _fault_cells(fault: MetFault) -> tuple[str, ...]:
     got = fault.outcome.replace("_", " ")
     if fault.outcome == "ok" and fault.is_misleading:
         got = "ok, with changed values"
-    recovered = NO_FIGURE if fault.outcome == "ok" else "never"
+    recovered = "never" if fault.needs_recovery else NO_FIGURE
     if fault.recovery_ms is not None:
         recovered = duration(fault.recovery_ms)
     return (

@@ -60,7 +60,7 @@ def findings_of(calls: Calls) -> list[Finding]:
 
 def _loops(calls: Calls) -> Iterator[Finding]:
     """Find the same call, or the same round of a few calls, again and again with the same results."""
-    keys = [(_call_key(call), _result_key(call)) for call in calls]
+    keys = [(call_key(call), _result_key(call)) for call in calls]
     covered: set[int] = set()
     for length in range(1, _LONGEST_ROUND + 1):
         begin = 0
@@ -158,7 +158,7 @@ def _calls_after_cancel(calls: Calls) -> Iterator[Finding]:
     """Find calls that were sent again after the client had cancelled them."""
     cancelled: dict[str, RecordedCall] = {}
     for call in calls:
-        key = _call_key(call)
+        key = call_key(call)
         earlier = cancelled.pop(key, None)
         if earlier is not None and earlier.traced.end_ms is not None:
             after = duration(max(0.0, call.traced.start_ms - earlier.traced.end_ms))
@@ -187,7 +187,7 @@ def _wasted_calls(calls: Calls) -> Iterator[Finding]:
         if call.is_listed is False:
             add(call, "not in the list of tools that the client last got")
             continue
-        key, result = _call_key(call), _result_key(call)
+        key, result = call_key(call), _result_key(call)
         failure, times = streaks.get(key, (None, 0))
         if not call.traced.failed:
             streaks.pop(key, None)
@@ -230,7 +230,7 @@ def _tool(call: RecordedCall) -> str:
     return shortened(untrusted_line(call.traced.tool), _LONGEST_SHOWN) or "(no name)"
 
 
-def _call_key(call: RecordedCall) -> str:
+def call_key(call: RecordedCall) -> str:
     """Return a text that is equal for equal calls."""
     return json.dumps([call.traced.tool, call.traced.arguments], sort_keys=True, default=str)
 

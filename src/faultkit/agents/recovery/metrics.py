@@ -5,7 +5,8 @@ reply.
 
 All metrics start at the first faulted call. Recovery is detected by the aim of calls (`TracedCall.aim`): a
 later successful call with the same aim means that the agent reached what the faulted call was for, whether by
-the same tool, by another, or with other arguments. `any_success` is the weaker reading that ToolMisuseBench
+the same tool, by another, or with other arguments. An answer in which a fault changed values is no recovery.
+`any_success` is the weaker reading that ToolMisuseBench
 has: any later successful call counts.
 """
 
@@ -122,8 +123,11 @@ def path_of(trace: Trace) -> RecoveryPath:
 
 
 def first_success(calls: tuple[TracedCall, ...], aim: str | None = None) -> TracedCall | None:
-    """Return the first successful call, or None. With an `aim`, only calls with that aim count."""
-    return next((call for call in calls if not call.failed and aim in (None, call.aim)), None)
+    """Return the first successful call, or None. With an `aim`, only calls with that aim count, if no
+    fault changed their answer."""
+    if aim is None:
+        return next((call for call in calls if not call.failed), None)
+    return next((call for call in calls if call.is_sound and call.aim == aim), None)
 
 
 def _until(first: TracedCall | None, last: TracedCall | None) -> float | None:
@@ -279,8 +283,7 @@ def error_recovery(trace: Trace) -> int | None:
     if not failed:
         return None
     recovered = sum(
-        any(not later.failed and later.aim == trace.calls[index].aim for later in trace.calls[index + 1 :])
-        for index in failed
+        first_success(trace.calls[index + 1 :], trace.calls[index].aim) is not None for index in failed
     )
     return round(100 * recovered / len(failed))
 

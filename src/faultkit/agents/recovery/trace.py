@@ -58,6 +58,11 @@ class TracedCall:
         """True unless the call succeeded."""
         return self.outcome != "ok"
 
+    @property
+    def is_sound(self) -> bool:
+        """True if the call succeeded with what its server answered: no fault replaced values in it."""
+        return not self.failed and not self.misleading
+
 
 @dataclass(frozen=True, slots=True)
 class FinalReply:
