@@ -25,7 +25,7 @@ def test_the_text_has_the_checks_the_findings_and_the_faults() -> None:
         "loops                none     the same calls again and again, with the same results",
         "repeated-writes      1 found  a call with an effect, sent again after its answer was lost",
         "ignored-retry-after  none     calls during a wait that an answer asked for",
-        "calls-after-cancel   none     calls sent again after the client had cancelled them",
+        "calls-after-cancel   none     calls with an effect, sent again after the client had cancelled them",
         "wasted-calls         none     calls of tools that are gone, or that failed in the same way before",
         "canaries             none     values that a fault planted, passed on in arguments",
         "",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from faultkit.agents.behaviour.behaviour import judge
 from faultkit.agents.behaviour.checks import CheckName
 from faultkit.faults.call_fault import Send, Status, Verdict
 from tests.agents.behaviour.tape import READ, REPEATABLE, WRITE, Tape
@@ -185,15 +186,44 @@ def test_a_call_that_had_started_before_the_wait_was_asked_for_does_not_ignore_i
 
 
 def test_a_call_that_is_sent_again_after_it_was_cancelled_is_shown_with_its_delay() -> None:
-    tape = Tape(search=READ)
-    first = tape.call("search", q=1)
-    tape.at_s = 2
-    tape.cancel(first)
-    tape.at_s = 2.5
-    tape.done("search", q=1)
-    tape.done("search", q=1)
-    text = "search: call 1 was cancelled, and call 2 sent the same 500 ms later"
+    tape = _cancelled(Tape(book=WRITE))
+    tape.done("book", room=1)
+    tape.done("book", room=1)
+    text = "book: call 1 was cancelled, and call 2 sent the same 500 ms later"
     assert found(tape, "calls-after-cancel") == [(text, (1, 2))]
+
+
+def _cancelled(tape: Tape, **arguments: Any) -> Tape:
+    """Write a call that a fault keeps from the server, and that the client cancels."""
+    id = tape.call("book", room=1, **arguments)
+    tape.inject(id, "hang", Verdict(ask=False, frames=lambda reply: (), effect="hang"))
+    tape.at_s = 2
+    tape.cancel(id)
+    tape.at_s = 2.5
+    return tape
+
+
+@pytest.mark.parametrize("hints", [READ, REPEATABLE], ids=["read-only", "idempotent"])
+def test_the_retry_of_a_cancelled_call_without_an_effect_is_no_finding(hints: dict[str, Any]) -> None:
+    tape = _cancelled(Tape(book=hints))
+    tape.done("book", room=1)
+    assert found(tape, "calls-after-cancel") == []
+
+
+def test_a_cancelled_call_may_be_sent_again_with_its_key_or_after_a_look() -> None:
+    keyed, looked = _cancelled(Tape(book=WRITE), request_id="7"), _cancelled(Tape(book=WRITE, list=READ))
+    keyed.done("book", room=1, request_id="7")
+    looked.done("list")
+    looked.done("book", room=1)
+    assert found(keyed, "calls-after-cancel") == found(looked, "calls-after-cancel") == []
+
+
+def test_it_is_unknown_whether_a_cancelled_call_without_annotations_has_an_effect() -> None:
+    tape = _cancelled(Tape(book=None))
+    tape.done("book", room=1)
+    behaviour = tape.judge()
+    assert behaviour.verdict_of("calls-after-cancel") == "unknown"
+    assert judge(tape.run(), writes=("book",)).verdict_of("calls-after-cancel") == "found"
 
 
 def test_a_third_equal_failure_of_the_same_call_is_wasted() -> None:

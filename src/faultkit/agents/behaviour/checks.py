@@ -112,12 +112,12 @@ def _repeated_write(earlier: RecordedCall, call: RecordedCall, took_effect_twice
     how = _HOW_LOST.get(earlier.traced.outcome, "failed for the agent")
     text = f"{_tool(call)}: call {earlier.number} {how}, and call {call.number} sent the same again"
     if call.facts.tool.repeatable is None:
-        unknown = f"{text}; the annotations of the tool do not say whether it writes"
-        return Finding("repeated-writes", unknown, numbers, is_certain=False)
+        return Finding("repeated-writes", f"{text}; {_MAY_WRITE}", numbers, is_certain=False)
     took = "took" if took_effect_twice else "may take"
     return Finding("repeated-writes", f"{text}: it {took} effect twice", numbers)
 
 
+_MAY_WRITE = "the annotations of the tool do not say whether it writes"
 _HOW_LOST = {
     "timeout": "had no answer",
     "cancelled": "was cancelled before its answer",
@@ -155,17 +155,34 @@ def _ignored_retry_after(calls: Calls) -> Iterator[Finding]:
 
 
 def _calls_after_cancel(calls: Calls) -> Iterator[Finding]:
-    """Find calls that were sent again after the client had cancelled them."""
+    """Find calls with an effect that were sent again after the client had cancelled them.
+
+    A cancellation does not say whether the server has acted (MCP 2025-11-25, cancellation), so the agent had
+    to look first or send a key. A call without an effect may be repeated: that is the usual retry."""
     cancelled: dict[str, RecordedCall] = {}
+    last_look = 0
     for call in calls:
-        key = call_key(call)
-        earlier = cancelled.pop(key, None)
-        if earlier is not None and earlier.traced.end_ms is not None:
-            after = duration(max(0.0, call.traced.start_ms - earlier.traced.end_ms))
-            text = f"{_tool(call)}: call {earlier.number} was cancelled, and call {call.number} sent the same"
-            yield Finding("calls-after-cancel", f"{text} {after} later", (earlier.number, call.number))
+        tool = call.facts.tool
+        if tool.repeatable is True:
+            if tool.read_only and not call.traced.failed:
+                last_look = call.number
+            continue
+        effect = intended_effect(tool, call.traced.arguments)
+        earlier = cancelled.pop(effect, None)
+        if earlier is not None and last_look < earlier.number and not _has_same_key(earlier, call):
+            yield _call_after_cancel(earlier, call)
         if call.traced.outcome == "cancelled":
-            cancelled[key] = call
+            cancelled[effect] = call
+
+
+def _call_after_cancel(earlier: RecordedCall, call: RecordedCall) -> Finding:
+    numbers = (earlier.number, call.number)
+    text = f"{_tool(call)}: call {earlier.number} was cancelled, and call {call.number} sent the same"
+    if earlier.traced.end_ms is not None:
+        text += f" {duration(max(0.0, call.traced.start_ms - earlier.traced.end_ms))} later"
+    if call.facts.tool.repeatable is None:
+        return Finding("calls-after-cancel", f"{text}; {_MAY_WRITE}", numbers, is_certain=False)
+    return Finding("calls-after-cancel", text, numbers)
 
 
 def _wasted_calls(calls: Calls) -> Iterator[Finding]:
