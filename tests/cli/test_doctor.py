@@ -235,6 +235,54 @@ def test_a_config_whose_servers_all_start_exits_with_0(
     assert note == "note: the tool echo is in first and second: some clients use one of them only"
 
 
+FLOODS = {
+    "text": "while True: print('y' * 10)",
+    "notifications": """while True: print('{"jsonrpc": "2.0", "method": "notifications/message"}')""",
+}
+
+
+@pytest.mark.parametrize(
+    ("flood", "kind"), [("text", "that are no MCP messages"), ("notifications", "that are no replies")]
+)
+def test_a_server_that_floods_its_output_is_given_up_and_the_others_are_checked(
+    config: Path,
+    flood: str,
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("FOLDER", str(config.parent))
+    servers = json.loads(config.read_text())["mcpServers"]
+    loud = {"command": sys.executable, "args": ["-c", FLOODS[flood]]}
+    config.write_text(json.dumps({"mcpServers": {"loud": loud, "first": servers["first"]}}))
+    assert invoke(["doctor", "--mcp", str(config), "--json"]) == 1
+    found = {each["name"]: each for each in json.loads(capsys.readouterr().out)["servers"]}
+    assert found["loud"]["problem"].endswith(f": the server floods its output with lines {kind}")
+    assert (found["first"]["state"], found["first"]["tools"]) == ("ok", ["echo", "first"])
+
+
+def test_a_server_of_a_client_extension_is_not_checked_and_is_no_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "settings.json"
+    extensions = {"new": {"source": "extension", "settings": {}}, "old": {"settings": {"token": "x"}}}
+    file.write_text(json.dumps({"context_servers": extensions}))
+    assert invoke(["doctor", "--mcp", str(file)]) == 0
+    rows = capsys.readouterr().out.splitlines()[1:3]
+    assert [row.split(maxsplit=1) for row in rows] == [
+        [name, "not checked: an extension of the client starts it"] for name in ("new", "old")
+    ]
+    assert invoke(["doctor", "--mcp", str(file), "--json"]) == 0
+    assert {each["state"] for each in json.loads(capsys.readouterr().out)["servers"]} == {"not checked"}
+
+
+def test_a_config_without_servers_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {}}')
+    assert invoke(["doctor", "--mcp", str(file)]) == 0
+    assert capsys.readouterr().out == f"there are no servers in {file}\n"
+
+
 @pytest.mark.parametrize(
     ("args", "problem"),
     [

@@ -103,7 +103,7 @@ def command(ctx: click.Context, config: str | None, timeout: str, as_json: bool)
     """Show what is installed, what the extras would add, and check this machine.
 
     Exits with 0 if everything that the core needs is there, and with 1 if not. Missing extras do not count.
-    With --mcp it exits with 1 if a server does not start.
+    With --mcp it exits with 1 if a server does not start, and with 0 if the file has no servers.
     """
     if config is None:
         refuse_unused_flags(("--timeout",), "--mcp FILE")
@@ -155,7 +155,7 @@ def _check_config(file: str, timeout_s: float, as_json: bool) -> int:
                         "tools": list(each.tools),
                         "bytes": each.size,
                         "tokens": each.tokens,
-                        "problem": each.problem or None,
+                        "problem": each.problem or each.why_unchecked or None,
                     }
                     for each in servers
                 ],
@@ -163,6 +163,8 @@ def _check_config(file: str, timeout_s: float, as_json: bool) -> int:
                 "shared_names": shared,
             }
         )
+    elif not servers:
+        click.echo(f"there are no servers in {file}")
     else:
         rows = [("server", "tools", "KB", "tokens", "state"), *map(_server_row, servers)]
         click.echo(columns(rows))
@@ -174,13 +176,19 @@ def _check_config(file: str, timeout_s: float, as_json: bool) -> int:
 
 
 def _state(server: CheckedServer) -> str:
+    if server.why_unchecked:
+        return "not checked"
     return "off" if server.is_off else "failed" if server.problem else "ok"
 
 
 def _server_row(server: CheckedServer) -> tuple[str, ...]:
-    state = f"failed: {one_line(server.problem)}" if server.problem else _state(server)
+    state, why = _state(server), server.problem or server.why_unchecked
     figures = (str(len(server.tools)), f"{server.size / 1000:.1f}", str(server.tokens))
-    return server.name, *(figures if state == "ok" else ("", "", "")), state
+    return (
+        server.name,
+        *(figures if state == "ok" else ("", "", "")),
+        f"{state}: {one_line(why)}" if why else state,
+    )
 
 
 def package_state(package: Package) -> PackageState:

@@ -34,6 +34,10 @@ OPENING_S = 30.0
 """Default seconds to wait for the reply to `initialize`."""
 _MOST_PAGES = 100
 """Pages of `tools/list` that are read, because a server may send cursors without end."""
+_MOST_UNASKED_LINES = 1000
+_MOST_UNASKED_BYTES = 8 << 20
+"""What a bounded client reads of messages that are no replies. A flood of them takes all of the event loop's
+time, which the clients of other servers need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,10 @@ class McpClient:
         name: str = "faultkit",
         opening_s: float = OPENING_S,
         connect: Connect | None = None,
+        is_bounded: bool = False,
     ) -> None:
-        """`connect`: replaces the connection that `at` describes."""
+        """`connect`: replaces the connection that `at` describes. `is_bounded`: give a server up that sends
+        far more than it was asked for."""
         self.at = at
         self._connect = connect or self._connect_to_address
         self._name = name
@@ -70,6 +76,8 @@ class McpClient:
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._request_count = 0
         self._exit_reason = ""
+        self._is_bounded = is_bounded
+        self._unasked_lines = self._unasked_bytes = 0
         self.server_info: Mapping[str, Any] = {}
         self.capabilities: Mapping[str, Any] = {}
 
@@ -131,7 +139,7 @@ class McpClient:
 
     @property
     def is_gone(self) -> bool:
-        """True once the server has exited by itself."""
+        """True once the server has exited by itself, or was given up."""
         return bool(self._exit_reason)
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,7 +171,9 @@ class McpClient:
     # --- UpstreamListener ---------------------------------------------------------------------
 
     def on_message(self, incoming: Incoming) -> None:
-        if incoming.kind == "request" and self._upstream is not None:
+        if self._is_bounded and incoming.kind != "response":
+            self._count_unasked(incoming)
+        if incoming.kind == "request" and self._upstream is not None and not self._exit_reason:
             if incoming.method == "ping":
                 answer = result_of(incoming.id, {})
             else:
@@ -183,6 +193,18 @@ class McpClient:
     def on_exit(self, why: str, code: int | None) -> None:
         self._exit_reason = why
         self._fail(why)
+
+    def _count_unasked(self, incoming: Incoming) -> None:
+        """Count a message that is no reply; stop reading from a server that sends them without end."""
+        self._unasked_lines += 1
+        self._unasked_bytes += len(incoming.raw)
+        too_many = self._unasked_lines > _MOST_UNASKED_LINES or self._unasked_bytes > _MOST_UNASKED_BYTES
+        if too_many and not self._exit_reason:
+            kind = "that are no MCP messages" if incoming.kind == "invalid" else "that are no replies"
+            self._exit_reason = f"the server floods its output with lines {kind}"
+            self._fail(self._exit_reason)
+            if self._upstream is not None:
+                self._upstream.pause(True)
 
     def _fail(self, why: str) -> None:
         for reply in self._pending.values():

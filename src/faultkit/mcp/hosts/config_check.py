@@ -34,6 +34,8 @@ class CheckedServer:
     """Why it cannot be used; empty if it can."""
     is_off: bool = False
     """True if the configuration has turned it off; it is not started then."""
+    why_unchecked: str = ""
+    """Why only the client itself can start it; empty if it can be checked here."""
 
     @property
     def tokens(self) -> int:
@@ -68,9 +70,12 @@ def shared_names(servers: Sequence[CheckedServer]) -> dict[str, list[str]]:
 async def _checked(entry: ServerEntry, variables: Mapping[str, str], timeout_s: float) -> CheckedServer:
     if entry.value.get("disabled") is True or entry.value.get("enabled") is False:
         return CheckedServer(entry.label, is_off=True)
+    if _is_of_extension(entry.value):
+        return CheckedServer(entry.label, why_unchecked="an extension of the client starts it")
     try:
         address = address_of(entry.value, variables)
-        async with asyncio.timeout(timeout_s), McpClient(address, opening_s=timeout_s) as client:
+        client = McpClient(address, opening_s=timeout_s, is_bounded=True)
+        async with asyncio.timeout(timeout_s), client:
             tools = await client.tools() if "tools" in client.capabilities else []
     except TimeoutError:
         return CheckedServer(entry.label, problem=f"no list of tools within {timeout_s:g} s")
@@ -78,6 +83,12 @@ async def _checked(entry: ServerEntry, variables: Mapping[str, str], timeout_s: 
         return CheckedServer(entry.label, problem=str(error))
     size = sum(len(json.dumps(tool, ensure_ascii=False, separators=(",", ":")).encode()) for tool in tools)
     return CheckedServer(entry.label, tuple(str(tool.get("name")) for tool in tools), size)
+
+
+def _is_of_extension(value: Mapping[str, Any]) -> bool:
+    """Return whether an entry of Zed only has the settings of a server that an extension starts."""
+    is_marked = value.get("source") == "extension" or isinstance(value.get("settings"), dict)
+    return is_marked and not value.get("command") and not value.get("url")
 
 
 def address_of(value: Mapping[str, Any], variables: Mapping[str, str]) -> ServerAddress:

@@ -2,8 +2,8 @@
 
 `ServerProcess` runs it and deals in lines; `StdioUpstream` is an `Upstream` and deals in messages. The server
 is ended as MCP 2025-11-25, Lifecycle, Shutdown, says for stdio: close its stdin, wait; SIGTERM, wait;
-SIGKILL. It has a process group of its own, so that processes it started end with it, and a guard ends the
-group if this process is killed.
+SIGKILL. It has a process group of its own, so that processes it started end with it unless they left the
+group, and a guard ends the group if this process is killed.
 """
 
 from __future__ import annotations
