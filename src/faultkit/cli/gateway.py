@@ -251,7 +251,11 @@ Examples:
     "--project", metavar="FOLDER", help="Wrap only the servers that ~/.claude.json has for this project."
 )
 @seed_option("Seed of all random choices.")
-@click.option("--record", metavar="FOLDER", help="Record the messages of each server to a file in FOLDER.")
+@click.option(
+    "--record",
+    metavar="FOLDER",
+    help="Record the messages of each server to files in FOLDER; --write creates it.",
+)
 @click.option("--undo", is_flag=True, help="Restore the original entries, byte for byte.")
 @click.option("--write", is_flag=True, help="Write to CONFIG; the original is kept as CONFIG.before-fault.")
 def wrap_command(
@@ -311,15 +315,34 @@ def wrap_command(
         done = unwrap_servers(text, chosen, format) if undo else wrap_servers(text, wrapping, chosen, format)
     for note in done.notes:
         click.echo(note, err=True)
+    if record is not None and os.path.exists(record) and not os.path.isdir(record):
+        raise InputError("--record", f"expected a folder, got {record}, a file")
     if not write:
+        if record is not None and not os.path.isdir(record):
+            click.echo(f"note: the folder {record} is not there; --write creates it", err=True)
         click.echo(done.text, nl=False)
         return
+    if record is not None:
+        _create_folder(record)
     if done.text != text:
         # A file that is wrapped already keeps its first backup, which holds the original.
         backup = BACKUP_SUFFIX if done.was_untouched else None
         rewrite_file(config, done.text.encode("utf-8"), before, backup=backup)
     names = ", ".join(done.names) or "nothing to do"
     click.echo(f"{config}: {'put back' if undo else 'wrapped'}: {names}", err=True)
+
+
+def _create_folder(path: str) -> None:
+    """Create the folder of recordings, which hold secrets; raise InputError if it cannot be written to.
+
+    A gateway that cannot record does not start, and its client would only say that the server is gone."""
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+    except OSError as error:
+        problem = f"{path} cannot be created: {(error.strerror or str(error)).lower()}"
+        raise InputError("--record", problem) from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError("--record", f"expected a folder that can be written to, got {path}")
 
 
 def _program() -> tuple[str, ...]:
