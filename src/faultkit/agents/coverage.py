@@ -44,7 +44,7 @@ class CoveredTool:
     tests: tuple[str, ...]
     """Tests that declare it."""
     met: tuple[str, ...] | None = None
-    """Tests in which a call met it; None if no run is known."""
+    """Tests in which a call met it; None if no run of any of its tests is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,15 @@ class Coverage:
 
     @property
     def met_share(self) -> float | None:
-        """Share of pairs of tool and phase that met a fault; None if no run is known."""
-        if any(each.met is None for each in self.covered):
+        """Share of pairs of tool and phase that are known to have met a fault; None if no run is known."""
+        if self.covered and self.unknown == len(self.covered):
             return None
         return self._share([each for each in self.covered if each.met])
+
+    @property
+    def unknown(self) -> int:
+        """Number of covered rows of which no test is known to have been run."""
+        return sum(each.met is None for each in self.covered)
 
     def _share(self, counted: Sequence[CoveredTool]) -> float | None:
         declared, wanted = (
@@ -83,6 +88,7 @@ def coverage_of(suites: Sequence[Suite], met: MetFaults | None = None) -> Covera
     tools: dict[tuple[str, str], None] = {}
     declared: dict[tuple[str, str, Phase, str], dict[str, None]] = {}
     found: dict[tuple[str, str, Phase, str], dict[str, None]] = {}
+    ran: set[tuple[str, str, Phase, str]] = set()
     for suite in suites:
         known = list(_tools(suite))
         tools.update(dict.fromkeys(known))
@@ -95,10 +101,13 @@ def coverage_of(suites: Sequence[Suite], met: MetFaults | None = None) -> Covera
                     if _meets(test, fault, server, tool):
                         key = (server, tool, phase_of(fault.rule), fault.rule.fault.kind)
                         declared.setdefault(key, {})[test.name] = None
-                        if met is not None and _was_met(test, server, tool, fault.name, met):
+                        if met is None or _key(test) not in met:
+                            continue
+                        ran.add(key)
+                        if _was_met(test, server, tool, fault.name, met):
                             found.setdefault(key, {})[test.name] = None
     covered = tuple(
-        CoveredTool(*key, tuple(names), None if met is None else tuple(found.get(key, ())))
+        CoveredTool(*key, tuple(names), tuple(found.get(key, ())) if key in ran else None)
         for key, names in declared.items()
     )
     tested = {(each.server, each.tool, each.phase) for each in covered}
@@ -125,7 +134,11 @@ def met_faults(report: Mapping[str, Any]) -> MetFaults:
 
 def _was_met(test: SuiteTest, server: str, tool: str, fault: str, met: MetFaults) -> bool:
     place = ("", "") if isinstance(test, ToolTest) else (server, tool)
-    return (*place, fault) in met.get((normpath(test.place.file), test.name), ())
+    return (*place, fault) in met[_key(test)]
+
+
+def _key(test: SuiteTest) -> tuple[str, str]:
+    return normpath(test.place.file), test.name
 
 
 def phase_of(rule: Rule) -> Phase:

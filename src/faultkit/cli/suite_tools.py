@@ -87,6 +87,7 @@ def coverage_command(paths: tuple[str, ...], as_json: bool, threshold: int | Non
     Nothing is run. Of servers that are not mocks, only the tools that a suite names are counted.
     """
     from faultkit.agents.coverage import coverage_of, met_faults
+    from faultkit.base.text import counted
     from faultkit.cli.suite_cache import last_met, read_report
     from faultkit.cli.suites import NOT_MET, find_suites, load_all
 
@@ -115,6 +116,8 @@ def coverage_command(paths: tuple[str, ...], as_json: bool, threshold: int | Non
             met = "it is unknown which were met: run `fault test`, or name a report by --run"
             if met_share is not None:
                 met = f"{100 * met_share:.0f} % met one in {report or 'the last runs'}"
+                if coverage.unknown:
+                    met += f"; {counted(coverage.unknown, 'row')} unknown (?): no such test was run"
             click.echo(f"\n{100 * share:.0f} % of tools and phases have a declared fault; {met}")
     reached = (share if report is None else met_share) or 0.0
     return NOT_MET if threshold is not None and 100 * reached < threshold else 0

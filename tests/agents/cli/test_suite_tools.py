@@ -207,6 +207,34 @@ def test_what_a_test_met_is_known_until_it_is_run_again(
         assert json.loads(capsys.readouterr().out)["covered"][2]["met"] == met
 
 
+def test_a_suite_that_was_never_run_is_unknown_also_where_another_one_ran(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (write(here, HEAD + MET)).rename(here / "ran.yml")
+    write(here, HEAD + "agents:\n  - { name: new, agent: { script: [search] }, inject: [hung] }\n")
+    invoke(["test", "ran.yml"])
+    capsys.readouterr()
+    unknown = "it is unknown which were met: run `fault test`, or name a report by --run"
+    assert invoke(["test", "coverage", "suite.yml"]) == 0
+    *rows, last = capsys.readouterr().out.splitlines()
+    assert [row.split()[-1] for row in rows if "hang" in row] == ["?"]
+    assert last.endswith(f"; {unknown}")
+    assert invoke(["test", "coverage", "suite.yml", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["met_share"], document["covered"][0]["met"]) == (None, None)
+
+
+def test_coverage_counts_the_rows_whose_tests_were_not_run(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(here, HEAD + MET)
+    invoke(["test", "suite.yml", "--filter", "one"])
+    capsys.readouterr()
+    assert invoke(["test", "coverage", "suite.yml"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.endswith("; 12 % met one in the last runs; 1 row unknown (?): no such test was run")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"), [("[]", "expected a report of"), (None, "nosuch cannot be read")]
 )
