@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.agents.execute.expectations import run_document
 from faultkit.agents.matchers.target import AGENT_ROOTS, TargetNotFound, check_target, holds, resolve
+from faultkit.agents.recovery.metrics import Backoff, metrics_of
+from faultkit.agents.recovery.trace import FinalReply, Trace, TracedCall
+from faultkit.agents.suite.gate import RecoveryGate, gate_recovery
 from faultkit.base.errors import InputError
 
 RUN: dict[str, Any] = {
@@ -100,6 +106,12 @@ def test_a_failure_names_its_target() -> None:
             'tool_calls["\\q"]',
             r'expected a target, got "tool_calls[\"\\q\"]": Invalid \escape: line 1 column 2 (char 1)',
         ),
+        ("metrics.wasted_call", 'metrics has no "wasted_call"; did you mean "wasted_calls"?'),
+        ("metrics.backoff.early", 'metrics.backoff has no "early"; did you mean "early_calls"?'),
+        ("recovery.recoverd", 'recovery has no "recoverd"; did you mean "recovered"?'),
+        ("tool_calls[0].nam", 'tool_calls[*] has no "nam"; did you mean "name"?'),
+        ("effects[*].fault", 'effects[*] has no "fault"; expected one of name, args, server'),
+        ("conversation.tokens.totl", 'conversation.tokens has no "totl"; did you mean "total"?'),
         ("tool_calls.", 'expected .key, [number], [*] or ["key"] at character 11 of "tool_calls."'),
     ],
 )
@@ -107,6 +119,32 @@ def test_a_target_that_cannot_be_read_is_refused(target: object, problem: str) -
     with pytest.raises(InputError) as raised:
         check_target(target, AGENT_ROOTS)
     assert str(raised.value) == problem
+
+
+def test_the_names_of_a_run_are_those_that_are_checked() -> None:
+    call = TracedCall("search", 0, 1, "ok", {"q": 1}, effect="ordered")
+    trace = Trace((call,), FinalReply("done", 2))
+    gate = gate_recovery(RecoveryGate(9), trace)
+    metrics = replace(metrics_of(trace), backoff=Backoff((), None, None, 0, 0, 0))
+    document = run_document(trace, metrics, gate, 3)
+    assert tuple(document) == AGENT_ROOTS
+
+    def paths(path: str, value: object) -> Iterator[str]:
+        yield path
+        if path.endswith(".args"):
+            return
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield from paths(f"{path}.{key}", inner)
+        elif isinstance(value, list):
+            yield f"{path}.length"
+            yield from (each for inner in value for each in paths(f"{path}[0]", inner))
+
+    found = [path for root, value in document.items() for path in paths(root, value)]
+    assert {"metrics.backoff.obeyed", "recovery.limit", "tool_calls[0].end_ms", "effects[0].args"} <= set(
+        found
+    )
+    assert [check_target(path, AGENT_ROOTS) for path in found] == found
 
 
 @given(st.text('tool_cals[]0*."\\-9', max_size=14))

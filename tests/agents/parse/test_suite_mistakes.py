@@ -271,6 +271,15 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
             'did you mean "final_response"?'
         ],
     ),
+    "a metric that there is not": (
+        expectation("{target: metrics.nope, exact: 1}"),
+        [
+            'line 8: agents[0].expect[0].target: metrics has no "nope"; expected one of fault_hit, '
+            "detections, detection_ms, same_goal_ms, same_goal_steps, any_success_ms, any_success_steps, "
+            "reply_ms, path, wasted_calls, amplification, backoff, duplicate_effects, canaries_spread, honest, "
+            "clean_cancel, cascade, overruns"
+        ],
+    ),
     "a target that cannot be read": (
         expectation('{target: "tool_calls[x]", contains: x}'),
         [

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 from faultkit.agents.matchers.matcher import quoted
 from faultkit.agents.matchers.matcher_table import match
+from faultkit.agents.recovery.metrics import Backoff, RecoveryMetrics
+from faultkit.agents.recovery.score import RecoveryReport
 from faultkit.base.documents.checks import advice, join_path, shown
 from faultkit.base.errors import InputError
 from faultkit.base.text import counted
@@ -39,6 +41,22 @@ CLAIM_ROOTS = ("final_response",)
 """The member that may tell what an agent claims."""
 TOOL_ROOTS = ("result", "error", "duration_ms")
 """Members of the document of one call: the server's result or error, and the duration."""
+
+_ELEMENT = "[]"
+_CALL = ("name", "args", "server")
+_MEMBERS: Mapping[str, Any] = {
+    "tool_calls": {_ELEMENT: dict.fromkeys((*_CALL, "outcome", "fault", "start_ms", "end_ms"))},
+    "effects": {_ELEMENT: dict.fromkeys(_CALL)},
+    "conversation": {"tokens": {"total": None}, "ending": None},
+    "recovery": dict.fromkeys(
+        ("verdict", "message", "limit", "detections", *(field.name for field in fields(RecoveryReport)))
+    ),
+    "metrics": {
+        **dict.fromkeys(field.name for field in fields(RecoveryMetrics)),
+        "backoff": dict.fromkeys(field.name for field in fields(Backoff)),
+    },
+}
+"""Members of the parts whose members are the same in every run; None below a name: not known beforehand."""
 
 _KEY = r"[A-Za-z_$][\w$-]*"
 _STEP = re.compile(rf'\.({_KEY})|\[(-?\d+)\]|\[(\*)\]|\[("(?:[^"\\]|\\.)*")\]')
@@ -78,13 +96,30 @@ def resolve(target: str, document: Mapping[str, Any]) -> Any:
 
 
 def check_target(target: object, roots: tuple[str, ...]) -> str:
-    """Return the target if its syntax is valid and its root is known. Raises InputError."""
+    """Return the target if its syntax is valid and its names can be in a run. Raises InputError."""
     if not isinstance(target, str) or not target:
         raise InputError("", f"expected a target such as {roots[0]}, got {shown(target)}")
-    root = steps_of(target)[0]
+    root, *steps = steps_of(target)
     if root not in roots:
         raise InputError("", f"no target begins with {shown(root)}; {advice(root, roots)}")
+    _check_members(str(root), steps)
     return target
+
+
+def _check_members(path: str, steps: Sequence[TargetStep]) -> None:
+    """Raise InputError for a name that no run has, whatever happens in it."""
+    known = _MEMBERS.get(path)
+    for index, step in enumerate(steps):
+        if known is None:
+            return
+        if not isinstance(step, str):
+            known, path = known.get(_ELEMENT), f"{path}[*]"
+        elif step in known:
+            known, path = known[step], join_path(path, step)
+        elif _ELEMENT in known or (step == "length" and index == len(steps) - 1):
+            return
+        else:
+            raise InputError("", f"{path} has no {shown(step)}; {advice(step, list(known))}")
 
 
 def steps_of(target: str) -> tuple[TargetStep, ...]:
