@@ -10,7 +10,8 @@ each other belong to one turn of an agent and do not end each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -204,7 +205,8 @@ class WireObserver:
 
     def facts(self, final_reply_ms: float | None) -> list[WireFacts]:
         """Return the calls as `traced_calls` does, each with what else the wire shows of it."""
-        return [self._facts(wire_call, final_reply_ms) for wire_call in self._calls]
+        starts_ms = sorted(wire_call.start_ms for wire_call in self._calls)
+        return [self._facts(wire_call, starts_ms, final_reply_ms) for wire_call in self._calls]
 
     def _begin(self, session: str, id: Id, params: Mapping[str, Any]) -> None:
         call = Call(METHOD, target_of(METHOD, dict(params)), params, id, self._server)
@@ -232,12 +234,17 @@ class WireObserver:
         if wire_call.outcome is None:
             wire_call.outcome, wire_call.end_ms = outcome, at_ms
 
-    def _facts(self, wire_call: _WireCall, final_reply_ms: float | None) -> WireFacts:
+    def _facts(
+        self, wire_call: _WireCall, starts_ms: Sequence[float], final_reply_ms: float | None
+    ) -> WireFacts:
         call = wire_call.call
         info = self._tools.get(call.name, ToolInfo(call.name, self._server))
         outcome, end_ms = wire_call.outcome, wire_call.end_ms
         if outcome is None:
-            outcome, end_ms = ToolOutcome("timeout", ""), self._given_up_ms(wire_call, final_reply_ms)
+            # The client stopped waiting when it made its next call, or replied.
+            next_call = bisect_right(starts_ms, wire_call.start_ms + SAME_TURN_MS)
+            end_ms = starts_ms[next_call] if next_call < len(starts_ms) else final_reply_ms
+            outcome = ToolOutcome("timeout", "")
         verdict = wire_call.verdict
         return WireFacts(
             self._traced_call(wire_call, info, outcome, end_ms),
@@ -279,8 +286,3 @@ class WireObserver:
             canaries=(marker,) if marker else planted.texts,
             misleading=planted.is_misleading,
         )
-
-    def _given_up_ms(self, wire_call: _WireCall, final_reply_ms: float | None) -> float | None:
-        """Return when the client stopped waiting for a reply: when it made its next call or replied."""
-        later = (each.start_ms for each in self._calls if each.start_ms - wire_call.start_ms > SAME_TURN_MS)
-        return min(later, default=final_reply_ms)
