@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from faultkit.base.errors import InputError
 from faultkit.faults.call_fault import (
     Call,
     Cut,
@@ -19,7 +20,14 @@ from faultkit.faults.call_fault import (
     Verdict,
 )
 from faultkit.mcp.fault_specs import parse_spec
-from faultkit.mcp.recorded_lines import frame_line, frame_of, injection_line, rules_line, verdict_of
+from faultkit.mcp.recorded_lines import (
+    frame_line,
+    frame_of,
+    injection_line,
+    read_lines,
+    rules_line,
+    verdict_of,
+)
 from faultkit.plan import Plan
 
 REPLY = {"jsonrpc": "2.0", "id": 1, "result": {}}
@@ -64,3 +72,12 @@ def test_the_rules_are_named_with_their_faults() -> None:
     rule = parse_spec("slow:500@search")
     assert rule is not None
     assert rules_line(Plan((rule,))) == {"from": "gateway", "rules": [{"name": "slow", "fault": "slow"}]}
+
+
+@pytest.mark.parametrize("key", ["t", "delay_s", "every_s", "for_s"])
+@pytest.mark.parametrize("value", ["1e999", "NaN", "-1", "true", '"soon"', "1" + "0" * 400])
+def test_a_time_that_is_no_number_of_seconds_is_refused_with_its_line(key: str, value: str) -> None:
+    text = f'{{"from": "client"}}\n{{"from": "client", "{key}": {value}}}\n'
+    expected = f"^calls: line 2: expected {key}: 0 to 10,000,000,000 seconds, got "
+    with pytest.raises(InputError, match=expected):
+        read_lines(text, "calls")

@@ -38,6 +38,10 @@ from faultkit.faults.call_fault import (
 from faultkit.plan import Plan, Rule
 
 SIDES = ("client", "server", "gateway")
+_TIMES = ("t", "delay_s", "every_s", "for_s")
+"""Members that are times in seconds."""
+_MOST_SECONDS = 10_000_000_000
+"""Longer than any run, and later than any date."""
 _CONTENT = ("message", "body", "after_s")
 """Fields of frames that are not written under their own names: content, and times, which `t` shows."""
 
@@ -176,4 +180,14 @@ def _entry(line: str) -> dict[str, Any]:
         raise InputError("", f"expected from: {', '.join(SIDES)}, got {shown(entry.get('from'))}")
     if not isinstance(entry.get("message", {}), dict | list):
         raise InputError("", f"expected an object as message, got {shown(entry['message'])}")
+    for key in _TIMES:
+        if key in entry and not _is_time(entry[key]):
+            raise InputError("", f"expected {key}: 0 to {_MOST_SECONDS:,} seconds, got {shown(entry[key])}")
     return entry
+
+
+def _is_time(value: object) -> bool:
+    """Return whether a value is a number of seconds. JSON may have numbers beyond any float, and NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= _MOST_SECONDS

@@ -171,6 +171,15 @@ def test_a_call_during_the_wait_that_a_status_asks_for_ignores_it() -> None:
     assert found(tape, "ignored-retry-after") == [(text, (1, 2))]
 
 
+@pytest.mark.parametrize("wait", ["inf", "1e999", "nan", "soon"])
+def test_a_wait_without_an_end_is_not_a_wait_that_was_asked_for(wait: str) -> None:
+    tape = Tape()
+    tape.sent(tape.call("search"), Status(429, (("Retry-After", wait),)))
+    tape.at_s = 1
+    tape.done("search")
+    assert found(tape, "ignored-retry-after") == []
+
+
 def test_a_call_that_had_started_before_the_wait_was_asked_for_does_not_ignore_it() -> None:
     tape = Tape()
     first, second = tape.call("search", q=1), tape.call("search", q=2)

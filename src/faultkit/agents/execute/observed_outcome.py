@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 from faultkit.agents.suite.agent_interface import ToolOutcome
@@ -163,10 +164,11 @@ def _parsed(message: Message | bytes) -> Message | None:
 
 
 def _retry_after_ms(value: object) -> float | None:
-    """Return the milliseconds of seconds, given as a number or as digits; None for anything else."""
+    """Return the milliseconds of seconds, given as a finite number or as digits; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
-        return max(0.0, float(value)) * 1000
+        wait_ms = max(0.0, float(value)) * 1000
     except (ValueError, OverflowError):
         return None
+    return wait_ms if isfinite(wait_ms) else None
