@@ -94,6 +94,17 @@ def test_only_the_checks_that_were_asked_for_fail() -> None:
     assert behaviour.exit_code(()) == 0
 
 
+def test_a_glob_that_matches_no_tool_of_the_recording_is_noted() -> None:
+    tape = Tape(book=WRITE, search=READ)
+    tape.refused("other")
+    run = judge(tape.run(), reads=("sea*", "serch"), writes=("o*", "x*")).run
+    tools = "(tools: book, other, search)"
+    assert run.warnings == (
+        f"--reads: no tool is named \"serch\"; did you mean 'search'? {tools}",
+        f'--writes: no tool is named "x*" {tools}',
+    )
+
+
 def test_an_open_question_is_neither_a_pass_nor_a_failure() -> None:
     tape = Tape(book=None)
     tape.lost("book")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
@@ -13,7 +13,8 @@ from faultkit.agents.behaviour.recorded_run import RecordedCall, RecordedRun
 from faultkit.agents.recovery.metrics import RecoveryPath, path_of
 from faultkit.agents.recovery.trace import CallOutcome, Trace
 from faultkit.agents.suite.gate import NOT_EXERCISED
-from faultkit.base.text import and_list, counted
+from faultkit.base.text import and_list, counted, untrusted_line
+from faultkit.mcp.targets import Target
 
 CheckVerdict: TypeAlias = Literal["found", "unknown", "none"]
 Verdict: TypeAlias = Literal["findings", "not_exercised", "unknown", "clean"]
@@ -115,10 +116,23 @@ ALL_CHECKS: tuple[CheckName, ...] = tuple(CHECKS)
 
 
 def judge(run: RecordedRun, reads: Collection[str] = (), writes: Collection[str] = ()) -> Behaviour:
-    """Judge a recording. `reads` and `writes` are globs of tools, and go before the tools' annotations."""
+    """Judge a recording. `reads` and `writes` are globs of tools, and go before the tools' annotations.
+
+    A glob that matches no tool of the recording adds a warning."""
     if reads or writes:
-        run = replace(run, calls=tuple(_declared(call, reads, writes) for call in run.calls))
+        run = replace(
+            run,
+            calls=tuple(_declared(call, reads, writes) for call in run.calls),
+            warnings=(*run.warnings, *_misses("--reads", reads, run), *_misses("--writes", writes, run)),
+        )
     return Behaviour(run, tuple(findings_of(run.calls)), tuple(_met_faults(run)))
+
+
+def _misses(flag: str, globs: Collection[str], run: RecordedRun) -> Iterator[str]:
+    for glob in globs:
+        target = Target(flag, "tool", glob)
+        if not target.is_among(run.tools):
+            yield f"{flag}: {untrusted_line(target.missed(run.tools))}"
 
 
 def _declared(call: RecordedCall, reads: Collection[str], writes: Collection[str]) -> RecordedCall:

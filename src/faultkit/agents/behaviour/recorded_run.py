@@ -49,6 +49,8 @@ class RecordedRun:
     """Kinds of faults by the names of their rules: the declared ones, and those that acted."""
     met: frozenset[str]
     """Names of the rules that acted on a request."""
+    tools: frozenset[str]
+    """Names of the tools that were listed or called."""
     sessions: int
     """Sessions with calls of tools."""
     duration_ms: float
@@ -80,6 +82,7 @@ def read_recorded_run(text: str, source: str = "recording") -> RecordedRun:
         calls,
         reader.rules,
         frozenset(met | set(reader.observer.met_elsewhere)),
+        frozenset(reader.tools | {call.traced.tool for call in calls}),
         len(reader.sessions),
         reader.now_ms,
         tuple(warnings),
@@ -101,6 +104,8 @@ class _Reader:
 
     now_ms: float = 0.0
     rules: dict[str, str] = field(default_factory=dict)
+    tools: set[str] = field(default_factory=set)
+    """Names in all lists that the server sent or the client got."""
     sessions: set[str] = field(default_factory=set)
     is_listed: list[bool | None] = field(default_factory=list)
     """For each call, in the order of their start."""
@@ -172,10 +177,11 @@ class _Reader:
     def _learn_list(self, message: dict[str, Any], session: str, id: Id, *, is_rewritten: bool) -> None:
         """Take the list of tools that the client gets by this message."""
         asked = self._lists.get((session, id))
-        if asked is None or asked.is_rewritten != is_rewritten:
-            return
         result = message.get("result")
         tools = result.get("tools") if isinstance(result, dict) else None
-        if isinstance(tools, list):
-            names = {str(tool.get("name")) for tool in tools if isinstance(tool, dict)}
+        if asked is None or not isinstance(tools, list):
+            return
+        names = {str(tool.get("name")) for tool in tools if isinstance(tool, dict)}
+        self.tools |= names
+        if asked.is_rewritten == is_rewritten:
             self._listed = names if asked.is_first_page or self._listed is None else self._listed | names
