@@ -137,11 +137,11 @@ def edge_command(
     )
     check_run(address, options)
 
+    known = {id.upper() for id in expected_failures}
+
     def show(result: ProbeResult) -> None:
-        if not as_json:
-            click.echo(lines_of(result))
-        elif sys.stderr.isatty():
-            click.echo(lines_of(result), err=True)
+        if not as_json or sys.stderr.isatty():
+            click.echo(lines_of(result, is_expected=result.id in known), err=as_json)
 
     results = run_until_signal(probe_server(address, options, show))
     if as_json:

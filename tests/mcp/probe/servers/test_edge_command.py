@@ -128,11 +128,41 @@ def test_a_failure_that_is_expected_does_not_count_and_a_pass_does(
 ) -> None:
     known = ("edge", "--strict", "--only", "EDGE-103", "--expect-failure", "edge-103")
     assert invoke([*known, *CARELESS]) == 0
-    assert "The run failed" not in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "The run failed" not in out
+    assert (
+        "\n            as expected: the tool was run with arguments that its schema does not allow\n" in out
+    )
+    assert "1 failed (1 as expected). Tools called: " in out
     assert invoke([*known, *GOOD]) == 1
     assert capsys.readouterr().out.endswith(
         "The run failed: EDGE-103 passed, though --expect-failure says otherwise.\n"
     )
+
+
+def test_an_expected_failure_that_the_run_did_not_show_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    known = ("--expect-failure", "edge-103", "--expect-failure", "EDGE-006")
+    assert invoke(["edge", "--only", "EDGE-006", "--only", "EDGE-104", *known, *GOOD]) == 0
+    unknown = "so it is unknown whether it still fails as --expect-failure says"
+    notes = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")]
+    assert notes == [
+        f"note: EDGE-103 was not run, {unknown}",
+        f"note: EDGE-006 was not applicable, {unknown}",
+    ]
+
+
+def test_a_failure_that_was_expected_is_called_so_in_files(tmp_path: Path) -> None:
+    page, junit = tmp_path / "edge.md", tmp_path / "edge.xml"
+    for report in (page, junit):
+        known = ("--strict", "--only", "EDGE-103", "--expect-failure", "EDGE-103", "--report", str(report))
+        assert invoke(["edge", *known, *CARELESS]) == 0
+    assert "| EDGE-103 | SHOULD | failed as expected |" in page.read_text("utf-8")
+    root = ET.fromstring(junit.read_text("utf-8"))
+    (skipped,) = root.iter("skipped")
+    assert (skipped.text or "").startswith("failed as expected: the tool was run with arguments")
+    (suite,) = root
+    assert not suite.attrib["timestamp"].startswith("1970")
+    assert float(suite.attrib["time"]) > 0
 
 
 @pytest.mark.parametrize(("number", "code"), [(2, 130), (15, 143), (1, 129)])

@@ -51,15 +51,24 @@ def counts(report: EdgeReport) -> dict[str, int]:
     return {verdict: sum(each.verdict == verdict for each in report.results) for verdict in VERDICTS}
 
 
-def lines_of(result: ProbeResult) -> str:
-    """Return a result as a line for a terminal, with the reason below it."""
+def lines_of(result: ProbeResult, *, is_expected: bool = False) -> str:
+    """Return a result as a line for a terminal, with the reason below it.
+
+    is_expected: the probe is known to fail"""
     head = f"{SIGNS[result.verdict]} {result.id}  {result.level:<6}  {result.verdict:<14}  {result.title}"
-    return f"{head}\n{'':<12}{result.judgement.why}"
+    known = "as expected: " if is_expected and result.verdict == "failed" else ""
+    return f"{head}\n{'':<12}{known}{result.judgement.why}"
 
 
 def summary_of(report: EdgeReport) -> str:
     """Return the counts and the called tools in one line."""
-    totals = ", ".join(f"{count} {verdict}" for verdict, count in counts(report).items() if count)
+    expected = sum(map(report.is_expected, report.results))
+    found = counts(report).items()
+    totals = ", ".join(
+        f"{count} {verdict}{f' ({expected} as expected)' if verdict == 'failed' and expected else ''}"
+        for verdict, count in found
+        if count
+    )
     return f"{totals}. {called_of(report)}"
 
 
@@ -81,15 +90,21 @@ def to_junit(report: EdgeReport, *, strict: bool) -> str:
     fatal = {each.id for each in report.failures(strict=strict)}
     surprising = {each.id for each in report.unexpected_passes}
     cases = [
-        JUnitCase(f"{each.id} {each.title}", report.target, 0.0, _problem(each, fatal, surprising))
+        JUnitCase(
+            f"{each.id} {each.title}", report.target, each.took_s, _problem(report, each, fatal, surprising)
+        )
         for each in report.results
     ]
     properties = (("server", report.server), ("transport", report.transport), ("era", report.era))
-    suite = JUnitSuite(f"EDGE probes of {report.server or report.target}", cases, "", properties)
+    suite = JUnitSuite(
+        f"EDGE probes of {report.server or report.target}", cases, report.started_at, properties
+    )
     return render_junit_suites([suite])
 
 
-def _problem(result: ProbeResult, fatal: set[str], surprising: set[str]) -> JUnitProblem | None:
+def _problem(
+    report: EdgeReport, result: ProbeResult, fatal: set[str], surprising: set[str]
+) -> JUnitProblem | None:
     evidence = "\n".join(f"sent: {one.sent}\ncame: {one.came}" for one in result.evidence)
     if result.id in fatal:
         return JUnitProblem("failure", result.level, result.judgement.why, evidence)
@@ -98,7 +113,8 @@ def _problem(result: ProbeResult, fatal: set[str], surprising: set[str]) -> JUni
     if result.verdict == "passed":
         return None
     # Schemas allow no reason for a case that was skipped but in its text.
-    return JUnitProblem("skipped", text=f"{result.verdict}: {result.judgement.why}\n{evidence}".rstrip())
+    text = f"{_verdict(report, result)}: {result.judgement.why}\n{evidence}"
+    return JUnitProblem("skipped", text=text.rstrip())
 
 
 def called_of(report: EdgeReport) -> str:
@@ -110,7 +126,10 @@ def called_of(report: EdgeReport) -> str:
 def to_markdown(report: EdgeReport) -> str:
     """Return the report as Markdown: a table of all probes, then the evidence of each."""
     rows = [
-        [_escaped(cell) for cell in (each.id, each.level, each.verdict, each.title, each.judgement.why)]
+        [
+            _escaped(cell)
+            for cell in (each.id, each.level, _verdict(report, each), each.title, each.judgement.why)
+        ]
         for each in report.results
     ]
     lines = [
@@ -129,6 +148,10 @@ def to_markdown(report: EdgeReport) -> str:
             pairs = [(markdown.code_cell(one.sent), markdown.code_cell(one.came)) for one in each.evidence]
             lines += ["", f"### {each.id}", "", *markdown.table_lines(("sent", "came"), pairs)]
     return "\n".join(lines) + "\n"
+
+
+def _verdict(report: EdgeReport, result: ProbeResult) -> str:
+    return f"{result.verdict}{' as expected' if report.is_expected(result) else ''}"
 
 
 def _escaped(text: str) -> str:

@@ -70,6 +70,7 @@ class ProbeResult:
     evidence: tuple[ProbeEvidence, ...] = ()
     called: tuple[str, ...] = ()
     """The tools that the probe called, one entry for each call."""
+    took_s: float = 0.0
 
     @property
     def verdict(self) -> ProbeVerdict:
@@ -91,6 +92,12 @@ class EdgeReport:
     """Number of restarts because a probe had ended the server."""
     expected_failures: tuple[str, ...] = ()
     """Ids of the probes that are known to fail."""
+    started_at: str = ""
+    """ISO 8601; empty if unknown."""
+
+    def is_expected(self, result: ProbeResult) -> bool:
+        """Return whether a probe failed as expected."""
+        return result.verdict == "failed" and result.id in self.expected_failures
 
     def failures(self, *, strict: bool) -> list[ProbeResult]:
         """Return the results that fail the run: of a MUST or, if strict, of a SHOULD, and those of a server
