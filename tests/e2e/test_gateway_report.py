@@ -151,6 +151,20 @@ def test_a_wrong_check_is_refused_with_the_right_ones(good: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("record", ["calls.json", "./calls.json", "c*alls.json", "link/calls.json"])
+def test_a_report_never_replaces_the_recording(record: str, tmp_path: Path) -> None:
+    page = "c1alls.json" if "*" in record else "calls.json"
+    (tmp_path / "link").symlink_to(tmp_path)
+    command = [*FAULT, "gateway", "--record", record, "--report", page, "--", "server"]
+    refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    problem = f'error: --report: expected another file than the recording, got "{page}"\n'
+    assert (refused.returncode, refused.stderr) == (2, problem)
+    (tmp_path / "calls.json").write_text("{}")
+    judged = report(str(tmp_path / "calls.json"), "--report", str(tmp_path / "calls.json"))
+    assert judged.returncode == 2
+    assert (tmp_path / "calls.json").read_text() == "{}"
+
+
 def test_a_gateway_writes_the_report_at_its_end_without_a_recording_of_its_own(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     client = Client(tmp_path, "--fault", "hang@book", "--report", str(page))

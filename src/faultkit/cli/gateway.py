@@ -166,7 +166,7 @@ def command(
             refuse_unused_flags(flags, beside)
     _check_command(server_command)
     if report is not None:
-        check_report_path(report)
+        check_report_path(report, record)
     written = call_plan(faults, plan_file, seed)
     if shared_plan:
         written = written.for_server(server_name)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -88,7 +90,7 @@ def report_command(
 
     checks = checks_of(fail_on)
     if report is not None:
-        check_report_path(report)
+        check_report_path(report, recording)
     behaviour = judge(load_recorded_run(recording), reads, writes)
     if as_json:
         click.echo(to_json(behaviour), nl=False)
@@ -113,12 +115,18 @@ def checks_of(values: tuple[str, ...]) -> tuple[CheckName, ...]:
     return tuple(check for check in ALL_CHECKS if _ANY in words or check in words)
 
 
-def check_report_path(path: str) -> None:
-    """Raise InputError unless a report can be written to this path."""
+def check_report_path(path: str, recording: str | None) -> None:
+    """Raise InputError unless a report can be written to this path, and does not replace the recording.
+
+    recording: its path, in which a * stands for a number"""
     from faultkit.agents.behaviour.behaviour_report import WRITERS
     from faultkit.base.files import check_output_path
 
     check_output_path(path, WRITERS)
+    if recording is not None:
+        names = re.escape(os.path.realpath(recording)).replace(r"\*", r"\d+")
+        if re.fullmatch(names, os.path.realpath(path)):
+            raise InputError("--report", f'expected another file than the recording, got "{path}"')
 
 
 def write_report(recording: str, source: str, path: str, *, as_json: bool) -> str:

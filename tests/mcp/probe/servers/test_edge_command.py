@@ -162,7 +162,6 @@ def test_a_failure_that_was_expected_is_called_so_in_files(tmp_path: Path) -> No
     assert (skipped.text or "").startswith("failed as expected: the tool was run with arguments")
     (suite,) = root
     assert not suite.attrib["timestamp"].startswith("1970")
-    assert float(suite.attrib["time"]) > 0
 
 
 @pytest.mark.parametrize(("number", "code"), [(2, 130), (15, 143), (1, 129)])

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.mcp.probe.servers import judgements
+from faultkit.mcp.probe.servers.probe_report import to_junit
 from faultkit.mcp.probe.servers.probe_results import (
     EdgeReport,
     Judgement,
@@ -178,3 +179,10 @@ def test_a_must_decides_and_a_should_only_if_one_is_strict() -> None:
     assert _report(("SHOULD", "failed"), ("MUST", "inconclusive")).is_met(strict=False)
     assert not _report(("SHOULD", "failed")).is_met(strict=True)
     assert _report(("SHOULD", "inconclusive"), ("MUST", "not applicable")).is_met(strict=True)
+
+
+def test_a_junit_report_has_the_times_of_the_run_and_of_each_probe() -> None:
+    slow = ProbeResult("EDGE-1", "title", "MUST", Judgement("passed", "fine"), took_s=1.5)
+    report = EdgeReport("t", "stdio", "legacy", "s", (slow,), started_at="2026-01-31T12:00:00.000000Z")
+    text = to_junit(report, strict=False)
+    assert 'time="1.500" timestamp="2026-01-31T12:00:00"' in text
