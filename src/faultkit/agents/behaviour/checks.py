@@ -144,10 +144,10 @@ def _ignored_retry_after(calls: Calls) -> Iterator[Finding]:
             wait_ms, came_ms = call.traced.retry_after_ms, call.traced.end_ms
             if wait_ms is None or came_ms is None:
                 continue
-            early = attempts_too_soon(call.traced, traces[index + 1 :])
+            early = attempts_too_soon(traces, index)
             if early:
-                first = next(each for each in attempts[index + 1 :] if each.traced is early[0])
-                after = duration(early[0].start_ms - came_ms)
+                first = attempts[early[0]]
+                after = duration(first.traced.start_ms - came_ms)
                 asked = f"call {call.number} was asked to wait {duration(wait_ms)}"
                 text = f"{_tool(call)}: {asked}, and call {first.number} came after {after}"
                 more = f"; {counted(len(early), 'call')} in that time" if len(early) > 1 else ""

@@ -11,7 +11,7 @@ each other belong to one turn of an agent and do not end each other.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -98,6 +98,7 @@ class WireObserver:
         self._now_ms = now_ms
         self._on_call = on_call
         self._calls: list[_WireCall] = []
+        """In the order of their start."""
         self._open: dict[_CallKey, _WireCall] = {}
         self._tools: dict[str, ToolInfo] = {}
         self._frozen: dict[str, InjectedFault] = {}
@@ -205,8 +206,7 @@ class WireObserver:
 
     def facts(self, final_reply_ms: float | None) -> list[WireFacts]:
         """Return the calls as `traced_calls` does, each with what else the wire shows of it."""
-        starts_ms = sorted(wire_call.start_ms for wire_call in self._calls)
-        return [self._facts(wire_call, starts_ms, final_reply_ms) for wire_call in self._calls]
+        return [self._facts(wire_call, final_reply_ms) for wire_call in self._calls]
 
     def _begin(self, session: str, id: Id, params: Mapping[str, Any]) -> None:
         call = Call(METHOD, target_of(METHOD, dict(params)), params, id, self._server)
@@ -234,17 +234,12 @@ class WireObserver:
         if wire_call.outcome is None:
             wire_call.outcome, wire_call.end_ms = outcome, at_ms
 
-    def _facts(
-        self, wire_call: _WireCall, starts_ms: Sequence[float], final_reply_ms: float | None
-    ) -> WireFacts:
+    def _facts(self, wire_call: _WireCall, final_reply_ms: float | None) -> WireFacts:
         call = wire_call.call
         info = self._tools.get(call.name, ToolInfo(call.name, self._server))
         outcome, end_ms = wire_call.outcome, wire_call.end_ms
         if outcome is None:
-            # The client stopped waiting when it made its next call, or replied.
-            next_call = bisect_right(starts_ms, wire_call.start_ms + SAME_TURN_MS)
-            end_ms = starts_ms[next_call] if next_call < len(starts_ms) else final_reply_ms
-            outcome = ToolOutcome("timeout", "")
+            outcome, end_ms = ToolOutcome("timeout", ""), self._given_up_ms(wire_call, final_reply_ms)
         verdict = wire_call.verdict
         return WireFacts(
             self._traced_call(wire_call, info, outcome, end_ms),
@@ -286,3 +281,10 @@ class WireObserver:
             canaries=(marker,) if marker else planted.texts,
             misleading=planted.is_misleading,
         )
+
+    def _given_up_ms(self, wire_call: _WireCall, final_reply_ms: float | None) -> float | None:
+        """Return when the client stopped waiting for a reply: when it made its next call or replied."""
+        turn_ends_ms = wire_call.start_ms + SAME_TURN_MS
+        # A recording may have very many calls, so they are not searched one by one.
+        place = bisect_right(self._calls, turn_ends_ms, key=lambda each: each.start_ms)
+        return self._calls[place].start_ms if place < len(self._calls) else final_reply_ms

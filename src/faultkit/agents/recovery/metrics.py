@@ -13,9 +13,10 @@ has: any later successful call counts.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from statistics import mean, pstdev
 from typing import Literal, TypeAlias
 
@@ -250,10 +251,9 @@ def backoff_of(trace: Trace) -> Backoff | None:
         for index, call in enumerate(attempts):
             if call.retry_after_ms is None or call.end_ms is None:
                 continue
-            later_calls = attempts[index + 1 :]
-            too_soon = len(attempts_too_soon(call, later_calls))
+            too_soon = len(attempts_too_soon(attempts, index))
             asked += 1
-            obeyed += bool(later_calls) and too_soon == 0
+            obeyed += index + 1 < len(attempts) and too_soon == 0
             early += too_soon
     if not waits:
         return None
@@ -262,15 +262,19 @@ def backoff_of(trace: Trace) -> Backoff | None:
     return Backoff(tuple(waits), growth, jitter, asked, obeyed, early)
 
 
-def attempts_too_soon(asking: TracedCall, later: Sequence[TracedCall]) -> list[TracedCall]:
-    """Return the later calls that start during the wait that the reply to a call asks for.
+def attempts_too_soon(attempts: Sequence[TracedCall], asking: int) -> range:
+    """Return the indexes of the later calls that start during the wait that the reply to a call asks for.
 
-    A call that had started when the reply came could not know of it."""
-    came_ms, wait_ms = asking.end_ms, asking.retry_after_ms
+    asking: the index of that call. A call that had started when its reply came could not know of it."""
+    came_ms, wait_ms = attempts[asking].end_ms, attempts[asking].retry_after_ms
     if came_ms is None or wait_ms is None:
-        return []
-    in_time = takewhile(lambda call: call.start_ms < came_ms + wait_ms, later)
-    return [call for call in in_time if call.start_ms >= came_ms]
+        return range(0)
+    first = bisect_left(attempts, came_ms, asking + 1, key=_start_ms)
+    return range(first, bisect_left(attempts, came_ms + wait_ms, first, key=_start_ms))
+
+
+def _start_ms(call: TracedCall) -> float:
+    return call.start_ms
 
 
 def error_recovery(trace: Trace) -> int | None:
