@@ -51,6 +51,14 @@ class Client:
         """Cancel the last call of a tool."""
         self.send({"method": "notifications/cancelled", "params": {"requestId": self._last_call}})
 
+    def lose(self, tool: str, recording: Path, answer: str, **arguments: Any) -> None:
+        """Send a call whose answer is lost, and cancel it when the server has answered."""
+        self.call(tool, is_answered=False, **arguments)
+        while f'"{answer}"' not in recording.read_text():
+            # The client does not see that the server has answered.
+            self.ask("ping", {})
+        self.cancel()
+
     def close(self) -> str:
         """End the session, and return what the gateway wrote to stderr."""
         _, stderr = self._process.communicate(timeout=60)
@@ -78,11 +86,7 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     client = Client(folder, *faults, "--record", str(folder / "calls.jsonl"))
     found = client.call("search", q="rooms")
     order = found["result"]["content"][-1]["text"]
-    client.call("book", is_answered=False, room=1)
-    while '"booked"' not in (folder / "calls.jsonl").read_text():
-        # The server has got the call when it has answered it, which the client does not see.
-        client.ask("ping", {})
-    client.cancel()
+    client.lose("book", folder / "calls.jsonl", "booked", room=1)
     client.call("book", room=1)
     for _ in range(6):
         client.call("note", text=order)
@@ -99,8 +103,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     client = Client(folder, *faults, "--record", str(folder / "calls.jsonl"))
     client.call("search", q="rooms")
     client.call("search", q="rooms")
-    client.call("book", is_answered=False, room=1)
-    client.cancel()
+    client.lose("book", folder / "calls.jsonl", "booked", room=1)
     client.call("search", q="my bookings")
     client.close()
     return folder / "calls.jsonl"
@@ -138,7 +141,7 @@ def test_a_client_that_behaves_well_has_no_findings_and_its_recovery_is_shown(go
     faults = [(each["rule"], each["outcome"], each["steps"], each["path"]) for each in document["faults"]]
     assert faults == [
         ("protocol_error", "protocol_error", 1, "retry"),
-        ("lost_reply", "cancelled", None, None),
+        ("lost_reply", "cancelled", 1, "verified_first"),
     ]
 
 

@@ -46,6 +46,37 @@ def test_after_an_answer_that_looked_sound_other_arguments_are_no_recovery() -> 
     assert [fault.path for fault in tape.judge().faults] == [None, "repaired_arguments"]
 
 
+def test_another_write_does_not_recover_one_that_got_no_answer() -> None:
+    write, read = Tape(book=WRITE, list=READ), Tape(book=READ)
+    for tape in (write, read):
+        tape.lost("book", room=1)
+        tape.done("book", room=2)
+    assert [fault.path for fault in write.judge().faults] == [None]
+    assert [fault.path for fault in read.judge().faults] == ["repaired_arguments"]
+
+
+def test_a_look_is_enough_if_the_write_took_effect() -> None:
+    tape = Tape(book=WRITE, list=READ)
+    tape.lost("book", room=1)
+    tape.done("book", room=2)
+    tape.done("list")
+    (fault,) = tape.judge().faults
+    assert (fault.recovery_ms, fault.steps, fault.path) == (2000.0, 2, "verified_first")
+
+
+def test_a_call_of_the_same_turn_recovers_nothing() -> None:
+    tape = Tape(search=READ)
+    lost = tape.call("search", q=1)
+    tape.inject(lost, "lost_reply", Verdict(frames=lambda reply: (), effect="lost_reply"))
+    tape.at_s = 0.05
+    tape.done("search", q=2)
+    (fault,) = tape.judge().faults
+    assert (fault.took_ms, fault.recovery_ms) == (None, None)
+    tape.done("search", q=1)
+    (fault,) = tape.judge().faults
+    assert (fault.took_ms, fault.recovery_ms) == (1050.0, 1050.0)
+
+
 def test_a_recording_in_which_no_fault_was_met_is_not_exercised() -> None:
     tape = Tape()
     tape.declare("hang@book")

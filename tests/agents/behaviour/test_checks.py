@@ -303,6 +303,15 @@ def test_a_call_of_a_tool_that_vanished_from_the_list_is_wasted() -> None:
     assert found(tape, "wasted-calls") == [(text, (2,))]
 
 
+def test_a_tool_that_answers_is_not_wasted_though_the_client_has_no_list_with_it() -> None:
+    tape = Tape(search=READ)
+    tape.done("late")
+    assert found(tape, "wasted-calls") == []
+    tape.fail(tape.call("gone"), -32602)
+    text = "gone: not in the list of tools that the client last got (1 call)"
+    assert found(tape, "wasted-calls") == [(text, (2,))]
+
+
 def test_the_pages_of_a_list_are_one_list() -> None:
     tape = Tape(search=READ)
     page = tape.ask("tools/list", {"cursor": "2"})

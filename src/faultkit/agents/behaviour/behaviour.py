@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
-from faultkit.agents.behaviour.checks import CHECKS, CheckName, Finding, call_key, findings_of
+from faultkit.agents.behaviour.checks import CHECKS, CheckName, Finding, findings_of
+from faultkit.agents.behaviour.met_faults import MetFault, met_faults
 from faultkit.agents.behaviour.recorded_run import RecordedCall, RecordedRun
-from faultkit.agents.recovery.metrics import RecoveryPath, path_of
-from faultkit.agents.recovery.trace import CallOutcome, Trace
 from faultkit.agents.suite.gate import NOT_EXERCISED
 from faultkit.base.text import and_list, counted, untrusted_line
 from faultkit.mcp.targets import Target
@@ -21,33 +19,6 @@ Verdict: TypeAlias = Literal["findings", "not_exercised", "unknown", "clean"]
 
 EXIT_CODES = {"passed": 0, "failed": 1, "not_exercised": 6}
 """As elsewhere: 6 if nothing failed, but something was not exercised or cannot be known."""
-
-
-@dataclass(frozen=True, slots=True)
-class MetFault:
-    """A fault that a call met, and how the agent got past it."""
-
-    call: int
-    rule: str
-    kind: str
-    tool: str
-    outcome: CallOutcome
-    """What the agent got: `ok` for a fault that did not make the call fail."""
-    took_ms: float | None
-    """Until the agent knew the outcome; None if never."""
-    recovery_ms: float | None
-    """From the start of the call until a later call of the same tool succeeded, with an answer that no fault
-    changed; None if none did. After a misleading answer, only the same arguments count."""
-    steps: int | None
-    """Calls after the faulted one, up to and with that success."""
-    path: RecoveryPath | None
-    is_misleading: bool
-    """The answer looked sound, but a fault had changed values in it."""
-
-    @property
-    def needs_recovery(self) -> bool:
-        """True if the agent did not get the server's answer. A fault that only delays needs none."""
-        return self.outcome != "ok" or self.is_misleading
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +96,7 @@ def judge(run: RecordedRun, reads: Collection[str] = (), writes: Collection[str]
             calls=tuple(_declared(call, reads, writes) for call in run.calls),
             warnings=(*run.warnings, *_misses("--reads", reads, run), *_misses("--writes", writes, run)),
         )
-    return Behaviour(run, tuple(findings_of(run.calls)), tuple(_met_faults(run)))
+    return Behaviour(run, tuple(findings_of(run.calls)), tuple(met_faults(run)))
 
 
 def _misses(flag: str, globs: Collection[str], run: RecordedRun) -> Iterator[str]:
@@ -142,44 +113,3 @@ def _declared(call: RecordedCall, reads: Collection[str], writes: Collection[str
             declared = replace(tool, repeatable=repeatable, read_only=repeatable)
             return replace(call, facts=replace(call.facts, tool=declared))
     return call
-
-
-def _met_faults(run: RecordedRun) -> list[MetFault]:
-    successes: dict[str, list[int]] = {}
-    for index, call in enumerate(run.calls):
-        if call.traced.is_sound:
-            for key in (call.traced.aim, call_key(call)):
-                successes.setdefault(key, []).append(index)
-    faults = []
-    for index, call in enumerate(run.calls):
-        if call.traced.fault:
-            # After an answer that looks sound, other arguments are the next piece of work, not a repair.
-            key = call.traced.aim if call.traced.failed else call_key(call)
-            later = successes.get(key, [])
-            place = bisect_right(later, index)
-            success = later[place] if place < len(later) else None
-            faults.append(_met_fault(run, call, index, success))
-    return faults
-
-
-def _met_fault(run: RecordedRun, call: RecordedCall, index: int, success: int | None) -> MetFault:
-    traced = call.traced
-    took_ms = None if traced.end_ms is None else traced.end_ms - traced.start_ms
-    recovery_ms, steps, path = None, None, None
-    if success is not None and not traced.is_sound:
-        ended_ms = run.calls[success].traced.end_ms
-        recovery_ms = None if ended_ms is None else ended_ms - traced.start_ms
-        steps = success - index
-        path = path_of(Trace(tuple(each.traced for each in run.calls[index : success + 1]), None))
-    return MetFault(
-        call.number,
-        traced.fault,
-        run.rules.get(traced.fault, ""),
-        traced.tool,
-        traced.outcome,
-        took_ms,
-        recovery_ms,
-        steps,
-        path,
-        traced.misleading,
-    )

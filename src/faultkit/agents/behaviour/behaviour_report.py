@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from faultkit import __version__
-from faultkit.agents.behaviour.behaviour import ALL_CHECKS, Behaviour, CheckVerdict, MetFault, Verdict
+from faultkit.agents.behaviour.behaviour import ALL_CHECKS, Behaviour, CheckVerdict, Verdict
 from faultkit.agents.behaviour.checks import CheckName
+from faultkit.agents.behaviour.met_faults import MetFault
 from faultkit.agents.behaviour.recorded_run import RecordedCall
 from faultkit.base.numbers import NO_FIGURE, duration
 from faultkit.base.text import and_list, counted, printable_line

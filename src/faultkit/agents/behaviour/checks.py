@@ -60,7 +60,7 @@ def findings_of(calls: Calls) -> list[Finding]:
 
 def _loops(calls: Calls) -> Iterator[Finding]:
     """Find the same call, or the same round of a few calls, again and again with the same results."""
-    keys = [(call_key(call), _result_key(call)) for call in calls]
+    keys = [(_call_key(call), _result_key(call)) for call in calls]
     covered: set[int] = set()
     for length in range(1, _LONGEST_ROUND + 1):
         begin = 0
@@ -201,10 +201,11 @@ def _wasted_calls(calls: Calls) -> Iterator[Finding]:
     for call in calls:
         if call.number in wasted:
             continue
-        if call.is_listed is False:
+        if call.is_listed is False and (call.traced.failed or call.is_hidden):
+            # A tool that the client has not seen in a list, and that answers, is new.
             add(call, "not in the list of tools that the client last got")
             continue
-        key, result = call_key(call), _result_key(call)
+        key, result = _call_key(call), _result_key(call)
         failure, times = streaks.get(key, (None, 0))
         if not call.traced.failed:
             streaks.pop(key, None)
@@ -247,7 +248,7 @@ def _tool(call: RecordedCall) -> str:
     return shortened(untrusted_line(call.traced.tool), _LONGEST_SHOWN) or "(no name)"
 
 
-def call_key(call: RecordedCall) -> str:
+def _call_key(call: RecordedCall) -> str:
     """Return a text that is equal for equal calls."""
     return json.dumps([call.traced.tool, call.traced.arguments], sort_keys=True, default=str)
 

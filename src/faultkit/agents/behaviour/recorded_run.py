@@ -32,6 +32,8 @@ class RecordedCall:
     facts: WireFacts
     is_listed: bool | None
     """Whether the client's last list of tools has this one; None before the first list."""
+    is_hidden: bool
+    """The server's last list has the tool, and a fault left it out for the client."""
 
     @property
     def traced(self) -> TracedCall:
@@ -73,8 +75,8 @@ def read_recorded_run(text: str, source: str = "recording") -> RecordedRun:
         reader.take(line)
     facts = reader.observer.facts(None)
     calls = tuple(
-        RecordedCall(number, each, is_listed)
-        for number, (each, is_listed) in enumerate(zip(facts, reader.is_listed, strict=True), 1)
+        RecordedCall(number, each, *listed)
+        for number, (each, listed) in enumerate(zip(facts, reader.listings, strict=True), 1)
     )
     met = {call.traced.fault for call in calls if call.traced.fault}
     return RecordedRun(
@@ -107,10 +109,12 @@ class _Reader:
     tools: set[str] = field(default_factory=set)
     """Names in all lists that the server sent or the client got."""
     sessions: set[str] = field(default_factory=set)
-    is_listed: list[bool | None] = field(default_factory=list)
-    """For each call, in the order of their start."""
+    listings: list[tuple[bool | None, bool]] = field(default_factory=list)
+    """Whether the tool was listed and whether it was hidden, for each call in the order of their start."""
     observer: WireObserver = field(init=False)
     _listed: set[str] | None = None
+    _served: set[str] = field(default_factory=set)
+    """Names in the server's last list, whatever the client got of it."""
     _lists: dict[tuple[str, Id], _ListRequest] = field(default_factory=dict)
     _last_injected: dict[str, Id] = field(default_factory=dict)
 
@@ -167,7 +171,8 @@ class _Reader:
             if incoming.method == METHOD:
                 self.sessions.add(session)
                 name = str(incoming.params.get("name", ""))
-                self.is_listed.append(None if self._listed is None else name in self._listed)
+                is_listed = None if self._listed is None else name in self._listed
+                self.listings.append((is_listed, is_listed is False and name in self._served))
             elif incoming.method == _LIST:
                 self._lists[session, incoming.id] = _ListRequest("cursor" not in incoming.params)
         elif side == "server" and incoming.kind == "response" and incoming.id is not None:
@@ -183,5 +188,7 @@ class _Reader:
             return
         names = {str(tool.get("name")) for tool in tools if isinstance(tool, dict)}
         self.tools |= names
+        if not is_rewritten:
+            self._served = names if asked.is_first_page else self._served | names
         if asked.is_rewritten == is_rewritten:
             self._listed = names if asked.is_first_page or self._listed is None else self._listed | names
