@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from faultkit.agents.behaviour.behaviour import ALL_CHECKS, judge
+from faultkit.agents.behaviour.recorded_run import read_recorded_run
 from faultkit.faults.call_fault import Verdict
 from tests.agents.behaviour.tape import READ, WRITE, Tape
 
@@ -104,6 +105,16 @@ def test_a_fault_of_a_list_counts_as_met() -> None:
     id = tape.ask("tools/list", {})
     tape.inject(id, "vanished_tools:book", Verdict(frames=lambda reply: (), effect="vanished"), "tools/list")
     assert tape.judge().not_exercised == ""
+
+
+def test_a_fault_of_a_call_that_the_recording_lacks_was_not_met() -> None:
+    tape = Tape()
+    tape.declare("hang")
+    lost = Tape()
+    lost.inject(lost.call("search"), "hang", Verdict(ask=False, frames=lambda reply: (), effect="hang"))
+    injection = lost.text.splitlines()[1]
+    behaviour = judge(read_recorded_run(f"{tape.text}{injection}\n"))
+    assert behaviour.not_exercised == "not exercised: no call met an injected fault"
 
 
 def test_an_agent_that_recovers_without_findings_is_clean() -> None:

@@ -157,6 +157,28 @@ def test_what_was_not_declared_is_refused(
     assert (error["code"], error["message"]) == (code, message)
 
 
+@pytest.mark.parametrize(
+    ("method", "params", "message"),
+    [
+        ("tools/call", {"name": "late"}, "tool `late` is not there now, by its listed_when"),
+        ("resources/read", {"uri": "mem://l"}, "resource `mem://l` is not there now, by its listed_when"),
+        ("prompts/get", {"name": "p"}, "prompt `p` is not there now, by its listed_when"),
+    ],
+)
+def test_what_is_declared_and_not_there_is_refused_with_the_reason(
+    method: str, params: dict[str, Any], message: str
+) -> None:
+    late = {"listed_when": "calls.login > 0"}
+    manifest = parse_manifest(
+        {
+            "tools": [{"name": "login"}, {"name": "late", **late}],
+            "resources": [{"uri": "mem://l", "text": "l", **late}],
+            "prompts": [{"name": "p", **late}],
+        }
+    )
+    assert ask(ManifestAnswers(manifest), method, params)["error"]["message"] == message
+
+
 def test_a_missing_resource_has_another_code_in_the_modern_era() -> None:
     error = ask(ManifestAnswers(MANIFEST), "resources/read", {"uri": "x"}, "modern")["error"]
     assert (error["code"], error["data"]) == (-32602, {"uri": "x"})

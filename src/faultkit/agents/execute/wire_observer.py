@@ -126,8 +126,10 @@ class WireObserver:
     def met(self, session: str, id: Id, method: str, fault: InjectedFault, verdict: Verdict) -> None:
         """Note the fault that a request meets."""
         wire_call = self._open.get((session, id))
-        if wire_call is not None and method == METHOD:
-            wire_call.fault, wire_call.verdict = fault, verdict
+        if method == METHOD:
+            # A recording may lack the call: nothing is then known of it, nor whether it met the fault.
+            if wire_call is not None:
+                wire_call.fault, wire_call.verdict = fault, verdict
         elif verdict.effect and fault.name not in self.met_elsewhere:
             self.met_elsewhere.append(fault.name)
         if verdict.freezes_session:

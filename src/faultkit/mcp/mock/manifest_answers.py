@@ -44,10 +44,10 @@ _SUBSCRIBING = ("resources/subscribe", "resources/unsubscribe")
 _MOST_SUBSCRIPTIONS = 10_000
 
 
-def _not_found(uri: object, era: Era) -> JsonRpcError:
-    # MCP 2026-07-28, Overview, Error Codes: -32602 replaces -32002.
-    code = -32002 if era == "legacy" else INVALID_PARAMS
-    return JsonRpcError(code, f"resource `{uri}` is not declared in the mock", {"uri": uri})
+def _missing(noun: str, name: object, entry: ConditionalEntry | None) -> str:
+    """Return why there is no such entry: it is not declared, or it is (`entry`) and not there now."""
+    where = "declared in the mock" if entry is None else "there now, by its listed_when"
+    return f"{noun} `{name}` is not {where}"
 
 
 class ManifestAnswers:
@@ -138,7 +138,13 @@ class ManifestAnswers:
 
     def _read(self, uri: object, era: Era) -> dict[str, Any] | JsonRpcError:
         contents = self._contents(uri) if isinstance(uri, str) else None
-        return _not_found(uri, era) if contents is None else {"contents": [contents]}
+        return self._not_found(uri, era) if contents is None else {"contents": [contents]}
+
+    def _not_found(self, uri: object, era: Era) -> JsonRpcError:
+        # MCP 2026-07-28, Overview, Error Codes: -32602 replaces -32002.
+        code = -32002 if era == "legacy" else INVALID_PARAMS
+        declared = self._resources.get(uri) if isinstance(uri, str) else None
+        return JsonRpcError(code, _missing("resource", uri, declared), {"uri": uri})
 
     def _contents(self, uri: str) -> dict[str, Any] | None:
         """Return the contents of a resource, or else of the first template that the URI fits."""
@@ -158,7 +164,7 @@ class ManifestAnswers:
             del client.subscriptions[uri]
             return {}
         if not isinstance(uri, str) or not self.has_resource(uri):
-            return _not_found(uri, "legacy")
+            return self._not_found(uri, "legacy")
         if method == "resources/subscribe":
             if len(client.subscriptions) >= _MOST_SUBSCRIPTIONS:
                 problem = f"a session has at most {_MOST_SUBSCRIPTIONS} subscriptions"
@@ -170,7 +176,7 @@ class ManifestAnswers:
         name = params.get("name")
         prompt = self._prompts.get(name) if isinstance(name, str) else None
         if prompt is None or not self.state.is_listed(prompt):
-            return JsonRpcError(INVALID_PARAMS, f"prompt `{name}` is not declared in the mock")
+            return JsonRpcError(INVALID_PARAMS, _missing("prompt", name, prompt))
         given = params.get("arguments")
         arguments = given if isinstance(given, dict) else {}
         for each in prompt.listed.get("arguments", []):
@@ -183,7 +189,7 @@ class ManifestAnswers:
         name, arguments = params.get("name"), params.get("arguments")
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None or not self.state.is_listed(tool):
-            return error_member(JsonRpcError(INVALID_PARAMS, f"tool `{name}` is not declared in the mock"))
+            return error_member(JsonRpcError(INVALID_PARAMS, _missing("tool", name, tool)))
         if arguments is None:
             arguments = {}
         elif not isinstance(arguments, dict):
