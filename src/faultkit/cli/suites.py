@@ -137,7 +137,7 @@ Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wron
 @click.option(
     "--baseline",
     metavar="FILE",
-    help="JSON report of an earlier run: exit with 1 only if a test is worse than there.",
+    help="JSON report of an earlier run: exit with 1 only if a test is worse than there, or is gone.",
 )
 @click.option("--no-color", is_flag=True, help="Print without colours.")
 def command(
@@ -280,7 +280,9 @@ def _stamps(files: Sequence[Path]) -> list[tuple[int, int] | None]:
 def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) -> int:
     """Run the selected tests once and return the exit code; raise InputError for a wrong or missing suite."""
     suites = load_all(find_suites(wanted.paths), wanted.variables)
-    reports.check_beside([Path(file) for suite in suites for file in suite.files])
+    reports.check_beside([Path(file) for suite in suites for file in suite.files], "a suite's")
+    if wanted.baseline is not None:
+        reports.check_beside([Path(wanted.baseline)], "the --baseline")
     selection = wanted.selection
     if wanted.last_failed:
         selection = replace(selection, names=last_failed())
@@ -315,7 +317,9 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
     if any(suite.problem for suite in ended.results.suites):
         return InputError.exit_code
     if before is not None and wanted.baseline is not None:
-        comparison = compare(before, ended.results)
+        folders = (os.getcwd(), os.path.dirname(os.path.abspath(wanted.baseline)))
+        is_whole = selection == Selection() and not ended.results.bailed
+        comparison = compare(before, ended.results, folders, is_whole=is_whole)
         for line in comparison.lines(wanted.baseline):
             click.echo(line, err=True)
         return NOT_MET if comparison.worse else 0
@@ -422,12 +426,12 @@ class Reports:
                 raise InputError(name, f"expected a file in a folder that is there, got {path}")
         return cls(shown[0] if shown else ("" if output else _LIVE), tuple(files))
 
-    def check_beside(self, inputs: Iterable[Path]) -> None:
-        """Raise InputError for a report that would overwrite a file of the suites."""
+    def check_beside(self, inputs: Iterable[Path], whose: str) -> None:
+        """Raise InputError for a report that would overwrite a file that is read."""
         read = {path.resolve() for path in inputs}
         for name, path in self.files:
             if path.resolve() in read:
-                raise InputError("--reporter", f"expected {name} in a file of its own, got {path}, a suite's")
+                raise InputError("--reporter", f"expected {name} in a file of its own, got {path}, {whose}")
 
     def row(self, row: ResultRow) -> None:
         """Print the row of a test that has ended, if the output is live."""
