@@ -242,7 +242,7 @@ def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float, unmet: 
     notes = tuple(dict.fromkeys(note for each in judged for note in each.notes))
     shown = () if has_gate else runs
     row = _row(test, test.name, own, took_ms, shown, stub=stub, replay=replay, notes=notes)
-    yield row if has_gate else _not_exercised(row, unmet)
+    yield _not_exercised(row, unmet)
     gates = [run.gate for run in runs if run.gate is not None]
     if gates:
         verdicts = [_RunVerdict(gate.verdict, gate.message, gate.limit) for gate in gates]
