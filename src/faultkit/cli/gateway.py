@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from faultkit.base.errors import InputError, TargetError
-from faultkit.base.text import close_names
+from faultkit.base.text import close_names, count_of
 from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
 from faultkit.cli.mock import (
     EVENTS_HELP,
@@ -328,7 +328,8 @@ def wrap_command(
         # A file that is wrapped already keeps its first backup, which holds the original.
         backup = BACKUP_SUFFIX if done.was_untouched else None
         rewrite_file(config, done.text.encode("utf-8"), before, backup=backup)
-    names = ", ".join(done.names) or "nothing to do"
+    left = f"nothing ({count_of(len(done.notes), 'server')} left as it is)" if done.notes else "nothing to do"
+    names = ", ".join(done.names) or left
     click.echo(f"{config}: {'put back' if undo else 'wrapped'}: {names}", err=True)
 
 

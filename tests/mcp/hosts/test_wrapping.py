@@ -471,29 +471,3 @@ def test_an_entry_whose_former_text_is_damaged_is_not_put_back(was: str) -> None
     with pytest.raises(InputError) as refused:
         unwrap_servers(text)
     assert refused.value.path == "a._faultkit.was"
-
-
-def test_the_folder_of_recordings_is_created_when_the_config_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config, folder = tmp_path / ".mcp.json", tmp_path / "new" / "calls"
-    config.write_text('{"mcpServers": {"a": {"command": "a"}}}')
-    words = ["gateway", "wrap", str(config), "--record", str(folder)]
-    assert invoke(words) == 0
-    assert capsys.readouterr().err == f"note: the folder {folder} is not there; --write creates it\n"
-    assert not folder.exists()
-    assert invoke([*words, "--write"]) == 0
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-
-def test_recordings_cannot_be_put_into_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config, file = tmp_path / ".mcp.json", tmp_path / "calls"
-    config.write_text('{"mcpServers": {"a": {"command": "a"}}}')
-    file.touch()
-    for record, problem in (
-        (file, f"expected a folder, got {file}, a file"),
-        (file / "in", f"{file / 'in'} cannot be created: not a directory"),
-    ):
-        assert invoke(["gateway", "wrap", str(config), "--record", str(record), "--write"]) == 2
-        assert capsys.readouterr().err == f"error: --record: {problem}\n"
-    assert config.read_text() == '{"mcpServers": {"a": {"command": "a"}}}'
