@@ -29,6 +29,7 @@ from faultkit.mcp.targets import Inventory
 
 _PROGRAM_GRACE_S = 5.0
 """Extra time for an external program: its own run ends it at the time limit and still reports its calls."""
+_CUT_OFF = "the run was interrupted before it had ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ async def run_suites(
     suites = [await _run_suite(each, options, on_row, stopping) for each in chosen]
     seed = options.seed if options.seed is not None else (chosen[0].suite.seed if chosen else 0)
     results = SuiteResults(tuple(suites), seed, options.clock)
-    has_bailed = options.bail and any(row.fails for row in results.rows)
+    has_bailed = options.bail and any(row.fails and row.message != _CUT_OFF for row in results.rows)
     return replace(results, interrupted=stopping.is_set() and not has_bailed, bailed=has_bailed)
 
 
@@ -163,15 +164,24 @@ async def _run_tests(
     stopping: asyncio.Event,
 ) -> list[ResultRow]:
     slots = asyncio.Semaphore(max(1, options.parallel))
+    has_bailed = False
 
     async def run(test: SuiteTest) -> tuple[ResultRow, ...]:
+        nonlocal has_bailed
         async with slots:
             if stopping.is_set():
                 return ()
-            rows = await _run_with_retries(chosen.suite, test, servers, options, snapshots)
+            began = perf_counter()
+            try:
+                rows = await _run_with_retries(chosen.suite, test, servers, options, snapshots)
+            except asyncio.CancelledError:
+                if has_bailed or not stopping.is_set():
+                    raise
+                rows = (_error_row(test, _CUT_OFF, (perf_counter() - began) * 1000),)
         for row in rows:
             on_row(row)
-            if options.bail and row.fails:
+            if options.bail and row.fails and not stopping.is_set():
+                has_bailed = True
                 stopping.set()
         return rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -268,6 +269,28 @@ tools: [{{ name: t, tool: search }}]
     document = json.loads((here / "r.json").read_text())
     assert document["metadata"]["interrupted"] is True
     assert [test["name"] for test in document["tests"]][:1] == ["comes back"]
+
+
+@pytest.mark.parametrize("flags", [[], ["--bail"]])
+def test_a_test_that_was_running_at_an_interruption_has_a_row(here: Path, flags: list[str]) -> None:
+    os.mkfifo(here / "began")
+    code = f"import time; print('yes', file=open({str(here / 'began')!r}, 'w'), flush=True); time.sleep(3600)"
+    (here / "suite.yml").write_text(
+        HEAD
+        + f"agents: [{{ name: a, agent: {{ command: {json.dumps([sys.executable, '-c', code])} }}, "
+        + "inject: [hung], prompt: go, recovery: { max_detection_ms: 9 } }]\n"
+    )
+    command = [sys.executable, "-m", "faultkit", "test", "suite.yml", "--reporter", "json=r.json", *flags]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        assert (here / "began").read_text() == "yes\n"
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 128 + signal.SIGINT
+    document = json.loads((here / "r.json").read_text())
+    assert (document["metadata"]["interrupted"], document["metadata"]["bailed"]) == (True, False)
+    [row] = document["tests"]
+    assert (row["name"], row["status"]) == ("a", "error")
+    assert row["message"] == "the run was interrupted before it had ended"
 
 
 def test_mcptest_run_takes_the_seeds_own_command_line(
