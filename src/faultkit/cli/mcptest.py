@@ -37,6 +37,7 @@ _INSTEAD = {
     "doctor": "`fault doctor` checks this machine",
     "mcp-server": "`fault agent tool` serves tools to coding agents",
     "model-compat": "`fault test rank --vary` compares models",
+    "record": "`fault gateway --record FILE` records the traffic of a server",
     "report": "`mcptest run --reporter NAME=FILE` writes each report at once",
 }
 """Commands of mcptest that Faultkit does not have, with what it has for their purpose."""

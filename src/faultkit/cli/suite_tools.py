@@ -67,6 +67,14 @@ def validate_command(paths: tuple[str, ...], configs: tuple[str, ...], variables
 
 @click.command("coverage")
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
+@click.option(
+    "--config",
+    "--suite",
+    "configs",
+    metavar="FILE",
+    multiple=True,
+    help="Suite to look at, as PATH. Repeatable.",
+)
 @json_option()
 @click.option(
     "--threshold",
@@ -80,7 +88,9 @@ def validate_command(paths: tuple[str, ...], configs: tuple[str, ...], variables
     metavar="FILE",
     help="JSON report of a run that says which faults were met; by default the last runs in this folder.",
 )
-def coverage_command(paths: tuple[str, ...], as_json: bool, threshold: int | None, report: str | None) -> int:
+def coverage_command(
+    paths: tuple[str, ...], configs: tuple[str, ...], as_json: bool, threshold: int | None, report: str | None
+) -> int:
     """Show which tools have a declared fault, in their requests and in their replies, and in how many tests a
     call met it.
 
@@ -91,7 +101,7 @@ def coverage_command(paths: tuple[str, ...], as_json: bool, threshold: int | Non
     from faultkit.cli.suite_cache import last_met, read_report
     from faultkit.cli.suites import NOT_MET, find_suites, load_all
 
-    suites = load_all(find_suites(paths), {})
+    suites = load_all(find_suites((*paths, *configs)), {})
     coverage = coverage_of(suites, last_met() if report is None else read_report("--run", report, met_faults))
     share, met_share = coverage.share, coverage.met_share
     if as_json:
@@ -120,7 +130,13 @@ def coverage_command(paths: tuple[str, ...], as_json: bool, threshold: int | Non
                     met += f"; {counted(coverage.unknown, 'row')} unknown (?): no such test was run"
             click.echo(f"\n{100 * share:.0f} % of tools and phases have a declared fault; {met}")
     reached = (share if report is None else met_share) or 0.0
-    return NOT_MET if threshold is not None and 100 * reached < threshold else 0
+    if threshold is None or 100 * reached >= threshold:
+        return 0
+    what = "have a declared fault" if report is None else f"met a fault in {report}"
+    click.echo(
+        f"--threshold {threshold}: {100 * reached:.3g} % of tools and phases {what}, which is less", err=True
+    )
+    return NOT_MET
 
 
 @click.command(

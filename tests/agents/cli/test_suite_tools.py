@@ -153,8 +153,10 @@ tools:
         "38 % of tools and phases have a declared fault; "
         "it is unknown which were met: run `fault test`, or name a report by --run"
     )
-    assert invoke(["test", "coverage", "suite.yml", "--threshold", "38", "--json"]) == 1
-    document = json.loads(capsys.readouterr().out)
+    assert invoke(["test", "coverage", "--config", "suite.yml", "--threshold", "38", "--json"]) == 1
+    said = capsys.readouterr()
+    assert said.err == "--threshold 38: 37.5 % of tools and phases have a declared fault, which is less\n"
+    document = json.loads(said.out)
     assert len(document["untested"]) == 5
     assert (document["met_share"], document["covered"][0]["met"]) == (None, None)
 
