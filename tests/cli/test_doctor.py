@@ -237,12 +237,18 @@ def test_a_config_whose_servers_all_start_exits_with_0(
 
 FLOODS = {
     "text": "while True: print('y' * 10)",
+    "stderr": "import sys\nwhile True: print('y' * 10, file=sys.stderr) or print('n')",
     "notifications": """while True: print('{"jsonrpc": "2.0", "method": "notifications/message"}')""",
 }
 
 
 @pytest.mark.parametrize(
-    ("flood", "kind"), [("text", "that are no MCP messages"), ("notifications", "that are no replies")]
+    ("flood", "kind"),
+    [
+        ("text", "that are no MCP messages"),
+        ("stderr", "that are no MCP messages; last line of its stderr: yyyyyyyyyy"),
+        ("notifications", "that are no replies"),
+    ],
 )
 def test_a_server_that_floods_its_output_is_given_up_and_the_others_are_checked(
     config: Path,
@@ -259,6 +265,23 @@ def test_a_server_that_floods_its_output_is_given_up_and_the_others_are_checked(
     found = {each["name"]: each for each in json.loads(capsys.readouterr().out)["servers"]}
     assert found["loud"]["problem"].endswith(f": the server floods its output with lines {kind}")
     assert (found["first"]["state"], found["first"]["tools"]) == ("ok", ["echo", "first"])
+
+
+def test_what_a_failed_server_wrote_to_stderr_is_in_its_row(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mcp.json"
+    code = "import sys; sys.exit('starting\\nno key given')"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+    servers = {"bad": {"command": sys.executable, "args": ["-c", code]}, "web": {"url": url}}
+    file.write_text(json.dumps({"mcpServers": servers}))
+    assert invoke(["doctor", "--mcp", str(file), "--json"]) == 1
+    out, err = capfd.readouterr()
+    bad, web = (each["problem"] for each in json.loads(out)["servers"])
+    assert bad.endswith(": the server ended with exit code 1; last line of its stderr: no key given")
+    assert web.startswith(f"cannot reach {url}: ")
+    assert err == ""
 
 
 def test_a_server_of_a_client_extension_is_not_checked_and_is_no_failure(

@@ -65,9 +65,10 @@ class McpClient:
         opening_s: float = OPENING_S,
         connect: Connect | None = None,
         is_bounded: bool = False,
+        stderr: int | None = None,
     ) -> None:
         """`connect`: replaces the connection that `at` describes. `is_bounded`: give a server up that sends
-        far more than it was asked for."""
+        far more than it was asked for. `stderr`: descriptor for the standard error of a server process."""
         self.at = at
         self._connect = connect or self._connect_to_address
         self._name = name
@@ -77,6 +78,7 @@ class McpClient:
         self._request_count = 0
         self._exit_reason = ""
         self._is_bounded = is_bounded
+        self._stderr = stderr
         self._unasked_lines = self._unasked_bytes = 0
         self.server_info: Mapping[str, Any] = {}
         self.capabilities: Mapping[str, Any] = {}
@@ -157,7 +159,10 @@ class McpClient:
         )
         result = opened.get("result")
         if not isinstance(result, dict):
-            raise TargetError(f"{self.at}: the server refuses to initialize: {_short(opened)}")
+            why = _short(opened)
+            if self.at.url and why.startswith(f"cannot reach {self.at.url}"):
+                raise TargetError(why)
+            raise TargetError(f"{self.at}: the server refuses to initialize: {why}")
         self.server_info = _mapping(result.get("serverInfo"))
         self.capabilities = _mapping(result.get("capabilities"))
         assert self._upstream is not None
@@ -166,7 +171,7 @@ class McpClient:
     def _connect_to_address(self, listener: UpstreamListener) -> Upstream:
         if self.at.url:
             return HttpUpstream(self.at.url, listener, headers=self.at.headers.items())
-        return StdioUpstream(self.at.command, listener, self.at.env, self.at.cwd)
+        return StdioUpstream(self.at.command, listener, self.at.env, self.at.cwd, self._stderr)
 
     # --- UpstreamListener ---------------------------------------------------------------------
 

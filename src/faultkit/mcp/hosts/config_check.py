@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from faultkit.base.errors import FaultkitError
+from faultkit.base.text import untrusted_line
 from faultkit.mcp.hosts.server_entries import ServerEntry
 from faultkit.mcp.mcp_client import McpClient, ServerAddress
+from faultkit.mcp.wire.pipes import PipeReader
 
 BYTES_OF_A_TOKEN = 4
 _AT_ONCE = 4
+_LAST_BYTES = 4096
+"""Bytes of a server's standard error in which its last line is looked for."""
+_PIPE_BYTES = 1 << 16
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -74,15 +81,47 @@ async def _checked(entry: ServerEntry, variables: Mapping[str, str], timeout_s: 
         return CheckedServer(entry.label, why_unchecked="an extension of the client starts it")
     try:
         address = address_of(entry.value, variables)
-        client = McpClient(address, opening_s=timeout_s, is_bounded=True)
-        async with asyncio.timeout(timeout_s), client:
-            tools = await client.tools() if "tools" in client.capabilities else []
-    except TimeoutError:
-        return CheckedServer(entry.label, problem=f"no list of tools within {timeout_s:g} s")
-    except (FaultkitError, ValueError) as error:
+    except ValueError as error:
         return CheckedServer(entry.label, problem=str(error))
+    # Several servers run at a time: what they print would be mixed, without their names.
+    with _LastLine() as stderr:
+        try:
+            client = McpClient(address, opening_s=timeout_s, is_bounded=True, stderr=stderr.writing)
+            async with asyncio.timeout(timeout_s), client:
+                tools = await client.tools() if "tools" in client.capabilities else []
+        except TimeoutError:
+            problem = f"no list of tools within {timeout_s:g} s"
+            return CheckedServer(entry.label, problem=stderr.added_to(problem))
+        except (FaultkitError, ValueError) as error:
+            return CheckedServer(entry.label, problem=stderr.added_to(str(error)))
     size = sum(len(json.dumps(tool, ensure_ascii=False, separators=(",", ":")).encode()) for tool in tools)
     return CheckedServer(entry.label, tuple(str(tool.get("name")) for tool in tools), size)
+
+
+class _LastLine:
+    """The last line that a server writes to its standard error. The rest is dropped, as it may be endless."""
+
+    def __init__(self) -> None:
+        fd, self.writing = os.pipe()
+        self._tail = b""
+        self._pipe = os.fdopen(fd, "rb", 0)
+        self._reader = PipeReader(self._pipe, self._keep, lambda: None)
+
+    def __enter__(self) -> _LastLine:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._reader.close()
+        os.close(self.writing)
+
+    def added_to(self, problem: str) -> str:
+        with suppress(BlockingIOError):
+            self._keep(os.read(self._pipe.fileno(), _PIPE_BYTES))
+        lines = self._tail.decode("utf-8", "replace").strip().splitlines()
+        return f"{problem}; last line of its stderr: {untrusted_line(lines[-1])}" if lines else problem
+
+    def _keep(self, data: bytes) -> None:
+        self._tail = (self._tail + data)[-_LAST_BYTES:]
 
 
 def _is_of_extension(value: Mapping[str, Any]) -> bool:

@@ -53,9 +53,15 @@ class ServerProcess:
         """Parts that have not ended. The last output is still in the pipe when the process exits."""
 
     async def start(
-        self, command: Sequence[str], env: Mapping[str, str] | None = None, cwd: str | None = None
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        stderr: int | None = None,
     ) -> None:
-        """Start the process. Raises TargetError if that fails."""
+        """Start the process. Raises TargetError if that fails.
+
+        `stderr`: descriptor for its standard error; None: the one of this process."""
         loop = asyncio.get_running_loop()
         # Own pipes: output through those of asyncio's subprocesses takes one more turn of the event loop.
         child_stdin, stdin_fd = os.pipe()
@@ -67,7 +73,7 @@ class ServerProcess:
                 *command,
                 stdin=child_stdin,
                 stdout=child_stdout,
-                stderr=None,
+                stderr=stderr,
                 env={**inherited_environment(), **(env or {})},
                 cwd=cwd,
                 start_new_session=True,
@@ -223,10 +229,12 @@ class StdioUpstream:
         listener: UpstreamListener,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
+        stderr: int | None = None,
     ) -> None:
         self._command = command
         self._env = env
         self._cwd = cwd
+        self._stderr = stderr
         self._listener = listener
         self._stopping = False
         self._process = ServerProcess(
@@ -237,7 +245,7 @@ class StdioUpstream:
         )
 
     async def start(self) -> None:
-        await self._process.start(self._command, self._env, self._cwd)
+        await self._process.start(self._command, self._env, self._cwd, self._stderr)
 
     def send(self, incoming: Incoming) -> None:
         self._process.send(incoming.raw)
