@@ -35,8 +35,9 @@ Exit codes:
   3    the steady state did not hold at the start: nothing was started
   4    aborted: stopped, out of time, or an action failed
   5    a rollback failed: something is still broken
-  6    nothing is proven: it held, but a fault touched nothing; or a Chaos Toolkit
-       file has no hypothesis after its method, or leaves out a part (--dry)
+  6    nothing is proven: it held, but a fault touched nothing; or in a Chaos
+       Toolkit file no action worked, there is no hypothesis after the method, or
+       a part is left out (--dry)
   130  Ctrl-C, 143 SIGTERM: rolled back first
 A game day exits with the most severe of its codes.
 

@@ -80,7 +80,8 @@ def apply_event(progress: ExperimentProgress, event: Event) -> None:
     data = event.data
     if event.kind == "phase_began":
         progress.phase = data["phase"]
-        progress.phase_results.setdefault(progress.phase, None)
+        if not data.get("left_out"):
+            progress.phase_results.setdefault(progress.phase, None)
     elif event.kind == "phase_ended":
         progress.phase_results[data["phase"]] = data.get("met")
     elif event.kind == "run_ended":

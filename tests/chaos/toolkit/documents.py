@@ -24,6 +24,8 @@ def action(name: str, provider: dict[str, Any], **more: Any) -> dict[str, Any]:
 HEALTHY = probe("healthy", python("read", key="healthy"), tolerance=True)
 BREAK = action("break", python("write", key="healthy", value=False))
 MEND = action("mend", python("write", key="healthy", value=True))
+LOOK = action("look", python("log", text="look"))
+"""An action that works and changes nothing that is checked."""
 
 
 def experiment(
@@ -78,9 +80,9 @@ TOLERANCES = [
 ]
 
 CASES: dict[str, dict[str, Any]] = {
-    "held": experiment("held", [action("look", python("log", text="look"))]),
+    "held": experiment("held", [LOOK]),
     "deviated": experiment("deviated", [BREAK]),
-    "every-tolerance": experiment("every tolerance", [], TOLERANCES),
+    "every-tolerance": experiment("every tolerance", [LOOK], TOLERANCES),
     "gate-out-of-tolerance": experiment("gate", [BREAK], [probe("three", python("number"), tolerance=4)]),
     "gate-raises": experiment("gate raises", [BREAK], [probe("fails", python("fail"), tolerance=True)], ()),
     "after-raises": experiment(
@@ -101,6 +103,15 @@ CASES: dict[str, dict[str, Any]] = {
         (),
     ),
     "failed-action": experiment("failed action", [action("boom", python("fail")), MEND]),
+    "only-failed-actions": experiment(
+        "only failed actions",
+        [
+            action("boom", python("fail")),
+            action("exits", {"type": "process", "path": PYTHON, "arguments": ["-c", "raise SystemExit(3)"]}),
+        ],
+    ),
+    "empty-method": experiment("empty method", []),
+    "only-probes": experiment("only probes", [probe("look", python("log", text="look"))]),
     "failed-rollback": experiment(
         "failed rollback", [], rollbacks=[action("boom", python("fail", why="no way back")), MEND]
     ),
@@ -208,5 +219,5 @@ CASES: dict[str, dict[str, Any]] = {
     "rollbacks-always": experiment("always", [BREAK], runtime=runtime(rollbacks="always")),
     "rollbacks-never": experiment("never", [BREAK], runtime=runtime(rollbacks="never")),
     "rollbacks-deviated": experiment("only deviated", [BREAK], runtime=runtime(rollbacks="deviated")),
-    "rollbacks-deviated-but-held": experiment("not deviated", [], runtime=runtime(rollbacks="deviated")),
+    "rollbacks-deviated-but-held": experiment("not deviated", [LOOK], runtime=runtime(rollbacks="deviated")),
 }

@@ -13,7 +13,8 @@ from faultkit.chaos.experiment.experiment_model import ToolkitFlags
 from faultkit.chaos.experiment.toolkit_process import play_rollbacks
 from faultkit.cli.main import invoke
 from tests.chaos.toolkit.conftest import Shop
-from tests.chaos.toolkit.documents import BREAK, action, experiment, probe, python
+from tests.chaos.toolkit.documents import BREAK, LOOK, action, experiment, probe, python
+from tests.chaos.toolkit.documents import CASES as DOCUMENTS
 from tests.chaos.toolkit.test_same_as_chaos_run import chaos_run, settled
 
 CONFIGURED = experiment(
@@ -29,7 +30,10 @@ CONFIGURED = experiment(
     },
     secrets={"vault": {"token": "hush"}},
 )
-LATE = action("late", python("log", text="late"), pauses={"before": 6})
+LATE = action("late", python("log", text="late"))
+BREAK_AND_WAIT = {**BREAK, "pauses": {"after": 10}}
+"""After an activity and its pause the library looks whether to end the method, so the pause must outlast the
+next check of the hypothesis, also on a busy machine."""
 PAUSED = experiment("paused", [action("slow", python("log", text="x"), pauses={"before": 60})])
 DEVIATES = experiment("deviates", [BREAK])
 
@@ -37,12 +41,12 @@ CASES: dict[str, tuple[dict[str, Any], list[str], int, str]] = {
     "var": (CONFIGURED, ["--var", "place=there", "--var", "count:int=7"], 0, "held"),
     "var-file": (CONFIGURED, ["--var-file", "vars.yaml", "--var", "place=first"], 0, "held"),
     "env file": (CONFIGURED, ["--var-file", "vars.env"], 0, "held"),
-    "control-file": (experiment("controlled", []), ["--control-file", "controls.json"], 0, "held"),
+    "control-file": (experiment("controlled", [LOOK]), ["--control-file", "controls.json"], 0, "held"),
     "rollbacks never": (DEVIATES, ["--rollback-strategy", "never"], 1, "deviated"),
     "rollbacks deviated": (DEVIATES, ["--rollback-strategy", "deviated"], 1, "deviated"),
     "after method": (DEVIATES, ["--hypothesis-strategy", "after-method-only"], 1, "deviated"),
     "continuously": (
-        experiment("continuous", [BREAK, LATE]),
+        experiment("continuous", [BREAK_AND_WAIT, LATE]),
         ["--hypothesis-strategy", "continuously", "--hypothesis-frequency", "0.05", "--fail-fast"],
         1,
         "deviated",
@@ -88,6 +92,7 @@ def test_a_flag_means_what_it_means_to_chaos_run(
     code, ours = fault_run(shop, file, *flags)
     assert (code, ours.pop("faultkit")["outcome"]) == (expected, outcome)
     assert (shop.state, sorted(set(shop.log))) == (their_state, sorted(set(their_log)))
+    assert "late" not in their_log  # --fail-fast has ended the method.
     for journal in (ours, theirs):
         # How often, and in the middle of which change, is a matter of time.
         assert bool(journal["steady_states"].pop("during")) == (name == "continuously")
@@ -123,6 +128,54 @@ def test_a_variable_that_the_configuration_lacks_is_told(shop: Shop) -> None:
     assert ours["faultkit"]["warnings"] == [
         "--var plaec does nothing: the configuration of the experiment has no such key"
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        (
+            "only-failed-actions",
+            "Not exercised: every action of the method failed: boom: chaoslib.exceptions.ActivityFailed: "
+            "RuntimeError: it broke; exits: it ended with exit code 3",
+        ),
+        ("empty-method", "Not exercised: the method has no action"),
+        ("only-probes", "Not exercised: the method has no action"),
+    ],
+)
+def test_a_method_that_breaks_nothing_proves_nothing(shop: Shop, name: str, error: str) -> None:
+    code, ours = fault_run(shop, shop.file(DOCUMENTS[name]), "--report", "report.xml")
+    told = ours["faultkit"]
+    assert (code, told["outcome"], told["error"], told["warnings"]) == (6, "not_exercised", error, [])
+    assert (ours["status"], ours["deviated"]) == ("completed", False)
+    assert "<error" in Path("report.xml").read_text()
+
+
+def test_a_failed_action_beside_one_that_works_is_a_warning(shop: Shop) -> None:
+    code, ours = fault_run(shop, shop.file(DOCUMENTS["failed-action"]))
+    told = ours["faultkit"]
+    why = "boom: chaoslib.exceptions.ActivityFailed: RuntimeError: it broke"
+    assert (code, told["outcome"], told["action_error"]) == (0, "held", why)
+    assert told["warnings"] == [f"action failed, so it may have broken nothing: {why}"]
+
+
+@pytest.mark.parametrize(
+    ("dry", "not_run", "undone"),
+    [
+        ("probes", ["gate", "recheck"], ["mend"]),
+        ("actions", ["rollback"], []),
+        ("activities", ["gate", "method", "recheck", "rollback"], []),
+    ],
+)
+def test_what_a_flag_leaves_out_is_not_reported_as_done(
+    shop: Shop, dry: str, not_run: list[str], undone: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, ours = fault_run(shop, shop.file(DEVIATES), "--dry", dry)
+    told = ours["faultkit"]
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[0] for line in lines if line[1:3] == ["not", "run"]] == not_run
+    assert [each["says"] for each in told["undone"]] == undone
+    kinds = {event["kind"] for event in told["events"]}
+    assert ("check_ended" in kinds, "action_ended" in kinds) == ("gate" not in not_run, bool(undone))
 
 
 def test_the_flags_need_a_file_of_chaos_toolkit(capsys: pytest.CaptureFixture[str]) -> None:

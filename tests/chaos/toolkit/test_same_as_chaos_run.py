@@ -31,9 +31,12 @@ EXPECTED: dict[str, tuple[int, str]] = {
     "gate-raises": (1, "gate_not_met"),
     "after-raises": (1, "deviated"),
     "failed-action": (0, "held"),
+    "only-failed-actions": (0, "not_exercised"),
+    "empty-method": (0, "not_exercised"),
+    "only-probes": (0, "not_exercised"),
     "failed-rollback": (0, "rollback_failed"),
     "processes": (0, "held"),
-    "http": (0, "held"),
+    "http": (0, "not_exercised"),
     "configuration-and-secrets": (0, "held"),
     "controls": (0, "held"),
     "controls-that-add": (0, "held"),
@@ -59,6 +62,10 @@ DIFFERENCES = {
     "no-hypothesis",
     "before-method-only",
     "skip",
+    "http",
+    "only-failed-actions",
+    "empty-method",
+    "only-probes",
 }
 """Cases in which `chaos run` exits with 0 although the outcome is not `held`."""
 

@@ -350,7 +350,7 @@ class Event:
 
 EVENTS: Mapping[str, str] = {
     "run_began": "experiment, dry_run",
-    "phase_began": "phase: gate, method, recheck, rollback",
+    "phase_began": "phase: gate, method, recheck, rollback; left_out: true if --dry leaves out all of it",
     "phase_ended": "phase, met (of gate and recheck)",
     "check_ended": "phase, name, met, why, measured, duration_s",
     "action_began": "name, says",

@@ -33,7 +33,8 @@ from chaoslib.settings import CHAOSTOOLKIT_CONFIG_PATH, load_settings
 from chaoslib.types import Dry, Schedule, Strategy
 
 from faultkit.base.process_group import kill_own_group
-from faultkit.chaos.experiment.toolkit_process import MESSAGES_FD_VARIABLE, rollback_failure, why_of
+from faultkit.chaos.experiment.toolkit_process import MESSAGES_FD_VARIABLE
+from faultkit.chaos.experiment.toolkit_verdict import activity_failure, why_of
 from faultkit.chaos.steps.fault_settings import measured_text
 
 HYPOTHESIS_STRATEGIES: Mapping[str, str] = {
@@ -161,7 +162,7 @@ class _EventForwarder(RunEventHandler):  # type: ignore[misc]
     def activity_completed(self, activity: Any, run: Any) -> None:
         name = activity.get("name")
         if self._phase == "rollback":
-            self._write("rollback_ended", index=self._rollback, name=name, why=rollback_failure(run))
+            self._write("rollback_ended", index=self._rollback, name=name, why=activity_failure(run))
             return
         self._write(
             "activity_ended",
@@ -300,7 +301,7 @@ def _rollbacks(writer: MessageWriter, order: Any, experiment: Any, settings: Any
             writer.write("rollback_began", index=index, name=name)
             try:
                 run = execute_activity(experiment, activity, config, secrets, dry, registry, runs)
-                why = rollback_failure(run)
+                why = activity_failure(run)
             except Exception as error:
                 why = f"{type(error).__name__}: {error}"
                 run = {"activity": dict(activity), "status": "failed", "exception": [why]}

@@ -77,35 +77,6 @@ MESSAGES: dict[str, str] = {
 """The kinds of messages, and the keys of each."""
 
 
-def activity_of(run: object) -> Mapping[str, Any] | None:
-    """Return the activity of an entry of a journal; None for what a control has added to the list."""
-    activity = run.get("activity") if isinstance(run, Mapping) else None
-    return activity if isinstance(activity, Mapping) else None
-
-
-def why_of(run: Mapping[str, Any]) -> str | None:
-    """Return the last line of an activity's exception."""
-    lines = run.get("exception")
-    return str(lines[-1]).strip() if lines else None
-
-
-def rollback_failure(run: Mapping[str, Any]) -> str | None:
-    """Return why a rollback failed, or None.
-
-    For Chaos Toolkit, a process that ends with any exit code and an HTTP reply of any status have succeeded.
-    A rollback that says in this way that it undid nothing has failed."""
-    if run.get("status") != "succeeded":
-        return why_of(run) or "it did not end"
-    provider, output = (activity_of(run) or {}).get("provider"), run.get("output")
-    kind = provider.get("type") if isinstance(provider, Mapping) else None
-    status = output.get("status") if isinstance(output, Mapping) else None
-    if not isinstance(status, int):
-        return None
-    if kind == "process" and status != 0:
-        return f"it ended with exit code {status}"
-    return f"it was answered with status {status}" if kind == "http" and status >= 400 else None
-
-
 # --- process ---------------------------------------------------------------------------------------
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from faultkit.base.errors import FaultkitError
@@ -31,11 +31,15 @@ from faultkit.chaos.experiment.toolkit_process import (
     Order,
     PlayedRollbacks,
     ToolkitProcess,
-    activity_of,
     play_rollbacks,
     read_messages,
-    rollback_failure,
-    why_of,
+)
+from faultkit.chaos.experiment.toolkit_verdict import (
+    ToolkitVerdict,
+    activity_failure,
+    activity_of,
+    rollback_failures_of,
+    verdict_of,
 )
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.kill_switch import KillSwitch
@@ -43,6 +47,18 @@ from faultkit.chaos.safety.lease import Lease
 from faultkit.chaos.safety.undo import Undo, UndoResult
 from faultkit.chaos.steps.step_work import run_in_thread
 
+_LEFT_OUT: Mapping[str | None, tuple[str, ...]] = {
+    "probes": ("probe",),
+    "actions": ("action",),
+    "activities": ("probe", "action"),
+}
+"""By the value of `--dry`: the types of activities that are not executed, though the library says done."""
+_TYPES_OF_PHASE = {
+    "gate": ("probe",),
+    "method": ("action", "probe"),
+    "recheck": ("probe",),
+    "rollback": ("action",),
+}
 _GRACE_S = 5.0
 """From an interruption to the first rollback or the end: the library waits for background activities."""
 
@@ -72,6 +88,7 @@ class ToolkitRunner:
             experiment.settings,
             experiment.flags,
         )
+        self._left_out = _LEFT_OUT.get(experiment.flags.dry, ())
         self._invalid: str | None = None
         self._stopped: str | None = None
         self._died: str | None = None
@@ -171,8 +188,12 @@ class ToolkitRunner:
                 self._record_message(kind, message)
 
     def _intend_rollbacks(self, valid: dict[str, Any], process: ToolkitProcess) -> None:
-        nothing_acts = self._dry_run or self._order.flags.dry in ("actions", "activities")
-        if nothing_acts or valid["rollbacks"] != "always" or not valid["count"]:
+        if (
+            self._dry_run
+            or "action" in self._left_out
+            or valid["rollbacks"] != "always"
+            or not valid["count"]
+        ):
             return
         experiment = self._experiment
         order = {
@@ -199,15 +220,18 @@ class ToolkitRunner:
         if kind == "said":
             record("said", **message)
         elif kind == "phase":
-            record("phase_began", **message)
+            self._begin_phase(message["phase"])
         elif kind == "state":
-            record("phase_ended", **message)
+            if "probe" not in self._left_out:
+                record("phase_ended", **message)
+        elif kind in ("activity_began", "activity_ended") and message["type"] in self._left_out:
+            pass
         elif kind == "activity_began" and message["type"] == "action":
             record("action_began", name=message["name"], says=message["name"])
         elif kind == "activity_ended":
             self._record_activity(message)
         elif kind == "rollbacks_began":
-            record("phase_began", phase="rollback")
+            self._begin_phase("rollback")
             self._rollbacks_started.set()
         elif kind == "rollback_began":
             self._rollback_count += 1
@@ -218,9 +242,14 @@ class ToolkitRunner:
             ok = message["why"] is None
             if not ok:
                 self._rollback_failures.append(f"{message['name']}: {message['why']}")
-            record("rolled_back", says=message["name"], ok=ok, message=message["why"] or "done")
+            if "action" not in self._left_out:
+                record("rolled_back", says=message["name"], ok=ok, message=message["why"] or "done")
         elif kind == "rollbacks_ended":
             self._rollbacks_played = True
+
+    def _begin_phase(self, phase: str) -> None:
+        left_out = all(kind in self._left_out for kind in _TYPES_OF_PHASE[phase])
+        self._monitor.record("phase_began", phase=phase, **({"left_out": True} if left_out else {}))
 
     def _record_activity(self, message: dict[str, Any]) -> None:
         ok, name = message["status"] == "succeeded", message["name"]
@@ -255,7 +284,7 @@ class ToolkitRunner:
         if self._hung:
             played.failures.insert(0, f"{self._rollback_name}: {self._hung}")
         for run in played.runs:
-            why, name = rollback_failure(run), (activity_of(run) or {}).get("name", "")
+            why, name = activity_failure(run), (activity_of(run) or {}).get("name", "")
             self._monitor.record("rolled_back", says=name, ok=why is None, message=why or "done")
         self._lease.record_undo(intent, played.result)
         return played
@@ -302,7 +331,7 @@ class ToolkitRunner:
             reasons=verdict.reasons,
             undone=[event.data for event in monitor.events if event.kind == "rolled_back"],
             events=monitor.events,
-            warnings=monitor.warnings,
+            warnings=[*monitor.warnings, *verdict.warnings],
         )
         return Journal(result, document)
 
@@ -343,137 +372,3 @@ def _unused_variables(experiment: ToolkitExperiment) -> list[str]:
 def _mapping(value: object) -> Mapping[str, Any]:
     """Return a mapping, empty for any other value: only the library knows whether the file is valid."""
     return value if isinstance(value, Mapping) else {}
-
-
-# --- the verdict on a journal ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ToolkitVerdict:
-    """The outcome and the fields of a result that follow from the library's journal."""
-
-    outcome: Outcome
-    before: bool
-    after: bool
-    success: bool
-    errors: tuple[str, ...] = ()
-    action_error: str | None = None
-    reasons: tuple[str, ...] = field(default=())
-
-
-def verdict_of(
-    journal: Mapping[str, Any],
-    *,
-    stopped: str | None,
-    rollback_failures: Sequence[str],
-    dry_run: bool = False,
-    dry: str | None = None,
-) -> ToolkitVerdict:
-    """Return the verdict on a journal. `stopped`: why the run was stopped early, if it was; `dry`: what was
-    not executed."""
-    states = journal["steady_states"]
-    gate, recheck, during = states["before"], states["after"], states["during"]
-    is_cut_short = stopped is not None or journal["status"] in ("interrupted", "aborted")
-    # An experiment may have no hypothesis, or not check it before the method: then it may start.
-    may_start = gate is None or bool(gate["steady_state_met"])
-    # The tolerances of probes that are not executed count as met.
-    is_checked = dry not in ("probes", "activities")
-    is_checked = is_checked and any(map(_is_checked, (gate,) if dry_run else (recheck, *during)))
-    missed_during = any(not state["steady_state_met"] for state in during if state is not None)
-    deviated = bool(journal["deviated"]) or missed_during
-    # If the run was cut short before the recheck, the state after it is unknown, and so not met.
-    after = bool(recheck["steady_state_met"]) if _is_checked(recheck) else is_checked and not missed_during
-    after = after and may_start and not (is_cut_short and recheck is None)
-    outcome = _outcome(may_start, deviated, is_cut_short, bool(rollback_failures))
-    if outcome is Outcome.HELD and not is_checked:
-        outcome = Outcome.NOT_CHECKED
-    if outcome is Outcome.HELD and dry == "actions":
-        outcome = Outcome.NOT_EXERCISED
-    before = _is_checked(gate) and may_start
-    failed = _failed_action(journal["run"])
-    errors = [*_gate_error(gate), *([f"Action failed: {failed}"] if failed else [])]
-    errors += _after_error(recheck)
-    if stopped is not None:
-        errors.append(f"Stopped: {stopped}")
-    elif is_cut_short:
-        errors.append(f"Stopped: the experiment was {journal['status']}")
-    return ToolkitVerdict(
-        outcome=outcome,
-        before=before,
-        after=before if dry_run else after,
-        success=before if dry_run else after and not deviated,
-        errors=tuple(errors),
-        action_error=failed,
-        reasons=tuple(_reasons(gate, during, recheck)),
-    )
-
-
-def _is_checked(state: Mapping[str, Any] | None) -> bool:
-    """Return whether a hypothesis was there to be checked, and was."""
-    return state is not None and bool(state["probes"])
-
-
-def _outcome(before: bool, deviated: bool, is_cut_short: bool, rollback_failed: bool) -> Outcome:
-    if rollback_failed:
-        return Outcome.ROLLBACK_FAILED
-    if is_cut_short:
-        return Outcome.ABORTED
-    if not before:
-        return Outcome.GATE_NOT_MET
-    return Outcome.DEVIATED if deviated else Outcome.HELD
-
-
-def rollback_failures_of(journal: Mapping[str, Any]) -> list[str]:
-    """Return each failed rollback, and why."""
-    return [
-        f"{activity.get('name')}: {why}"
-        for run in journal["rollbacks"]
-        if (activity := activity_of(run)) is not None and (why := rollback_failure(run)) is not None
-    ]
-
-
-def _failed_action(runs: Sequence[Any]) -> str | None:
-    for run in runs:
-        activity = activity_of(run)
-        if activity is not None and activity.get("type") == "action" and run.get("status") == "failed":
-            return f"{activity.get('name')}: {why_of(run)}"
-    return None
-
-
-def _missed(state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the probe that was not met: the last one, because Chaos Toolkit stops there."""
-    if state is None or state["steady_state_met"]:
-        return None
-    probes = [probe for probe in state["probes"] if activity_of(probe) is not None]
-    return probes[-1] if probes else None
-
-
-def _gate_error(state: Mapping[str, Any] | None) -> list[str]:
-    probe = _missed(state)
-    if probe is None:
-        return []
-    if probe.get("status") == "failed":
-        name = probe["activity"]["name"]
-        return [f"Failed to verify initial steady state: {name}: {why_of(probe)}"]
-    return ["System not in steady state before experiment"]
-
-
-def _after_error(state: Mapping[str, Any] | None) -> list[str]:
-    probe = _missed(state)
-    if probe is None or probe.get("status") != "failed":
-        return []
-    return [f"Failed to verify steady state after: {probe['activity']['name']}: {why_of(probe)}"]
-
-
-def _reasons(
-    gate: Mapping[str, Any] | None,
-    during: Sequence[Mapping[str, Any] | None],
-    recheck: Mapping[str, Any] | None,
-) -> list[str]:
-    found = []
-    for phase, state in (("gate", gate), *(("during", each) for each in during), ("recheck", recheck)):
-        probe = _missed(state)
-        if probe is not None:
-            why = why_of(probe) or "its tolerance is not met"
-            found.append(f"{phase}: {probe['activity']['name']}: {why}")
-    return found

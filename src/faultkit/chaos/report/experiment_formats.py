@@ -92,7 +92,8 @@ def _text_of_plan(run: ExperimentRun) -> Iterator[str]:
 def _text_of_phases(run: ExperimentRun) -> Iterator[str]:
     for phase in run.phases:
         took = f"{decimals(phase.ended_s - phase.began_s, 2)} s"
-        yield f"  {phase.name:<9} {_TEXT_MARKS[phase.met]:<7} {took}"
+        mark = "not run" if phase.left_out else _TEXT_MARKS[phase.met]
+        yield f"  {phase.name:<9} {mark:<7} {took}"
         if phase.name == "rollback":
             for each in run.undone:
                 word = "undone" if each.ok else "FAILED"
@@ -342,7 +343,7 @@ def _lanes(run: ExperimentRun) -> Iterator[Lane]:
                 phase.began_s,
                 phase.ended_s,
                 {True: "phase good", False: "phase bad", None: "phase"}[phase.met],
-                f"{phase.name}, {_span(phase.began_s, phase.ended_s)}",
+                f"{phase.name}{', not run' if phase.left_out else ''}, {_span(phase.began_s, phase.ended_s)}",
                 inset_px=1,
                 caption=phase.name,
             )

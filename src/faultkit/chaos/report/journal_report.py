@@ -18,6 +18,8 @@ class PhaseRun:
     began_s: float
     ended_s: float
     met: bool | None
+    left_out: bool = False
+    """True if nothing of it was executed, because a flag leaves it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ OUTCOMES = {
     "gate_not_met": "The system was not in its steady state to begin with",
     "aborted": "The experiment did not finish",
     "not_checked": "No steady state was checked after the method, so nothing is proven",
-    "not_exercised": "Not exercised: a fault touched nothing, so nothing is proven",
+    "not_exercised": "Not exercised: a fault touched nothing, or there was none, so nothing is proven",
     "rollback_failed": "Something is still broken: a rollback failed",
 }
 """Each outcome in a few words for people."""
@@ -192,17 +194,17 @@ def _state(journal: Mapping[str, Any], when: str) -> bool | None:
 
 def _phases(events: Sequence[Mapping[str, Any]], end_s: float) -> tuple[PhaseRun, ...]:
     found: list[PhaseRun] = []
-    began: tuple[str, float] | None = None
+    began: tuple[str, float, bool] | None = None
     for event in events:
         if event["kind"] not in ("phase_began", "phase_ended", "run_ended"):
             continue
         ends_it = event["kind"] == "phase_ended" and began is not None and began[0] == event["phase"]
         if began is not None and (ends_it or event["kind"] != "phase_ended"):
-            found.append(PhaseRun(*began, event["at_s"], event.get("met")))
+            found.append(PhaseRun(began[0], began[1], event["at_s"], event.get("met"), began[2]))
             began = None
         if event["kind"] == "phase_began":
-            began = (event["phase"], event["at_s"])
-    return (*found, *([PhaseRun(*began, end_s, None)] if began is not None else []))
+            began = (event["phase"], event["at_s"], bool(event.get("left_out")))
+    return (*found, *([PhaseRun(began[0], began[1], end_s, None, began[2])] if began is not None else []))
 
 
 def _check(event: Mapping[str, Any]) -> CheckRun:
