@@ -320,6 +320,8 @@ def test_recover_undoes_and_reports_what_was_left(
 
 
 def test_recover_forgets_a_lease_that_can_never_be_undone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["chaos", "recover", "--forget", "nope"]) == 2
+    assert 'expected a lease that is not over (there is none), got "nope"' in capsys.readouterr().err
     ledger = Ledger(Path("state").absolute())
     lease = ledger.open("a run", guarded=False)
     lease.intend(Undo("command", {"argv": ["false"]}, "mend it"))

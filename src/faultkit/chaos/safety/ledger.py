@@ -113,7 +113,8 @@ class Ledger:
         written."""
         known = {view.id: view for view in self.views() if not view.is_over}
         if id not in known:
-            raise InputError("lease", f"expected one of {', '.join(known) or 'none'}, got {shown(id)}")
+            expected = f"one of {', '.join(known)}" if known else "a lease that is not over (there is none)"
+            raise InputError("lease", f"expected {expected}, got {shown(id)}")
         if self.state_of(known[id]) == "running":
             raise InputError("lease", f"expected a lease whose process has ended, got {shown(id)}")
         with self._undo_lock(id), self._opened(id) as file:
