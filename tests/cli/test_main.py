@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import subprocess
@@ -222,6 +223,30 @@ def test_a_closed_stdout_ends_the_command_without_a_message() -> None:
     shown = process.stderr.read()
     process.stderr.close()
     assert (process.wait(PATIENCE_S), shown) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arg", ["faults", "--help", "--version"])
+def test_a_stdout_that_is_full_is_one_clear_line(arg: str, unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "faultkit", arg],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )
+    message = "error: cannot write to standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (4, message)
+
+
+def test_a_full_disk_elsewhere_is_no_error_of_stdout(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing_with(OSError(errno.ENOSPC, "No space left on device"), monkeypatch)
+    assert main.invoke(["run"]) == 4
+    assert capsys.readouterr().err.startswith("error: unexpected OSError: [Errno 28] No space")
 
 
 def test_a_thread_that_hangs_does_not_hold_up_the_end() -> None:

@@ -11,6 +11,7 @@ reader of stdout has closed it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -27,6 +28,7 @@ from faultkit.cli.command_groups import LazyCommand, LazyGroup
 F = TypeVar("F", bound=Callable[..., Any])
 
 _INTERRUPTED, _NO_READER, _UNEXPECTED = 130, 141, 4
+_OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMMANDS: dict[str, LazyCommand] = {
     "run": LazyCommand("faultkit.cli.run:command", "Run a proxy that injects network faults."),
     "scenario": LazyCommand(
@@ -159,9 +161,31 @@ def invoke(args: list[str] | None = None, name: str = "fault", group: click.Grou
         code = getattr(interrupt, "exit_code", _INTERRUPTED)
         return code if isinstance(code, int) else _INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout once more at exit: send that to /dev/null, or it would print a traceback.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return _NO_READER
+    except OSError as error:
+        if not _is_of_output(error):
+            raise
+        _discard_output()
+        _print_error(f"cannot write to standard output: {error.strerror or error}")
+        return _UNEXPECTED
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Return whether stdout is what cannot be written, by trying again: such an error names no file."""
+    if error.errno not in _OUTPUT_ERRORS or error.filename is not None:
+        return False
+    try:
+        sys.stdout.flush()
+        os.write(sys.stdout.fileno(), b"\n")
+    except OSError as again:
+        return again.errno == error.errno
+    return False
+
+
+def _discard_output() -> None:
+    # Python flushes stdout once more at exit: send that to /dev/null, or it would print a traceback.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _invoke(ctx: click.Context) -> int:
@@ -173,6 +197,8 @@ def _invoke(ctx: click.Context) -> int:
     except known:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and _is_of_output(error):
+            raise
         from faultkit.cli.log import LogSettings, log_traceback
 
         settings = ctx.obj if isinstance(ctx.obj, LogSettings) else LogSettings()
