@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from faultkit.chaos.experiment.experiment_file import AnyExperiment
 
 F = TypeVar("F", bound=Callable[..., Any])
+VAR_FILE_KEYS = ("configuration", "secrets")
 _HYPOTHESIS = (
     "default",
     "before-method-only",
@@ -117,6 +119,9 @@ def with_toolkit_flags(
     if not any(isinstance(each, ToolkitExperiment) for each in experiments):
         flag = _flag(next(iter(given)))
         raise InputError(flag, "expected an experiment in the format of Chaos Toolkit, got none")
+    frequency_s = given.get("frequency_s")
+    if frequency_s is not None and not math.isfinite(frequency_s):
+        raise InputError(_flag("frequency_s"), f"expected a number of seconds above 0, got {frequency_s}")
     for text in given.get("variables", ()):
         if not text.partition("=")[0] or "=" not in text:
             raise InputError("--var", f'expected NAME=VALUE or NAME:TYPE=VALUE, got "{text}"')
@@ -155,6 +160,7 @@ def _checked_text(name: str, path: str) -> str:
             document = read_document(text, path)
             if document is not None and not isinstance(document, dict):
                 raise InputError(path, "expected a mapping")
+            _check_document(name, path, document or {})
         elif name != "var_files":
             raise InputError(path, "expected a file that ends in .yaml, .yml or .json")
         else:
@@ -164,3 +170,25 @@ def _checked_text(name: str, path: str) -> str:
     except InputError as error:
         raise InputError(f"{flag}: {error.path}", error.problem) from None
     return text
+
+
+def _check_document(name: str, path: str, document: dict[str, Any]) -> None:
+    """Refuse values that are no mappings, where the library fails without saying which."""
+    from faultkit.base.documents.checks import shown
+
+    parts = {
+        "var_files": VAR_FILE_KEYS,
+        "control_files": tuple(document),
+        "settings": ("runtime", "controls"),
+    }
+    for key in parts[name]:
+        value = document.get(key, {})
+        if value is None and key == "runtime":
+            continue
+        if not isinstance(value, dict):
+            raise InputError(f"{path}: {key}", f"expected a mapping, got {shown(value)}")
+        provider = value.get("provider", {}) if name == "control_files" else {}
+        if not isinstance(provider, dict) or (provider and not isinstance(provider.get("type"), str)):
+            raise InputError(
+                f"{path}: {key}.provider", f"expected a mapping with a type, got {shown(provider)}"
+            )

@@ -69,6 +69,10 @@ def files(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = {"provider": {"type": "python", "module": "recorder"}}
     Path("controls.json").write_text(json.dumps({"recorder": recorder}))
     Path("list.json").write_text("[]")
+    Path("one.json").write_text('{"configuration": [1]}')
+    Path("lost.json").write_text('{"lost": {"provider": {"type": "python", "module": "no"}}}')
+    Path("runtime.yaml").write_text("runtime: 3\n")
+    Path("part.yaml").write_text("runtime: {rollbacks: 3}\n")
     Path("bad.env").write_text("A=1\nnothing\n")
 
 
@@ -103,7 +107,23 @@ def test_a_flag_means_what_it_means_to_chaos_run(
     ("flags", "said"),
     [
         (["--var", "place"], '--var: expected NAME=VALUE or NAME:TYPE=VALUE, got "place"'),
-        (["--var", "count:int=x"], "invalid literal for int"),
+        (["--var", "count:int=x"], "--var count:int: invalid literal for int"),
+        (["--var-file", "one.json"], "--var-file: one.json: configuration: expected a mapping, got a list"),
+        (["--control-file", "one.json"], "--control-file: one.json: configuration: expected a mapping, got"),
+        (
+            ["--control-file", "lost.json"],
+            'lost.json: lost.provider.module: expected a module that can be imported, got "no"',
+        ),
+        (["--settings", "runtime.yaml"], "--settings: runtime.yaml: runtime: expected a mapping, got 3"),
+        (["--settings", "part.yaml"], "runtime.rollbacks: expected a mapping, got 3"),
+        (
+            ["--hypothesis-frequency", "nan"],
+            "--hypothesis-frequency: expected a number of seconds above 0, got",
+        ),
+        (
+            ["--hypothesis-frequency", "inf"],
+            "--hypothesis-frequency: expected a number of seconds above 0, got",
+        ),
         (["--var-file", "absent.yaml"], "--var-file: absent.yaml: "),
         (["--var-file", "list.json"], "--var-file: list.json: expected a mapping"),
         (["--var-file", "bad.env"], '--var-file: bad.env: line 2: expected NAME=VALUE, got "nothing"'),
@@ -176,6 +196,20 @@ def test_what_a_flag_leaves_out_is_not_reported_as_done(
     assert [each["says"] for each in told["undone"]] == undone
     kinds = {event["kind"] for event in told["events"]}
     assert ("check_ended" in kinds, "action_ended" in kinds) == ("gate" not in not_run, bool(undone))
+
+
+def test_a_key_of_a_file_that_the_experiment_lacks_is_told(shop: Shop) -> None:
+    Path("more.yaml").write_text(
+        "configuration: {place: a, plaec: b}\nsecrets: {valut: {token: t}}\nplace: c\n"
+    )
+    code, ours = fault_run(shop, shop.file(CONFIGURED), "--var-file", "more.yaml")
+    assert code == 0
+    lacks = "of the experiment has no such key"
+    assert ours["faultkit"]["warnings"] == [
+        f"--var-file more.yaml: configuration.plaec does nothing: the configuration {lacks}",
+        f"--var-file more.yaml: secrets.valut does nothing: the secrets {lacks}",
+        "--var-file more.yaml: place does nothing: expected configuration or secrets",
+    ]
 
 
 def test_the_flags_need_a_file_of_chaos_toolkit(capsys: pytest.CaptureFixture[str]) -> None:

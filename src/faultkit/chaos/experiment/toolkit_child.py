@@ -24,6 +24,7 @@ from chaoslib import convert_vars, merge_vars
 from chaoslib.activity import execute_activity
 from chaoslib.configuration import load_configuration, load_dynamic_configuration
 from chaoslib.control import controls, initialize_controls, initialize_global_controls, load_global_controls
+from chaoslib.control.python import import_control
 from chaoslib.exceptions import ChaosException
 from chaoslib.experiment import ensure_experiment_is_valid, run_experiment
 from chaoslib.loader import load_experiment
@@ -32,6 +33,8 @@ from chaoslib.secret import load_secrets
 from chaoslib.settings import CHAOSTOOLKIT_CONFIG_PATH, load_settings
 from chaoslib.types import Dry, Schedule, Strategy
 
+from faultkit.base.documents.yaml_text import read_document
+from faultkit.base.errors import InputError
 from faultkit.base.process_group import kill_own_group
 from faultkit.chaos.experiment.toolkit_process import MESSAGES_FD_VARIABLE
 from faultkit.chaos.experiment.toolkit_verdict import activity_failure, why_of
@@ -70,12 +73,19 @@ def strategies_of(
         ("rollbacks", "rollback_strategy", ROLLBACK_STRATEGIES),
     ):
         # As in `chaos run`: the `runtime` of an experiment replaces that of the settings altogether.
-        runtime = experiment.get("runtime") or settings.get("runtime") or {}
-        written = flags.get(flag) or (runtime.get(key) or {}).get("strategy", "default")
+        runtime = _mapping(experiment.get("runtime") or settings.get("runtime") or {}, "runtime")
+        part = _mapping(runtime.get(key) or {}, f"runtime.{key}")
+        written = flags.get(flag) or part.get("strategy", "default")
         if written not in known:
             raise ValueError(f"runtime.{key}.strategy: expected one of {', '.join(known)}, got {written!r}")
         strategies.append(known[written])
     return strategies[0], strategies[1]
+
+
+def _mapping(value: Any, path: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(path, f"expected a mapping, got {value!r}")
+    return value
 
 
 class MessageWriter:
@@ -218,6 +228,28 @@ def _files(texts: list[tuple[str, str]]) -> Iterator[list[str]]:
         yield paths
 
 
+def _variables(texts: list[str]) -> dict[str, Any]:
+    """Return the values of `--var`. The library's error does not name the variable."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        try:
+            found.update(convert_vars([text]))
+        except ValueError as error:
+            raise InputError(f"--var {text.partition('=')[0]}", str(error)) from None
+    return found
+
+
+def _check_controls(files: list[tuple[str, str]]) -> None:
+    """Refuse a control whose module cannot be imported: the library goes on without it."""
+    for path, text in files:
+        for name, control in (read_document(text, path) or {}).items():
+            provider = control.get("provider") or {}
+            if provider.get("type") == "python" and import_control(control) is None:
+                module = provider["module"]
+                problem = f'expected a module that can be imported, got "{module}"'
+                raise InputError(f"--control-file: {path}: {name}.provider.module", problem)
+
+
 def main() -> None:
     """Read one order, check the experiment, wait for the parent's permission, and carry the order out."""
     writer = MessageWriter(int(os.environ.pop(MESSAGES_FD_VARIABLE)))
@@ -230,15 +262,17 @@ def main() -> None:
     settings = load_settings(order["settings"] or CHAOSTOOLKIT_CONFIG_PATH) or {}
     flags = order["flags"]
     try:
+        if order["do"] != "rollbacks":  # These are played although a control is missing.
+            _check_controls(flags["control_files"])
         with _files(flags["control_files"]) as control_files:
             load_global_controls(settings, control_files)
         with _files(flags["var_files"]) as var_files:
-            order["variables"], order["secrets"] = merge_vars(convert_vars(flags["variables"]), var_files)
+            order["variables"], order["secrets"] = merge_vars(_variables(flags["variables"]), var_files)
         experiment = order["content"] or load_experiment(order["file"], settings)
         # Users see the reason in one line. A bad file may make the library raise anything.
         ensure_experiment_is_valid(experiment)
         hypothesis, rollbacks = strategies_of(experiment, settings, flags)
-    except ChaosException as error:
+    except (ChaosException, InputError) as error:
         writer.write("invalid", why=str(error))
         return
     except Exception as error:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from faultkit.base.documents.yaml_text import read_document
 from faultkit.base.errors import FaultkitError
 from faultkit.base.times import now_us, time_text
 from faultkit.chaos.experiment.experiment_model import (
@@ -359,14 +360,27 @@ def plan_of(experiment: ToolkitExperiment) -> list[dict[str, Any]]:
 
 
 def _unused_variables(experiment: ToolkitExperiment) -> list[str]:
-    """Return a warning for each variable that the configuration lacks: the library ignores it."""
-    configuration = _mapping(experiment.written.get("configuration"))
-    names = [text.partition("=")[0].split(":")[0] for text in experiment.flags.variables]
-    return [
+    """Return a warning for each variable that the experiment lacks: the library ignores it."""
+    written, flags = experiment.written, experiment.flags
+    configuration = _mapping(written.get("configuration"))
+    names = [text.partition("=")[0].split(":")[0] for text in flags.variables]
+    found = [
         f"--var {name} does nothing: the configuration of the experiment has no such key"
         for name in names
         if name not in configuration
     ]
+    for path, text in flags.var_files:
+        document = read_document(text, path) if path.endswith((".yaml", ".yml", ".json")) else None
+        for part, values in _mapping(document).items():
+            if part not in ("configuration", "secrets"):
+                found.append(f"--var-file {path}: {part} does nothing: expected configuration or secrets")
+                continue
+            found += [
+                f"--var-file {path}: {part}.{name} does nothing: the {part} of the experiment has no such key"
+                for name in _mapping(values)
+                if name not in _mapping(written.get(part))
+            ]
+    return found
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
