@@ -2,19 +2,24 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.base.address import Endpoint
+from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.stream.latency import Latency
 from faultkit.load.load import Load
+from faultkit.load.response import Failure
+from faultkit.load.samples import Sample
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
-from faultkit.proxy.data_plane import Lateness, LatenessSummary, Snapshot
+from faultkit.proxy.data_plane import Lateness, LatenessSummary, ProxyCounts, Snapshot
 from faultkit.scenario.item_report import item_report
 from faultkit.scenario.measure import Measurements
 from faultkit.scenario.report import report_model as report
-from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, ScenarioItem, WrittenFault
+from faultkit.scenario.scenario_model import Expectation, HttpCall, LoadStrategy, ScenarioItem, WrittenFault
 from tests.load.rows import row, tally_of
 
 LOAD = Load(10.0, 10.0)
 PLANNED = [row(number / 10) for number in range(100)]
+REFUSED = row(9.9, failure=Failure.REFUSED)
 SLOW = Latency(distribution="uniform", min_ms=10, max_ms=90)
 
 
@@ -67,6 +72,49 @@ def test_a_mean_that_is_not_the_one_asked_for_is_a_warning() -> None:
         "half of it).",
     )
     assert assembled(Measurements(tally_of(*PLANNED)), slow=Latency(mean_ms=20, stddev_ms=10)).warnings == ()
+
+
+def test_an_item_of_which_nothing_is_expected_says_that_it_cannot_fail() -> None:
+    call = HttpCall("GET", "http://127.0.0.1/")
+
+    def warnings(expect: Expectation, *gates: Slo) -> tuple[str, ...]:
+        item = ScenarioItem(call, (), expect=expect)
+        nothing = Snapshot((), (), {}, LatenessSummary(), 0, 0)
+        measured = Measurements(tally_of(*PLANNED))
+        found = item_report(item, measured, nothing, gates=gates, started_at="", routes=(), cut_short=None)
+        assert found.verdict == "passed"
+        return found.warnings
+
+    assert warnings(Expectation()) == ("Nothing is expected of this item, so it cannot fail.",)
+    assert warnings(Expectation(status=200)) == ()
+    assert warnings(Expectation(response_time_under_ms=100.0)) == ()
+    assert warnings(Expectation(), EACH_SECOND) == ()
+
+
+@pytest.mark.parametrize(
+    ("accepted", "rows", "verdict", "injected"),
+    [
+        (0, PLANNED, "not exercised", 0),
+        (1, PLANNED, "passed", 1),
+        (0, [*PLANNED[:-1], REFUSED], "passed", 1),
+    ],
+)
+def test_a_shut_port_counts_only_if_something_uses_it(
+    accepted: int, rows: list[Sample], verdict: str, injected: int
+) -> None:
+    proxy = ProxyCounts("9", Endpoint("127.0.0.1", 9), Endpoint("127.0.0.1", 8), accepted, 0, 0, 0, 0, 1, 0)
+    after = Snapshot((proxy,), (), {"shut": 1}, LatenessSummary(), 0, 0)
+    item = ScenarioItem(
+        HttpCall("GET", "http://127.0.0.1/"), (WrittenFault("refuse", Rule("shut", Refuse())),)
+    )
+    measured = Measurements(tally_of(*rows), before=after)
+    found = item_report(item, measured, after, gates=(EACH_SECOND,), started_at="", routes=(), cut_short=None)
+    assert (found.verdict, found.faults[0].injected) == (verdict, injected)
+    if not injected:
+        assert found.reasons == (
+            "refuse never acted: no connection to its port was seen, and a shut port sees none; a baseline "
+            "(of a load, or add_baseline_call) shows whether the service uses it",
+        )
 
 
 def test_a_weak_baseline_is_a_warning() -> None:

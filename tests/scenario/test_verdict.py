@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from faultkit.faults.http.http_error import HttpError
@@ -119,6 +121,21 @@ def test_where_nothing_is_expected_nothing_is_missed() -> None:
             VerdictEvidence(Expectation(status=200), 4, 0, None, (), (fault(1), fault(0))),
             "not exercised",
             ("latency never acted: no request met it",),
+        ),
+        (
+            VerdictEvidence(Expectation(status=200), 4, 0, None, (), (fault(0),), connections=4),
+            "not exercised",
+            (
+                "latency never acted: 4 connections came through the proxies, but its match, trigger and "
+                "schedule chose none",
+            ),
+        ),
+        (
+            VerdictEvidence(
+                Expectation(status=200), 4, 0, None, (), (replace(fault(0), windows=()),), connections=4
+            ),
+            "not exercised",
+            ("latency never acted: its schedule has no time within the run",),
         ),
         (
             VerdictEvidence(Expectation(), 4, 0, None, (), (fault(1),), ("The machine was busy.",)),

@@ -122,7 +122,8 @@ http_error = partial(_run, "http_error")
 
 
 def _outcome(call: ToolCall, scenario: Scenario) -> RunOutcome:
-    settings = RunSettings(seed=call.values["seed"], baseline=call.values["baseline"])
+    values = call.values
+    settings = RunSettings(seed=values["seed"], baseline=values["baseline"], measures_only=True)
     outcome = run_scenarios([scenario], settings, progress_watch(call.progress), call.cancelled)
     if call.cancelled.is_set():
         raise RunError("the run was cancelled: traffic has ended and its ports are free")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from faultkit.base.secrets import mask_headers, mask_rule, mask_url
 from faultkit.base.text import count_of
+from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.stream.latency import Latency
 from faultkit.load.doubts import Doubts, doubts, doubts_about_baseline
 from faultkit.load.impact import impact
@@ -13,7 +14,7 @@ from faultkit.load.late_margin import Limits, is_decided
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import Slo, judge_all
-from faultkit.load.summary import sending_time
+from faultkit.load.summary import Summary, sending_time
 from faultkit.plan import Rule, dump_rule
 from faultkit.proxy.data_plane import Snapshot
 from faultkit.scenario.measure import Measurements
@@ -32,6 +33,7 @@ from faultkit.scenario.scenario_model import (
 )
 from faultkit.scenario.verdict import VerdictEvidence, judge_item, why_no_success
 
+CANNOT_FAIL = "Nothing is expected of this item, so it cannot fail."
 RARE = 0.01
 """A fault that acts on a smaller share of the requests than this gets a warning."""
 
@@ -45,10 +47,12 @@ def item_report(
     started_at: str,
     routes: Sequence[str],
     cut_short: str | None,
+    measures_only: bool = False,
 ) -> report.ItemReport:
     """Return the report of an item.
 
     `after`: the proxies' counts at the end. `gates`: objectives that must hold besides the item's own.
+    `measures_only`: the verdict is not used, so it needs no warning that the item cannot fail.
     """
     load = item.strategy.load if isinstance(item.strategy, LoadStrategy) else None
     duration_s = None if load is None else load.duration_s
@@ -60,14 +64,17 @@ def item_report(
     run_s = sending_time(load, measured.faults_s)
     slos = judge_all((*item.slos, *gates), measured.faults, run_s, load)
     must_hold = slos if item.expect.all_slo_are_valid else slos[len(item.slos) :]
-    faults = tuple(reported_fault(fault, duration_s, after.injected) for fault in item.faults)
+    missed = bool(measured.missed) or any(result.passed is False for result in must_hold)
+    injected = dict(after.injected) if missed else _without_unseen(item.faults, run, after)
+    faults = tuple(reported_fault(fault, duration_s, injected) for fault in item.faults)
+    injection = _injection(measured.before, after, sum(injected.values()))
     delays = (fault.rule.fault.least_delay_ms for fault in item.faults)
     least_delay_ms = min((delay for delay in delays if delay is not None), default=None)
     limits = Limits(
         [result.slo for result in must_hold],
         item.expect.response_time_under_ms,
         time_limit_s(item.call) * 1000,
-        missed=bool(measured.missed) or any(result.passed is False for result in must_hold),
+        missed=missed,
     )
     found = doubts(
         run,
@@ -89,6 +96,7 @@ def item_report(
             cut_short=cut_short,
             baseline_miss=next((call.why_not for call in measured.calls if call.baseline), None),
             no_success=why_no_success(item.expect, run, baseline, item.faults),
+            connections=injection.connections,
         )
     )
     return report.ItemReport(
@@ -103,6 +111,7 @@ def item_report(
             *before.warnings,
             *_raised_mean_warnings(item),
             *_rare_fault_warnings(faults, run.requests),
+            *([CANNOT_FAIL] if not (measures_only or gates or _expects(item)) else ()),
         ),
         started_at=started_at,
         run=run,
@@ -111,13 +120,29 @@ def item_report(
         slos=slos,
         calls=_calls(item, measured),
         expectation_failures=measured.missed,
-        injection=_injection(measured.before, after),
+        injection=injection,
         routes=tuple(routes),
     )
 
 
+def _without_unseen(faults: Sequence[WrittenFault], run: Summary, after: Snapshot) -> dict[str, int]:
+    """Return the injections of each rule, without those of shut ports to which no connection was seen.
+
+    A port that `refuse` shuts counts as one injection, because the kernel does not report whom it refuses. It
+    is one only if something uses the port: a connection came while it was open, or a call was refused."""
+    injected = dict(after.injected)
+    if run.failures.get(Failure.REFUSED.label):
+        return injected
+    for fault in faults:
+        rule = fault.rule
+        used = any(proxy.accepted for proxy in after.proxies if rule.match.covers_proxy(proxy.name))
+        if rule.fault.kind == Refuse.kind and not used:
+            injected[rule.name] = 0
+    return injected
+
+
 def _calls(item: ScenarioItem, measured: Measurements) -> tuple[report.CallResult, ...]:
-    expects = item.expect.status is not None or item.expect.response_time_under_ms is not None
+    expects = _expects_of_calls(item)
     return tuple(
         call_result(
             number,
@@ -129,6 +154,14 @@ def _calls(item: ScenarioItem, measured: Measurements) -> tuple[report.CallResul
         )
         for number, call in enumerate(measured.calls)
     )
+
+
+def _expects_of_calls(item: ScenarioItem) -> bool:
+    return item.expect.status is not None or item.expect.response_time_under_ms is not None
+
+
+def _expects(item: ScenarioItem) -> bool:
+    return _expects_of_calls(item) or bool(item.expect.all_slo_are_valid)
 
 
 def _raised_mean_warnings(item: ScenarioItem) -> list[str]:
@@ -150,12 +183,12 @@ def _grown(name: str, before: Snapshot | None, after: Snapshot) -> int:
     return now - sum(getattr(proxy, name) for proxy in before.proxies) if before else now
 
 
-def _injection(before: Snapshot | None, after: Snapshot) -> report.InjectionSummary:
+def _injection(before: Snapshot | None, after: Snapshot, injected: int) -> report.InjectionSummary:
     late = after.lateness
     return report.InjectionSummary(
         connections=_grown("accepted", before, after),
         requests=_grown("requests", before, after),
-        injected=sum(after.injected.values()),
+        injected=injected,
         releases=late.count,
         lateness_p50_us=late.p50_us,
         lateness_p99_us=late.p99_us,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from faultkit.base.text import count_of
+from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.http.http_error import HttpError
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
@@ -78,13 +79,17 @@ class VerdictEvidence:
     """What the baseline call of a repeat missed; then the service fails without any fault."""
     no_success: str | None = None
     """What the answers were, if none was a success for reasons other than the faults."""
+    connections: int = 0
+    """Connections through the proxies since the faults began."""
 
 
 def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
     """Return the verdict and its reasons."""
     missed = _missed_reasons(evidence)
     idle = [
-        f"{fault.written} never acted: no request met it" for fault in evidence.faults if not fault.injected
+        f"{fault.written} never acted: {_why_idle(fault, evidence.connections)}"
+        for fault in evidence.faults
+        if not fault.injected
     ]
     undecided = [
         f'SLO "{result.slo.title}" could not be judged' for result in evidence.slos if result.passed is None
@@ -102,6 +107,20 @@ def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
     if evidence.no_success is not None:
         return "inconclusive", (evidence.no_success, *undecided)
     return ("inconclusive", tuple(undecided)) if undecided else ("passed", ())
+
+
+def _why_idle(fault: ReportedFault, connections: int) -> str:
+    if not fault.windows:
+        return "its schedule has no time within the run"
+    if connections:
+        came = f"{count_of(connections, 'connection')} came through the proxies"
+        return f"{came}, but its match, trigger and schedule chose none"
+    if fault.kind == Refuse.kind:
+        return (
+            "no connection to its port was seen, and a shut port sees none; a baseline (of a load, or "
+            "add_baseline_call) shows whether the service uses it"
+        )
+    return "no request met it"
 
 
 def why_no_success(
