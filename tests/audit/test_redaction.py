@@ -84,6 +84,26 @@ def test_free_text_is_masked_by_shape_at_any_depth() -> None:
     )
 
 
+def test_a_name_may_stand_beside_its_value() -> None:
+    pair = {"name": "DB_PASSWORD", "value": "hunter2"}
+    hidden = {"name": "DB_PASSWORD", "value": "[redacted]"}
+    assert redacted({"env": [pair, {"name": "REGION", "value": "eu"}]}) == {
+        "env": [hidden, {"name": "REGION", "value": "eu"}]
+    }
+    assert redacted_json(json_text([pair])) == json_text([hidden])
+    assert redacted({"text": json_text(pair)}) == {"text": json_text(hidden)}
+    assert "hunter2" not in redacted('cut: {"name": "DB_PASSWORD", "value": "hunter2')
+
+
+def test_the_arguments_of_secret_flags_are_hidden_in_lists_and_texts() -> None:
+    command = ["curl", "--token", "hunter2", "--retry", "3"]
+    hidden = ["curl", "--token", "[redacted]", "--retry", "3"]
+    assert redacted({"argv": command}) == {"argv": hidden}
+    assert redacted_json(json_text(command)) == json_text(hidden)
+    assert redacted(json_text(command)) == json_text(hidden)
+    assert redacted(" ".join(command)) == " ".join(hidden)
+
+
 @pytest.mark.parametrize("name", ["pwd", "auth_header", "aws_access_key_id", "x-amz-signature", "dsn", "pin"])
 def test_names_beyond_the_twelve_are_hidden(name: str) -> None:
     assert redacted({"a": [{name: "s"}]}) == {"a": [{name: "[redacted]"}]}

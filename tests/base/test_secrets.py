@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,12 +13,14 @@ from faultkit.base.secrets import (
     environment_without_secrets,
     hide_secrets,
     is_original_secret_key,
+    is_secret_argument,
     is_secret_name,
     is_secret_parameter,
     mask_headers,
     mask_rule,
     mask_url,
     may_hold_secret,
+    secret_keys,
     secret_variables,
 )
 from faultkit.faults.http.http_error import HttpError
@@ -231,6 +235,24 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE K
         ("password: hunter2", "password: [redacted]"),
         ("{password: 'two words'}", "{password: '[redacted]'}"),
         ("the password for staging is hunter2", "the password for staging is [redacted]"),
+        ("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG", "aws_secret_access_key = [redacted]"),
+        ("[db]\npassword = letters\nhost = x", "[db]\npassword = [redacted]\nhost = x"),
+        ("password =hunter2 and more", "password =[redacted] and more"),
+        ("curl --token abc123 https://h/", "curl --token [redacted] https://h/"),
+        ("mysql --user bob --password 'two words' db", "mysql --user bob --password '[redacted]' db"),
+        ("tool --client-secret p@ssword", "tool --client-secret [redacted]"),
+        (
+            "- name: DB_PASSWORD\n  value: hunter\n- name: A",
+            "- name: DB_PASSWORD\n  value: [redacted]\n- name: A",
+        ),
+        ('key="api_key", value="hunter"', 'key="api_key", value="[redacted]"'),
+        (
+            'Authorization: Digest username="me", nonce="dcd98b", nc=0001, response="6629fae4"\r\nHost: x',
+            "Authorization: [redacted]\r\nHost: x",
+        ),
+        ('sent Digest username=\\"me\\", response=\\"6629\\" to it', "sent Digest [redacted] to it"),
+        ("hvs.CAESIJ1234567890abcdefghij", "[redacted]"),
+        ("whsec_abcdefghijklmnopqrstuvwx", "[redacted]"),
         ("AKIAIOSFODNN7EXAMPLE is the key", "[redacted] is the key"),
         ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[redacted]"),
         ("sk-ant-api03-abcdefghijklmnop", "[redacted]"),
@@ -266,6 +288,13 @@ def test_a_secret_in_free_text_is_masked_by_its_shape(text: str, masked: str) ->
         "the connection to 10.0.0.1:8080 was refused",
         "ratio 16:AA, asia, design=flat, mapping=x",
         "2026-01-01T00:00:00Z key=value",
+        "if password == other: the token = something else",
+        "token = read_token(path)",
+        "token_url = https://h/oauth2",
+        "--token is missing, --password must be given, --token-file /run/t1 too",
+        "use --password, --token or --api-key --verbose",
+        "name: session_count\nvalue: 12345",
+        "the digest of x=1 is known; sha-digest a",
         "",
     ],
 )
@@ -280,9 +309,42 @@ def test_hiding_twice_is_hiding_once(text: str) -> None:
 
 
 def test_a_long_text_without_secrets_is_searched_in_time_that_grows_with_its_length() -> None:
-    for piece in ("password", "a.", "token:", "://", "-", "is ", "eyJ", "Bearer ", "auth(", "\\"):
+    more = (
+        "--token ",
+        "name: pw ",
+        "name: pw\n",
+        "Digest a=",
+        'digest a="b", ',
+        "token = ",
+        "pw =",
+        '"name":"',
+    )
+    for piece in (*more, "password", "a.", "token:", "://", "-", "is ", "eyJ", "Bearer ", "auth(", "\\"):
         text = piece * 20_000
         assert len(hide_secrets(text)) > 0
+
+
+@pytest.mark.parametrize(
+    ("mapping", "keys"),
+    [
+        ({"name": "DB_PASSWORD", "value": "x"}, {"value"}),
+        ({"Key": "api_key", "Value": "x", "Type": "String"}, {"Value"}),
+        ({"name": "password", "description": "x"}, set()),
+        ({"name": "author", "value": "x"}, set()),
+        ({"name": 1, "value": "x", "token": "y"}, {"token"}),
+    ],
+)
+def test_a_value_is_a_secret_by_the_name_beside_it(mapping: dict[str, object], keys: set[str]) -> None:
+    assert secret_keys(mapping) == keys
+    if "value" in keys:
+        assert may_hold_secret(json.dumps(mapping))
+        assert may_hold_secret(json.dumps(json.dumps(mapping)))
+
+
+def test_an_argument_is_a_secret_by_the_flag_before_it() -> None:
+    given = ["curl", "--token", "abc", "--password", "--verbose", "--token-file", "/run/t", "--pin", 1]
+    assert [given[index] for index in range(len(given)) if is_secret_argument(given, index)] == ["abc"]
+    assert may_hold_secret(json.dumps(given[:3]))
 
 
 def test_variables_are_secret_by_name_or_by_what_is_in_them() -> None:

@@ -12,7 +12,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from faultkit.base.secrets import REDACTED, hide_secrets, is_secret_name, may_hold_secret
+from faultkit.base.secrets import (
+    REDACTED,
+    hide_secrets,
+    is_secret_argument,
+    is_secret_name,
+    may_hold_secret,
+    secret_keys,
+)
 
 MOST_DEPTH = 100
 TOO_DEEP = "[too deep]"
@@ -37,14 +44,17 @@ def redacted(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Mapping | list) and depth >= MOST_DEPTH:
         return TOO_DEEP
     if isinstance(value, Mapping):
+        texts = {str(key): each for key, each in value.items()}
+        secret = secret_keys(texts)
         return {
-            redacted_text(str(key), depth): REDACTED
-            if is_secret_name(str(key))
-            else redacted(each, depth + 1)
-            for key, each in value.items()
+            redacted_text(key, depth): REDACTED if key in secret else redacted(each, depth + 1)
+            for key, each in texts.items()
         }
     if isinstance(value, list):
-        return [redacted(each, depth + 1) for each in value]
+        return [
+            REDACTED if is_secret_argument(value, index) else redacted(each, depth + 1)
+            for index, each in enumerate(value)
+        ]
     return value
 
 
@@ -66,8 +76,8 @@ def redacted_text(text: str, depth: int = 0) -> str:
 
 
 def _may_name(text: str) -> bool:
-    """Return whether a text can contain a key: JSON keys are followed by a colon, which may be escaped."""
-    return ":" in text or "\\u" in text
+    """Return whether JSON may be in a text with a key, which a colon follows, or a list with a flag."""
+    return ":" in text or "--" in text or "\\u" in text
 
 
 def _redacted_around(text: str, depth: int) -> str:

@@ -6,6 +6,7 @@ The only module that knows this: the audit log, reports, cassettes and prompts f
     is_secret_parameter   a name in a flat list: a header, a query parameter
     secret_variables      the variables of an environment that hold secrets
     hide_secrets          masks free text: an error message, the argument of a call
+    secret_keys           the keys of a mapping that hold secrets, also as a pair of a name and a value
     find_code_secrets     places in source code, where `token=token` is no secret
 
 A part of a name that is hardly ever anything else (`password`, `token`) counts wherever it stands. A short or
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 from urllib.parse import unquote_plus
@@ -70,6 +71,8 @@ _HARMLESS_KEYS = (
 """Words before `key` that make it the name of something."""
 _QUERY_SECRETS = ("sig", "code")
 """Whole names that mean a secret in a URL only: in signed links and in logins."""
+_PAIR_NAMES, _PAIR_VALUES = ("name", "key", "Name", "Key"), ("value", "Value")
+"""Keys that hold a name, and the keys beside them that hold its value."""
 _HARMLESS_VARIABLES = ("PWD", "OLDPWD", "DESKTOP_SESSION")
 _ADDRESS_ENDINGS = ("url", "uri", "dsn")
 _CODE_WORDS = ("licence", "license", "pepper", "salt")
@@ -119,6 +122,18 @@ def is_original_secret_key(name: str) -> bool:
     """Return whether the name contains one of the twelve of the Go failure server, in any spelling."""
     plain = name.lower().replace("-", "_")
     return any(key in plain or key.replace("_", "") in plain for key in ORIGINAL_SECRET_KEYS)
+
+
+def secret_keys(mapping: Mapping[str, object]) -> set[str]:
+    """Return the keys of a mapping whose values are secrets: by their own names, or because another key holds
+    the name, as in `{"name": "DB_PASSWORD", "value": …}`."""
+    found = {key for key in mapping if is_secret_name(key)}
+    for value in _PAIR_VALUES:
+        if value in mapping:
+            names = (mapping.get(key) for key in _PAIR_NAMES)
+            if any(isinstance(name, str) and is_secret_name(name) for name in names):
+                found.add(value)
+    return found
 
 
 def secret_variables(env: Mapping[str, str]) -> dict[str, str]:
@@ -179,6 +194,8 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("TOKEN", "shp", r"(?:at|ss)_[A-Za-z0-9]{20,}"),
     ("TOKEN", "pypi-", r"[A-Za-z0-9_\-]{20,}"),
     ("TOKEN", "ya29.", r"[A-Za-z0-9_\-]{20,}"),
+    ("TOKEN", "hvs.", r"[A-Za-z0-9_\-]{20,}"),
+    ("KEY", "whsec_", r"[A-Za-z0-9+/=]{20,}"),
     # A JSON web token: two parts of base64 that begin with `{"`, and a signature.
     ("TOKEN", "eyJ", r"[A-Za-z0-9_\-]{8,}+\.eyJ[A-Za-z0-9_\-]{8,}+(?:\.[A-Za-z0-9_\-]*)?"),
 )
@@ -211,6 +228,14 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?i:bearer) {1,4}+(?P<secret>[A-Za-z0-9+/._~=\-]{16,}+|(?=[^\s\d]{0,99}+\d)[\w+/.~=\-]{8,}+)"
         ),
     ),
+    # The parameters of Digest (RFC 7616 §3.4). Their quotes may be escaped.
+    (
+        "TOKEN",
+        re.compile(
+            r"(?i:digest) {1,4}+(?P<secret>[\w\-]{1,30}+=(?:\\{0,3}\"[^\"\\\r\n]*+\\{0,3}\"|[^\s,\"\\]++)"
+            r"(?: ?, {0,4}+[\w\-]{1,30}+=(?:\\{0,3}\"[^\"\\\r\n]*+\\{0,3}\"|[^\s,\"\\]++))*+)"
+        ),
+    ),
     ("TOKEN", re.compile(r"(?i:basic) {1,4}+(?P<secret>(?=[^\s\d=]{0,99}+[\d=])[A-Za-z0-9+/]{8,}+={0,2})")),
 )
 
@@ -237,12 +262,27 @@ _SAID = re.compile(
     r"(?i:passw(?:or)?d|passphrase|pwd|secret|token|api[ _\-]?key|\bpin)(?: [\w\-]{1,20}+){0,3}?"
     r" (?i:is|was)[ :]{1,2}+(?P<said>(?=[^\s\"'`\d]{0,99}+\d)[^\s\"'`]{4,}+)"
 )
+_SPACED = r"[^\s&;\"'`<>(){}\[\],=!]{3,500}+"
 _NAMED_IN_TEXT = re.compile(
     rf"{_NAME}"
     r"(?==(?P<raw>[^\s&;\"'`<>]{3,500}+)"
     # After a colon, a value of letters alone is a word: `token: see the docs`.
     r"|:[ \t]{0,4}+(?P<said>(?=[^\s\d]{0,99}+\d)(?=[^\sA-Za-z]{0,99}+[A-Za-z])[^\s&;,\"'`<>{}\[\]]{5,500}+)"
+    # With blanks around the sign, as in a file of settings. Within a line, letters alone are a word.
+    rf"|[ \t]{{0,4}}+=[ \t]{{0,4}}+(?P<spaced>(?=[A-Za-z.]{{0,99}}+[^\sA-Za-z.]){_SPACED}(?!\()"
+    rf"|{_SPACED}(?=[ \t]*+(?:[\r\n]|\Z)))"
     rf"|[\"'`]?\s?\]?\s{{0,4}}+(?:=>|:=|[!=]?==?|:)\s{{0,4}}+{_QUOTED})"
+)
+_FLAG = re.compile(
+    # `--token abc123` on a command line; in a sentence about the flag, a word follows.
+    r"(?<![\w\-])--(?P<name>[A-Za-z][\w\-]{1,60}+)[ \t]{1,4}+"
+    rf"(?:{_QUOTED}|(?P<word>(?![\-\[])(?=[A-Za-z.,:;\-]{{0,99}}+[^\sA-Za-z.,:;\-'\"`)\]])[^\s\"'`]{{3,500}}+))"
+)
+_PAIR_IN_TEXT = re.compile(
+    # `name: DB_PASSWORD`, and `value: …` in the next line or after a comma.
+    r"(?<!\w)(?i:name|key)[\\\"']{0,4}+[ \t]?[:=][ \t\\\"']{0,8}+(?P<name>[A-Za-z_][\w.\-]{1,80}+)"
+    r"[\\\"']{0,4}+[,;]?\s{1,40}+[\\\"']{0,4}+(?i:value)[\\\"']{0,4}+[ \t]?[:=][ \t\\\"']{0,8}+"
+    r"(?P<value>[^\s\\\"',;{}\[\]]{3,500}+)"
 )
 _CREDENTIAL_HEADER = re.compile(
     # Quotes or escapes may stand around the name and the value.
@@ -254,6 +294,11 @@ _INSIDE_TEXT = re.compile(r"[?&;\"'][\w.\-]*\Z|=[^\s,()]+ [\w.\-]*\Z")
 _LINE_OF_ITS_OWN = re.compile(r"(?:^|\n)[ \t]*(?:export )?[\w.\-]*\Z")
 _LONGEST_NAME = 80
 
+_WORDS = (
+    "pass|pwd|token|secret|auth|key|cred|bearer|cookie|jwt|session|database|recovery|signature|conn|pin|sig|otp"
+    "|dsn|pw|cvc|cvv"
+)
+"""Parts of names that may mean a secret."""
 _KEYED = (
     r"(?i:(?:(?:pass|pwd|token|secret|auth|key|cred|bearer|cookie|jwt|session|database|recovery|signature"
     r"|conn(?:ection)?[^a-z]{0,4}str)[^\"\\:=]*"
@@ -261,6 +306,9 @@ _KEYED = (
     rf"|(?:pin|sig|otp|dsn|pw|cvc|cvv|code)(?:[_\-]?(?:{'|'.join(_CARRIERS)}))?(?:[^a-z\"\\:=][^\"\\:=]*)?)"
     # What may stand between a name and its value: quotes, escapes.
     r"(?:[\s\"'`\\\]]*[:=]| (?:is|was)[ :]))"
+    # A flag before its value, in a text or a list; the name of a pair in JSON.
+    rf"|--[A-Za-z\d_\-]*(?i:{_WORDS})[A-Za-z\d_\-]*(?:[ \t]+[^\s\-]|\\*\"\s*,)"
+    rf"|(?i:(?:name|key)\\*\"\s*:\s*\\*\"[^\"\\]*(?:{_WORDS}))"
 )
 """Of a name that means a secret, and a value after it."""
 _SHAPED = (
@@ -268,6 +316,7 @@ _SHAPED = (
     r"|SG\.[A-Za-z0-9_\-]{16}|SK[0-9a-f]{32}|fk_[A-Za-z0-9_\-]{40}|gh[pousr]_[A-Za-z0-9]{20}|github_pat_|glpat-|xox[a-z]-|xapp-"
     r"|(?:hf|npm|dop_v1|shpat|shpss)_[A-Za-z0-9]{20}|pypi-[A-Za-z0-9_\-]{20}|ya29\.|eyJ[A-Za-z0-9_\-]{8,}\.eyJ"
     r"|hooks\.slack|api/webhooks/|[0-9]{8}:AA|PRIVATE KEY|://[^\s/?#@\"'`<>]+@|(?i:bearer|basic) +\S{8}"
+    r"|hvs\.[A-Za-z0-9_\-]{20}|whsec_[A-Za-z0-9+/=]{20}|(?i:digest) +[A-Za-z\-]+="
 )
 """Of a secret that has a shape."""
 
@@ -339,12 +388,33 @@ def _find_named(text: str) -> Iterator[SecretSpan]:
     for found in _NAMED_IN_TEXT.finditer(text):
         name = found["name"]
         in_query = found.start() > 0 and text[found.start() - 1] in "?&"
+        if found.lastgroup == "spaced" and name.lower().endswith(_CODE_HARMLESS_ENDINGS):
+            continue
         if is_secret_name(name) or (in_query and _is_query_secret(name)):
             yield (*found.span(found.lastgroup or 0), "PASSWORD")
+    for found in _FLAG.finditer(text):
+        if is_secret_flag(found["name"]):
+            yield (*found.span(found.lastgroup or 0), "PASSWORD")
+    for found in _PAIR_IN_TEXT.finditer(text):
+        if is_secret_name(found["name"]):
+            yield (*found.span("value"), "PASSWORD")
     for found in _CREDENTIAL_HEADER.finditer(text):
         yield (*found.span("secret"), "TOKEN")
     for found in _SAID.finditer(text):
         yield (*found.span("said"), "PASSWORD")
+
+
+def is_secret_flag(name: str) -> bool:
+    """Return whether the argument after a flag of this name is a secret: that of `--token-file` is none."""
+    return is_secret_name(name) and not name.lower().endswith(_CODE_HARMLESS_ENDINGS)
+
+
+def is_secret_argument(arguments: Sequence[object], index: int) -> bool:
+    """Return whether an item of a list is the argument of a secret flag before it: `["--token", "abc"]`."""
+    flag, given = arguments[index - 1] if index else None, arguments[index]
+    if not (isinstance(flag, str) and flag.startswith("--") and isinstance(given, str)):
+        return False
+    return is_secret_flag(flag[2:]) and not given.startswith("-")
 
 
 def _is_secret_in_code(name: str) -> bool:

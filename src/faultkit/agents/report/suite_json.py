@@ -24,7 +24,7 @@ from faultkit.agents.report.row_facts import (
     status_of,
 )
 from faultkit.agents.suite.results import ResultRow, ScoredRun, SuiteResults
-from faultkit.base.secrets import MASK, hide_secrets, is_secret_name
+from faultkit.base.secrets import MASK, hide_secrets, is_secret_argument, secret_keys
 
 SCHEMA_VERSION = "1.0"
 
@@ -184,9 +184,12 @@ def _call(call: TracedCall) -> dict[str, Any]:
 def _masked(value: Any) -> Any:
     """Mask what is a secret by its name or its shape: CI systems keep reports."""
     if isinstance(value, dict):
-        return {name: MASK if is_secret_name(name) else _masked(each) for name, each in value.items()}
+        secret = secret_keys(value)
+        return {name: MASK if name in secret else _masked(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_masked(each) for each in value]
+        return [
+            MASK if is_secret_argument(value, index) else _masked(each) for index, each in enumerate(value)
+        ]
     return hide_secrets(value, MASK) if isinstance(value, str) else value
 
 
