@@ -12,6 +12,7 @@ import pytest
 
 from faultkit.base.address import Endpoint, ProxyMap, UpstreamSet
 from faultkit.base.errors import InputError, RunError, TargetError
+from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
@@ -168,6 +169,36 @@ def test_faults_on_an_unused_map_are_not_exercised() -> None:
         ran = run(given)
     assert ran.verdict == "not exercised"
     assert ran.reasons == ("latency never acted: no request met it",)
+
+
+def test_a_port_that_is_shut_and_that_nothing_uses_is_not_exercised() -> None:
+    shut = WrittenFault("refuse", Rule("refuse", Refuse()))
+    with serving() as origin, listening() as unused:
+        dependency = Endpoint("127.0.0.1", unused.getsockname()[1])
+        given = ScenarioItem(
+            HttpCall("GET", url(origin)),
+            (shut,),
+            load(0.2, 20.0),
+            expect=Expectation(status=200),
+            maps=(ProxyMap(Endpoint("127.0.0.1", 0), dependency),),
+        )
+        ran = run(given)
+    assert (ran.verdict, ran.faults[0].injected) == ("not exercised", 0)
+
+
+def test_a_port_that_is_shut_to_the_calls_themselves_has_acted() -> None:
+    shut = WrittenFault("refuse", Rule("refuse", Refuse()))
+    with listening() as free:
+        port = free.getsockname()[1]
+    with serving() as origin:
+        given = ScenarioItem(
+            HttpCall("GET", f"http://127.0.0.1:{port}/x", timeout_s=5.0),
+            (shut,),
+            expect=Expectation(status=200),
+            maps=(ProxyMap(Endpoint("127.0.0.1", port), origin.endpoint),),
+        )
+        ran = run(given)
+    assert (ran.verdict, ran.faults[0].injected) == ("failed", 1)
 
 
 def test_upstreams_that_do_not_cover_the_call_leave_it_alone() -> None:

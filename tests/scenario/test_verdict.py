@@ -123,6 +123,11 @@ def test_where_nothing_is_expected_nothing_is_missed() -> None:
             ("latency never acted: no request met it",),
         ),
         (
+            VerdictEvidence(Expectation(status=200), 4, 1, None, (), (fault(1), fault(0))),
+            "failed",
+            ("1 of 4 calls missed the expectation", "latency never acted: no request met it"),
+        ),
+        (
             VerdictEvidence(Expectation(status=200), 4, 0, None, (), (fault(0),), connections=4),
             "not exercised",
             (

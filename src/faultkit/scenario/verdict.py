@@ -1,7 +1,8 @@
 """The verdict on an item, and on each call whether it met the expectation. Pure.
 
 An expectation applies to every call, also to each request of a load. A transport failure never meets it,
-however fast it was. An item with a fault that never acted does not pass.
+however fast it was. An item with a fault that never acted does not pass; one that missed its expectation has
+failed all the same.
 """
 
 from __future__ import annotations
@@ -96,12 +97,12 @@ def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
     ]
     if evidence.cut_short is not None:
         return "unfinished", (evidence.cut_short, *missed)
-    if idle:
-        return "not exercised", (*idle, *missed)
+    if idle and not missed:
+        return "not exercised", tuple(idle)
     if evidence.doubts:
-        return "inconclusive", (*evidence.doubts, *missed)
+        return "inconclusive", (*evidence.doubts, *missed, *idle)
     if missed:
-        return "failed", tuple(missed)
+        return "failed", (*missed, *idle)
     if not evidence.calls:
         return "inconclusive", ("no request was made", *undecided)
     if evidence.no_success is not None:

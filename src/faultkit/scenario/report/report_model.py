@@ -17,7 +17,8 @@ VERSION = 1
 
 Verdict: TypeAlias = Literal["passed", "failed", "inconclusive", "not exercised", "unfinished"]
 """`passed` and `failed`: expectations were met or missed. `inconclusive`: the load or the faults were not as
-requested, so the figures decide nothing. `not exercised`: at least one fault never acted; never a pass.
+requested, so the figures decide nothing. `not exercised`: nothing was missed, but at least one fault
+never acted; never a pass.
 `unfinished`: the run was cut short, or its target could not be reached."""
 
 
