@@ -267,9 +267,10 @@ _NAMED_IN_TEXT = re.compile(
     rf"{_NAME}"
     r"(?==(?P<raw>[^\s&;\"'`<>]{3,500}+)"
     # After a colon, a value of letters alone is a word: `token: see the docs`.
-    r"|:[ \t]{0,4}+(?P<said>(?=[^\s\d]{0,99}+\d)(?=[^\sA-Za-z]{0,99}+[A-Za-z])[^\s&;,\"'`<>{}\[\]]{5,500}+)"
+    r"|[ \t]{0,2}+:[ \t]{0,4}+"
+    r"(?P<said>(?=[^\s\d]{0,99}+\d)(?=[^\sA-Za-z]{0,99}+[A-Za-z])[^\s&;,\"'`<>{}\[\]]{5,500}+)"
     # With blanks around the sign, as in a file of settings. Within a line, letters alone are a word.
-    rf"|[ \t]{{0,4}}+=[ \t]{{0,4}}+(?P<spaced>(?=[A-Za-z.]{{0,99}}+[^\sA-Za-z.]){_SPACED}(?!\()"
+    rf"|[ \t]{{0,4}}+(?:=>|:=|=)[ \t]{{0,4}}+(?P<spaced>(?=[A-Za-z.]{{0,99}}+[^\sA-Za-z.]){_SPACED}(?!\()"
     rf"|{_SPACED}(?=[ \t]*+(?:[\r\n]|\Z)))"
     rf"|[\"'`]?\s?\]?\s{{0,4}}+(?:=>|:=|[!=]?==?|:)\s{{0,4}}+{_QUOTED})"
 )
