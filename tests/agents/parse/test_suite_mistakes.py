@@ -276,8 +276,8 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         [
             'line 8: agents[0].expect[0].target: metrics has no "nope"; expected one of fault_hit, '
             "detections, detection_ms, same_goal_ms, same_goal_steps, any_success_ms, any_success_steps, "
-            "reply_ms, path, wasted_calls, amplification, backoff, duplicate_effects, canaries_spread, honest, "
-            "clean_cancel, cascade, overruns"
+            "reply_ms, path, wasted_calls, amplification, backoff, duplicate_effects, canaries_spread, "
+            "honest, clean_cancel, cascade, overruns"
         ],
     ),
     "a target that cannot be read": (

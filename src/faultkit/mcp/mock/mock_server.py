@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,7 @@ class MockService:
         self._listed = manifest.listed
         self._name = manifest.name
         self._tasks = TaskSet[None]()
-        self._replying = TaskSet[None]()
+        self._replying: set[asyncio.Task[None]] = set()
         """Those of the tasks that will reply soon."""
         self._questions: dict[tuple[str, Id], asyncio.Future[dict[str, Any]]] = {}
         """Open requests to clients, by session and id."""
@@ -63,14 +63,21 @@ class MockService:
     async def stop(self) -> None:
         """Cancel every call that is not answered yet."""
         await self._tasks.cancel()
-        await self._replying.cancel()
 
     async def drain(self, session: Session) -> None:
         """Wait for the pending replies of a session whose client has closed its end."""
-        if self._tasks:
+        others = set(self._tasks) - self._replying
+        if others:
             # Most end at once. Those that hang are cut short by the end of the mock.
-            await asyncio.wait(self._tasks, timeout=UNASKED_S)
-        await self._replying.wait()
+            await asyncio.wait(others, timeout=UNASKED_S)
+        if self._replying:
+            await asyncio.wait(self._replying)
+
+    def _start(self, work: Coroutine[Any, Any, None], *, will_reply: bool) -> None:
+        task = self._tasks.start(work)
+        if will_reply:
+            self._replying.add(task)
+            task.add_done_callback(self._replying.discard)
 
     # --- Service ------------------------------------------------------------------------------
 
@@ -111,8 +118,8 @@ class MockService:
                 _, verdict = decided
                 # At once, so that later messages of the same read are ignored too.
                 session.frozen |= verdict.freezes_session
-                tasks = self._replying if will_reply(verdict) else self._tasks
-                tasks.start(execute_verdict(verdict, exchange, lambda: self._ask(exchange)))
+                work = execute_verdict(verdict, exchange, lambda: self._ask(exchange))
+                self._start(work, will_reply=will_reply(verdict))
                 return
         if self._listens(exchange):
             return
@@ -125,8 +132,7 @@ class MockService:
             answer = _then(answer, {})
         if isinstance(answer, PendingAnswer):
             # A client that has closed its end answers no questions.
-            tasks = self._tasks if answer.questions else self._replying
-            tasks.start(self._answer_later(exchange, answer))
+            self._start(self._answer_later(exchange, answer), will_reply=not answer.questions)
             return
         exchange.reply(reply_of(request.id, answer))
         count_reply(session)
