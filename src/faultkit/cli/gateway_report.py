@@ -26,7 +26,7 @@ Checks:
   loops                the same calls again and again, with the same results
   repeated-writes      a call with an effect, sent again after its answer was lost
   ignored-retry-after  calls during a wait that an answer asked for
-  calls-after-cancel   calls with an effect, sent again after the client had cancelled them
+  calls-after-cancel   a call with an effect, sent again after it was cancelled
   wasted-calls         calls of tools that are gone, or that failed in the same way before
   canaries             values that a fault planted, passed on in arguments
 

@@ -127,6 +127,27 @@ def test_an_agent_that_recovers_without_findings_is_clean() -> None:
     assert behaviour.exit_code(ALL_CHECKS) == 0
 
 
+def test_a_check_is_exercised_only_if_the_calls_give_occasion_to_it() -> None:
+    always = {"loops", "wasted-calls"}
+
+    def exercised(tape: Tape) -> set[str]:
+        return {check for check in ALL_CHECKS if tape.judge().is_exercised(check)} - always
+
+    refused, lost, planted, cancelled = Tape(), Tape(book=WRITE), Tape(), Tape(book=WRITE)
+    refused.done("search")
+    assert not any(map(refused.judge().is_exercised, ALL_CHECKS))
+    refused.refused("search")
+    assert exercised(refused) == set()
+    refused.fail(refused.call("search"), -32000, retryAfter=1)
+    assert exercised(refused) == {"ignored-retry-after"}
+    lost.lost("book")
+    assert exercised(lost) == {"repeated-writes"}
+    cancelled.cancel(cancelled.lost("book"))
+    assert exercised(cancelled) == {"repeated-writes", "calls-after-cancel"}
+    planted.changed("price")
+    assert exercised(planted) == {"canaries"}
+
+
 def test_only_the_checks_that_were_asked_for_fail() -> None:
     tape = Tape(book=WRITE)
     tape.lost("book")

@@ -15,27 +15,30 @@ def _tape() -> Tape:
     return tape
 
 
+TEXT = [
+    "recording: 1 finding",
+    "2 calls in 1 session over 1,000 ms; 1 call met a fault.",
+    "note: not exercised: no call met hang",
+    "",
+    "Check                Result         What it looks for",
+    "loops                none           the same calls again and again, with the same results",
+    "repeated-writes      1 found        a call with an effect, sent again after its answer was lost",
+    "ignored-retry-after  not exercised  calls during a wait that an answer asked for",
+    "calls-after-cancel   not exercised  a call with an effect, sent again after it was cancelled",
+    "wasted-calls         none           calls of tools that are gone, or that failed in the same way before",
+    "canaries             not exercised  values that a fault planted, passed on in arguments",
+    "",
+    "repeated-writes:",
+    "  ✗ book: call 1 had no answer, and call 2 sent the same again: it took effect twice",
+    "",
+    "Faults that were met:",
+    "Call  Fault       Tool  The agent got     After  Recovered after  Calls  By",
+    "   1  lost_reply  book  timeout        1,000 ms         1,000 ms      1  retry",
+]
+
+
 def test_the_text_has_the_checks_the_findings_and_the_faults() -> None:
-    assert to_text(_tape().judge(), 110).splitlines() == [
-        "recording: 1 finding",
-        "2 calls in 1 session over 1,000 ms; 1 call met a fault.",
-        "note: not exercised: no call met hang",
-        "",
-        "Check                Result   What it looks for",
-        "loops                none     the same calls again and again, with the same results",
-        "repeated-writes      1 found  a call with an effect, sent again after its answer was lost",
-        "ignored-retry-after  none     calls during a wait that an answer asked for",
-        "calls-after-cancel   none     calls with an effect, sent again after the client had cancelled them",
-        "wasted-calls         none     calls of tools that are gone, or that failed in the same way before",
-        "canaries             none     values that a fault planted, passed on in arguments",
-        "",
-        "repeated-writes:",
-        "  ✗ book: call 1 had no answer, and call 2 sent the same again: it took effect twice",
-        "",
-        "Faults that were met:",
-        "Call  Fault       Tool  The agent got     After  Recovered after  Calls  By",
-        "   1  lost_reply  book  timeout        1,000 ms         1,000 ms      1  retry",
-    ]
+    assert to_text(_tape().judge(), 110).splitlines() == TEXT
 
 
 def test_long_lists_are_cut_in_the_text_and_whole_in_markdown() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
-from faultkit.agents.behaviour.checks import CHECKS, CheckName, Finding, findings_of
+from faultkit.agents.behaviour.checks import CHECKS, CheckName, Finding, findings_of, has_occasion
 from faultkit.agents.behaviour.met_faults import MetFault, met_faults
 from faultkit.agents.behaviour.recorded_run import RecordedCall, RecordedRun
 from faultkit.agents.suite.gate import NOT_EXERCISED
@@ -44,6 +44,10 @@ class Behaviour:
         if any(finding.is_certain for finding in found):
             return "found"
         return "unknown" if found else "none"
+
+    def is_exercised(self, check: CheckName) -> bool:
+        """Return whether a fault was met, and the calls have what a check is about."""
+        return bool(self.run.met) and has_occasion(check, self.run.calls)
 
     @property
     def not_exercised(self) -> str:

@@ -33,7 +33,7 @@ MEANINGS: dict[CheckName, str] = {
     "loops": "the same calls again and again, with the same results",
     "repeated-writes": "a call with an effect, sent again after its answer was lost",
     "ignored-retry-after": "calls during a wait that an answer asked for",
-    "calls-after-cancel": "calls with an effect, sent again after the client had cancelled them",
+    "calls-after-cancel": "a call with an effect, sent again after it was cancelled",
     "wasted-calls": "calls of tools that are gone, or that failed in the same way before",
     "canaries": "values that a fault planted, passed on in arguments",
 }
@@ -48,7 +48,7 @@ _BADGES: dict[CheckVerdict, Badge] = {
     "unknown": Badge("inconclusive", "?", "unknown"),
     "none": Badge("passed", "✓", "none"),
 }
-_UNJUDGED = Badge("not-exercised", "–", "none")
+_UNJUDGED = Badge("not-exercised", "–", "not exercised")
 _NO_VERDICT = Badge("unfinished", "–", "no verdict")
 _NOTHING_FAILED = Badge("not-exercised", "–", "nothing failed")
 _CALL_HEADS = ("Call", "At", "Tool", "Took", "The agent got", "Fault")
@@ -83,7 +83,11 @@ def to_document(behaviour: Behaviour) -> dict[str, Any]:
         "duration_ms": round(run.duration_ms, 3),
         "rules": [{"name": name, "fault": kind, "met": name in run.met} for name, kind in run.rules.items()],
         "checks": {
-            check: {"verdict": behaviour.verdict_of(check), "findings": len(behaviour.of(check))}
+            check: {
+                "verdict": behaviour.verdict_of(check),
+                "exercised": behaviour.is_exercised(check),
+                "findings": len(behaviour.of(check)),
+            }
             for check in ALL_CHECKS
         },
         "findings": [
@@ -238,9 +242,9 @@ def _sections(behaviour: Behaviour, texts: _Texts) -> Iterator[Section]:
 
 
 def _badge(behaviour: Behaviour, check: CheckName) -> Badge:
-    """Return the badge of a check. Nothing found proves nothing if no fault was met."""
+    """Return the badge of a check. Nothing found proves nothing if there was no occasion for it."""
     verdict = behaviour.verdict_of(check)
-    return _UNJUDGED if verdict == "none" and not behaviour.run.met else _BADGES[verdict]
+    return _UNJUDGED if verdict == "none" and not behaviour.is_exercised(check) else _BADGES[verdict]
 
 
 def _ranges(numbers: Sequence[int]) -> str:
@@ -292,6 +296,8 @@ def _texts(behaviour: Behaviour) -> _Texts:
 def _result(behaviour: Behaviour, check: CheckName) -> str:
     verdict = behaviour.verdict_of(check)
     count = len(behaviour.of(check))
+    if verdict == "none" and not behaviour.is_exercised(check):
+        return _UNJUDGED.label
     return f"{count:,} {_WORDS[verdict]}" if count else _WORDS[verdict]
 
 

@@ -98,7 +98,7 @@ def _repeated_writes(calls: Calls) -> Iterator[Finding]:
             took_effect_twice = bool(earlier.traced.effect and traced.effect)
             if took_effect_twice or last_look < earlier.number:
                 yield _repeated_write(earlier, call, took_effect_twice)
-        if traced.failed and facts.was_asked and (traced.effect or _is_fate_open(call)):
+        if _may_have_acted(call):
             lost[effect] = call
 
 
@@ -242,6 +242,31 @@ CHECKS: dict[CheckName, Callable[[Calls], Iterator[Finding]]] = {
     "canaries": _canaries,
 }
 """The checks by their names on the command line."""
+
+
+def has_occasion(check: CheckName, calls: Calls) -> bool:
+    """Return whether the calls have what a check is about: without it, that nothing was found shows nothing.
+
+    Loops and wasted calls need no more than calls."""
+    return check not in _OCCASIONS or any(map(_OCCASIONS[check], calls))
+
+
+def _may_have_acted(call: RecordedCall) -> bool:
+    """Return whether a call with an effect failed for the agent, and may have had it."""
+    is_write = call.facts.tool.repeatable is not True
+    may_have_acted = bool(call.traced.effect) or _is_fate_open(call)
+    return is_write and call.traced.failed and call.facts.was_asked and may_have_acted
+
+
+_OCCASIONS: dict[CheckName, Callable[[RecordedCall], bool]] = {
+    "repeated-writes": _may_have_acted,
+    "ignored-retry-after": lambda call: call.traced.retry_after_ms is not None,
+    "calls-after-cancel": lambda call: (
+        call.facts.tool.repeatable is not True and call.traced.outcome == "cancelled"
+    ),
+    "canaries": lambda call: bool(call.traced.canaries),
+}
+"""For each check that needs one, whether a call gives occasion to what it looks for."""
 
 
 def _tool(call: RecordedCall) -> str:
