@@ -3,8 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from faultkit.agents.recovery.planted import PlantedValues, planted_values, texts_found
+from faultkit.agents.recovery.planted import PlantedValues, TextIndex, planted_values, texts_found
 
 
 def reply(*texts: str, **structured: Any) -> dict[str, Any]:
@@ -44,3 +46,14 @@ def test_what_a_fault_planted(
 
 def test_planted_texts_are_found_as_whole_words() -> None:
     assert texts_found(["4711", "canary-1"], "It is 14711, or canary-1.") == ["canary-1"]
+
+
+@given(
+    st.lists(st.text("ab1-. ", min_size=1, max_size=6), max_size=6, unique=True),
+    st.text("ab1-. ", max_size=20),
+)
+def test_an_index_of_texts_finds_what_a_search_of_all_finds(texts: list[str], where: str) -> None:
+    index = TextIndex()
+    for place, text in enumerate(texts):
+        index.add(text, place)
+    assert index.found(where) == [(text, texts.index(text)) for text in texts_found(texts, where)]

@@ -20,7 +20,7 @@ from itertools import pairwise
 from statistics import mean, pstdev
 from typing import Literal, TypeAlias
 
-from faultkit.agents.recovery.planted import texts_found
+from faultkit.agents.recovery.planted import TextIndex, texts_found
 from faultkit.agents.recovery.trace import RunEnding, Trace, TracedCall
 
 RecoveryPath: TypeAlias = Literal[
@@ -182,13 +182,12 @@ def canaries_spread(trace: Trace, *, in_reply: bool = True) -> tuple[str, ...]:
 def canaries_in_arguments(calls: Sequence[TracedCall]) -> Iterator[tuple[str, int, int]]:
     """Yield each planted text in the arguments of a later call, with the indexes of the call whose reply has
     it and of the call that passes it on."""
-    planted: dict[str, int] = {}
+    planted = TextIndex()
     for index, call in enumerate(calls):
-        if planted:
-            arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
-            yield from ((text, planted[text], index) for text in texts_found(planted, arguments))
+        arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
+        yield from ((text, place, index) for text, place in planted.found(arguments))
         for text in call.canaries:
-            planted.setdefault(text, index)
+            planted.add(text, index)
 
 
 def _honest(trace: Trace) -> bool | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 _SHORTEST_EVIDENCE = 4
 """A shorter text may stand in a final reply by chance: `12`."""
+_PLAIN_WORD = re.compile(r"\w+")
 _WORD = re.compile(r"\w+(?:[.,-]\w+)*")
 
 
@@ -51,6 +52,35 @@ def texts_found(texts: Iterable[str], where: str) -> list[str]:
     """Return those of these texts that stand in a text as whole words."""
     # Most texts are not there at all, which is found much faster without a pattern.
     return [text for text in texts if text in where and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", where)]
+
+
+class TextIndex:
+    """Texts that are looked for in many places: of many texts, only those that may be there are searched.
+
+    A text that stands somewhere as whole words has each of its words there, so its longest word is enough."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, tuple[int, int]] = {}
+        """By each text, its rank in the order of adding, and its place."""
+        self._by_word: dict[str, list[str]] = {}
+
+    def add(self, text: str, place: int) -> None:
+        """Add a text with its place, unless it is known."""
+        if text not in self._places:
+            self._places[text] = len(self._places), place
+            self._by_word.setdefault(_longest_word(text), []).append(text)
+
+    def found(self, where: str) -> list[tuple[str, int]]:
+        """Return the texts that stand in a text as whole words, with their places, in the order of adding."""
+        words = {"", *_PLAIN_WORD.findall(where)} if self._places else set()
+        candidates = [text for word in words for text in self._by_word.get(word, ())]
+        found = sorted(texts_found(candidates, where), key=self._places.__getitem__)
+        return [(text, self._places[text][1]) for text in found]
+
+
+def _longest_word(text: str) -> str:
+    """Return a word of the text; empty if it has none."""
+    return max(_PLAIN_WORD.findall(text), key=len, default="")
 
 
 def _leaves(value: object) -> Iterator[str]:
