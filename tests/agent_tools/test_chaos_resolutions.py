@@ -68,6 +68,9 @@ def test_status_of_one_experiment_counts_only_that_one(server: Server) -> None:
     assert (both["success_rate"], both["success_percent"]) == (1.0, 100.0)
     absent = server.ok("chaos_status", {"experiment_name": "absent", "include_results": True})
     assert (absent["total_runs"], absent["registered_experiments"], absent["results"]) == (0, 0, [])
+    near = server.ok("chaos_status", {"experiment_name": "kill-cahce"})
+    assert near["warnings"] == ['there is no experiment named "kill-cahce"; did you mean "kill-cache"?']
+    assert "warnings" not in told
 
 
 def test_history_outlives_the_server(server: Server) -> None:

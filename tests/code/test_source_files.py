@@ -63,6 +63,7 @@ def test_byte_order_marks_and_declared_encodings_are_respected(
         ("a.py", b"# coding: nope\n", "expected an encoding that Python knows: unknown encoding"),
         ("a.py", b"# coding: ascii\n\xe4", "expected ASCII text, got byte 0xe4 on line 2; save it as UTF-8"),
         ("a.py", b"x = '\xe4'\n", "expected an encoding that Python knows: invalid or missing encoding"),
+        ("a.py", b"\xff\xfe\0x", "expected source text that Python reads, got UTF-16; save it as UTF-8"),
         ("a.py", b"x\0y", "expected source text, got a binary file"),
         ("a.ts", b"G@\0\x10" * 100, "expected source text, got a binary file"),
         ("a.txt", b"hello", "expected a file that ends with one of .py"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from faultkit.agent_tools.argument_kinds import within_root
 from faultkit.agent_tools.tool import ToolCall, ToolResult
+from faultkit.base.documents.checks import advice
 from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.experiment_file import AnyExperiment
 from faultkit.chaos.experiment.experiment_model import (
@@ -197,7 +198,11 @@ def status(call: ToolCall) -> ToolResult:
     if call.values["include_results"]:
         stored = [each.result for each in session.history.results(name, MOST_RESULTS)]
         found["results"] = [{**asdict(each), "outcome": str(each.outcome)} for each in stored]
-    return _result(_with_warnings(found, session))
+    unknown = []
+    if name is not None and not names and not totals.runs:
+        known = advice(name, list(catalog.experiments)) if catalog.experiments else "there are none"
+        unknown.append(f'there is no experiment named "{name}"; {known}')
+    return _result(_with_warnings(found, session, unknown))
 
 
 def _fault(state: FaultState) -> dict[str, Any]:
@@ -215,9 +220,12 @@ def _fault(state: FaultState) -> dict[str, Any]:
     }
 
 
-def _with_warnings(found: dict[str, Any], session: ChaosSession) -> dict[str, Any]:
-    """Return the result, with a warning if the audit log cannot be written."""
-    return {**found, "warnings": [session.audit.trouble]} if session.audit.trouble else found
+def _with_warnings(
+    found: dict[str, Any], session: ChaosSession, others: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the result with its warnings, if any; one of them if the audit log cannot be written."""
+    warnings = [*others, *([session.audit.trouble] if session.audit.trouble else [])]
+    return {**found, "warnings": warnings} if warnings else found
 
 
 def _result(found: dict[str, Any]) -> ToolResult:

@@ -99,6 +99,9 @@ def _encoding(path: str, data: bytes, is_python: bool) -> str | None:
     """Return the encoding of a byte order mark or, in Python, of a `# coding:` line; None if there is
     neither."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        if is_python:
+            # Python itself refuses such a file. A binary file may begin with the same two bytes.
+            raise InputError(path, "expected source text that Python reads, got UTF-16; save it as UTF-8")
         return "utf-16"
     if not is_python:
         return None
