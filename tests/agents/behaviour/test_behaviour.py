@@ -131,7 +131,7 @@ def test_a_check_is_exercised_only_if_the_calls_give_occasion_to_it() -> None:
     always = {"loops", "wasted-calls"}
 
     def exercised(tape: Tape) -> set[str]:
-        return {check for check in ALL_CHECKS if tape.judge().is_exercised(check)} - always
+        return {str(check) for check in ALL_CHECKS if tape.judge().is_exercised(check)} - always
 
     refused, lost, planted, cancelled = Tape(), Tape(book=WRITE), Tape(), Tape(book=WRITE)
     refused.done("search")
