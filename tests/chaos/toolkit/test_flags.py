@@ -198,6 +198,12 @@ def test_what_a_flag_leaves_out_is_not_reported_as_done(
     assert ("check_ended" in kinds, "action_ended" in kinds) == ("gate" not in not_run, bool(undone))
 
 
+def test_rollbacks_that_are_not_played_are_told(shop: Shop) -> None:
+    code, ours = fault_run(shop, shop.file(DEVIATES), "--rollback-strategy", "never")
+    assert code == 1
+    assert ours["faultkit"]["warnings"] == ["the rollbacks are not played: the rollback strategy is never"]
+
+
 def test_a_key_of_a_file_that_the_experiment_lacks_is_told(shop: Shop) -> None:
     Path("more.yaml").write_text(
         "configuration: {place: a, plaec: b}\nsecrets: {valut: {token: t}}\nplace: c\n"

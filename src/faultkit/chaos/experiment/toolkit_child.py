@@ -242,7 +242,8 @@ def _variables(texts: list[str]) -> dict[str, Any]:
 def _check_controls(files: list[tuple[str, str]]) -> None:
     """Refuse a control whose module cannot be imported: the library goes on without it."""
     for path, text in files:
-        for name, control in (read_document(text, path) or {}).items():
+        written: Any = read_document(text, path) or {}
+        for name, control in written.items():
             provider = control.get("provider") or {}
             if provider.get("type") == "python" and import_control(control) is None:
                 module = provider["module"]

@@ -189,12 +189,11 @@ class ToolkitRunner:
                 self._record_message(kind, message)
 
     def _intend_rollbacks(self, valid: dict[str, Any], process: ToolkitProcess) -> None:
-        if (
-            self._dry_run
-            or "action" in self._left_out
-            or valid["rollbacks"] != "always"
-            or not valid["count"]
-        ):
+        if self._dry_run or "action" in self._left_out or not valid["count"]:
+            return
+        if valid["rollbacks"] == "never":
+            self._monitor.warnings.append("the rollbacks are not played: the rollback strategy is never")
+        if valid["rollbacks"] != "always":
             return
         experiment = self._experiment
         order = {
