@@ -134,6 +134,7 @@ ONLY_THE_PARSER_KNOWS = {
     "a test name twice",
     "a target that cannot be read",
     "a bad expression deep inside",
+    "a metric that there is not",
     "a variable that is not set",
     "a list within a text",
     "an import that is not there",
