@@ -145,7 +145,6 @@ SECRET_NAMES = [
     *ORIGINAL_SECRET_KEYS,
 ]
 HARMLESS_NAMES = [
-    *("max_tokens", "maxOutputTokens", "total_tokens", "token_count", "tokenizer", "has_password"),
     *("author", "authors", "auth_type", "auth_url", "session_count", "sessions", "session_timeout", "pinned"),
     *(
         "pin_count",
