@@ -297,6 +297,7 @@ def test_a_secret_in_free_text_is_masked_by_its_shape(text: str, masked: str) ->
         "--token is missing, --password must be given, --token-file /run/t1 too",
         "use --password, --token or --api-key --verbose",
         "name: session_count\nvalue: 12345",
+        "call(max_tokens=4096, token_count = 312)",
         "the digest of x=1 is known; sha-digest a",
         "",
     ],
@@ -335,6 +336,8 @@ def test_a_long_text_without_secrets_is_searched_in_time_that_grows_with_its_len
         ({"name": "password", "description": "x"}, set()),
         ({"name": "author", "value": "x"}, set()),
         ({"name": 1, "value": "x", "token": "y"}, {"token"}),
+        ({"max_tokens": 4096, "tokenCount": 2.5, "password_length": 8, "has_password": True}, set()),
+        ({"max_tokens": "4096", "pin": 1234, "session_token": 12}, {"max_tokens", "pin", "session_token"}),
     ],
 )
 def test_a_value_is_a_secret_by_the_name_beside_it(mapping: dict[str, object], keys: set[str]) -> None:

@@ -71,6 +71,8 @@ _HARMLESS_KEYS = (
 """Words before `key` that make it the name of something."""
 _QUERY_SECRETS = ("sig", "code")
 """Whole names that mean a secret in a URL only: in signed links and in logins."""
+_FIGURES = ("tokens", "count", "limit", "length", "size", "age", "ttl")
+"""Last words of names under which a number is no secret."""
 _PAIR_NAMES, _PAIR_VALUES = ("name", "key", "Name", "Key"), ("value", "Value")
 """Keys that hold a name, and the keys beside them that hold its value."""
 _HARMLESS_VARIABLES = ("PWD", "OLDPWD", "DESKTOP_SESSION")
@@ -127,13 +129,20 @@ def is_original_secret_key(name: str) -> bool:
 def secret_keys(mapping: Mapping[str, object]) -> set[str]:
     """Return the keys of a mapping whose values are secrets: by their own names, or because another key holds
     the name, as in `{"name": "DB_PASSWORD", "value": …}`."""
-    found = {key for key in mapping if is_secret_name(key)}
+    found = {key for key, value in mapping.items() if is_secret_name(key) and not _is_figure(key, value)}
     for value in _PAIR_VALUES:
         if value in mapping:
             names = (mapping.get(key) for key in _PAIR_NAMES)
             if any(isinstance(name, str) and is_secret_name(name) for name in names):
                 found.add(value)
     return found
+
+
+def _is_figure(name: str, value: object) -> bool:
+    """Return whether a value is a figure about secrets: `max_tokens: 100`, `has_token: true`."""
+    if isinstance(value, bool):
+        return True
+    return isinstance(value, int | float) and _last_word(name) in _FIGURES
 
 
 def secret_variables(env: Mapping[str, str]) -> dict[str, str]:
@@ -390,6 +399,8 @@ def _find_named(text: str) -> Iterator[SecretSpan]:
         name = found["name"]
         in_query = found.start() > 0 and text[found.start() - 1] in "?&"
         if found.lastgroup == "spaced" and name.lower().endswith(_CODE_HARMLESS_ENDINGS):
+            continue
+        if _last_word(name) in _FIGURES and found[found.lastgroup or 0].rstrip(",)").isdecimal():
             continue
         if is_secret_name(name) or (in_query and _is_query_secret(name)):
             yield (*found.span(found.lastgroup or 0), "PASSWORD")
