@@ -72,7 +72,7 @@ TOOLKIT: dict[str, Any] = {
     },
     "method": [
         {
-            "type": "probe",
+            "type": "action",
             "name": "true",
             "provider": {"type": "process", "path": "true"},
         }
