@@ -320,10 +320,22 @@ def test_an_upstream_without_http_2_is_told_to_a_client_that_speaks_it(
             with pytest.raises(ConnectionResetError), connect(proxy) as client:
                 client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
                 client.recv(1)
-            failed = [event for event in plane.take_events() if isinstance(event, DialFailed)]
-            assert [event.why for event in failed] == [
-                "TLS: the upstream does not offer HTTP/2, which the client speaks"
-            ]
+            failed = [event.why for event in plane.take_events() if isinstance(event, DialFailed)]
+            assert failed == ["TLS: the upstream does not offer HTTP/2, which the client speaks"]
+
+
+def test_an_upstream_that_refuses_http_2_is_told_in_the_same_words() -> None:
+    alert = bytes([21, 3, 3, 0, 2, 2, 120])  # Fatal: no_application_protocol (RFC 7301 §3.2).
+    with listening() as listener:
+        given = parse_map(f"0=https://localhost:{listener.getsockname()[1]}")
+        with proxied(ProxySpec.of_map("web", given)) as (plane, proxy):
+            with pytest.raises(ConnectionResetError), connect(proxy) as client:
+                client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+                with listener.accept()[0] as server:
+                    server.sendall(alert)
+                    client.recv(1)
+            failed = [event.why for event in plane.take_events() if isinstance(event, DialFailed)]
+            assert failed == ["TLS: the upstream does not offer HTTP/2, which the client speaks"]
 
 
 def test_a_client_of_https_that_says_nothing_sees_the_end_of_its_upstream() -> None:
@@ -428,17 +440,23 @@ def test_http_rules_that_cannot_act_inside_connect_are_told_once_and_for_broken_
         ]
 
 
-def test_http_rules_that_cannot_act_on_http_2_are_told_once() -> None:
+@pytest.mark.parametrize(
+    ("sent", "what"),
+    [
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/2"),
+        (b"EHLO localhost\r\n", "a connection (not an HTTP/1 request line)"),
+    ],
+)
+def test_http_rules_that_cannot_act_on_a_protocol_are_told_once(sent: bytes, what: str) -> None:
     with listening() as listener:
         spec = ProxySpec("web", ANY_PORT, Endpoint(LOOPBACK, listener.getsockname()[1]), speaks="http")
         with proxied(spec, Rule("broken", HttpError(status=500))) as (plane, proxy):
             for _ in range(2):
                 with connect(proxy) as client:
-                    client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-                    server, _ = listener.accept()
-                    with server:
-                        assert server.recv(24, socket.MSG_WAITALL).startswith(b"PRI * HTTP/2.0")
-            assert troubles(plane) == ["broken cannot act on HTTP/2: it passes as bytes"]
+                    client.sendall(sent)
+                    with listener.accept()[0] as server:
+                        assert server.recv(len(sent), socket.MSG_WAITALL) == sent
+            assert troubles(plane) == [f"broken cannot act on {what}: it passes as bytes"]
 
 
 def test_events_of_a_forward_proxy_name_the_destination() -> None:
@@ -452,6 +470,17 @@ def test_events_of_a_forward_proxy_name_the_destination() -> None:
             (0, str(hit.endpoint), False),
             (0, str(spared.endpoint), True),
         ]
+
+
+def test_events_of_a_forward_proxy_name_the_destination_of_requests_that_a_rule_answers() -> None:
+    rule = Rule("broken", HttpError(status=503), Match(path="/"))
+    with serving() as one, serving() as other, proxied(forward(), rule) as (plane, proxy):
+        client = client_of(proxy)
+        for origin, path in ((one, ""), (one, ""), (other, "fine"), (other, ""), (one, "")):
+            assert get(client, f"http://{origin.endpoint}/{path}")[0] == (200 if path else 503)
+        client.close()
+        directed = [event.upstream for event in plane.take_events() if isinstance(event, Directed)]
+        assert directed == [str(origin.endpoint) for origin in (one, other, one)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only epoll reports the end of input that is not read")

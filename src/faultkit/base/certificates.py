@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 
 from faultkit.base.address import Verify
 from faultkit.base.errors import InputError
+
+_PLACE_IN_PYTHON = re.compile(r"^\[[^]]*\] | ?\(_ssl\.c:\d+\)$")
 
 
 def client_context(verify: Verify = True) -> ssl.SSLContext:
@@ -32,4 +35,7 @@ def why_handshake_failed(error: ssl.SSLError) -> str:
     """Return why a TLS handshake failed, in a few words."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"TLS: the certificate is not trusted: {error.verify_message}"
-    return f"TLS: {(error.reason or str(error)).lower().replace('_', ' ')}"
+    if error.reason:
+        return f"TLS: {error.reason.lower().replace('_', ' ')}"
+    # Python has no name for some alerts: then the text is "[SSL] tlsv1 alert … (_ssl.c:1006)".
+    return f"TLS: {_PLACE_IN_PYTHON.sub('', str(error))}"

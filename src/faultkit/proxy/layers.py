@@ -35,12 +35,14 @@ from faultkit.proxy.http import (
     host_field,
     origin_of,
 )
+from faultkit.proxy.plane_events import Directed
 from faultkit.proxy.postgres_start import SSL_REQUEST, PostgresStart, why_no_tls
 from faultkit.proxy.rule_binding import judge_request
 from faultkit.proxy.rule_delay import Delays
 from faultkit.proxy.tls import TlsLeg, tls_context
 
 _MOST_WAITING = 1 << 20
+_NO_HTTP_2 = f"TLS: the upstream does not offer {HTTP_2}, which the client speaks"
 
 
 class LayeredLink(GatedLink, Protocol):
@@ -73,6 +75,7 @@ class ProtocolLayer:
         "_forward",
         "_leg",
         "_link",
+        "_named",
         "_opening",
         "_postgres",
         "_tls",
@@ -103,6 +106,8 @@ class ProtocolLayer:
         waits for them, because it must name the protocol."""
         self._postgres: PostgresStart | None = None
         self._exchange: HttpExchange | None = None
+        self._named = ""
+        """The origin that a forward proxy's client has named last, of those that were emitted."""
         if spec.upstream is None:
             exchange = self._exchange = HttpExchange(self._judge, "forward")
             if spec.broken is not None and spec.broken.upstreams and link.proxy.needs_gate():
@@ -158,7 +163,8 @@ class ProtocolLayer:
             self._carry_out(exchange.from_client(event))
             if was_readable and exchange.opaque_reason is not None:
                 proxy = self._link.proxy
-                proxy.report_unreadable(exchange.opaque_reason)
+                reason = exchange.opaque_reason
+                proxy.report_unreadable(reason if reason == HTTP_2 else f"a connection ({reason})")
                 if proxy.spec.rewrite_host and exchange.opaque_reason == HTTP_2:
                     proxy.report_once(
                         "HTTP/2 passes as bytes: its :authority is not replaced by the upstream's"
@@ -214,6 +220,7 @@ class ProtocolLayer:
                     broken = self._link.proxy.spec.broken
                     if tunnel and (broken is None or broken.covers(host, port)):
                         self._link.proxy.report_unreadable(f"what is inside CONNECT {Endpoint(host, port)}")
+                    self._named = str(Endpoint(host, port))
                     self._link.dial_soon(Endpoint(host, port), tls)
                 case _:
                     assert_never(output)
@@ -230,11 +237,22 @@ class ProtocolLayer:
             origin = origin_of(head)
             spared = not broken.covers(origin.host, origin.port)
         verdict, delays = judge_request(self._link, head, spared=spared)
+        if self._forward and verdict.status is not None and not verdict.call_upstream:
+            self._answered_for(str(origin_of(head)))
         if delays:
             now = self._link.proxy.services.loop.clock()
             self._delays = [held for held in self._delays if held[0] > now]
             self._delays.append((now + verdict.delay_s, delays))
         return verdict
+
+    def _answered_for(self, origin: str) -> None:
+        """Emit the origin of a request that a rule answers: it may never be dialled, which emits it too."""
+        services = self._link.proxy.services
+        if services.observed and origin != self._named:
+            self._named = origin
+            services.emit(
+                Directed(services.loop.clock(), self._link.proxy.name, self._link.ordinal, origin, False)
+            )
 
     def end_delays(self, acting: Collection[ActiveStreamRule], now: float) -> bool:
         """Take off the delays of requests by rules that do not act any more. True if there were any.
@@ -344,14 +362,18 @@ class ProtocolLayer:
         except ssl.SSLError as error:
             if was_ready:
                 return [Reset(event.at)]
-            asked = f" ({HTTP_2} was asked for, as the client speaks it)" if self._asks_http_2 else ""
-            self._link.tls_failed(why_handshake_failed(error) + asked)
+            why = why_handshake_failed(error)
+            if self._asks_http_2 and "no application protocol" in why:
+                why = _NO_HTTP_2
+            elif self._asks_http_2:
+                why += f" ({HTTP_2} was asked for, as the client speaks it)"
+            self._link.tls_failed(why)
             return []
         self._put_records(event.at, tls.records())
         if tls.ready and not was_ready:
             self.handshake_since = None
             if self._asks_http_2 and tls.protocol != "h2":
-                self._link.tls_failed(f"TLS: the upstream does not offer {HTTP_2}, which the client speaks")
+                self._link.tls_failed(_NO_HTTP_2)
                 return []
             self._finish_if_ready(tls, event.at)
             self._link.up.pump_again()

@@ -54,7 +54,7 @@ class Closed(PlaneEvent):
 
 @dataclass(frozen=True, slots=True)
 class Directed(PlaneEvent):
-    """A client of a forward proxy has named a host that is now dialled."""
+    """A client of a forward proxy has named a host: it is now dialled, or a rule answers in its place."""
 
     event: ClassVar[str] = "directed"
 

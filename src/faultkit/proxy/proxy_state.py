@@ -162,11 +162,11 @@ class ProxyState:
             host == self.bound.host or (self.bound.host in ("0.0.0.0", "::") and host in ("127.0.0.1", "::1"))
         )
 
-    def report_unreadable(self, reason: str) -> None:
-        """Tell once that HTTP rules cannot act, and why. Streams without such rules need none."""
+    def report_unreadable(self, what: str) -> None:
+        """Report once that HTTP rules cannot act on `what`. Streams without such rules need none."""
         names = [active.rule.name for active in self.rules_of("http")]
         if names:
-            self.report_once(f"{', '.join(names)} cannot act on {reason}: it passes as bytes")
+            self.report_once(f"{', '.join(names)} cannot act on {what}: it passes as bytes")
 
     def report_once(self, what: str) -> None:
         """Emit a trouble of this proxy, if it was not emitted before."""
