@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import ssl
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import trustme
 
-from faultkit.base.address import Endpoint, ProxyMap, UpstreamSet
+from faultkit.base.address import Endpoint, ProxyMap, UpstreamSet, parse_map
 from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.http.http_error import HttpError
@@ -284,6 +286,38 @@ def test_an_unavailable_target_is_reported_and_the_others_are_run() -> None:
     assert str(outcome.trouble) == f"cannot reach 127.0.0.1:{port}: Connection refused"
     assert outcome.report.partial == str(outcome.trouble)
     assert not outcome.report.all_passed
+
+
+def untrusted() -> ssl.SSLContext:
+    """Return a context with a certificate for localhost, of an authority that is not known."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("localhost").configure_cert(context)
+    return context
+
+
+@pytest.mark.parametrize("fault", [SLOW, REFUSING])
+def test_a_target_whose_certificate_is_not_trusted_is_named_with_the_reason(fault: WrittenFault) -> None:
+    with serving(untrusted()) as origin:
+        name = f"localhost:{origin.endpoint.port}"
+        given = Scenario("one", (item(f"https://{name}/x", fault),))
+        outcome = run_scenarios([given], USUAL)
+        (trusting,) = run_scenarios([given], RunSettings(verify=False)).report.items
+    assert isinstance(outcome.trouble, TargetError)
+    (reason,) = outcome.report.items[0].reasons
+    assert reason.startswith(f"cannot reach {name}: TLS: the certificate is not trusted: ")
+    assert reason.endswith(" (--cacert names an authority, --insecure checks none)")
+    assert trusting.faults[0].injected == 1
+
+
+def test_a_map_whose_upstream_has_no_trusted_certificate_gets_a_warning(closed_port: int) -> None:
+    with serving(untrusted()) as secure, serving() as origin:
+        given = parse_map(f"{closed_port}=https://localhost:{secure.endpoint.port}")
+        through = replace(item(url(origin), SLOW), maps=(given,))
+        (warning,) = run(through).warnings
+        assert run(through, RunSettings(verify=False)).warnings == ()
+    start = f"Map {closed_port}: cannot reach localhost:{secure.endpoint.port}: TLS: the certificate is not "
+    assert warning.startswith(start)
+    assert "--cacert" in warning
 
 
 def test_a_taken_port_is_reported() -> None:

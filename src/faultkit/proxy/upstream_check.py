@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterable
 
-from faultkit.base.address import Endpoint
+from faultkit.base.address import Endpoint, Speaks, Verify
 from faultkit.base.errors import TargetError
 from faultkit.base.network import why_unreachable
 from faultkit.proxy.data_plane import ProxySpec
@@ -25,7 +25,7 @@ def check_upstreams(maps: Iterable[ProxySpec], timeout_s: float) -> None:
     answers: queue.SimpleQueue[tuple[int, str | None]] = queue.SimpleQueue()
 
     def check(index: int, spec: ProxySpec, upstream: Endpoint) -> None:
-        answers.put((index, _why_unusable(spec, upstream, limit_s)))
+        answers.put((index, why_unusable(upstream, limit_s, spec.verify if spec.tls else None, spec.speaks)))
 
     for index, (spec, upstream) in enumerate(wanted):
         threading.Thread(target=check, args=(index, spec, upstream), name="fault-check", daemon=True).start()
@@ -41,25 +41,32 @@ def check_upstreams(maps: Iterable[ProxySpec], timeout_s: float) -> None:
             raise TargetError(f"{spec.name}: cannot reach {upstream}: {why} (--no-check skips this test)")
 
 
-def _why_unusable(spec: ProxySpec, upstream: Endpoint, timeout_s: float) -> str | None:
-    """Connect to the upstream as the proxy will, and close; return None, or why that failed."""
+def why_unusable(
+    upstream: Endpoint, timeout_s: float, verify: Verify | None = None, speaks: Speaks = "tcp"
+) -> str | None:
+    """Connect to the upstream as the proxy will, and close; return None, or why that failed.
+
+    verify: which certificates are trusted; None: without TLS"""
 
     def shake_hands(connection: socket.socket) -> str | None:
+        assert verify is not None
         # Imported here, so that a run of plain TCP never loads TLS.
         import ssl
 
-        from faultkit.base.certificates import why_handshake_failed
+        from faultkit.base.certificates import client_context, why_handshake_failed
         from faultkit.proxy.postgres_start import SSL_REQUEST, why_no_tls
-        from faultkit.proxy.tls import tls_context
 
-        if spec.speaks == "psql":
+        if speaks == "psql":
             connection.sendall(SSL_REQUEST)
             if (why := why_no_tls(connection.recv(100))) is not None:
                 return why
         try:
-            with tls_context(spec.verify).wrap_socket(connection, server_hostname=upstream.host):
+            # Not the shared context: in a long-lived process, its authorities may be out of date.
+            with client_context(verify).wrap_socket(connection, server_hostname=upstream.host):
                 return None
+        except ssl.SSLCertVerificationError as error:
+            return f"{why_handshake_failed(error)} (--cacert names an authority, --insecure checks none)"
         except ssl.SSLError as error:
             return why_handshake_failed(error)
 
-    return why_unreachable(upstream, timeout_s, shake_hands if spec.tls else None)
+    return why_unreachable(upstream, timeout_s, None if verify is None else shake_hands)

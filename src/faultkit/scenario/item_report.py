@@ -107,6 +107,7 @@ def item_report(
         verdict=verdict,
         reasons=reasons,
         warnings=(
+            *measured.warnings,
             *found.warnings,
             *before.warnings,
             *_raised_mean_warnings(item),

@@ -170,4 +170,6 @@ class Measurements:
     """What the first of them missed."""
     lateness: Lateness = field(default_factory=Lateness)
     """How late the proxies released bytes."""
+    warnings: list[str] = field(default_factory=list)
+    """What was found before the first call."""
     cut_short: bool = False

@@ -5,7 +5,7 @@ A run that is stopped, fails, or cannot reach its target still returns its repor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from threading import Event as Flag
@@ -13,16 +13,16 @@ from threading import Event as Flag
 from faultkit import __version__
 from faultkit.base.address import Endpoint, Verify
 from faultkit.base.errors import FaultkitError, InputError, TargetError
-from faultkit.base.network import why_unreachable
 from faultkit.load.slo import Slo
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import LatenessSummary, Snapshot
 from faultkit.proxy.remote import PlaneProcess
+from faultkit.proxy.upstream_check import why_unusable
 from faultkit.scenario.http_call import placeholders_in
 from faultkit.scenario.item_report import item_report
 from faultkit.scenario.measure import ItemMeter, Measurements
 from faultkit.scenario.report import report_model as report
-from faultkit.scenario.routes import origin_of, route_text, routes_of, target_of
+from faultkit.scenario.routes import Routes, origin_of, route_text, routes_of, target_of
 from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunListener
 from faultkit.scenario.scenario_model import (
     LoadStrategy,
@@ -174,8 +174,10 @@ def _measure(
     if stop.is_set():
         measured.cut_short = True
         return
-    if (why := why_unreachable(origin, _REACH_S)) is not None:
+    verify = settings.verify if item.call.url.startswith("https:") else None
+    if (why := why_unusable(origin, _REACH_S, verify)) is not None:
         raise TargetError(f"cannot reach {origin}: {why}")
+    measured.warnings.extend(_unusable_maps(routes))
     target = target_of(item.call, routes, bound, settings.verify)
     meter = ItemMeter(item, target, plane, measured, seed=settings.seed, notify=notify, stop=stop)
     match item.strategy:
@@ -185,6 +187,16 @@ def _measure(
             meter.calls(item.strategy)
         case SingleStrategy():
             meter.calls(_ONCE)
+
+
+def _unusable_maps(routes: Routes) -> Iterator[str]:
+    """Yield a warning for each map over TLS whose upstream cannot be used. No error: the service may do
+    without this dependency."""
+    for spec in routes.proxies:
+        if spec.tls and spec.upstream is not None and spec.name != routes.through:
+            why = why_unusable(spec.upstream, _REACH_S, spec.verify, spec.speaks)
+            if why is not None:
+                yield f"Map {spec.name}: cannot reach {spec.upstream}: {why}."
 
 
 def _check_gates(scenarios: Sequence[Scenario], settings: RunSettings) -> None:
