@@ -57,6 +57,10 @@ ENDING = RunEnding("interrupt", 12.34, Snapshot((COUNTS,), ("latency",), {"laten
             "    1.000000  http   #2     request   GET /a  [bad]",
         ),
         (
+            Requested(11.0, "http", 2, "GET", "/h?password=hunter2zz&q=1", ()),
+            "    1.000000  http   #2     request   GET /h?password=xxxxxx&q=1",
+        ),
+        (
             DialFailed(11.0, "9000", 3, "db:5432", "refused"),
             "    1.000000  9000   #3     no dial   db:5432: refused",
         ),
@@ -97,6 +101,20 @@ def test_json_lines_are_one_object_each_with_times_since_the_start() -> None:
     assert opened == {"event": "opened", "t": 1.5, "proxy": "9000", "connection": 0, "client": "c"}
     assert (ended["event"], ended["t"], ended["dropped_happenings"]) == ("ended", 12.34, 5)
     assert (ended["proxies"][0]["listen"], ended["proxies"][0]["upstream"]) == ("127.0.0.1:9000", "db:5432")
+
+
+def test_json_lines_mask_the_secrets_in_a_request_target() -> None:
+    stream = StringIO()
+    JsonLines(stream).happened([Requested(1.0, "http", 2, "GET", "http://u:p@h/a?q=1&token=abc", ("bad",))])
+    assert json.loads(stream.getvalue()) == {
+        "event": "request",
+        "t": 1.0,
+        "proxy": "http",
+        "connection": 2,
+        "method": "GET",
+        "target": "http://xxxxxx@h/a?q=1&token=xxxxxx",
+        "injected": ["bad"],
+    }
 
 
 def test_plain_output_has_only_warnings_between_start_and_end() -> None:

@@ -86,6 +86,7 @@ class JsonLines:
     wants_end = False
 
     def __init__(self, stream: TextIO | None = None) -> None:
+        _load_masks()
         self._stream = stream or sys.stdout
         self._began = 0.0
 
@@ -198,6 +199,7 @@ class EventLines(PlainLines):
 
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__(stream)
+        _load_masks()
         self._began = 0.0
 
     def started(self, run: StartedRun) -> None:
@@ -206,6 +208,11 @@ class EventLines(PlainLines):
 
     def happened(self, events: list[PlaneEvent]) -> None:
         self._write(*(tail_line(event, self._began) for event in events))
+
+
+def _load_masks() -> None:
+    """Import what masks request targets now: at the first request, it would make bytes late."""
+    import faultkit.base.secrets  # noqa: F401
 
 
 def tail_line(event: PlaneEvent, began: float) -> str:
@@ -225,7 +232,7 @@ def _event_text(event: PlaneEvent) -> str:
             return f"closed    {event.how}, {up} up, {down} down, {event.seconds:.3f} s"
         case Requested():
             faults = f"  [{', '.join(event.injected)}]" if event.injected else ""
-            return f"request   {event.method} {event.target}{faults}"
+            return f"request   {event.method} {event.masked_target}{faults}"
         case Injected():
             flow = f" {event.flow}" if event.flow else ""
             return f"injected  {event.rule}{flow} {event.effect}={event.value:g}"

@@ -102,7 +102,21 @@ class Requested(PlaneEvent):
     connection: int
     method: str
     target: str
+    """As it was sent; outputs show `masked_target`."""
     injected: tuple[str, ...]
+
+    @property
+    def masked_target(self) -> str:
+        """The target with the secrets in its query, and the user of an absolute URL, masked."""
+        # Imported here, because it takes many milliseconds and most runs show no targets.
+        from faultkit.base.secrets import mask_url
+
+        return mask_url(self.target)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the event's name and fields, with the target masked."""
+        # `super()` without arguments fails in a dataclass with slots.
+        return {**PlaneEvent.as_dict(self), "target": self.masked_target}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from faultkit.plan import Plan, read_plan
 from faultkit.proxy.control.control_server import ControlServer
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
+from faultkit.proxy.plane_events import Requested
 
 PATIENCE_S = 20.0
 TOKEN = "for-tests-only"
@@ -282,6 +283,10 @@ def test_events_are_streamed_as_they_happen(api: Api) -> None:
         event = json.loads(line.removeprefix(b"data: "))
         del event["t"]
         assert event == {"event": "rules", "proxy": "*", "active": []}
+        assert response.readline() == b"\n"
+        api.control.publish([Requested(1.0, "db", 0, "GET", "/a?q=1&token=abc", ())])
+        event = json.loads(response.readline().removeprefix(b"data: "))
+        assert event["target"] == "/a?q=1&token=xxxxxx"
     finally:
         response.close()
         connection.close()
