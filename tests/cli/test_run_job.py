@@ -123,6 +123,14 @@ def test_without_a_seed_each_run_has_its_own() -> None:
             ["--with-http-response", "--proxy", "80=h:1"],
             "http_error touches nothing: it needs an http:// or https:// upstream, or --upstream",
         ),
+        (
+            ["--with-dns", "--proxy", "80=[::1]:1"],
+            "dns touches nothing: it needs an upstream with a name: an IP address is not looked up",
+        ),
+        (
+            ["--with-latency", "--latency-probability", "0", "--proxy", "80=h:1"],
+            "latency touches nothing: its trigger.probability is 0",
+        ),
     ],
 )
 def test_faults_that_can_never_act_are_warnings(args: list[str], hint: str) -> None:
@@ -134,6 +142,20 @@ def test_a_rule_for_an_unknown_proxy_is_a_warning(tmp_path: Path) -> None:
     file.write_text("rules: [{fault: latency, match: {proxy: db}}]")
     made = job("--plan", str(file), "--proxy", "80=h:1")
     assert hints(made) == ['latency touches nothing: no proxy is named "db" (there are 80, http)']
+
+
+@pytest.mark.parametrize(
+    ("path", "idle"),
+    [("nope", True), ("api/*", True), ("http://h/*", True), ("/nope", False), ("*", False), ("[/]a", False)],
+)
+def test_a_path_that_no_request_has_is_a_warning(path: str, idle: bool, tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text(f"rules: [{{fault: http_error, match: {{path: '{path}'}}}}]")
+    why = (
+        f'http_error touches nothing: no path of a request matches "{path}": expected a glob such as "/api/*"'
+    )
+    made = job("--plan", str(file), "--proxy", "80=http://h")
+    assert hints(made) == ([why] if idle else [])
 
 
 @pytest.mark.parametrize(

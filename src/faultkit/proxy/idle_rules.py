@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from faultkit.base.address import UpstreamSet
 from faultkit.plan import Rule
 from faultkit.proxy.data_plane import ProxySpec
+from faultkit.proxy.dial import literal_address
+
+_BEGINS_OF_PATHS = "/*?["
+"""A path begins with a slash, or is `*`; a glob of paths begins with one of these."""
 
 
 def idle_warnings(rules: Sequence[Rule], proxies: Sequence[ProxySpec]) -> list[str]:
@@ -23,7 +27,19 @@ def _why_idle(rule: Rule, proxies: Sequence[ProxySpec]) -> str | None:
         return f'no proxy is named "{rule.match.proxy}" (there are {names})'
     if rule.fault.level == "http" and not any(_understands_http(spec) for spec in covered):
         return "it needs an http:// or https:// upstream, or --upstream"
+    if rule.fault.level == "name" and not any(_resolves_names(spec) for spec in covered):
+        return "it needs an upstream with a name: an IP address is not looked up"
+    if rule.match.path is not None and rule.match.path[0] not in _BEGINS_OF_PATHS:
+        return f'no path of a request matches "{rule.match.path}": expected a glob such as "/api/*"'
+    if rule.trigger.probability == 0:
+        return "its trigger.probability is 0"
     return None
+
+
+def _resolves_names(spec: ProxySpec) -> bool:
+    if spec.upstream is None:
+        return spec.broken != UpstreamSet()
+    return literal_address(spec.upstream.host, spec.upstream.port) is None
 
 
 def _understands_http(spec: ProxySpec) -> bool:

@@ -157,6 +157,14 @@ def test_a_plan_with_ttl_0_stays(api: Api) -> None:
             {"name": "bad", "fault": "http_error"},
             "bad touches nothing: it needs an http:// or https:// upstream, or --upstream",
         ),
+        (
+            {"name": "lost", "fault": "dns"},
+            "lost touches nothing: it needs an upstream with a name: an IP address is not looked up",
+        ),
+        (
+            {"name": "rare", "fault": "latency", "trigger": {"probability": 0}},
+            "rare touches nothing: its trigger.probability is 0",
+        ),
     ],
 )
 def test_a_rule_that_can_never_act_is_added_with_a_warning(
