@@ -177,8 +177,12 @@ def test_a_target_that_is_not_there_ends_with_3_and_leaves_a_partial_report(
     assert results(tmp_path)["partial"] is not None
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_writes_its_partial_report_and_ends_with_130(tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_an_interrupted_run_writes_its_partial_report_and_ends_with_the_code_of_the_signal(
+    tmp_path: Path, number: int, code: int
+) -> None:
     with serving() as origin:
         write(
             tmp_path, origin.endpoint, SLOW, "{mode: load, duration: 60s, clients: 1, rps: 20}", "status: 200"
@@ -197,7 +201,7 @@ def test_an_interrupted_run_writes_its_partial_report_and_ends_with_130(tmp_path
                 time.sleep(0.01)
             process.send_signal(number)
             process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130
+    assert process.returncode == code
     document = results(tmp_path)
     (item,) = document["scenarios"][0]["items"]
     assert (document["partial"], item["verdict"]) == ("it was stopped", "unfinished")

@@ -24,7 +24,7 @@ from faultkit.scenario.report.scenario_text import item_line
 from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunEvent
 from faultkit.scenario.scenario_model import Scenario
 
-_HELD, _MISSED, _PROVES_NOTHING, _INTERRUPTED = 0, 1, 6, 130
+_HELD, _MISSED, _PROVES_NOTHING = 0, 1, 6
 
 _EPILOG = """\b
 Exit codes:
@@ -35,7 +35,8 @@ Exit codes:
   4  the run could not be finished
   6  nothing was missed, but a result proves nothing: it is inconclusive, or a
      fault never acted
-  130  interrupted; what was measured is reported, marked as partial
+  130, 143, 129  ended by Ctrl-C, by SIGTERM and by SIGHUP; what was measured
+     is reported, marked as partial
 
 \b
 Examples:
@@ -158,8 +159,8 @@ def run_command(
         click.echo(f"written: {', '.join(written) or 'nothing'}", err=True)
     for failure in failures.values():
         click.echo(f"error: {failure}", err=True)
-    if signals.reason is not None:
-        ctx.exit(_INTERRUPTED)
+    if signals.exit_code is not None:
+        ctx.exit(signals.exit_code)
     if failures:
         ctx.exit(next(iter(failures.values())).exit_code)
     if outcome.trouble is not None:
