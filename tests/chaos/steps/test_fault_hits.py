@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import pytest
@@ -113,10 +114,43 @@ def test_a_deviation_stays_one_though_a_fault_touched_nothing(stage: Stage, prox
     )
 
 
-def test_a_shut_port_does_not_say_whether_a_client_came(stage: Stage, echo: Endpoint, proxy: Proxy) -> None:
+CUT = {"name": "cut", "fault": "refuse"}
+
+
+@pytest.mark.parametrize("how", [{"add": CUT}, {"plan": {"rules": [CUT]}}], ids=["add", "plan"])
+def test_a_shut_port_that_nothing_is_known_to_use_proves_nothing(
+    stage: Stage, echo: Endpoint, proxy: Proxy, how: dict[str, Any]
+) -> None:
     _, control, _ = proxy
-    journal = run(stage, through(echo), change(control, add={"name": "cut", "fault": "refuse"}))
-    assert journal.result.outcome is Outcome.HELD
+    for _ in range(2):  # The port that the first run shut is no use of it in the second.
+        journal = run(stage, through(echo), change(control, **how))  # Past the proxy.
+        assert (journal.result.outcome, journal.result.exit_code) == (Outcome.NOT_EXERCISED, 6)
+        assert hits(journal) == {"cut": 0}
+        assert journal.result.error is not None
+        assert journal.result.error.startswith(
+            f"Not exercised: cut (refuse) at the proxy at {control} is not known to have touched anything: "
+        )
+
+
+@pytest.mark.parametrize("fault_type", ["refuse", "network_partition"])
+def test_a_registered_fault_that_shuts_an_unused_port_proves_nothing(
+    stage: Stage, echo: Endpoint, proxy: Proxy, fault_type: str
+) -> None:
+    _, control, _ = proxy
+    stage.registry = registry = FaultRegistry(seed=1)
+    metadata = {"control": str(control), "token": "secret"}
+    registry.register(ChaosFault("cut", fault_type, 1, 30, targets=(str(echo),), metadata=metadata))
+    journal = run(stage, through(echo), {"fault": {"inject": "cut"}})
+    assert (journal.result.outcome, hits(journal)) == (Outcome.NOT_EXERCISED, {"cut": 0})
+
+
+def test_a_shut_port_does_not_say_whether_a_client_came(stage: Stage, echo: Endpoint, proxy: Proxy) -> None:
+    bound, control, _ = proxy
+    with socket.create_connection((bound.host, bound.port)) as client:  # Something uses the proxy.
+        client.sendall(b"hi")
+        assert client.recv(2, socket.MSG_WAITALL) == b"hi"
+    journal = run(stage, through(echo), change(control, add=CUT))
+    assert (journal.result.outcome, hits(journal)) == (Outcome.HELD, {"cut": 1})
     (warning,) = journal.document["faultkit"]["warnings"]
     assert warning.startswith(f"cut (refuse) at the proxy at {control} counts shut ports: ")
 

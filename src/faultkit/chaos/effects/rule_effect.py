@@ -21,8 +21,8 @@ from faultkit.chaos.effects.lasting_effect import Measured, NoUndoLog, UndoLog, 
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.undo import Undo, UndoResult, carry_out
 from faultkit.faults import CALL_FAULTS
-from faultkit.plan import escape_glob, parse_rule
-from faultkit.proxy.control.control_client import ControlClient
+from faultkit.plan import Rule, escape_glob, parse_rule
+from faultkit.proxy.control.control_client import ControlClient, hits_of
 
 CONTROL_KEYS = (
     Key(
@@ -112,7 +112,7 @@ class RuleEffect:
         self._lock = threading.Lock()
         self._undos: list[tuple[str, Undo]] = []
         """Intent and undo of each rule that is not removed yet."""
-        self._rules: list[str] = []
+        self._rules: list[Rule] = []
         self._last_hits = 0
         self._is_over = False
 
@@ -126,12 +126,13 @@ class RuleEffect:
             f"remove rule {name} from {self._api.url}",
         )
         self._undos.append((self._log.intend(undo), undo))
-        self._rules.append(name)
-        self._api.add_rule({**document, "name": name}, lasts_s)
+        named = {**document, "name": name}
+        self._rules.append(parse_rule(named))
+        self._api.add_rule(named, lasts_s)
 
     @property
     def says(self) -> str:
-        return f"{', '.join(self._rules)} at {self._api.url}"
+        return f"{', '.join(rule.name for rule in self._rules)} at {self._api.url}"
 
     @property
     def is_active(self) -> bool:
@@ -148,8 +149,8 @@ class RuleEffect:
 
     def hits(self) -> int:
         if not self._is_over:
-            injected = self._api.injected(_COUNT_S)
-            self._last_hits = sum(injected.get(rule, 0) for rule in self._rules)
+            status = self._api.status(_COUNT_S)
+            self._last_hits = sum(hits_of(status, rule) for rule in self._rules)
         return self._last_hits
 
     def end(self) -> UndoResult:

@@ -13,10 +13,14 @@ from typing import Any
 from faultkit.base.errors import FaultkitError
 from faultkit.base.text import counted
 from faultkit.chaos.steps.step_work import FaultAtWork, run_in_thread
+from faultkit.proxy.control.control_client import SHUTS_PORTS
 
 _LIMIT_S = 3.0
 """Time to count: the rollback waits for it."""
-_SHUTS_PORTS = "refuse"
+_UNSEEN = (
+    "no connection came through its proxy while the port was open, and a shut port sees none (a check "
+    "through the proxy shows that it is in use)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,16 @@ class FaultHits:
         """Description for people: "cut (blackhole) at the proxy at 127.0.0.1:7900 touched nothing"."""
         if self.hits is None:
             return f"{self._fault} is not known to have acted: {self.why}"
-        return f"{self._fault} " + (f"acted {counted(self.hits, 'time')}" if self.hits else "touched nothing")
+        if self.hits:
+            return f"{self._fault} acted {counted(self.hits, 'time')}"
+        if self.fault.kind == SHUTS_PORTS:
+            return f"{self._fault} is not known to have touched anything: {_UNSEEN}"
+        return f"{self._fault} touched nothing"
 
     @property
     def warning(self) -> str | None:
         """What the number leaves open, or None."""
-        if self.fault.kind != _SHUTS_PORTS or not self.hits:
+        if self.fault.kind != SHUTS_PORTS or not self.hits:
             return None
         return (
             f"{self._fault} counts shut ports: whether a client tried to connect is not known, and "

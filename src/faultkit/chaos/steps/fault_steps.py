@@ -49,7 +49,7 @@ from faultkit.plan import (
     parse_plan,
     parse_rule,
 )
-from faultkit.proxy.control.control_client import ControlClient, injections_of
+from faultkit.proxy.control.control_client import ControlClient, hits_of
 
 _FAULT_CHANGES = ("register", "inject", "remove")
 FAULT = KeyTable(
@@ -276,7 +276,7 @@ class PlanChange:
             # The lease renews it. If every process here dies, it ends within the time of one lease.
             path = f"/rules?ttl={context.lease_s:.3f}"
             reply = await self._change(context, entry, "POST", path, dump_rule(rule))
-            context.faults.append(self._at_work(self.add, rule.name, 0))
+            context.faults.append(self._at_work(self.add.name, rule, 0))
             return reply
         current = await self._send("GET", "/plan", None)
         status = await self._send("GET", "/status", None)
@@ -299,21 +299,20 @@ class PlanChange:
         await self._count_for_good(context, None)
         path = f"/plan?ttl={context.ttl_s():.3f}"
         reply = await self._change(context, entry, "PUT", path, dump_plan(plan))
-        counts = injections_of(status)
-        context.faults += [self._at_work(rule, rule.name, counts.get(rule.name, 0)) for rule in plan.rules]
+        context.faults += [self._at_work(rule.name, rule, hits_of(status, rule)) for rule in plan.rules]
         return reply
 
-    def _at_work(self, rule: Rule, name: str, before: int) -> FaultAtWork:
-        """Return a rule as a fault at work; `name` is its name at the control API, `before` its hits there
-        when it began."""
+    def _at_work(self, name: str, rule: Rule, before: int) -> FaultAtWork:
+        """Return a rule as a fault at work; `name` is its name in the file, `rule` as the control API has it,
+        `before` its hits there when it began."""
         api = ControlClient(self.control, self.token)
         return FaultAtWork(
-            rule.name,
+            name,
             rule.fault.kind,
             rule_settings(dump_rule(rule)),
             f"the {self._place}",
-            lambda: api.injected().get(name, 0) - before,
-            (self.control, name),
+            lambda: hits_of(api.status(), rule) - before,
+            (self.control, rule.name),
         )
 
     async def _count_for_good(self, context: StepContext, name: str | None) -> None:

@@ -13,12 +13,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from faultkit.base.errors import FaultkitError, InputError, RunError, TargetError
 
+if TYPE_CHECKING:  # The guardian of a chaos run uses this client, and needs no plans.
+    from faultkit.plan import Rule
+
 TOKEN_VARIABLE = "FAULT_CONTROL_TOKEN"
+SHUTS_PORTS = "refuse"
+"""The fault that shuts ports, so that no client is seen."""
 _MOST_REPLY_BYTES = 4 << 20
 _TIMEOUT_S = 10.0
 
@@ -56,10 +61,6 @@ class ControlClient:
     def status(self, timeout_s: float = _TIMEOUT_S) -> dict[str, Any]:
         """Return the counters of the run."""
         return self._request("GET", "/status", timeout_s=timeout_s)
-
-    def injected(self, timeout_s: float = _TIMEOUT_S) -> dict[str, int]:
-        """Return how often each rule has acted."""
-        return injections_of(self.status(timeout_s))
 
     def plan(self) -> dict[str, Any]:
         """Return the current plan."""
@@ -122,6 +123,18 @@ def injections_of(status: Mapping[str, Any]) -> dict[str, int]:
     if "rules" in status:  # A gateway lists rules; a proxy has a mapping.
         return {rule["name"]: rule["injected"] for rule in status["rules"]}
     return dict(status["injected"])
+
+
+def hits_of(status: Mapping[str, Any], rule: Rule) -> int:
+    """Return how often a rule is known to have acted, as a status says.
+
+    A port that `refuse` shuts counts as one injection, because the kernel does not report whom it refuses. It
+    counts here only if something uses the port: a connection came while it was open."""
+    if rule.fault.kind == SHUTS_PORTS:
+        proxies = [each for each in status["proxies"] if rule.match.covers_proxy(each["name"])]
+        if not any(proxy["accepted"] for proxy in proxies):
+            return 0
+    return injections_of(status).get(rule.name, 0)
 
 
 def rule_path(name: str) -> str:
