@@ -7,6 +7,7 @@ import pytest
 
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.connection.slow_accept import SlowAccept
+from faultkit.faults.fault import Fault
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.jitter import Jitter
@@ -14,6 +15,7 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.limit_data import LimitData
 from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.faults.stream.slicer import Slicer
+from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.plan import Plan, Rule, Trigger, parse_schedule
 from faultkit.proxy.plane_events import Injected, RulesChanged
 from tests.proxy.wires import (
@@ -129,6 +131,27 @@ def test_slow_accept_holds_the_connection_and_loses_nothing() -> None:
             assert read_exactly(server, 8) == b"patience"
         injected = [h for h in wire.plane.take_events() if isinstance(h, Injected)]
         assert [(h.effect, h.value) for h in injected] == [("delay_ms", 80.0)]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Latency(mean_ms=0),
+        Jitter(amplitude_ms=0),
+        PacketLoss(rate=0),
+        PacketLoss(rate=0.5, rto_ms=0, rtt_ms=0),
+        SlowClose(delay_ms=0),
+        SlowAccept(delay_ms=0),
+    ],
+    ids=repr,
+)
+def test_a_delay_of_zero_is_not_an_injection(fault: Fault) -> None:
+    with joined(plan_of(fault)) as (wire, client, server):
+        server.sendall(b"x" * 100_000)
+        server.shutdown(socket.SHUT_WR)
+        assert read_all(client) == b"x" * 100_000
+        snapshot = wire.plane.snapshot()
+        assert (sum(snapshot.injected.values()), sum(proxy.injected for proxy in snapshot.proxies)) == (0, 0)
 
 
 def test_a_disabled_proxy_refuses_and_drops_what_it_had() -> None:

@@ -183,7 +183,11 @@ class ProxyState:
         effect: str,
         value: float,
     ) -> None:
-        """Count what a fault did, and emit it as an event if the plane is observed."""
+        """Count what a fault did, and emit it as an event if the plane is observed.
+
+        A delay of 0 is not an injection: it changes nothing."""
+        if not value and effect.endswith("_ms"):
+            return
         active.injected += 1
         self.injected += 1
         services = self.services

@@ -115,7 +115,7 @@ def _why_idle(fault: ReportedFault, connections: int) -> str:
         return "its schedule has no time within the run"
     if connections:
         came = f"{count_of(connections, 'connection')} came through the proxies"
-        return f"{came}, but its match, trigger and schedule chose none"
+        return f"{came}, but its match, trigger and schedule chose none, or its settings change nothing"
     if fault.kind == Refuse.kind:
         return (
             "no connection to its port was seen, and a shut port sees none; a baseline (of a load, or "

@@ -79,6 +79,13 @@ def test_a_rule_that_acted_is_counted(stage: Stage, proxy: Proxy) -> None:
     assert journal.document["faultkit"]["warnings"] == []
 
 
+def test_a_delay_of_zero_is_no_hit(stage: Stage, proxy: Proxy) -> None:
+    bound, control, _ = proxy
+    none = {"name": "none", "fault": "latency", "with": {"mean_ms": 0}}
+    journal = run(stage, through(bound), change(control, add=none))
+    assert (journal.result.outcome, hits(journal)) == (Outcome.NOT_EXERCISED, {"none": 0})
+
+
 def test_every_rule_must_act(stage: Stage, proxy: Proxy) -> None:
     bound, control, _ = proxy
     other = {"name": "other", "fault": "jitter", "match": {"proxy": "other"}}
