@@ -1,4 +1,5 @@
-"""Files: read a text whole; write one whole or not at all; keep a path within a folder.
+"""Files: read a text whole; write one whole or not at all; keep a path within a folder; check that there are
+descriptors to open.
 
 New content goes to a file beside the target, which then takes the target's name in one step (rename(2)), so a
 crash or a full disk leaves what was there before. A symbolic link stays a link: the file that it leads to is
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 
+from faultkit.base.descriptors import SHORTAGES
 from faultkit.base.errors import InputError, RunError
 
 _numbers = count()
@@ -164,3 +166,19 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise InputError(source, f"expected UTF-8 text, got byte {error.object[error.start]:#04x}") from None
     except ValueError:  # A zero byte, or half of a surrogate pair.
         raise InputError(source, "expected a name that a file can have") from None
+
+
+def require_descriptors(number: int) -> None:
+    """Check that this process can open `number` more files or sockets. Raises RunError if not."""
+    opened: list[int] = []
+    try:
+        for _ in range(number):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        if error.errno not in SHORTAGES:
+            raise
+        found = f"expected {number} to be free, got {len(opened)}"
+        raise RunError(f"too few descriptors: {found} (raise the limit by `ulimit -n`)") from None
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
