@@ -59,6 +59,10 @@ def test_after_so_many_hung_calls_the_server_recovers(ordinal: int, hangs: bool)
     assert verdict.idle is not hangs
 
 
+def test_a_delay_of_zero_is_not_an_injection() -> None:
+    assert judged(Slow(delay_ms=0)).idle
+
+
 def test_a_slow_call_is_asked_later_and_its_reply_is_left_alone() -> None:
     assert judged(Slow(delay_ms=500)) == Verdict(delay_s=0.5, effect="delay_ms", amount=500.0)
 

@@ -47,4 +47,6 @@ class Slow(CallFault):
     def judge(self, call: Call, given: Circumstances) -> Verdict:
         drawn_ms = self.delay_ms if self.distribution == "fixed" else draw_ms(self, given.rng)
         delay_ms = min(drawn_ms, MOST_DELAY_MS)
+        if not delay_ms:
+            return Verdict()  # No delay changes nothing, and must not count as an injection.
         return Verdict(delay_s=delay_ms / 1000, effect="delay_ms", amount=delay_ms)
