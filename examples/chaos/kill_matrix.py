@@ -156,6 +156,8 @@ class Rig:
             options = ["--disable-http-proxy", "--no-ui", "--proxy", to, "--control", self.control]
             self._proxy = self.start("run", *options)
             _until(lambda: self.rules() is not None)
+            # A shut port counts as a hit only if the proxy is known to be in use.
+            socket.create_connection(("127.0.0.1", port)).close()
         return self._proxy
 
     def start(self, *args: str) -> subprocess.Popen[bytes]:
