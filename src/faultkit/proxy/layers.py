@@ -121,7 +121,8 @@ class ProtocolLayer:
                 self._postgres = PostgresStart()
         if spec.rewrite_host:
             host = host_field(spec.upstream.host, spec.upstream.port, spec.tls)
-            self._exchange = HttpExchange(self._judge, "reverse", host)
+            own_port = link.proxy.bound.port if spec.tls else None
+            self._exchange = HttpExchange(self._judge, "reverse", host, own_port)
         elif link.proxy.understands_http():
             self._exchange = HttpExchange(self._judge, "inline")
 

@@ -20,7 +20,7 @@ from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import HttpVerdict
 from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
 from faultkit.proxy.http.heads import HTTP_2, RequestHead, ResponseHead
-from faultkit.proxy.http.request_target import Origin, for_origin, origin_of, with_host
+from faultkit.proxy.http.request_target import Origin, for_origin, names_port, origin_of, with_host
 from faultkit.proxy.http.response_order import ESTABLISHED, Hangup, Output, OwnAnswer, ResponseOrder, Turn
 
 Mode: TypeAlias = Literal["inline", "reverse", "forward"]
@@ -33,16 +33,20 @@ class HttpExchange(ResponseOrder):
     After a `Hangup`, events of that leg are not to be fed any more.
     """
 
-    __slots__ = ("_host", "_judge", "_mode")
+    __slots__ = ("_host", "_judge", "_mode", "_own_port")
 
-    def __init__(self, judge: Judge, mode: Mode = "inline", host: str | None = None) -> None:
-        """`host` is the value of the Host field in reverse mode (see `host_field`)."""
+    def __init__(
+        self, judge: Judge, mode: Mode = "inline", host: str | None = None, own_port: int | None = None
+    ) -> None:
+        """`host` is the value of the Host field in reverse mode (see `host_field`). `own_port` is the port to
+        which clients connect: with it, a Host that has another port was chosen by the client, and is kept."""
         if mode == "reverse" and not host:
             raise ValueError(f"host: expected host[:port] in reverse mode, got {host!r}")
         super().__init__(forward=mode == "forward")
         self._judge = judge
         self._mode = mode
         self._host = host or ""
+        self._own_port = own_port
 
     def from_client(self, event: Event) -> list[Output]:
         """Handle an event of the client's leg."""
@@ -166,7 +170,7 @@ class HttpExchange(ResponseOrder):
                 if self._forward:
                     origin = origin_of(head)
                     wire = b"" if connect else for_origin(head)
-                else:
+                elif self._own_port is None or names_port(head, self._own_port):
                     wire = with_host(head, self._host)
             except ValueError as problem:
                 self._flush_up(run, event)

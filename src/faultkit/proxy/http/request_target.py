@@ -71,6 +71,12 @@ def with_host(head: RequestHead, host: str) -> bytes:
     return _rewritten(head, None, host, ())
 
 
+def names_port(head: RequestHead, port: int) -> bool:
+    """Return whether the Host field of a request has this port, or is missing or wrong."""
+    parts = _AUTHORITY.fullmatch(head.header("host") or "")
+    return parts is None or int(parts[2] or 80) == port
+
+
 def _authority(text: str, default_port: int | None) -> tuple[str, int]:
     parts = _AUTHORITY.fullmatch(text)
     port = default_port if parts is None or not parts[2] else int(parts[2])
