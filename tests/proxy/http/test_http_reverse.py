@@ -57,6 +57,23 @@ def test_reverse_mode_adds_a_host_where_there_is_none() -> None:
 
 
 @pytest.mark.parametrize(
+    ("host", "is_kept"),
+    [
+        ("127.0.0.1:34000", False),
+        ("api.test:34000", False),
+        ("", False),
+        ("api.test", True),
+        ("api.test:8080", True),
+    ],
+)
+def test_with_an_own_port_a_host_that_the_client_has_chosen_is_kept(host: str, is_kept: bool) -> None:
+    exchange = HttpExchange(on_bad(ABORT), "reverse", "up.example", 34000)
+    request = f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    outputs = exchange.from_client(Data(1.0, request))
+    assert (sent(outputs, ToUpstream) == request) is is_kept
+
+
+@pytest.mark.parametrize(
     ("origin", "field"),
     [
         (("a", 80, False), "a"),
