@@ -31,6 +31,23 @@ def add_options(command: F, *options: Callable[[Any], Any]) -> F:
     return command
 
 
+def suite_configs(what: str) -> Callable[[F], F]:
+    """Return a decorator that adds `--config` for suites, beside PATH; `what` begins its help."""
+    names = ("--config", "--suite", "configs")
+    help = f"{what}, as PATH. Repeatable."
+    return lambda command: add_options(
+        command, click.option(*names, metavar="FILE", multiple=True, help=help)
+    )
+
+
+def suite_variables(command: F) -> F:
+    """Add `--var`, which the command receives as `variables`."""
+    help = "Value for a variable of the suites. Repeatable."
+    return add_options(
+        command, click.option("--var", "variables", metavar="NAME=VALUE", multiple=True, help=help)
+    )
+
+
 def json_option(help: str = "Print JSON.") -> Callable[[F], F]:
     """Return a decorator that adds `--json`, which the command receives as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help=help)

@@ -14,7 +14,14 @@ import click
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.text import printable_line
-from faultkit.cli.shared_options import SUITE_SEED_HELP, columns, json_option, seed_option
+from faultkit.cli.shared_options import (
+    SUITE_SEED_HELP,
+    columns,
+    json_option,
+    seed_option,
+    suite_configs,
+    suite_variables,
+)
 
 if TYPE_CHECKING:
     from faultkit.agents.suite.definition import AgentTest, Suite
@@ -23,21 +30,8 @@ if TYPE_CHECKING:
 
 @click.command("validate")
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
-@click.option(
-    "--config",
-    "--suite",
-    "configs",
-    metavar="FILE",
-    multiple=True,
-    help="Suite to check, as PATH. Repeatable.",
-)
-@click.option(
-    "--var",
-    "variables",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Value for a variable of the suites. Repeatable.",
-)
+@suite_configs("Suite to check")
+@suite_variables
 def validate_command(paths: tuple[str, ...], configs: tuple[str, ...], variables: tuple[str, ...]) -> None:
     """Check suites, with their imports and the files of their mocks, and start nothing.
 
@@ -67,14 +61,7 @@ def validate_command(paths: tuple[str, ...], configs: tuple[str, ...], variables
 
 @click.command("coverage")
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
-@click.option(
-    "--config",
-    "--suite",
-    "configs",
-    metavar="FILE",
-    multiple=True,
-    help="Suite to look at, as PATH. Repeatable.",
-)
+@suite_configs("Suite to look at")
 @json_option()
 @click.option(
     "--threshold",

@@ -21,7 +21,7 @@ from faultkit.base.documents.checks import advice
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.text import count_of, printable_line
 from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
-from faultkit.cli.shared_options import SUITE_SEED_HELP, json_option, seconds_of, seed_option
+from faultkit.cli.shared_options import SUITE_SEED_HELP, json_option, seconds_of, seed_option, suite_variables
 from faultkit.cli.suite_cache import last_failed, read_report, store_run
 
 REPORTERS = ("pretty", "quiet", "json", "junit", "markdown", "html", "sarif", "tap", "github")
@@ -117,13 +117,7 @@ Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wron
 @click.option("--record", is_flag=True, help="Ask the models, and record their answers to cassettes.")
 @click.option("--allow-stub-provider", is_flag=True, help="Use a stub for a model whose API key is missing.")
 @click.option("--update-snapshots", is_flag=True, help="Store the actual results as the expected ones.")
-@click.option(
-    "--var",
-    "variables",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Value for a variable of the suites. Repeatable.",
-)
+@suite_variables
 @click.option(
     "--reporter",
     "reporters",
