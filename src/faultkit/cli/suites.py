@@ -21,7 +21,14 @@ from faultkit.base.documents.checks import advice
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.text import count_of, printable_line
 from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
-from faultkit.cli.shared_options import SUITE_SEED_HELP, json_option, seconds_of, seed_option, suite_variables
+from faultkit.cli.shared_options import (
+    SUITE_SEED_HELP,
+    json_option,
+    seconds_of,
+    seed_option,
+    suite_configs,
+    suite_variables,
+)
 from faultkit.cli.suite_cache import last_failed, read_report, store_run
 
 REPORTERS = ("pretty", "quiet", "json", "junit", "markdown", "html", "sarif", "tap", "github")
@@ -58,9 +65,7 @@ Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wron
 """,
 )
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
-@click.option(
-    "--config", "--suite", "configs", metavar="FILE", multiple=True, help="Suite to run, as PATH. Repeatable."
-)
+@suite_configs("Suite to run")
 @click.option(
     "--filter",
     "filters",
