@@ -61,7 +61,8 @@ def _languages(rule: Rule) -> str:
 
 def _section(rule: Rule) -> str:
     head = f"### {rule.slug}\n\n{rule.id}, {rule.severity}: {rule.title}."
-    return f"{head}\n\n{rule.why}\n\n**Fix.** {rule.fix}"
+    off = "" if rule.by_default else " Off by default: select it by name."
+    return f"{head}{off}\n\n{rule.why}\n\n**Fix.** {rule.fix}"
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

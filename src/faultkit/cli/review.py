@@ -18,7 +18,7 @@ from faultkit.cli.shared_options import json_option, print_json, seconds_of
 from faultkit.code import language_named
 from faultkit.code.advice.analysis import mean_value, score_of
 from faultkit.code.proof.prove import Figures, Proof, ProofSettings, prove
-from faultkit.code.review.engine import RULES
+from faultkit.code.review.engine import DEFAULT_RULES
 from faultkit.code.review.review_files import (
     FileToReview,
     ReviewedFile,
@@ -149,7 +149,7 @@ def command(
     """
     if sarif is not None:
         check_output_path(sarif, (".sarif", ".json"))
-    rules = tuple(rule for rule in RULES if kind in (None, rule.kind))
+    rules = tuple(rule for rule in DEFAULT_RULES if kind in (None, rule.kind))
     wanted, skipped = files_to_review(path, None if lang is None else language_named(lang))
     is_file = len(wanted) == 1 and wanted[0].path == wanted[0].shown
     if not wanted:

@@ -20,12 +20,14 @@ from faultkit.code.rules.rule import Finding, Hit, Rule
 
 RULES: tuple[Rule, ...] = (*RELIABILITY, *PERFORMANCE)
 """All rules, in the order in which they are shown and checked."""
+DEFAULT_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.by_default)
+"""The rules that run unless others are selected."""
 
 _IGNORE = re.compile(r"(?:#|//|/\*|--).*?\bfault:\s*ignore(?:\[([^\]]*)\])?")
 
 
 def findings_of(
-    text: str, language: str | Language, *, file: str = "", rules: Iterable[Rule] = RULES
+    text: str, language: str | Language, *, file: str = "", rules: Iterable[Rule] = DEFAULT_RULES
 ) -> tuple[Finding, ...]:
     """Return findings in a file, a function or a few indented lines, in the order of the text."""
     known = language_named(language) if isinstance(language, str) else language
@@ -36,7 +38,9 @@ def findings_of(
     return _in_fragment(parse_fragment(text, known), file, rules)
 
 
-def findings_in(syntax: Syntax, *, file: str = "", rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
+def findings_in(
+    syntax: Syntax, *, file: str = "", rules: Iterable[Rule] = DEFAULT_RULES
+) -> tuple[Finding, ...]:
     """Return findings in a parsed text."""
     return () if syntax.language.name not in GRAMMARS else _in_fragment(Fragment(syntax), file, rules)
 

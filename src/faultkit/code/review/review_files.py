@@ -13,7 +13,7 @@ from typing import Any
 from faultkit.base.errors import InputError
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language
-from faultkit.code.review.engine import RULES, findings_in
+from faultkit.code.review.engine import DEFAULT_RULES, RULES, findings_in
 from faultkit.code.rules.rule import Finding, Rule, Severity
 from faultkit.code.source_files import local_path, read_source, source_files
 from faultkit.report.sarif import SarifLevel, SarifResult, SarifRule, sarif_log
@@ -72,7 +72,7 @@ def _joined(base: str, relative: str) -> str:
     return relative if base == "." else f"{base}/{relative}"
 
 
-def review_file(wanted: FileToReview, rules: Iterable[Rule] = RULES) -> ReviewedFile:
+def review_file(wanted: FileToReview, rules: Iterable[Rule] = DEFAULT_RULES) -> ReviewedFile:
     """Review one file."""
     source = read_source(wanted.path, wanted.language)
     if source.language.name not in GRAMMARS:
@@ -85,7 +85,9 @@ def review_file(wanted: FileToReview, rules: Iterable[Rule] = RULES) -> Reviewed
     return ReviewedFile(wanted.shown, source.language.name, findings, tuple(syntax.broken_lines()))
 
 
-def review_all(wanted: Iterable[FileToReview], rules: Iterable[Rule] = RULES) -> Iterator[ReviewedFile]:
+def review_all(
+    wanted: Iterable[FileToReview], rules: Iterable[Rule] = DEFAULT_RULES
+) -> Iterator[ReviewedFile]:
     """Review files one after the other; unreadable ones are skipped with a reason."""
     listed = tuple(rules)
     for each in wanted:

@@ -70,6 +70,9 @@ class Rule:
     """Names as in `faultkit.code.languages`. The rule does not run on other texts."""
     check: Callable[[Facts], Iterable[Hit]]
     """Pure. Yields hits in any order."""
+    by_default: bool = True
+    """Whether the rule runs unless it is selected by name. A rule that is wrong too often on code that its
+    authors have not seen does not; `bench/review` measures it."""
 
 
 @dataclass(frozen=True, slots=True)
