@@ -5,12 +5,14 @@ Everything is collected in one pass, because a walk over a large file is what a 
 
 from __future__ import annotations
 
+from bisect import insort
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import cast
 
 from faultkit.code.facts.fact_values import Loop, Shape, Step, StepKind, Text, Value
 from faultkit.code.facts.grammar import Binding, Grammar, ParameterParts, TryParts
-from faultkit.code.functions import DIALECTS, list_functions
+from faultkit.code.functions import DIALECTS, qualified_names
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node, Span, Syntax
 
@@ -123,6 +125,11 @@ def span(node: Node) -> Span:
     return Span(node.start_byte, node.end_byte)
 
 
+def place_of(binding: RawBinding) -> int:
+    """Return the offset from which a binding holds: the order of the bindings of a name."""
+    return binding.at
+
+
 def unwrap(grammar: Grammar, node: Node) -> Node:
     """Return the expression without parentheses, `await` and similar nodes around it."""
     while node.type in grammar.transparent and node.named_child_count:
@@ -155,22 +162,25 @@ class _Walk:
     def __init__(self, syntax: Syntax, grammar: Grammar) -> None:
         self.grammar = grammar
         self.found = CollectedNodes(syntax, grammar)
-        self.names = {each.body.start: each.qualified_name for each in list_functions(syntax)}
+        self.names = qualified_names(syntax)
         self.body_of = DIALECTS[syntax.language.name].body
+        self.visitors = _visitors(grammar)
         self.stack: list[Node] = []
         self.open_scopes: list[RawScope] = []
         self.open_types: list[tuple[int, str]] = []
 
     def run(self) -> CollectedNodes:
         cursor = self.found.syntax.root.walk()
+        stack, visitors = self.stack, self.visitors
         while True:
             node = cursor.node
             assert node is not None
-            del self.stack[cursor.depth :]
-            if node.is_named:
+            del stack[cursor.depth :]
+            if (wanted := visitors.get(node.type)) is not None and node.is_named:
                 self._leave(node)
-                self._enter(node)
-            self.stack.append(node)
+                for visit in wanted:
+                    visit(self, node)
+            stack.append(node)
             if cursor.goto_first_child():
                 continue
             while not cursor.goto_next_sibling():
@@ -193,30 +203,23 @@ class _Walk:
         while self.open_types and self.open_types[-1][0] <= node.start_byte:
             self.open_types.pop()
 
-    def _enter(self, node: Node) -> None:
-        grammar, kind = self.grammar, node.type
-        if kind in grammar.types:
-            self._type(node)
-        if kind in grammar.functions:
-            self._function(node)
-        if kind in grammar.calls:
-            self.found.calls[node.id] = RawCall(node, self.scope, self.owner, self._flags(node))
-        if kind in grammar.imports:
-            self._import(node)
-        if kind in grammar.bindings:
-            for binding in grammar.bindings[kind](node):
-                self._binding(node, binding)
-        if kind in grammar.loops:
-            self._loop(node)
-        if kind in grammar.tries and (parts := grammar.tries[kind](node)) is not None:
+    def _call(self, node: Node) -> None:
+        self.found.calls[node.id] = RawCall(node, self.scope, self.owner, self._flags(node))
+
+    def _bindings(self, node: Node) -> None:
+        for binding in self.grammar.bindings[node.type](node):
+            self._binding(node, binding)
+
+    def _try(self, node: Node) -> None:
+        if (parts := self.grammar.tries[node.type](node)) is not None:
             self.found.tries.append((node, parts))
-        if kind in grammar.steps:
-            self._step(node)
-        if kind in grammar.managed and (body := grammar.managed_body(node)) is not None:
+
+    def _managed(self, node: Node) -> None:
+        if (body := self.grammar.managed_body(node)) is not None:
             self.found.managed.append((node, span(body)))
-        if kind in grammar.texts:
-            self._text(node)
-        if (kind in grammar.members or kind in grammar.names) and self._is_read(node):
+
+    def _access(self, node: Node) -> None:
+        if self._is_read(node):
             self.found.accesses.append((node, self.scope, self.owner))
 
     def _line(self, node: Node) -> int:
@@ -256,7 +259,7 @@ class _Walk:
             for name in names:
                 value = self._promise_value(scope, place)
                 bound = RawBinding(inner.start, value, each.type, scope.outer)
-                scope.bound.setdefault(text_of(name), []).append(bound)
+                _bind(scope.bound.setdefault(text_of(name), []), bound)
         if (callee := self._iterating_callee(scope)) is not None:
             over = text_of(callee.child_by_field_name(self.grammar.members[callee.type][0]))
             whole = span(cast(RawCall, scope.given_to).node)
@@ -353,15 +356,15 @@ class _Walk:
             )
             if target.type in grammar.names:
                 if binding.is_field:
-                    self.found.fields.setdefault((self.owner, text_of(target)), []).append(bound)
+                    _bind(self.found.fields.setdefault((self.owner, text_of(target)), []), bound)
                 else:
-                    self._names().setdefault(text_of(target), []).append(bound)
+                    _bind(self._names().setdefault(text_of(target), []), bound)
             elif (member := self._self_member(target)) is not None:
-                self.found.fields.setdefault((self.owner, member), []).append(bound)
+                _bind(self.found.fields.setdefault((self.owner, member), []), bound)
             elif target.type not in grammar.members and target.type not in grammar.subscripts:
                 for leaf in _leaves(target, grammar):
                     unknown = RawBinding(node.end_byte, None, None, self.scope)
-                    self._names().setdefault(text_of(leaf), []).append(unknown)
+                    _bind(self._names().setdefault(text_of(leaf), []), unknown)
 
     def _names(self) -> dict[str, list[RawBinding]]:
         return self.found.top if self.scope is None else self.scope.bound
@@ -394,7 +397,7 @@ class _Walk:
         for target in parts.targets:
             for leaf in _leaves(target, self.grammar):
                 unknown = RawBinding(target.end_byte, None, None, self.scope)
-                self._names().setdefault(text_of(leaf), []).append(unknown)
+                _bind(self._names().setdefault(text_of(leaf), []), unknown)
 
     def _step(self, node: Node) -> None:
         kind = cast(StepKind, self.grammar.steps[node.type])
@@ -429,6 +432,28 @@ class _Walk:
         if node.type in grammar.names and parent.type in _NO_READS:
             return parent.type in _HOLDERS and parent.child_by_field_name("value") == node
         return not (parent.type in grammar.bindings and parent.child_by_field_name("left") == node)
+
+
+def _visitors(grammar: Grammar) -> dict[str, list[Callable[[_Walk, Node], None]]]:
+    """Return what to do at a node, by its type. Most types need nothing, which is what makes a walk fast."""
+    table: tuple[tuple[Iterable[str], Callable[[_Walk, Node], None]], ...] = (
+        (grammar.types, _Walk._type),
+        (grammar.functions, _Walk._function),
+        (grammar.calls, _Walk._call),
+        (grammar.imports, _Walk._import),
+        (grammar.bindings, _Walk._bindings),
+        (grammar.loops, _Walk._loop),
+        (grammar.tries, _Walk._try),
+        (grammar.steps, _Walk._step),
+        (grammar.managed, _Walk._managed),
+        (grammar.texts, _Walk._text),
+        ({*grammar.members, *grammar.names}, _Walk._access),
+    )
+    found: dict[str, list[Callable[[_Walk, Node], None]]] = {}
+    for types, visit in table:
+        for each in types:
+            found.setdefault(each, []).append(visit)
+    return found
 
 
 _HOLDERS = frozenset({"pair", "keyword_argument", "default_parameter", "typed_default_parameter"})
@@ -468,6 +493,14 @@ _NO_READS = frozenset(
         "type",
     ]
 )
+
+
+def _bind(bound: list[RawBinding], new: RawBinding) -> None:
+    """Add a binding in the order of `at`, so that those before a place are found by bisection."""
+    if bound and bound[-1].at > new.at:
+        insort(bound, new, key=place_of)
+    else:
+        bound.append(new)
 
 
 def _leaves(node: Node, grammar: Grammar) -> list[Node]:

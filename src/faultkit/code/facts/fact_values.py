@@ -19,7 +19,7 @@ that another function returned contributes `function()`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from faultkit.code.languages.syntax import Span
 
@@ -31,8 +31,7 @@ Shape: TypeAlias = Literal[
 or tuple."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """An expression."""
 
     text: str
@@ -52,8 +51,7 @@ class Value:
         return bare
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument of a call, or one key of an options object among its arguments."""
 
     value: Value
@@ -275,8 +273,7 @@ class Assignment:
     """`const`, `final`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """A name or dotted path that is read and not called: `resp.status_code`, `os.environ`."""
 
     name: str
@@ -292,8 +289,7 @@ StepKind: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Another statement or expression that rules ask for. `branch` is `if`, `switch`, `match`,
     `select`, `? :`; `binary` is an operation with two sides, whose sign is `word`."""
 
@@ -306,8 +302,7 @@ class Step:
     sides: tuple[Value, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A string literal that stands alone or among others, without its quotes."""
 
     text: str

@@ -29,8 +29,19 @@ rule: the resolver prefers a missed finding to a false one.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from faultkit.base.text import one_line
-from faultkit.code.facts.collect import CollectedNodes, RawBinding, RawCall, RawScope, span, unwrap, value_of
+from faultkit.code.facts.collect import (
+    CollectedNodes,
+    RawBinding,
+    RawCall,
+    RawScope,
+    place_of,
+    span,
+    unwrap,
+    value_of,
+)
 from faultkit.code.facts.fact_values import (
     Access,
     Argument,
@@ -371,21 +382,30 @@ class Resolver:
         # enclosing function may have run further before this one is called.
         inner: RawScope | None = scope
         while inner is not None:
-            bound = _before(inner.bound.get(name, []), at if inner is scope else None)
-            if bound:
-                return self._bound_name(name, bound, owner)
+            if (bound := inner.bound.get(name)) is not None:
+                known = self._bound_name(name, bound, at if inner is scope else None, owner)
+                if known is not None:
+                    return known
             inner = inner.outer
         if self.grammar.bare_fields and (known := self._member(owner, name)) is not None:
             return known
-        bound = _before(self.found.top.get(name, []), at if scope is None else None)
-        if bound and name not in self.found.imports:
-            return self._bound_name(name, bound, owner)
+        if (bound := self.found.top.get(name)) is not None and name not in self.found.imports:
+            known = self._bound_name(name, bound, at if scope is None else None, owner)
+            if known is not None:
+                return known
         return self.imported_name(name), None
 
-    def _bound_name(self, name: str, bound: list[RawBinding], owner: str) -> ResolvedName:
+    def _bound_name(
+        self, name: str, bound: list[RawBinding], at: int | None, owner: str
+    ) -> ResolvedName | None:
+        """Resolve the last binding before a place; None if there is none."""
+        last = len(bound) if at is None else bisect_right(bound, at, key=place_of)
+        if not last:
+            return None
         # `client = None` and later `client = Client()`: the None is a placeholder.
-        real = [each for each in bound if not self._is_nothing(each.value)]
-        return self._binding_name(name, (real or bound)[-1], owner)
+        before = range(last - 1, -1, -1)
+        real = next((bound[place] for place in before if not self._is_nothing(bound[place].value)), None)
+        return self._binding_name(name, real or bound[last - 1], owner)
 
     def _is_nothing(self, value: Node | None) -> bool:
         return value is not None and self.grammar.shapes.get(value.type) == "none"
@@ -463,12 +483,6 @@ class Resolver:
             return None
         inner = unwrap(self.grammar, value)
         return self.call(inner) if inner.id in self.found.calls else None
-
-
-def _before(bound: list[RawBinding], at: int | None) -> list[RawBinding]:
-    """Return bindings up to a place in the same function; of an outer function all, because it may run
-    later."""
-    return [each for each in bound if at is None or each.at <= at]
 
 
 def _holds(outer: Node, inner: Node) -> bool:

@@ -21,7 +21,9 @@ Parts = tuple[str, ...]
 
 def text_of(node: Node | None) -> str:
     """Return the text of a node; empty for None."""
-    return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
+    if node is None or (text := node.text) is None:
+        return ""
+    return text.decode("utf-8", "replace")
 
 
 def field_of(node: Node, *path: str) -> Node | None:
