@@ -61,7 +61,11 @@ def test_fault_run_delays_bytes_on_macos() -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["test_relay.py", "test_live_plan.py", "test_layered_links.py", "test_http_faults.py"]
+    "file",
+    [
+        *("test_relay.py", "test_live_plan.py", "test_layered_links.py"),
+        *("test_http_faults.py", "test_forward_proxy.py", "test_tls.py"),
+    ],
 )
 def test_the_data_plane_passes_its_tests_on_macos(file: str) -> None:
     command = (*_ON_MACOS, "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", f"tests/proxy/{file}")
