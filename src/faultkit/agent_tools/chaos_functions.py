@@ -51,7 +51,7 @@ def inject_fault(call: ToolCall) -> ToolResult:
     try:
         found = _ACTIONS[action](call, session)
     except InputError as error:
-        raise InputError(_ARGUMENT_NAMES.get(error.path, error.path), error.problem) from None
+        raise error.at(_ARGUMENT_NAMES.get(error.path, error.path)) from None
     return _result(_with_warnings(found, session))
 
 

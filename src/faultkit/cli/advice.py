@@ -188,7 +188,7 @@ def slo_command(file: str, function: str | None, lang: str | None, as_json: bool
         try:
             found = find_function(list_functions(source.parse()), function)
         except InputError as error:
-            raise InputError(f"{file}: {error.path}", error.problem) from None
+            raise error.at(f"{file}: {error.path}") from None
         # With its line, because a file may have two functions of the same name.
         name = f"{found.qualified_name}:{found.line}"
     with ExitStack() as stack:

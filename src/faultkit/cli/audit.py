@@ -126,7 +126,7 @@ def filter_from(options: dict[str, Any]) -> Filter:
         return parse_filter(pairs, now_us())
     except InputError as error:
         flag = "text" if error.path == "q" else error.path
-        raise InputError(f"--{flag.replace('_', '-')}", error.problem) from None
+        raise error.at(f"--{flag.replace('_', '-')}") from None
 
 
 def open_existing_store(store: str) -> Store:

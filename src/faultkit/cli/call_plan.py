@@ -47,10 +47,10 @@ class WrittenPlan:
             return error
         name = self.plan.rules[int(match[1])].name
         if name in self.specs:
-            return InputError(f'--fault "{self.specs[name]}"', error.problem)
+            return error.at(f'--fault "{self.specs[name]}"')
         assert self.file is not None
         index = [rule.name for rule in self.file.plan.rules].index(name)
-        return self.file.placed(InputError(f"rules[{index}]{error.path[match.end() :]}", error.problem))
+        return self.file.placed(error.at(f"rules[{index}]{error.path[match.end() :]}"))
 
 
 def call_plan(specs: tuple[str, ...], plan_file: str | None, seed: str | None) -> WrittenPlan:
@@ -64,7 +64,7 @@ def call_plan(specs: tuple[str, ...], plan_file: str | None, seed: str | None) -
         try:
             rule = parse_spec(spec, taken)
         except InputError as error:
-            raise InputError(f"--fault {error.path}", error.problem) from None
+            raise error.at(f"--fault {error.path}") from None
         if rule is not None:
             taken.add(rule.name)
             spec_of_rule[rule.name] = spec

@@ -173,7 +173,7 @@ def _rule(ctx: click.Context, fault: type[Fault], total_s: float | None) -> Rule
         rule.schedule.resolve(total_s)
     except InputError as error:
         flag_at = next((flag for flag in flags if flag.path == error.path), switch)
-        raise InputError(_spelled(ctx, flag_at), error.problem) from None
+        raise error.at(_spelled(ctx, flag_at)) from None
     return rule
 
 

@@ -193,4 +193,4 @@ def _fault(kind: str) -> type[Fault]:
     try:
         return fault_type(word if word in FAULTS else ALIASES.get(word, word))
     except InputError as error:
-        raise InputError("KIND", error.problem) from None
+        raise error.at("KIND") from None

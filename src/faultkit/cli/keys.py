@@ -79,7 +79,7 @@ def create_command(
         try:
             key, plain = KeyStore(log).create(name, scopes or DEFAULT_SCOPES, expires_us)
         except InputError as error:
-            raise InputError(_ARGUMENTS.get(error.path, error.path), error.problem) from None
+            raise error.at(_ARGUMENTS.get(error.path, error.path)) from None
         append_action(log, key_created(key))
     if as_json:
         print_json(key_document(key) | {"key": plain})

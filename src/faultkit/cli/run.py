@@ -156,7 +156,7 @@ def job_of(ctx: click.Context) -> RunJob:
         try:
             broken = UpstreamSet.parse(given["upstreams"])
         except InputError as error:
-            raise InputError("--upstream", error.problem) from None
+            raise error.at("--upstream") from None
         forward = ProxySpec(
             FORWARD, listen, broken=broken, verify=verify, connect_timeout_s=connect_timeout_s
         )
@@ -216,7 +216,7 @@ def _maps(texts: tuple[str, ...]) -> list[ProxySpec]:
         try:
             given = parse_map(text)
         except InputError as error:
-            raise InputError("--proxy", error.problem) from None
+            raise error.at("--proxy") from None
         if given.listen.port and any(spec.listen == given.listen for spec in specs):
             raise InputError("--proxy", f"expected each port once, got {given.listen} again")
         name = fresh_name(str(given.listen.port), {FORWARD, *(spec.name for spec in specs)})

@@ -168,7 +168,7 @@ def _checked_text(name: str, path: str) -> str:
                 if line.strip() and not line.strip().startswith("#") and "=" not in line:
                     raise InputError(f"{path}: line {number}", f'expected NAME=VALUE, got "{line.strip()}"')
     except InputError as error:
-        raise InputError(f"{flag}: {error.path}", error.problem) from None
+        raise error.at(f"{flag}: {error.path}") from None
     return text
 
 

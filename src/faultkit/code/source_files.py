@@ -137,7 +137,7 @@ def extract(path: str | os.PathLike[str], name: str) -> Extract:
     try:
         found = find_function(list_functions(syntax), name)
     except InputError as error:
-        raise InputError(f"{file.path}: {error.path}", error.problem) from None
+        raise error.at(f"{file.path}: {error.path}") from None
     return {"full": syntax.text(found.full), "body": syntax.text(found.body)}
 
 

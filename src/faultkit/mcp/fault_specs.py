@@ -84,7 +84,7 @@ def _parse(text: str, taken: Container[str]) -> Rule | None:
         return parse_rule({**document, "name": fresh_name(fault.kind, taken)})
     except InputError as error:
         path = error.path.removeprefix("with.").removeprefix("match.").removeprefix("trigger.")
-        raise InputError(path, error.problem) from None
+        raise error.at(path) from None
 
 
 def short_form(fault: type[CallFault]) -> str:

@@ -154,7 +154,7 @@ def read_lines(text: str, source: str) -> tuple[list[dict[str, Any]], list[str]]
             try:
                 entries.append(_entry(line))
             except InputError as error:
-                raise InputError(f"{source}: line {number}", error.problem) from None
+                raise error.at(f"{source}: line {number}") from None
     return entries, warnings
 
 

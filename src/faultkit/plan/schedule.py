@@ -342,7 +342,7 @@ def _parse_element(element: object, path: str) -> Period:
     try:
         return _parse_period(element)
     except InputError as error:
-        raise InputError(path, error.problem) from None
+        raise error.at(path) from None
 
 
 def _parse_mapping(value: Mapping[object, object], path: str) -> Period:

@@ -57,7 +57,7 @@ def _error_at(error: InputError, source: str, document: Document, *, alone: bool
     place = f"line {document.line_of(error.path)}"
     if not alone:
         place = f"document {document.number}, {place}"
-    return InputError(": ".join(filter(None, (source, place, error.path))), error.problem)
+    return error.at(": ".join(filter(None, (source, place, error.path))))
 
 
 def read_scenario_files(path: str | os.PathLike[str]) -> tuple[list[Scenario], list[InputError]]:

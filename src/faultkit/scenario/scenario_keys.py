@@ -283,7 +283,7 @@ def _parse_upstreams(context: MappingReader) -> list[Upstream]:
         try:
             found.append(_parse_upstream_text(value))
         except InputError as error:
-            context.problems.append(InputError(path, error.problem))
+            context.problems.append(error.at(path))
     return found
 
 
@@ -307,7 +307,7 @@ def _parse_proxy(context: MappingReader, *, has_faults: bool) -> tuple[tuple[Pro
                 raise InputError("", f"expected each map to listen elsewhere, got {added.listen} again")
             maps.append(added)
         except InputError as error:
-            context.problems.append(InputError(path, error.problem))
+            context.problems.append(error.at(path))
     if disabled and not listed and has_faults:
         problem = "expected false, or proxies for the faults to act in, got true and no proxies"
         reader.note("disable_http_proxies", InputError("", problem))

@@ -211,7 +211,7 @@ def _check_sections(
             parse_rule({"fault": document["fault"], section: document[section]})
         except InputError as error:
             path = _path_in_file(error.path, written)
-            reader.problems.append(InputError(path, error.problem).within(reader.path))
+            reader.problems.append(error.at(path).within(reader.path))
 
 
 def _path_in_file(path: str, written: Mapping[str, str]) -> str:

@@ -227,7 +227,7 @@ def parse_model(value: object, providers: Sequence[CustomProvider], max_tokens: 
         return agent
     except InputError as error:
         path = error.path.removeprefix("model").removeprefix(".")
-        raise InputError(path, error.problem) from None
+        raise error.at(path) from None
     return agent
 
 

@@ -71,7 +71,7 @@ def _rule(value: object, path: str, source: SuiteSource, taken: set[str]) -> Rul
     try:
         return parse_rule(rule)
     except InputError as error:
-        source.problems.append(InputError(written_at(error.path, value), error.problem).within(path))
+        source.problems.append(error.at(written_at(error.path, value)).within(path))
         return None
 
 

@@ -55,7 +55,7 @@ def read_document(text: str, source: str, what: str = "a plan") -> object:
     except InputError as error:
         # Read again as YAML, because its error has a line.
         _read_yaml(_without_tabs(text), source, what)
-        raise InputError(source, error.problem) from None
+        raise error.at(source) from None
     except (ValueError, RecursionError):
         return _read_yaml(text, source, what)
 

@@ -131,7 +131,7 @@ class Advisor:
         try:
             found = find_function(list_functions(syntax), function)
         except InputError as error:
-            raise InputError(f"{file.path}: {error.path}", error.problem) from None
+            raise error.at(f"{file.path}: {error.path}") from None
         model = self._question(cancel)
         if model is None:
             return _analyse_by_rules(syntax, found, wanted, os.path.basename(file.path))

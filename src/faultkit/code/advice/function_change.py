@@ -53,7 +53,7 @@ def change_function(
     try:
         found = find_function(functions, function)
     except InputError as error:
-        raise InputError(f"{file.path}: {error.path}", error.problem) from None
+        raise error.at(f"{file.path}: {error.path}") from None
     if advisor.engine == RULES:
         blanked = _blanked(syntax, found, functions)
         answer = advisor.suggest(blanked, file.language, kind, target_score=target_score, cancel=cancel)

@@ -70,7 +70,7 @@ class GatewayState:
         try:
             self.check(Plan((rule,)))
         except InputError as error:
-            raise InputError(error.path.removeprefix("rules[0]").lstrip("."), error.problem) from None
+            raise error.at(error.path.removeprefix("rules[0]").lstrip(".")) from None
 
     def set_plan(self, plan: Plan) -> None:
         """Replace the plan. Raises InputError, without a change, if a fault cannot act here."""

@@ -109,7 +109,7 @@ def errors_in(file: str) -> Iterator[None]:
     except InputError as error:
         if error.path.startswith(("--", "rules[")):
             raise
-        raise InputError(f"{file}: {error.path}" if error.path else file, error.problem) from None
+        raise error.at(f"{file}: {error.path}" if error.path else file) from None
 
 
 def _rewrite(

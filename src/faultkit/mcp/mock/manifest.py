@@ -81,7 +81,7 @@ def parse_manifest(document: object) -> Manifest:
         return _manifest(MappingReader(given, SERVER))
     except InputError as error:
         # A bare list of tools has no key for them.
-        error = InputError(error.path.removeprefix("tools"), error.problem) if path == "[]" else error
+        error = error.at(error.path.removeprefix("tools")) if path == "[]" else error
         raise error.within(path) if path not in ("", "[]") else error from None
 
 

@@ -63,4 +63,4 @@ def read_report(path: str | os.PathLike[str]) -> Report:
         return from_document(document)
     except InputError as error:
         place = f"{source}: {error.path}" if error.path else source
-        raise InputError(place, error.problem) from None
+        raise error.at(place) from None

@@ -289,7 +289,7 @@ def check_job(job: ProfileJob, specs: Sequence[str]) -> None:
         try:
             check_plan(plan_of(spec, job.seed), job.transport, eras)
         except InputError as error:
-            raise InputError(f'--fault "{spec}"', error.problem) from None
+            raise error.at(f'--fault "{spec}"') from None
 
 
 async def profile_client(

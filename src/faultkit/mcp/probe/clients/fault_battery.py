@@ -110,4 +110,4 @@ def manifest_of(path: str | None) -> Manifest:
     try:
         return load_manifest(path)
     except InputError as error:
-        raise InputError(f"--tools-from {error.path}", error.problem) from None
+        raise error.at(f"--tools-from {error.path}") from None
