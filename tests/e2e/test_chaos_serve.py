@@ -18,8 +18,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+from faultkit.base.process_identity import birth_of
 from faultkit.chaos.safety.ledger import Ledger
-from faultkit.chaos.safety.process_identity import birth_of
 from tests.agent_tools.bearer_client import bearer_transport
 from tests.agent_tools.chaos_server import KILL_CACHE, seed_examples
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import RunError
+from faultkit.base.process_identity import birth_of
 from faultkit.chaos import ChaosFault, FaultRegistry, Injection
 from faultkit.chaos.effects.exhaustion_effect import Exhaustion
 from faultkit.chaos.safety.ledger import Ledger
-from faultkit.chaos.safety.process_identity import birth_of
 from faultkit.chaos.safety.undo import Undo, UndoResult, carry_out
 from tests.chaos.waiting import until
 

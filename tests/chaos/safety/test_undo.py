@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from faultkit.chaos.safety.process_identity import birth_of, boot_id, is_same_process
+from faultkit.base.process_identity import birth_of, boot_id, is_same_process
 from faultkit.chaos.safety.undo import UNDO_ACTIONS, Undo, UndoResult, carry_out, parse_undo, undo_document
 
 STAYS = "import signal, sys, time; signal.signal(signal.SIGTERM, {}); print(flush=True); time.sleep(60)"

@@ -16,9 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from faultkit.base.address import Endpoint
+from faultkit.base.process_identity import birth_of
 from faultkit.chaos.experiment.experiment_model import Outcome
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
-from faultkit.chaos.safety.process_identity import birth_of
 from faultkit.mcp.gateway.gateway_control import GatewayControl, GatewayState
 from faultkit.plan import Plan
 from faultkit.proxy.plane import Plane

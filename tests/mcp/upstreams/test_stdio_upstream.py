@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 
 import pytest
 
+from faultkit.base.process_identity import birth_of, is_same_process
 from faultkit.mcp.upstreams.stdio_upstream import ServerProcess
 
 LEAVES_A_CHILD = """
@@ -78,3 +80,41 @@ def test_a_server_has_ended_though_its_child_holds_its_output_open() -> None:
 
     asyncio.run(main())
     assert lines == [b"last"]
+
+
+@pytest.mark.parametrize("ends_by_itself", [True, False])
+def test_a_child_in_a_session_of_its_own_ends_with_the_server(ends_by_itself: bool) -> None:
+    lines: list[bytes] = []
+    code = """
+import os, subprocess, sys, time
+sleep = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"]
+child = subprocess.Popen(sleep, start_new_session=True)
+os.write(1, b"%d\\n" % child.pid)
+sys.stdin.read()
+if sys.argv[1] != "True":
+    time.sleep(60)
+"""
+
+    async def main() -> str | None:
+        started = asyncio.Event()
+
+        def on_line(line: bytes) -> None:
+            lines.append(line)
+            started.set()
+
+        server = ServerProcess(on_line, lambda code: None)
+        await server.start([sys.executable, "-I", "-S", "-c", code, str(ends_by_itself)])
+        try:
+            async with asyncio.timeout(20):
+                await started.wait()
+            birth = birth_of(int(lines[0]))
+        finally:
+            await server.stop(grace_s=20 if ends_by_itself else 0)
+        return birth
+
+    birth = asyncio.run(main())
+    assert birth is not None
+    until = time.monotonic() + 20
+    while is_same_process(int(lines[0]), birth) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not is_same_process(int(lines[0]), birth)

@@ -20,6 +20,7 @@ from faultkit.base.documents.key_tables import Key, KeyTable
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, choice
 from faultkit.base.errors import InputError, RunError
+from faultkit.base.process_identity import birth_of
 from faultkit.chaos.effects.lasting_effect import (
     Measured,
     NoUndoLog,
@@ -28,7 +29,6 @@ from faultkit.chaos.effects.lasting_effect import (
     optional_text,
 )
 from faultkit.chaos.safety.chaos_limits import Limits
-from faultkit.chaos.safety.process_identity import birth_of
 from faultkit.chaos.safety.undo import Undo, UndoResult
 
 MIB = 1 << 20

@@ -27,8 +27,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from faultkit.base.process_group import kill_group
+from faultkit.base.process_identity import birth_of, is_same_process
 from faultkit.chaos.experiment.experiment_model import ToolkitFlags
-from faultkit.chaos.safety.process_identity import birth_of, is_same_process
 from faultkit.chaos.safety.undo import UndoResult
 from faultkit.mcp.wire.framing import LineReader
 

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from faultkit.base.errors import RunError
+from faultkit.base.process_identity import birth_of, boot_id
 from faultkit.base.times import now_us, time_text
 from faultkit.chaos.safety.kill_switch import KillSwitch
-from faultkit.chaos.safety.process_identity import birth_of, boot_id
 from faultkit.chaos.safety.undo import RENEWALS, Undo, UndoResult, carry_out, parse_undo, renew, undo_document
 
 USUAL_LEASE_S = 60.0

@@ -18,9 +18,9 @@ from typing import Literal, TypeAlias
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError, RunError
+from faultkit.base.process_identity import boot_id
 from faultkit.base.times import now_us, time_text
 from faultkit.chaos.safety.lease import USUAL_LEASE_S, Lease, LeaseView, parse_lease, read_lines, try_append
-from faultkit.chaos.safety.process_identity import boot_id
 from faultkit.chaos.safety.undo import Undo, UndoResult, carry_out
 
 _MOST_FILES = 200

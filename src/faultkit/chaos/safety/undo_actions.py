@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 from faultkit.base.certificates import client_context
 from faultkit.base.process_group import kill_group, signal_group
+from faultkit.base.process_identity import birth_of, boot_id, group_is_alive, is_same_process
 from faultkit.base.text import one_line
-from faultkit.chaos.safety.process_identity import birth_of, boot_id, group_is_alive, is_same_process
 from faultkit.chaos.safety.undo import UndoResult
 from faultkit.proxy.control.control_client import ControlClient, Unreachable, rule_path
 

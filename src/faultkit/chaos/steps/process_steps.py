@@ -31,8 +31,8 @@ from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, text, whole_number
 from faultkit.base.errors import InputError
 from faultkit.base.process_group import kill_group
+from faultkit.base.process_identity import birth_of, boot_id
 from faultkit.base.text import one_line
-from faultkit.chaos.safety.process_identity import birth_of, boot_id
 from faultkit.chaos.safety.undo import Undo
 from faultkit.chaos.steps.step_work import (
     ANY_MAPPING_SCHEMA,

@@ -2,8 +2,9 @@
 
 `ServerProcess` runs it and deals in lines; `StdioUpstream` is an `Upstream` and deals in messages. The server
 is ended as MCP 2025-11-25, Lifecycle, Shutdown, says for stdio: close its stdin, wait; SIGTERM, wait;
-SIGKILL. It has a process group of its own, so that processes it started end with it unless they left the
-group, and a guard ends the group if this process is killed.
+SIGKILL. It has a process group of its own, so that processes it started end with it, and a guard ends the
+group if this process is killed. Its descendants in other groups and sessions are killed, too; a process that
+was detached, so that init is its parent, is none of them: it may be a service that several programs share.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from faultkit.base.errors import TargetError
 from faultkit.base.external_program import inherited_environment
 from faultkit.base.process_group import end_group, kill_group
 from faultkit.base.process_guard import guard_group
+from faultkit.base.process_identity import descendants_of, kill_processes
 from faultkit.mcp.upstreams.upstream import UpstreamListener
 from faultkit.mcp.wire.framing import LineReader, OversizedLine
 from faultkit.mcp.wire.message import Id, Incoming, read
@@ -120,13 +122,17 @@ class ServerProcess:
         """End the server and wait. `grace_s`: time to exit by itself; `term_s`: time after SIGTERM."""
         if self._transport is None:
             return
+        # Looked for while the server lives: when it ends, its children belong to init.
+        started = descendants_of(self._transport.get_pid())
         self.close_input()
         try:
             if not await self._ends_within(grace_s):
+                started |= descendants_of(self._transport.get_pid())
                 await end_group(self._transport.get_pid(), self._ends_within, term_s=term_s, kill_s=GRACE_S)
         finally:
             # Kill what the server left behind in its group, and the server if this task is cancelled.
             kill_group(self._transport.get_pid())
+            kill_processes(started)
             self._transport.close()
             if self._stdout is not None:
                 self._stdout.close()

@@ -6,8 +6,12 @@ The system reuses ids, so an id that was written down may belong to another proc
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -46,6 +50,46 @@ def _group_of(folder: Path) -> int | None:
     except (OSError, ValueError):
         return None
     return None if state in "ZX" else int(group)
+
+
+def descendants_of(pid: int) -> dict[int, str]:
+    """Return the children of a process, their children and so on, each with the time of its start.
+
+    A process whose parent has ended belongs to init, and is found no longer."""
+    children: dict[int, list[int]] = defaultdict(list)
+    for child, parent in _parents():
+        children[parent].append(child)
+    found: dict[int, str] = {}
+    rest = children[pid]
+    while rest:
+        child = rest.pop()
+        birth = birth_of(child)
+        if birth is not None and child not in found:
+            found[child] = birth
+            rest += children[child]
+    return found
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    """Yield the id of each process and that of its parent."""
+    if sys.platform == "linux":
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError, ValueError):
+                _, parent, *_ = (folder / "stat").read_text().rpartition(")")[2].split()
+                yield int(folder.name), int(parent)
+        return
+    shown = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
+    for line in shown.stdout.splitlines():
+        child, parent = line.split()
+        yield int(child), int(parent)
+
+
+def kill_processes(births: Mapping[int, str]) -> None:
+    """Send SIGKILL to processes, each with the time of its start. Those that have ended are left out."""
+    for pid, birth in births.items():
+        if is_same_process(pid, birth):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def boot_id() -> str:
