@@ -108,6 +108,10 @@ def test_a_flag_means_what_it_means_to_chaos_run(
     [
         (["--var", "place"], '--var: expected NAME=VALUE or NAME:TYPE=VALUE, got "place"'),
         (["--var", "count:int=x"], "--var count:int: invalid literal for int"),
+        (
+            ["--var", "count:bool=maybe"],
+            '--var count:bool: expected true or false, yes or no, 1 or 0, got "maybe"',
+        ),
         (["--var-file", "one.json"], "--var-file: one.json: configuration: expected a mapping, got a list"),
         (["--control-file", "one.json"], "--control-file: one.json: configuration: expected a mapping, got"),
         (

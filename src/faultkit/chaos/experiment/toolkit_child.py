@@ -228,14 +228,21 @@ def _files(texts: list[tuple[str, str]]) -> Iterator[list[str]]:
         yield paths
 
 
+_BOOLEANS = ("true", "false", "yes", "no", "1", "0")
+
+
 def _variables(texts: list[str]) -> dict[str, Any]:
-    """Return the values of `--var`. The library's error does not name the variable."""
+    """Return the values of `--var`. The library's error does not name the variable, and it takes every word
+    that it does not know for true."""
     found: dict[str, Any] = {}
     for text in texts:
+        name, _, value = text.partition("=")
+        if name.partition(":")[2] == "bool" and value.lower() not in _BOOLEANS:
+            raise InputError(f"--var {name}", f'expected true or false, yes or no, 1 or 0, got "{value}"')
         try:
             found.update(convert_vars([text]))
         except ValueError as error:
-            raise InputError(f"--var {text.partition('=')[0]}", str(error)) from None
+            raise InputError(f"--var {name}", str(error)) from None
     return found
 
 
