@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 MOST_BYTES = 10 * 1024 * 1024
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WITHOUT_CONTROLS = dict.fromkeys(code for code in range(32) if chr(code) not in "\b\t\n\v\f\r\x1a\x1b")
+_MOST_CONTROLS = 0.05
+"""The share of control characters up to which a file is text: sources may have a few in their literals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +83,10 @@ def _read_bytes(path: str) -> bytes:
 
 
 def _as_utf8(path: str, data: bytes, is_python: bool) -> bytes:
+    if b"\0" in data and not data.startswith(_UTF_16):
+        raise _binary(path)
     encoding = _encoding(path, data, is_python)
     if encoding is None:
-        if b"\0" in data:
-            raise InputError(path, "expected source text, got a binary file")
         data = data.removeprefix(codecs.BOM_UTF8)
         encoding = "utf-8"
     try:
@@ -92,13 +96,20 @@ def _as_utf8(path: str, data: bytes, is_python: bool) -> bytes:
         byte = data[error.start]
         problem = f"expected {encoding.upper()} text, got byte {byte:#04x} on line {line}; save it as UTF-8"
         raise InputError(path, problem) from None
+    controls = len(text) - len(text.translate(_WITHOUT_CONTROLS))
+    if "\0" in text or controls > len(text) * _MOST_CONTROLS:
+        raise _binary(path)
     return data if encoding == "utf-8" else text.encode("utf-8", "replace")
+
+
+def _binary(path: str) -> InputError:
+    return InputError(path, "expected source text, got a binary file")
 
 
 def _encoding(path: str, data: bytes, is_python: bool) -> str | None:
     """Return the encoding of a byte order mark or, in Python, of a `# coding:` line; None if there is
     neither."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if data.startswith(_UTF_16):
         if is_python:
             # Python itself refuses such a file. A binary file may begin with the same two bytes.
             raise InputError(path, "expected source text that Python reads, got UTF-16; save it as UTF-8")
