@@ -91,7 +91,9 @@ def test_a_lease_that_others_have_ended_takes_the_effects_with_it(session: Chaos
 
 def test_an_experiment_does_not_run_twice_at_once(session: ChaosSession, tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
-    file.write_text("name: a\nsteady_state: [{process: ['true']}]\nmethod: [{pause: 200ms}]\n")
+    file.write_text(
+        "name: a\nsteady_state: [{process: ['true']}]\nmethod: [{pause: 200ms}, {process: ['true']}]\n"
+    )
     experiment = load_experiment(file)
 
     async def both() -> tuple[object, ...]:
@@ -164,7 +166,7 @@ def test_a_history_that_cannot_be_written_costs_no_result(
     session: ChaosSession, settings: ChaosSettings, tmp_path: Path
 ) -> None:
     file = tmp_path / "a.yaml"
-    file.write_text("name: a\nsteady_state: [{process: ['true']}]\nmethod: []\n")
+    file.write_text("name: a\nsteady_state: [{process: ['true']}]\nmethod: [{process: ['true']}]\n")
     Path(settings.store).unlink()
     Path(settings.store).mkdir()
     journal = asyncio.run(session.run(load_experiment(file)))

@@ -48,6 +48,20 @@ def test_a_steady_state_that_stays_holds(stage: Stage) -> None:
     assert rolled_back(stage.folder) == ["a"]
 
 
+@pytest.mark.parametrize("method", [[], [{"pause": "1ms"}], [{**HEALTHY, "expect": True}]])
+def test_a_method_without_an_action_exercises_nothing(method: list[Any], stage: Stage) -> None:
+    STATE["healthy"] = True
+    result = stage.run(experiment_of(document(method), stage.folder)).result
+    assert (result.outcome, result.exit_code, result.success) == (Outcome.NOT_EXERCISED, 6, True)
+    assert result.error == "Not exercised: the method has no action"
+
+
+def test_a_method_without_an_action_deviates_if_the_steady_state_does(stage: Stage) -> None:
+    check = {**call("state", key="other"), "expect": True}
+    STATE["healthy"] = True
+    assert stage.run(experiment_of(document([check]), stage.folder)).result.outcome is Outcome.DEVIATED
+
+
 def test_a_steady_state_that_goes_deviates_and_is_rolled_back_last_first(stage: Stage) -> None:
     STATE["healthy"] = True
     rollback = [touch("first"), touch("second")]

@@ -180,7 +180,7 @@ EXPERIMENT = KeyTable(
     Key(
         "method",
         schema=_STEPS,
-        help="Actions, checks and pauses, one after the other; may be empty.",
+        help="Actions, checks and pauses, one after the other. Without an action, nothing is exercised.",
         required="a list of steps (it may be empty)",
     ),
     Key("during", schema=DURING),

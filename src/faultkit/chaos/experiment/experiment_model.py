@@ -248,6 +248,9 @@ def error_of(parts: Sequence[str], rollback_failures: Sequence[str] = ()) -> str
     return "; ".join(parts) or None
 
 
+NO_ACTION = "the method has no action"
+
+
 @dataclass(slots=True)
 class RunFindings:
     """The findings of a run of the short form so far, and the result that follows from them."""
@@ -255,6 +258,8 @@ class RunFindings:
     name: str
     started_at: str
     dry_run: bool = False
+    has_action: bool = True
+    """Whether the method has an action; checks and pauses break nothing."""
     invalid: str | None = None
     stopped: str | None = None
     """Why the run was stopped early."""
@@ -278,6 +283,13 @@ class RunFindings:
     def idle_faults(self) -> list[str]:
         """The faults that touched nothing, or are not known to have acted."""
         return [each.says for each in self.faults if not each.hits]
+
+    @property
+    def why_not_exercised(self) -> str | None:
+        """Why the method can have broken nothing; None if it may have, or if it did not run."""
+        if not self.has_action and not self.dry_run:
+            return NO_ACTION
+        return "; ".join(self.idle_faults) or None
 
     @property
     def warnings(self) -> list[str]:
@@ -306,7 +318,7 @@ class RunFindings:
             return Outcome.DEVIATED
         if self.action_error is not None:
             return Outcome.ABORTED
-        return Outcome.NOT_EXERCISED if self.idle_faults else Outcome.HELD
+        return Outcome.HELD if self.why_not_exercised is None else Outcome.NOT_EXERCISED
 
     def result(self, duration_s: float) -> ExperimentResult:
         """Return the result of the run as it stands."""
@@ -316,7 +328,7 @@ class RunFindings:
         if self.stopped is not None:
             errors.append(f"Stopped: {self.stopped}")
         if self.outcome is Outcome.NOT_EXERCISED:
-            errors.append(f"Not exercised: {'; '.join(self.idle_faults)}")
+            errors.append(f"Not exercised: {self.why_not_exercised}")
         after = bool(self.before) if self.dry_run else bool(self.after)
         return ExperimentResult(
             experiment_name=self.name,

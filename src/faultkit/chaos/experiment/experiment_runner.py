@@ -93,7 +93,8 @@ class ExperimentRunner:
             ttl_s=self._ttl_s,
             lease_s=lease.lease_s,
         )
-        self._findings = RunFindings(experiment.name, time_text(now_us()), dry_run)
+        has_action = any(step.role == "action" for step in experiment.method)
+        self._findings = RunFindings(experiment.name, time_text(now_us()), dry_run, has_action)
 
     async def run(self) -> Journal:
         """Run the experiment and return its journal. Raises only if it is cancelled, after the rollback."""

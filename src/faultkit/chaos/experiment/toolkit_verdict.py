@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from faultkit.chaos.experiment.experiment_model import Outcome
+from faultkit.chaos.experiment.experiment_model import NO_ACTION, Outcome
 
 
 def activity_of(run: object) -> Mapping[str, Any] | None:
@@ -158,7 +158,7 @@ def _why_not_exercised(runs: Sequence[Any], failed: Sequence[str], dry: str | No
         return f"the actions were left out (--dry {dry})"
     actions = _actions_of(runs)
     if not actions:
-        return "the method has no action"
+        return NO_ACTION
     if len(failed) < len(actions):
         return None
     return f"{'the' if len(actions) == 1 else 'every'} action of the method failed: {'; '.join(failed)}"
