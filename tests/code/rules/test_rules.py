@@ -9,6 +9,7 @@ import pytest
 
 from faultkit.code.review.engine import RULES, findings_of
 from tests.code.rules import (
+    cases_exclusive,
     cases_go,
     cases_java,
     cases_javascript,
@@ -27,6 +28,7 @@ CASES = [
     *cases_java.CASES,
     *cases_missed.CASES,
     *cases_wrongly_found.CASES,
+    *cases_exclusive.CASES,
 ]
 BY_SLUG = {rule.slug: rule for rule in RULES}
 

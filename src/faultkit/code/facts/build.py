@@ -53,6 +53,7 @@ def facts_of(syntax: Syntax) -> Facts:
         accesses=resolver.accesses(),
         steps=tuple(found.steps),
         texts=tuple(found.texts),
+        arms=tuple(sorted(found.arms, key=lambda arm: (arm.span.start, -arm.span.end))),
         classes={name: tuple(map(resolver.imported_name, bases)) for name, bases in found.classes.items()},
         managed=resolver.managed(),
     )

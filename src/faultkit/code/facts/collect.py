@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import cast
 
-from faultkit.code.facts.fact_values import Loop, Shape, Step, StepKind, Text, Value
+from faultkit.code.facts.arms import arms_of, arms_of_try
+from faultkit.code.facts.fact_values import Arm, Loop, Shape, Step, StepKind, Text, Value
 from faultkit.code.facts.grammar import Binding, Grammar, ParameterParts, TryParts
 from faultkit.code.functions import DIALECTS, qualified_names
 from faultkit.code.languages.dialect import text_of
@@ -113,6 +114,7 @@ class CollectedNodes:
     tries: list[tuple[Node, TryParts]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
+    arms: list[Arm] = field(default_factory=list)
     classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     managed: list[tuple[Node, Span]] = field(default_factory=list)
     fields: dict[tuple[str, str], list[RawBinding]] = field(default_factory=dict)
@@ -213,6 +215,11 @@ class _Walk:
     def _try(self, node: Node) -> None:
         if (parts := self.grammar.tries[node.type](node)) is not None:
             self.found.tries.append((node, parts))
+            if node.type not in self.grammar.forks:
+                self.found.arms += arms_of_try(node, parts, self.grammar)
+
+    def _fork(self, node: Node) -> None:
+        self.found.arms += arms_of(node, self.grammar)
 
     def _managed(self, node: Node) -> None:
         if (body := self.grammar.managed_body(node)) is not None:
@@ -444,6 +451,7 @@ def _visitors(grammar: Grammar) -> dict[str, list[Callable[[_Walk, Node], None]]
         (grammar.bindings, _Walk._bindings),
         (grammar.loops, _Walk._loop),
         (grammar.tries, _Walk._try),
+        (grammar.forks, _Walk._fork),
         (grammar.steps, _Walk._step),
         (grammar.managed, _Walk._managed),
         (grammar.texts, _Walk._text),

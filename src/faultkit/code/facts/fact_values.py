@@ -302,6 +302,23 @@ class Step(NamedTuple):
     sides: tuple[Value, ...] = ()
 
 
+Leaving: TypeAlias = Literal["", "function", "loop"]
+"""What the end of a block leaves: nothing, the function (`return`, `raise`), or the round of a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One of several alternatives: a branch of `if`, `switch`, `match` or `? :`, the body of a try, a
+    handler."""
+
+    fork: Span
+    """The statement or expression that chooses."""
+    place: int
+    """Index among the alternatives; of two arms of a fork with different indices only one runs."""
+    span: Span
+    leaves: Leaving = ""
+
+
 class Text(NamedTuple):
     """A string literal that stands alone or among others, without its quotes."""
 

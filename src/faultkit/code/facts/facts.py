@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 
 from faultkit.code.facts.fact_values import (
     Access,
+    Arm,
     Assignment,
     Call,
     Imports,
@@ -66,6 +67,7 @@ class Facts:
     accesses: tuple[Access, ...]
     steps: tuple[Step, ...]
     texts: tuple[Text, ...]
+    arms: tuple[Arm, ...]
     classes: dict[str, tuple[str, ...]]
     """Types that this text declares, by qualified name, with the resolved names of their bases."""
     managed: tuple[tuple[Call, Span], ...] = ()
@@ -221,6 +223,49 @@ class Facts:
             and place.span.start >= call.callee.end
             and place.span != call.span
         )
+
+    def are_exclusive(self, one: Placed, other: Placed) -> bool:
+        """Return whether at most one of two places is reached in a run of their function.
+
+        They stand in different arms of a choice, or the first in an arm that leaves before the second.
+        A handler counts as an alternative of what it guards.
+        """
+        first, second = sorted((one, other), key=_start)
+        mine, others = self._arms_around(first), self._arms_around(second)
+        while mine and others and mine[0] is others[0]:
+            del mine[0], others[0]
+        if mine and others and mine[0].fork == others[0].fork:
+            return mine[0].place != others[0].place
+        return any(self._is_left_before(arm, second) for arm in mine)
+
+    def _is_left_before(self, arm: Arm, later: Placed) -> bool:
+        if not arm.leaves or self.function_of(arm) not in (None, *self.functions_around(later)):
+            return False
+        if arm.leaves == "function":
+            return True
+        around = self.loops_around(arm)
+        return bool(around) and is_within(later.span, around[-1].body)
+
+    def _arms_around(self, place: Placed) -> list[Arm]:
+        """Return the arms around a place, the outermost first."""
+        starts, outer = self._arm_tree
+        at, found = bisect_right(starts, place.span.start) - 1, list[Arm]()
+        while at >= 0:
+            if is_within(place.span, self.arms[at].span):
+                found.append(self.arms[at])
+            at = outer[at]
+        return found[::-1]
+
+    @cached_property
+    def _arm_tree(self) -> tuple[list[int], list[int]]:
+        """Return where each arm starts, and the index of the arm around it; -1 for none."""
+        outer, open_ = list[int](), list[int]()
+        for at, arm in enumerate(self.arms):
+            while open_ and self.arms[open_[-1]].span.end < arm.span.end:
+                open_.pop()
+            outer.append(open_[-1] if open_ else -1)
+            open_.append(at)
+        return [arm.span.start for arm in self.arms], outer
 
     def within(self, items: Iterable[P], span: Span) -> Iterator[P]:
         """Yield the facts inside a span. The tuple must be in the order of the text, as all facts are."""

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from faultkit.code.facts.grammar import Binding, CatchParts, Grammar, LoopParts, ParameterParts, TryParts
+from faultkit.code.facts.grammar import (
+    Binding,
+    CatchParts,
+    Grammar,
+    LoopParts,
+    ParameterParts,
+    TryParts,
+    branches,
+    cases,
+)
 from faultkit.code.languages.dialect import child_of, text_of
 from faultkit.code.languages.syntax import Node
 
@@ -224,6 +233,12 @@ GO = Grammar(
     parameters=_parameters,
     receiver=_receiver,
     type_name=_type_name,
+    forks={
+        "if_statement": branches,
+        "expression_switch_statement": cases,
+        "type_switch_statement": cases,
+        "select_statement": cases,
+    },
     tries={"if_statement": _checked},
     forwards_error=frozenset({"panic", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Exit"}),
     predefined={_package(path): path for path in _KNOWN},

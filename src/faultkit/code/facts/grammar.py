@@ -132,6 +132,17 @@ def while_loop(*endless: str) -> Callable[[Node], LoopParts | None]:
     return parts
 
 
+def branches(node: Node) -> list[Node]:
+    """Return the fields `consequence` and `alternative` of an `if` or `? :`."""
+    return [*node.children_by_field_name("consequence"), *node.children_by_field_name("alternative")]
+
+
+def cases(node: Node) -> list[Node]:
+    """Return the cases of a `switch`, `match` or `select`."""
+    listed = node.child_by_field_name("body") or node
+    return [each for each in listed.named_children if "case" in each.type or each.type.startswith("switch_")]
+
+
 @dataclass(frozen=True)
 class Grammar:
     """The node types and functions of one language family."""
@@ -174,6 +185,8 @@ class Grammar:
     """Returns the local name and its meaning. A name `*` imports all of a module."""
     loops: dict[str, Callable[[Node], LoopParts | None]] = field(default_factory=dict)
     tries: dict[str, Callable[[Node], TryParts | None]] = field(default_factory=dict)
+    forks: dict[str, Callable[[Node], Iterable[Node]]] = field(default_factory=dict)
+    """Types that choose one of several parts, with a reader of these parts."""
     callee: Callable[[Node], Node | None] = function_field
     own_name: Callable[[Node], str] = no_name
     """Returns the method of a call that names it beside its callee, as in Java."""

@@ -13,6 +13,8 @@ from faultkit.code.facts.grammar import (
     TryParts,
     assignment,
     body_of_statement,
+    branches,
+    cases,
     while_loop,
 )
 from faultkit.code.languages.dialect import child_of, text_of
@@ -212,6 +214,7 @@ JAVA = Grammar(
         "while_statement": while_loop("(true)"),
         "do_statement": while_loop("(true)"),
     },
+    forks={"if_statement": branches, "ternary_expression": branches, "switch_expression": cases},
     tries={"try_statement": _try, "try_with_resources_statement": _try},
     callee=_callee,
     own_name=_own_name,

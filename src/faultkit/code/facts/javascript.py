@@ -13,6 +13,8 @@ from faultkit.code.facts.grammar import (
     TryParts,
     arguments_or,
     assignment,
+    branches,
+    cases,
     while_loop,
 )
 from faultkit.code.languages.dialect import child_of, text_of
@@ -272,6 +274,7 @@ JAVASCRIPT = Grammar(
         "while_statement": while_loop(*_ENDLESS),
         "do_statement": while_loop(*_ENDLESS),
     },
+    forks={"if_statement": branches, "ternary_expression": branches, "switch_statement": cases},
     tries={"try_statement": _try},
     callee=_callee,
     arguments=arguments_or("template_string"),

@@ -14,6 +14,8 @@ from faultkit.code.facts.grammar import (
     TryParts,
     arguments_or,
     body_of_statement,
+    branches,
+    cases,
     while_loop,
 )
 from faultkit.code.languages.dialect import child_of, text_of
@@ -280,6 +282,11 @@ PYTHON = Grammar(
         "set_comprehension": _comprehension,
         "generator_expression": _comprehension,
         "dictionary_comprehension": _comprehension,
+    },
+    forks={
+        "if_statement": branches,
+        "conditional_expression": lambda node: node.named_children[::2],
+        "match_statement": cases,
     },
     tries={"try_statement": _try},
     arguments=arguments_or("generator_expression"),

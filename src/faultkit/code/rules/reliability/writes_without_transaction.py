@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import combinations
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import SqlCall, sql_calls
 
@@ -24,12 +25,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
             by_scope.setdefault(scope, []).append(sql)
     for scope, writes in by_scope.items():
         text = facts.text(scope.span)
-        if len(writes) < 2 or _BEGINS.search(text) or _exclusive(writes, facts):
+        together = _first_two(writes, facts)
+        if together is None or _BEGINS.search(text):
             continue
         receivers = {sql.call.receiver_written for sql in writes}
         if receivers & {"tx", "trx", "self.tx", "transaction", "session"}:
             continue
-        second = writes[1].call
+        first, second = together
         if facts.language == "python":
             between = _commits_between(writes, facts)
             if not between:
@@ -38,7 +40,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(second.span, f"{second.written}() is committed apart from the write before it", LIKELY)
         else:
             confidence = LIKELY if len(receivers) == 1 else POSSIBLE
-            what = f"{second.written}() may fail after {writes[0].call.written}() has been done"
+            what = f"{second.written}() may fail after {first.written}() has been done"
             yield Hit(second.span, what, confidence)
 
 
@@ -51,14 +53,13 @@ def _commits_between(writes: list[SqlCall], facts: Facts) -> bool:
     return bool(commits) or autocommit
 
 
-def _exclusive(writes: list[SqlCall], facts: Facts) -> bool:
-    """Return whether each write is in a branch that returns, so that only one of them happens."""
-    returns = [step for step in facts.steps_of("return", "raise")]
-    first = writes[0].call
-    return first.is_returned or (
-        any(first.span.end <= step.span.start <= writes[1].call.span.start for step in returns)
-        and facts.language != "go"
-    )
+def _first_two(writes: list[SqlCall], facts: Facts) -> tuple[Call, Call] | None:
+    """Return two writes of which both can happen in one run of the function."""
+    calls = [sql.call for sql in writes if not sql.call.is_returned or sql is writes[-1]]
+    for first, second in combinations(calls, 2):
+        if not facts.are_exclusive(first, second):
+            return first, second
+    return None
 
 
 RULE = Rule(
