@@ -42,6 +42,8 @@ _CARRIERS = frozenset(
 )
 """Node types whose parts are returned or assigned with them."""
 _ARGUMENTS = frozenset({"argument_list", "arguments", "keyword_argument", "list_splat"})
+_DECLARES = frozenset({"function_definition", "function_declaration", "generator_function_declaration"})
+"""Types that bind the name of a function where they stand."""
 _LAMBDAS = frozenset({"arrow_function", "lambda_expression", "lambda"})
 
 
@@ -120,6 +122,8 @@ class CollectedNodes:
     fields: dict[tuple[str, str], list[RawBinding]] = field(default_factory=dict)
     """Bindings of members, by type and name."""
     top: dict[str, list[RawBinding]] = field(default_factory=dict)
+    defined: dict[str, list[RawScope | None]] = field(default_factory=dict)
+    """Names of functions that are declared, with the scopes they are declared in."""
 
 
 def span(node: Node) -> Span:
@@ -209,8 +213,9 @@ class _Walk:
         self.found.calls[node.id] = RawCall(node, self.scope, self.owner, self._flags(node))
 
     def _bindings(self, node: Node) -> None:
+        imported = self._import(node) if node.type in self.grammar.imports else frozenset[str]()
         for binding in self.grammar.bindings[node.type](node):
-            self._binding(node, binding)
+            self._binding(node, binding, imported)
 
     def _try(self, node: Node) -> None:
         if (parts := self.grammar.tries[node.type](node)) is not None:
@@ -267,6 +272,9 @@ class _Walk:
                 value = self._promise_value(scope, place)
                 bound = RawBinding(inner.start, value, each.type, scope.outer)
                 _bind(scope.bound.setdefault(text_of(name), []), bound)
+        if node.type in _DECLARES and not self._is_method(node):
+            name = text_of(node.child_by_field_name("name"))
+            self.found.defined.setdefault(name, []).append(self.scope)
         if (callee := self._iterating_callee(scope)) is not None:
             over = text_of(callee.child_by_field_name(self.grammar.members[callee.type][0]))
             whole = span(cast(RawCall, scope.given_to).node)
@@ -276,6 +284,11 @@ class _Walk:
             )
         self.found.scopes.append(scope)
         self.open_scopes.append(scope)
+
+    def _is_method(self, node: Node) -> bool:
+        """Return whether a function stands in the body of a type, not in a function there."""
+        inner = self.scope
+        return bool(self.open_types) and (inner is None or inner.node.end_byte > self.open_types[-1][0])
 
     def _given_to(self, node: Node) -> RawCall | None:
         if len(self.stack) < 2 or self.stack[-1].type not in _ARGUMENTS:
@@ -341,13 +354,17 @@ class _Walk:
             return flags
         return flags
 
-    def _import(self, node: Node) -> None:
+    def _import(self, node: Node) -> frozenset[str]:
+        """Note what a statement imports, and return the names that it binds."""
+        names = set()
         for name, whole in self.grammar.imports[node.type](node):
             self.found.modules.add(whole)
             if name and name != "*":
                 self.found.imports[name] = whole
+                names.add(name)
+        return frozenset(names)
 
-    def _binding(self, node: Node, binding: Binding) -> None:
+    def _binding(self, node: Node, binding: Binding, imported: frozenset[str]) -> None:
         raw = RawAssignment(binding, node, self.scope, self.owner)
         self.found.assignments.append(raw)
         grammar = self.grammar
@@ -361,6 +378,8 @@ class _Walk:
                 self.scope,
                 is_first=place == 0 and has_known_value,
             )
+            if text_of(target) in imported:
+                continue
             if target.type in grammar.names:
                 if binding.is_field:
                     _bind(self.found.fields.setdefault((self.owner, text_of(target)), []), bound)
@@ -370,6 +389,8 @@ class _Walk:
                 _bind(self.found.fields.setdefault((self.owner, member), []), bound)
             elif target.type not in grammar.members and target.type not in grammar.subscripts:
                 for leaf in _leaves(target, grammar):
+                    if text_of(leaf) in imported:
+                        continue
                     unknown = RawBinding(node.end_byte, None, None, self.scope)
                     _bind(self._names().setdefault(text_of(leaf), []), unknown)
 
@@ -441,13 +462,13 @@ class _Walk:
         return not (parent.type in grammar.bindings and parent.child_by_field_name("left") == node)
 
 
-def _visitors(grammar: Grammar) -> dict[str, list[Callable[[_Walk, Node], None]]]:
+def _visitors(grammar: Grammar) -> dict[str, list[Callable[[_Walk, Node], object]]]:
     """Return what to do at a node, by its type. Most types need nothing, which is what makes a walk fast."""
-    table: tuple[tuple[Iterable[str], Callable[[_Walk, Node], None]], ...] = (
+    table: tuple[tuple[Iterable[str], Callable[[_Walk, Node], object]], ...] = (
         (grammar.types, _Walk._type),
         (grammar.functions, _Walk._function),
         (grammar.calls, _Walk._call),
-        (grammar.imports, _Walk._import),
+        ({*grammar.imports} - {*grammar.bindings}, _Walk._import),
         (grammar.bindings, _Walk._bindings),
         (grammar.loops, _Walk._loop),
         (grammar.tries, _Walk._try),
@@ -457,7 +478,7 @@ def _visitors(grammar: Grammar) -> dict[str, list[Callable[[_Walk, Node], None]]
         (grammar.texts, _Walk._text),
         ({*grammar.members, *grammar.names}, _Walk._access),
     )
-    found: dict[str, list[Callable[[_Walk, Node], None]]] = {}
+    found: dict[str, list[Callable[[_Walk, Node], object]]] = {}
     for types, visit in table:
         for each in types:
             found.setdefault(each, []).append(visit)
@@ -467,40 +488,17 @@ def _visitors(grammar: Grammar) -> dict[str, list[Callable[[_Walk, Node], None]]
 _HOLDERS = frozenset({"pair", "keyword_argument", "default_parameter", "typed_default_parameter"})
 """Node types whose names are not read, while their values are."""
 _NO_READS = frozenset(
-    [
-        "function_definition",
-        "parameters",
-        "default_parameter",
-        "typed_parameter",
-        "typed_default_parameter",
-        "dotted_name",
-        "aliased_import",
-        "keyword_argument",
-        "lambda_parameters",
-        "class_definition",
-        "global_statement",
-        "formal_parameters",
-        "required_parameter",
-        "optional_parameter",
-        "formal_parameter",
-        "import_specifier",
-        "import_clause",
-        "namespace_import",
-        "class_declaration",
-        "method_definition",
-        "method_declaration",
-        "function_declaration",
-        "variable_declarator",
-        "method_invocation",
-        "import_spec",
-        "package_clause",
-        "scoped_identifier",
-        "parameter_declaration",
-        "pair",
-        "type_annotation",
-        "type",
-    ]
-)
+    (
+        "function_definition", "parameters", "default_parameter", "typed_parameter",
+        "typed_default_parameter", "dotted_name", "aliased_import", "keyword_argument",
+        "lambda_parameters", "class_definition", "global_statement", "formal_parameters",
+        "required_parameter", "optional_parameter", "formal_parameter", "import_specifier",
+        "import_clause", "namespace_import", "class_declaration", "method_definition",
+        "method_declaration", "function_declaration", "variable_declarator", "method_invocation",
+        "import_spec", "package_clause", "scoped_identifier", "parameter_declaration", "pair",
+        "type_annotation", "type",
+    )
+)  # fmt: skip
 
 
 def _bind(bound: list[RawBinding], new: RawBinding) -> None:

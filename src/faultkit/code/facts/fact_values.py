@@ -11,9 +11,12 @@ Names are resolved and dotted in every language:
     (&http.Client{}).Get(u) in Go               net/http.Client.Get       origin: the literal, as a call
     HttpClient.newHttpClient() in Java          java.net.http.HttpClient.newHttpClient
     self.client.get(u), client not known        self.client.get           (`this.` is `self.` everywhere)
+    fetch(u), where fetch is a parameter        ~fetch
+    open(p), where this text defines open       ~open
 
 An object from a constructor (a capital, `new`, a Go literal) contributes its type to the name; an object
-that another function returned contributes `function()`.
+that another function returned contributes `function()`. `~` marks a name of this text whose value is not
+known: a parameter, a variable, a function. It is never the global of the same name.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from faultkit.code.languages.syntax import Span
+
+LOCAL = "~"
+"""Marks a resolved name that begins with a parameter, variable or function of the text."""
 
 Shape: TypeAlias = Literal[
     "text", "number", "true", "false", "none", "name", "call", "function", "object", "list", "other"
@@ -102,7 +108,7 @@ class Call:
     @property
     def method(self) -> str:
         """Return the last part of the name: `get`."""
-        return self.name.rpartition(".")[2]
+        return self.name.rpartition(".")[2].removeprefix(LOCAL)
 
     @property
     def receiver(self) -> str:

@@ -201,7 +201,7 @@ def _bases(node: Node) -> Iterator[str]:
 
 
 def _constructs(name: str) -> bool:
-    last = name.rpartition(".")[2].lstrip("_")
+    last = name.rpartition(".")[2].lstrip("_~")
     return last[:1].isupper() and not (last.isupper() and len(last) > 4)
 
 

@@ -18,8 +18,10 @@ Order of resolution; each step ends the search if it has an answer:
                 2. bindings in enclosing functions, at any place: they may run later
                 3. fields of the class, in languages that name them without `self` (Java)
                 4. bindings at the top of the file, unless the name is imported
-                5. imports, then names that the language knows without an import
-    binding     its value if that is a call, a name or a member; otherwise its declared type
+                5. functions that this text defines
+                6. imports, then names that the language knows without an import
+    binding     its value if that is a call, a name or a member; otherwise its declared type; otherwise the
+                name itself, marked with `~`, so that a parameter `fetch` is not taken for the global one
 
 Limits, all on purpose: only one text is read, so a name from another module of the project stays a path.
 Control flow is not followed: of two branches the later binding counts. Values that pass through parameters
@@ -43,6 +45,7 @@ from faultkit.code.facts.collect import (
     value_of,
 )
 from faultkit.code.facts.fact_values import (
+    LOCAL,
     Access,
     Argument,
     Assignment,
@@ -378,7 +381,7 @@ class Resolver:
         return ""
 
     def _variable(self, name: str, at: int, scope: RawScope | None, owner: str) -> ResolvedName:
-        # Steps 1 to 5 of the module docstring. Only in the function itself does the place of use matter: an
+        # Steps 1 to 6 of the module docstring. Only in the function itself does the place of use matter: an
         # enclosing function may have run further before this one is called.
         inner: RawScope | None = scope
         while inner is not None:
@@ -393,7 +396,20 @@ class Resolver:
             known = self._bound_name(name, bound, at if scope is None else None, owner)
             if known is not None:
                 return known
+        if self._is_defined(name, scope):
+            return LOCAL + name, None
         return self.imported_name(name), None
+
+    def _is_defined(self, name: str, scope: RawScope | None) -> bool:
+        """Return whether a function of this text has this name and is visible from a scope."""
+        defined = self.found.defined.get(name)
+        if defined is None:
+            return False
+        around: set[RawScope | None] = {None}
+        while scope is not None:
+            around.add(scope)
+            scope = scope.outer
+        return not around.isdisjoint(defined)
 
     def _bound_name(
         self, name: str, bound: list[RawBinding], at: int | None, owner: str
@@ -405,7 +421,7 @@ class Resolver:
         # `client = None` and later `client = Client()`: the None is a placeholder.
         before = range(last - 1, -1, -1)
         real = next((bound[place] for place in before if not self._is_nothing(bound[place].value)), None)
-        return self._binding_name(name, real or bound[last - 1], owner)
+        return self._value_name(name, real or bound[last - 1], owner) or (LOCAL + name, None)
 
     def _is_nothing(self, value: Node | None) -> bool:
         return value is not None and self.grammar.shapes.get(value.type) == "none"
@@ -418,14 +434,14 @@ class Resolver:
         # Methods run in any order, so the place of use does not matter: the last real value counts. If that
         # is unknown, the type of a declaration such as `client: Client` is used.
         real = [each for each in bound if each.value is not None and not self._is_nothing(each.value)]
-        known = self._binding_name(f"self.{name}", (real or bound)[-1], owner)
+        known = self._value_name(name, (real or bound)[-1], owner)
         typed = [each for each in bound if each.type is not None]
-        if known == (f"self.{name}", None) and typed:
-            return self._binding_name(f"self.{name}", typed[0], owner)
-        return known
+        if known is None and typed:
+            known = self._value_name(name, typed[0], owner)
+        return known or (f"self.{name}", None)
 
-    def _binding_name(self, name: str, bound: RawBinding, owner: str) -> ResolvedName:
-        """Resolve what a binding gives to a name; the name itself if that is unknown."""
+    def _value_name(self, name: str, bound: RawBinding, owner: str) -> ResolvedName | None:
+        """Resolve what a binding gives to a name; None if that is unknown."""
         # `is_first`: of several targets only the first has a known value, as in `body, err := read()`.
         if bound.value is not None and bound.is_first:
             value = unwrap(self.grammar, bound.value)
@@ -435,21 +451,22 @@ class Resolver:
                 # `x = x` resolves to itself, and `a = b` with an unknown `b` keeps the name `a`.
                 if text_of(value) != name:
                     found, origin = self.name(value, bound.scope, owner)
-                    if origin is not None or found != text_of(value) or "." in found:
+                    bare = found.removeprefix(LOCAL)
+                    if origin is not None or bare != text_of(value) or "." in bare:
                         return found, origin
-                return name, None
+                return None
         if bound.type is not None and (type_ := self.grammar.type_name(bound.type)):
             return self.imported_name(type_), None
-        return name, None
+        return None
 
     def _result_name(self, call: Call) -> ResolvedName:
         """Resolve the result of a call: the type it constructs, what a local factory constructs, else
         `name()`."""
-        factory = self._factories.get(call.name)
+        factory = self._factories.get(call.name.removeprefix(LOCAL))
         # A factory that returns the call of another factory is not followed: the two may call each other.
         if factory is not None:
             constructed = self.call(factory)
-            if constructed.constructs or constructed.name not in self._factories:
+            if constructed.constructs or constructed.name.removeprefix(LOCAL) not in self._factories:
                 call = constructed
         return (call.name if call.constructs else f"{call.name}()"), call
 

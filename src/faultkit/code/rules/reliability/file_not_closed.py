@@ -37,9 +37,8 @@ _NODE = ("fs.openSync", "fs/promises.open", "fs.promises.open")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    own = {scope.name for scope in facts.scopes if scope.name}
     for call in facts.calls_named(*_OPENS.get(facts.language, _NODE)):
-        if call.name in own or (call.name == "open" and facts.calls_of_method("mock_open")):
+        if call.name == "open" and facts.calls_of_method("mock_open"):
             continue
         if call.name == "zipfile.ZipFile" and _is_given_a_file(call, facts):
             continue

@@ -67,7 +67,7 @@ def _has_callback(call: Call) -> bool:
 
 def _local(call: Call, asynchronous: set[str], facts: Facts) -> bool:
     if not call.receiver:
-        return call.name in asynchronous
+        return call.method in asynchronous
     scope = facts.named_function_of(call)
     return call.receiver == "self" and scope is not None and f"{scope.owner}.{call.method}" in asynchronous
 

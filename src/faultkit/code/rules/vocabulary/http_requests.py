@@ -224,16 +224,9 @@ def http_requests(facts: Facts) -> tuple[HttpRequest, ...]:
 
 
 def _requests(facts: Facts) -> Iterator[HttpRequest]:
-    own = {scope.name for scope in facts.scopes if scope.name}
     for call in facts.calls:
         library = library_of(call, facts.language)
-        if (
-            call.name in own
-            or library is None
-            or call.is_decorator
-            or is_variable(call, facts)
-            or (not call.arguments and library.name != "superagent")
-        ):
+        if library is None or call.is_decorator or (not call.arguments and library.name != "superagent"):
             continue
         url = call.argument("url", place=0)
         if library.name == "superagent" and url is None:
@@ -241,19 +234,6 @@ def _requests(facts: Facts) -> Iterator[HttpRequest]:
         method = _method(call, library, facts)
         timeout = _timeout(call, library, facts)
         yield HttpRequest(call, library, method, timeout, "" if url is None else url.value.text)
-
-
-def is_variable(call: Call, facts: Facts) -> bool:
-    """Return whether the name is a local variable (Python), as in `requests = {}` and `requests.get(key)`."""
-    head, dot, _ = call.written.partition(".")
-    if facts.language != "python" or not dot or head in facts.imports.names:
-        return False
-    if not call.name.startswith(f"{head}."):
-        return False
-    around = list(facts.functions_around(call))
-    return any(each.name == head for scope in around for each in scope.parameters) or any(
-        head in each.targets and each.scope in around for each in facts.assignments
-    )
 
 
 def library_of(call: Call, language: str = "") -> Library | None:
