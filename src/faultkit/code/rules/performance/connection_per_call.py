@@ -33,6 +33,7 @@ _GO = re.compile(
 _JAVA = re.compile(
     r"(java\.sql\.DriverManager\.getConnection|MongoClients\.create|(^|\.)Jedis|HikariDataSource)$"
 )
+_SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -55,7 +56,19 @@ def _opens(call: Call, language: str) -> bool:
     if language == "python":
         return call.name in _PYTHON
     pattern = {"go": _GO, "java": _JAVA}.get(language, _JAVASCRIPT)
-    return pattern.search(call.name) is not None
+    if pattern.search(call.name) is None:
+        return False
+    return call.name != "knex" or _has_settings(call)
+
+
+def _has_settings(call: Call) -> bool:
+    """Return whether settings are given: `knex({client: "pg"})` connects, `knex("posts")` is a query."""
+    first = call.argument(place=0)
+    if first is None:
+        return False
+    if first.value.shape == "object":
+        return call.has("client", "connection", "dialect") or call.spreads
+    return first.value.shape == "name" and _SETTINGS.search(first.value.text) is not None
 
 
 RULE = Rule(

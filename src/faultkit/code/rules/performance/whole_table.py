@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.remote_calls import row_queries
+from faultkit.code.rules.vocabulary.row_queries import row_queries
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -1,4 +1,4 @@
-"""Calls that leave the process: SQL and its verbs, queries that return rows, HTTP and caches.
+"""Calls that leave the process: SQL and its verbs, ORMs and query builders, HTTP and caches.
 
 They are found by resolved names, by SQL texts and by the names of receivers.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 _METHODS = frozenset(
@@ -93,170 +93,13 @@ def _named_sql(call: Call, facts: Facts) -> str:
     return ""
 
 
-# Queries that return many rows.
-
-
-_ONE_ROW = frozenset(
-    (
-        "QueryRow", "QueryRowContext", "queryForObject", "fetchrow", "fetchval", "scalar", "get",
-        "fetchone", "first", "one", "scalar_one", "scalar_one_or_none", "one_or_none", "fetchmany",
-        "partitions", "yield_per", "iterator", "execution_options", "stream", "cursor",
-    )
-)  # fmt: skip
-_SUMS = re.compile(
-    r"select\s+(distinct\s+)?(count|sum|max|min|avg|exists|1\b|now|version|nextval|pg_)\b", re.IGNORECASE
-)
-_LIMIT = re.compile(r"\b(limit|top\s*\(?\d|fetch\s+(first|next)|rownum|returning)\b", re.IGNORECASE)
-_BY_KEY = re.compile(
-    r"where\b.*?(?<![\w])(\w+\.)?(id|uuid|key|email|slug|code|sku|token|hash|username)\s*=(?!.*\bor\b)",
-    re.IGNORECASE | re.DOTALL,
-)
-_NARROWS = re.compile(
-    r"\.(filter|filter_by|where|Where|limit|Limit|take|Take|paginate|slice|first|skip|Scopes|paging)\(\)"
-)
-_CHOOSES = re.compile(r"\.(where|filter|filter_by|group_by|having|limit)\(|\bfunc\.|\bexists\(")
-_LIMITS = re.compile(r"limit|take|page|top|first|offset|cursor|skip|batch|chunk", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class RowQuery:
-    """A query that returns rows."""
-
-    call: Call
-    is_narrowed: bool
-    """Whether a condition selects among the rows."""
-    is_limited: bool
-    is_one: bool
-    """Whether it selects by a key, or only one row is read."""
-
-
-def row_queries(facts: Facts) -> tuple[RowQuery, ...]:
-    """Return queries that return rows, by SQL or by an ORM."""
-    return (*_sql(facts), *_orm(facts))
-
-
-def _sql(facts: Facts) -> Iterator[RowQuery]:
-    for sql in sql_calls(facts):
-        if sql.verb != "select" or _SUMS.match(sql.sql.lstrip()):
-            continue
-        narrowed = re.search(r"\b(where|having)\b", sql.sql, re.IGNORECASE) is not None
-        limited = _LIMIT.search(facts.text(sql.call.span)) is not None or _LIMIT.search(sql.sql) is not None
-        yield RowQuery(sql.call, narrowed, limited, _is_one(sql, facts))
-
-
-def _is_one(sql: SqlCall, facts: Facts) -> bool:
-    if sql.call.method in _ONE_ROW or _BY_KEY.search(sql.sql):
-        return True
-    if any(each.method in _ONE_ROW for each in facts.calls_on(sql.call)) and facts.language != "java":
-        return True
-    if facts.language != "python":
-        return False
-    # cur.execute(…) and, after it, cur.fetchone().
-    scope, owner = facts.function_of(sql.call), sql.call.receiver_written
-    later = [
-        call
-        for call in facts.calls
-        if call.receiver_written == owner
-        and call.span.start > sql.call.span.start
-        and facts.function_of(call) is scope
-        and (call.method in _ONE_ROW or call.method in ("fetchall", "execute"))
-    ]
-    return bool(later) and later[0].method in _ONE_ROW
-
-
-_MANY: dict[str, re.Pattern[str]] = {
-    "python": re.compile(
-        r"(\.query\(\).*|\.select\(\).*|\.scalars\(\)|\.execute\(\)|\.objects(\.\w+\(\))*)\.all$"
-    ),
-    "javascript": re.compile(
-        r"\.(findMany|findAll)$|\.find\(\)(\.\w+\(\))*\.(toArray|lean|exec)$|(^|\.)[A-Z]\w+\.find$|[rR]epo(sitory)?\.find$"
-    ),
-    "go": re.compile(r"^[\w./()]*(db|DB|gorm\w*)(\.\w+\(\))*\.Find$"),
-    "java": re.compile(r"[rR]epo(sitory)?\.findAll$|\.createQuery\(\)(\.\w+\(\))*\.getResultList$"),
-}
-
-
-def _orm(facts: Facts) -> Iterator[RowQuery]:
-    language = "javascript" if facts.language in ("typescript", "tsx") else facts.language
-    known = {sql.call for sql in sql_calls(facts)}
-    for call in facts.calls:
-        if call in known or not _MANY[language].search(call.name) or call.is_decorator:
-            continue
-        chain = _chain(call)
-        if any(each in known for each in chain):
-            continue
-        if language == "python" and call.name.endswith(".objects.all") and not _is_read(call, facts):
-            continue
-        if (
-            language == "javascript"
-            and call.method == "find"
-            and not call.is_awaited
-            and not call.is_returned
-        ):
-            continue
-        text = " ".join(facts.text(each.span) for each in (call, *facts.calls_on(call)))
-        if language == "python" and (built := _built(chain, facts)) is not None:
-            if not built or _CHOOSES.search(built):
-                continue
-            text += built
-        narrowed = bool(_NARROWS.search(call.name)) or _is_filtered(call, chain)
-        limited = _LIMITS.search(re.sub(r"['\"`].*?['\"`]", "", text)) is not None
-        options = call.argument(place=0)
-        if options is not None and options.value.shape in ("name", "other", "call") and language != "go":
-            limited = True  # The options are unknown, and may hold a limit.
-        one = any(each.method in _ONE_ROW for each in facts.calls_on(call))
-        yield RowQuery(call, narrowed, limited, one)
-
-
-def _built(chain: tuple[Call, ...], facts: Facts) -> str | None:
-    """Return the builder calls of `query` in `session.execute(query).all()`; empty if they are unknown."""
-    for each in chain:
-        if each.method not in ("execute", "scalars") or not each.positional:
-            continue
-        given = each.positional[0].value
-        if given.shape != "name":
-            return given.text
-        scope = facts.function_of(each)
-        texts = [
-            one.value.text
-            for one in facts.assignments
-            if given.text in one.targets and one.value is not None and facts.function_of(one) is scope
-        ]
-        return " ".join(texts)
-    return None
-
-
-def _chain(call: Call) -> tuple[Call, ...]:
+def chain_of(call: Call) -> tuple[Call, ...]:
+    """Return the calls that made the object of a call, the nearest first: of `a().b().c()` b and a."""
     found, origin = list[Call](), call.origin
     while origin is not None and len(found) < 20:
         found.append(origin)
         origin = origin.origin
     return tuple(found)
-
-
-def _is_filtered(call: Call, chain: tuple[Call, ...]) -> bool:
-    """Return whether a filter is given: `find({status: 1})`, `findMany({where: …})`."""
-    for each in (call, *chain):
-        if each.method == "find" and any(one.name for one in each.arguments):
-            return True
-        if each.has("where"):
-            return True
-    return False
-
-
-def _is_read(call: Call, facts: Facts) -> bool:
-    """Return whether a Django query is evaluated, which happens when it is iterated."""
-    text = facts.text(call.span)
-    if any(loop.over == text and is_within(call.span, loop.span) for loop in facts.loops):
-        return True
-    names = {*call.assigned}
-    if any(loop.over in names for loop in facts.loops):
-        return True
-    texts = {text, *names}
-    return any(
-        call.argument(place=0) is not None and call.arguments[0].value.text in texts
-        for call in facts.calls_named("list", "len")
-    )
 
 
 # All calls that leave the process, directly or through a function of this text.
@@ -286,6 +129,7 @@ _SESSIONS = re.compile(
 )
 _READS = re.compile(
     r"^(find|findOne|findById|findByPk|findUnique|findFirst|findMany|findAll|find_one|find_by_id|findAllById|findBy[A-Z]\w*"
+    r"|findOneBy|findOneOrFail|findOneByOrFail|countDocuments|findUniqueOrThrow|findFirstOrThrow|findBy|findAndCount|findAndCountAll"
     r"|get|get_by_\w+|getBy\w+|getOne|getReferenceById|first|First|Find|Take|Last|count|exists|existsBy\w+|scalar|one"
     r"|scalar_one|scalar_one_or_none|filter|fetch|fetchrow|fetchval|fetchOne|query|queryForObject|queryForList)$"
 )
@@ -295,7 +139,33 @@ _WRITES = re.compile(
 )
 _MONGO = re.compile(
     r"^(findOne|find_one|insertOne|insert_one|updateOne|update_one|deleteOne|delete_one|findById|findByPk"
-    r"|findOneAndUpdate|find_one_and_update)$"
+    r"|findOneAndUpdate|find_one_and_update|findUnique|findFirst|findUniqueOrThrow|findFirstOrThrow|findOneBy"
+    r"|findOneOrFail|findAndCountAll)$"
+)
+"""Methods that only databases have."""
+_MODEL = re.compile(r"(^|\.)[A-Z][a-zA-Z]*$|[mM]odel$")
+"""A model by its name, such as `User` or `this.userModel`, which has queries as methods."""
+_STATICS = re.compile(
+    r"(^|\.)([A-Z]+|Array|Object|Promise|Map|Set|Reflect"
+    r"|\w*(Service|Client|Api|API|Util\w*|Helper|Manager|Provider|Factory|Store))$"
+)
+_MODEL_CALLS = frozenset(("find", "findAll", "count", "countDocuments", "exists", "create", "update"))
+_QUERY = re.compile(r"\.query\(\)|\.select\(\)|\.scalars\(\)|\.Where\(\)|\.Model\(\)|\.Table\(\)")
+_ENDS_QUERY = frozenset(
+    (
+        "first",
+        "one",
+        "one_or_none",
+        "scalar",
+        "count",
+        "all",
+        "First",
+        "Find",
+        "Take",
+        "Count",
+        "Scan",
+        "Pluck",
+    )
 )
 _SPRING = re.compile(r"RestTemplate\.(getFor|postFor|exchange|put|delete|patchFor)\w*$")
 _REDIS = re.compile(r"(^|[._])\w*redis\w*$", re.IGNORECASE)
@@ -307,6 +177,54 @@ _GENERIC = frozenset(
     ("get", "first", "filter", "count", "find", "create", "update", "delete", "remove", "merge", "one")
 )
 """Methods that dictionaries and lists also have: they mean a database only on an object that is named so."""
+
+
+# Query builders of JavaScript: a chain that starts at a database or a table, sent when it is awaited.
+_DATABASE = re.compile(
+    r"(^|[._])(db|database|trx|tx|transaction|supabase|conn|connection|dataSource|manager"
+    r"|\w*[kK]nex|\w*Db|\w*Repo(sitory)?|repo(sitory)?)$"
+)
+_STARTS = frozenset(
+    (
+        "select", "from", "insert", "update", "delete", "selectFrom", "insertInto", "updateTable",
+        "deleteFrom", "createQueryBuilder", "table", "into", "queryBuilder",
+    )
+)  # fmt: skip
+_BUILDS = frozenset(
+    (
+        "where", "whereIn", "andWhere", "orWhere", "whereNull", "whereNotNull", "whereRaw", "join",
+        "leftJoin", "innerJoin", "first",
+        "select", "insert", "update", "del", "delete", "orderBy", "limit", "returning",
+        "pluck", "count", "increment", "decrement", "from", "set", "values", "eq", "upsert", "getOne",
+        "getMany", "getRawOne", "getRawMany", "getCount", "execute", "executeTakeFirst", "onConflict",
+    )
+)  # fmt: skip
+_CHANGES = frozenset(
+    (
+        "insert", "update", "del", "delete", "increment", "decrement", "upsert", "insertInto", "updateTable",
+        "deleteFrom", "truncate",
+    )
+)  # fmt: skip
+
+
+def is_query_start(call: Call) -> bool:
+    """Return whether a query is built from here: `knex("posts")`, `db.select()`, `createQueryBuilder()`."""
+    first = call.argument(place=0)
+    if _DATABASE.search(call.written):
+        return first is not None and first.value.shape in ("text", "other", "object", "name")
+    return call.method in _STARTS and _DATABASE.search(call.receiver_written.replace("()", "")) is not None
+
+
+def _built_query(call: Call, facts: Facts) -> RemoteCall | None:
+    """Return `await knex("posts").where({id}).first()` as one call that leaves the process."""
+    if not (call.is_awaited or call.is_returned) or call.method not in _BUILDS:
+        return None
+    chain = (call, *chain_of(call))
+    start = next((at for at, each in enumerate(chain) if is_query_start(each)), None)
+    if start is None or (start == 0 and call.method not in _CHANGES):
+        return None
+    methods = {each.method for each in chain[: start + 1]}
+    return RemoteCall(call, "database", not methods & _CHANGES)
 
 
 @lru_cache(maxsize=4)
@@ -325,13 +243,29 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
         if sql.call not in seen:
             seen.add(sql.call)
             yield RemoteCall(sql.call, "database", sql.verb in ("select", "with"))
+    in_javascript = facts.language in ("javascript", "typescript", "tsx")
     for call in facts.calls:
         if call in seen or call.is_decorator:
+            continue
+        if in_javascript and (built := _built_query(call, facts)) is not None:
+            seen.update((call, *chain_of(call)))
+            yield built
+            continue
+        if in_javascript and not _is_sent(call, facts):
             continue
         origin, found = call.origin, _by_name(call)
         # In `repo.find(x).get()` only the first call leaves the process.
         if found is not None and (origin is None or (origin not in seen and _by_name(origin) is None)):
             yield found
+
+
+def _is_sent(call: Call, facts: Facts) -> bool:
+    """Return whether the answer is waited for, as that of every query is in JavaScript."""
+    if call.is_awaited or call.is_returned or call.is_argument:
+        return True
+    if any(each.value.shape == "function" for each in call.positional):
+        return True
+    return any(_is_sent(each, facts) or each.method in ("then", "exec") for each in facts.calls_on(call))
 
 
 def _by_name(call: Call) -> RemoteCall | None:
@@ -344,24 +278,22 @@ def _by_name(call: Call) -> RemoteCall | None:
         if method in _REDIS_READS or method in _REDIS_WRITES:
             return RemoteCall(call, "cache", method in _REDIS_READS)
         return None
+    if method in _ENDS_QUERY and _QUERY.search(call.name):
+        return RemoteCall(call, "database", True)
     reads, writes = _READS.match(method) is not None, _WRITES.match(method) is not None
     if not reads and not writes:
         return None
-    if _STORES.search(owner) or _STORES.search(call.receiver):
-        return RemoteCall(call, "database", reads)
-    if _MONGO.match(method):
-        return RemoteCall(call, "database", reads)
     bare = owner.replace("()", "")
+    if _STORES.search(bare) or _STORES.search(owner) or _STORES.search(call.receiver) or _MONGO.match(method):
+        return RemoteCall(call, "database", reads)
+    if method in _MODEL_CALLS and call.is_awaited and _MODEL.search(bare) and not _STATICS.search(bare):
+        return RemoteCall(call, "database", reads)
     if _SESSIONS.search(bare) and (method not in _GENERIC or call.arguments):
         # `db.get(key)` may be a dictionary with the name db; a model as first argument shows that it is not.
         first = call.argument(place=0)
         if method in ("get", "one") and (first is None or not first.value.text[:1].isupper()):
             return None
         return RemoteCall(call, "database", reads)
-    if re.search(r"\.query\(\)|\.select\(\)|\.Where\(\)|\.Model\(\)", call.name) and method in (
-        "first", "one", "one_or_none", "scalar", "count", "all", "First", "Find", "Take", "Count",
-    ):  # fmt: skip
-        return RemoteCall(call, "database", True)
     return None
 
 
