@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 
@@ -17,7 +17,9 @@ _WAITS = frozenset(
         "socket.gethostbyname", "smtplib.SMTP", "subprocess.Popen.wait", "subprocess.Popen.communicate",
         "concurrent.futures.wait", "ftplib.FTP", "psycopg2.connect", "psycopg.connect", "pymysql.connect",
         "MySQLdb.connect", "mysql.connector.connect", "pyodbc.connect", "boto3.client",
-        "shutil.copyfileobj", "shutil.copytree", "shutil.rmtree",
+        "shutil.copyfileobj", "shutil.copytree", "shutil.rmtree", "bcrypt.hashpw", "bcrypt.checkpw",
+        "hashlib.pbkdf2_hmac", "hashlib.scrypt", "passlib.context.CryptContext.hash",
+        "passlib.context.CryptContext.verify", "argon2.PasswordHasher.hash", "argon2.PasswordHasher.verify",
     )
 )  # fmt: skip
 _HTTP = re.compile(
@@ -27,11 +29,29 @@ _SQL = re.compile(
     r"(psycopg2|psycopg|pymysql|MySQLdb|mysql\.connector|pyodbc|sqlite3)\.connect\(\)(\.cursor\(\))?"
     r"\.(execute|executemany|fetchall|fetchone|commit)$"
 )
+_SESSION = re.compile(
+    r"^(sqlalchemy\.orm\.(session\.)?Session|sqlmodel\.Session|sqlalchemy\.orm\.(sessionmaker|scoped_session)\(\)\(\)"
+    r"|[\w.]*\bSessionLocal)\.(execute|scalars?|commit|flush|refresh|get|exec"
+    r"|query\(\)(\.\w+\(\))*\.(all|first|one|one_or_none|scalar|count|delete|update))$"
+)
+_AWS = re.compile(
+    r"^boto3\.client\(\)\.(?!generate_|get_paginator|get_waiter|can_paginate|close|meta)[a-z]+_\w+$"
+)
+_STORE = re.compile(
+    r"^(redis\.(Redis|StrictRedis|from_url\(\)|Redis\.from_url\(\))\.(get|set|mget|hget|hgetall|hset|setex|incr|delete"
+    r"|exists|lpush|rpush|lpop|rpop|blpop|brpop|sadd|smembers|zadd|zrange|publish|expire)"
+    r"|pymongo\.MongoClient[\w.\[\]]*\.(find_one|insert_one|insert_many|update_one|update_many|delete_one"
+    r"|delete_many|count_documents|find_one_and_\w+))$"
+)
+_CLIENTS = (_SESSION, _AWS, _STORE)
 _FILES = re.compile(r"^(open|io\.open|pathlib\.Path\.(read_text|read_bytes|write_text|write_bytes))$")
 _SYNC = re.compile(
     r"^(fs|child_process|zlib|crypto)\.(readFile|writeFile|appendFile|readdir|stat|exists|mkdir|unlink|copyFile|rename"
     r"|exec|execFile|spawn|gzip|gunzip|deflate|inflate|pbkdf2|scrypt|rm|access|open|read|write)Sync$"
 )
+_PASSWORDS = re.compile(r"^(bcrypt|bcryptjs|bcrypt-nodejs)\.(hash|compare|genSalt)Sync$")
+_LEVELS = 2
+"""Levels of functions of the same text through which a blocking call is followed."""
 _ELSEWHERE = ("to_thread", "run_in_executor", "run_sync", "run_in_threadpool", "submit", "sync_to_async")
 
 
@@ -43,23 +63,57 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _python(facts: Facts) -> Iterator[Hit]:
+    told: set[tuple[Scope, Call | str]] = set()
     for call in facts.calls:
-        waits = call.name in _WAITS or _HTTP.match(call.name) or _SQL.match(call.name)
-        reads = not waits and _FILES.match(call.name)
-        if not waits and not reads:
+        waits = _is_blocking(call)
+        if not waits and not _FILES.match(call.name):
             continue
-        is_elsewhere = any(each.method in _ELSEWHERE for each in facts.calls_around(call))
-        if not facts.is_in_async(call) or call.is_awaited or is_elsewhere:
+        scope = facts.function_of(call)
+        if scope is None or call.is_awaited or _is_elsewhere(call, facts):
             continue
-        if reads:
+        if not scope.is_async:
+            if waits:
+                yield from _through(call, call, facts, _LEVELS)
+        elif not waits:
             yield Hit(call.span, f"{call.written}() reads a file while the event loop waits", LIKELY, "low")
         else:
-            yield Hit(call.span, f"{call.written}() stops the event loop until it is done", CERTAIN)
+            # A session or client is used many times: one finding for each function is enough.
+            is_used_often = any(each.match(call.name) for each in _CLIENTS)
+            told_as = (scope, call.written.partition(".")[0] if is_used_often else call)
+            if told_as not in told:
+                yield Hit(call.span, f"{call.written}() stops the event loop until it is done", CERTAIN)
+            told.add(told_as)
+
+
+def _is_blocking(call: Call) -> bool:
+    name = call.name
+    return name in _WAITS or any(each.match(name) for each in (_HTTP, _SQL, *_CLIENTS))
+
+
+def _is_elsewhere(call: Call, facts: Facts) -> bool:
+    """Return whether a thread runs it: `to_thread(lambda: get(url))`."""
+    return any(each.method in _ELSEWHERE for each in facts.calls_around(call))
+
+
+def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator[Hit]:
+    """Yield calls in async code of functions of this text that contain a blocking call."""
+    scope = facts.named_function_of(inner)
+    if scope is None or scope.is_async or facts.function_of(inner) is not scope or levels == 0:
+        return
+    for caller in facts.callers_of(scope):
+        around = facts.function_of(caller)
+        if around is None or around is scope or caller.is_awaited or _is_elsewhere(caller, facts):
+            continue
+        if around.is_async:
+            what = f"{caller.written}() stops the event loop until it is done (it calls {blocking.written}())"
+            yield Hit(caller.span, what, LIKELY)
+        else:
+            yield from _through(caller, blocking, facts, levels - 1)
 
 
 def _javascript(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        if not _SYNC.match(call.name):
+        if not _SYNC.match(call.name) and not _PASSWORDS.match(call.name):
             continue
         scope = facts.function_of(call)
         if scope is None:
