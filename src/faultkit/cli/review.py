@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,10 +13,10 @@ import click
 from faultkit.base.errors import InputError
 from faultkit.base.files import check_output_path, write_output
 from faultkit.base.text import count_of, escaped_line
-from faultkit.cli.shared_options import json_option, print_json, seconds_of
+from faultkit.cli.review_proof import print_proof, proof_options, run_proof
+from faultkit.cli.shared_options import json_option, print_json
 from faultkit.code import language_named
 from faultkit.code.advice.analysis import mean_value, score_of
-from faultkit.code.proof.prove import Figures, Proof, ProofSettings, prove
 from faultkit.code.review.engine import DEFAULT_RULES
 from faultkit.code.review.review_files import (
     FileToReview,
@@ -42,24 +41,6 @@ class _Review:
     findings: tuple[Finding, ...]
     """Findings that the options select, by file and line."""
     kinds: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _ProofOutcome:
-    """The result of `--prove`."""
-
-    proof: Proof | None
-    """None if there was nothing to change."""
-    reason: str
-
-    @property
-    def held(self) -> bool:
-        return self.proof is None or self.proof.judgement == "improved"
-
-    def document(self) -> dict[str, Any]:
-        if self.proof is None:
-            return {"judgement": "nothing to change", "reason": self.reason}
-        return self.proof.document()
 
 
 @click.command(
@@ -98,32 +79,7 @@ Examples:
 )
 @json_option()
 @click.option("--sarif", "sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning, to this file.")
-@click.option(
-    "--prove", "wants_proof", is_flag=True, help="Run the service before and after the change, under faults."
-)
-@click.option(
-    "--upstream",
-    "upstreams",
-    metavar="VARIABLE=URL",
-    multiple=True,
-    help="With --prove: URL for an environment variable of the service; by default that of a built-in stub.",
-)
-@click.option(
-    "--route", metavar="PATH", help="With --prove: route to call; by default one that calls an upstream."
-)
-@click.option(
-    "--python",
-    metavar="PATH",
-    help="With --prove: interpreter that runs the service; by default that of the "
-    "project's .venv, of VIRTUAL_ENV, or this one.",
-)
-@click.option(
-    "--prove-duration",
-    metavar="TIME",
-    default="1s",
-    show_default=True,
-    help="With --prove: duration of each run.",
-)
+@proof_options
 def command(
     path: str,
     lang: str | None,
@@ -168,19 +124,13 @@ def command(
     if wants_proof:
         if not is_file or not wanted[0].path.endswith(".py"):
             raise InputError("--prove", f'expected one Python file that is a service, got "{path}"')
-        settings = ProofSettings(
-            upstreams=dict(map(_variable_and_url, upstreams)),
-            route=route,
-            python=python,
-            duration_s=_proof_seconds(prove_duration),
-        )
-        proof = _prove(wanted[0].path, settings)
+        proof = run_proof(wanted[0].path, upstreams, route, python, prove_duration)
     if as_json:
         print_json(_document(review) | ({} if proof is None else {"proof": proof.document()}))
     else:
         _print(review)
         if proof is not None:
-            _print_proof(proof)
+            print_proof(proof)
     if proof is not None and not proof.held:
         return 1
     return int(fail_on is not None and any(_is_at_least(each.severity, fail_on) for each in findings))
@@ -293,79 +243,3 @@ def _print_end(review: _Review, console: Console) -> None:
             click.echo(
                 f"warning: {escaped_line(file.file)}: not all of it could be read: see line {lines}", err=True
             )
-
-
-def _variable_and_url(text: str) -> tuple[str, str]:
-    """Return the two parts of an --upstream."""
-    variable, equals, url = text.partition("=")
-    if not equals or not variable or not url.startswith(("http://", "https://")):
-        raise InputError(
-            "--upstream", f'expected VARIABLE=URL such as UPSTREAM_URL=http://127.0.0.1:8000, got "{text}"'
-        )
-    return variable, url
-
-
-def _proof_seconds(text: str) -> float:
-    seconds = seconds_of("--prove-duration", text)
-    if not 0.5 <= seconds <= 60:
-        raise InputError("--prove-duration", f"expected from 0.5s to 60s, got {text}")
-    return seconds
-
-
-def _prove(path: str, settings: ProofSettings) -> _ProofOutcome:
-    """Run and measure the file before and after its change; remove their files and processes afterwards."""
-    from faultkit.base.signals import StopSignal
-    from faultkit.code.advice.advisor import Advisor
-
-    def show(what: str, step: int, of: int) -> None:
-        if sys.stderr.isatty():
-            click.echo(f"\r\x1b[K{step}/{of} {what}", err=True, nl=step == of)
-
-    change = Advisor().change_file(path)
-    if not change.diff:
-        return _ProofOutcome(None, change.reason)
-    stop = threading.Event()
-    with StopSignal(stop.set) as signals:
-        try:
-            return _ProofOutcome(prove(path, change.old, change.new, settings, show, stop), change.reason)
-        finally:
-            if signals.reason == "interrupt":
-                raise KeyboardInterrupt
-
-
-def _print_proof(outcome: _ProofOutcome) -> None:
-    """Print a proof as a table with its judgements."""
-    if outcome.proof is None:
-        click.echo(f"\nNothing to prove: {outcome.reason}")
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    proof = outcome.proof
-    table = Table(
-        title=f"GET {proof.url}: {'; '.join(proof.upstreams)}", title_justify="left", box=box.SIMPLE
-    )
-    for column in ("fault", "version", "answered", "statuses", "p95", "slowest", "SLOs"):
-        table.add_column(column, no_wrap=column != "statuses")
-    for each in proof.compared:
-        table.add_row(each.fault, "before", *_cells(each.before))
-        table.add_row("", "after", *_cells(each.after), end_section=True)
-    console = Console(highlight=False)
-    console.print()
-    console.print(table)
-    for each in proof.compared:
-        console.print(f"{each.fault}: {each.judgement}. {each.reason}")
-    console.print(f"\nproof: {proof.judgement}")
-
-
-def _cells(figures: Figures) -> tuple[str, ...]:
-    statuses = ", ".join(f"{count} × {status}" for status, count in sorted(figures.statuses.items()))
-    missed = f"{len(figures.slos_missed)} missed" if figures.slos_missed else "met"
-    return (
-        f"{figures.answered} of {figures.requests}",
-        statuses or "none",
-        f"{figures.p95_ms:.0f} ms",
-        f"{figures.max_ms:.0f} ms",
-        missed,
-    )
