@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import runpy
 from pathlib import Path
 
 import pytest
 
 from faultkit.code.review.engine import RULES, findings_of
-from tests.code.rules import (
-    cases_exclusive,
-    cases_go,
-    cases_java,
-    cases_javascript,
-    cases_missed,
-    cases_python,
-    cases_python_more,
-    cases_wrongly_found,
-)
 from tests.code.rules.cases import Case
 
-CASES = [
-    *cases_python.CASES,
-    *cases_python_more.CASES,
-    *cases_javascript.CASES,
-    *cases_go.CASES,
-    *cases_java.CASES,
-    *cases_missed.CASES,
-    *cases_wrongly_found.CASES,
-    *cases_exclusive.CASES,
+MODULES = [path.stem for path in sorted(Path(__file__).parent.glob("cases_*.py"))]
+CASES: list[Case] = [
+    case for name in MODULES for case in importlib.import_module(f"tests.code.rules.{name}").CASES
 ]
 BY_SLUG = {rule.slug: rule for rule in RULES}
 

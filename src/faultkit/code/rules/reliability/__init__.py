@@ -10,6 +10,7 @@ from faultkit.code.rules.reliability import (
     connection_not_closed,
     daemon_thread,
     database_without_timeout,
+    error_as_success,
     exit_status_ignored,
     file_not_closed,
     fire_and_forget,
@@ -27,6 +28,7 @@ from faultkit.code.rules.reliability import (
     retry_without_backoff,
     retry_without_limit,
     secret_in_code,
+    secret_in_log,
     shared_mutable_state,
     socket_without_timeout,
     subprocess_without_timeout,
@@ -87,4 +89,6 @@ RELIABILITY: tuple[Rule, ...] = (
     assert_for_validation.RULE,
     busy_loop.RULE,
     lock_not_released.RULE,
+    error_as_success.RULE,
+    secret_in_log.RULE,
 )

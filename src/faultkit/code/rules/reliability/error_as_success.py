@@ -1,0 +1,183 @@
+"""Finds request handlers that answer an error with a status of success."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around
+
+_KEYS = r"(?:error|errors|err|exception|error_?[mM]essage|error_?[mM]sg)"
+_NO_ERROR = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\")\b)"
+_ERROR_BODY = re.compile(
+    rf"[\"']{_KEYS}[\"']\s*[:,]{_NO_ERROR}|[{{,(]\s*{_KEYS}\s*[:=](?!=){_NO_ERROR}|\{{\s*(?:error|err)\s*[,}}]"
+    r"|[\"']?\b(?:success|ok)[\"']?\s*[:,=]\s*(?:False|false)\b"
+    r"|[\"']?\bstatus[\"']?\s*[:,=]\s*[\"'](?:error|fail\w*)[\"']"
+)
+_STATUS = re.compile(
+    r"\.status\(|\.status\s*=[^=]|status_?[cC]ode\s*=[^=]|\bstatus\s*=[^=]|\bstatus:\s*[^\"'\s]|WriteHeader\("
+    r"|writeHead\(|http\.Error\(|\.code\(|\bAbort\w*\(|sendStatus\(|SendStatus\(|\.sendError\(|\.setStatus\("
+    r"|HTTPException|\babort\(|set_status\(|\bstatus\s*,|\bstatus\s*\}"
+)
+_SUCCESS = re.compile(
+    r"\.(?:status|code|Status)\(\s*(?:20\d|(?:http|fiber)\.StatusOK|HttpStatus\.OK\w*|StatusCodes\.OK)\s*\)"
+    r"|\bstatus(?:_code)?\s*[=:]\s*(?:20\d|\w*\.?HTTP_200_OK|HTTPStatus\.OK)\b"
+)
+_OTHER_PROTOCOLS = re.compile(rb"jsonrpc|graphql|dialogflow|alexa|response_type", re.IGNORECASE)
+"""Protocols whose errors are answers with the status 200."""
+_PYTHON = frozenset(
+    (
+        "jsonify",
+        "JSONResponse",
+        "JsonResponse",
+        "Response",
+        "json_response",
+        "ORJSONResponse",
+        "UJSONResponse",
+    )
+)
+_SENDS = frozenset({"json", "send", "jsonp"})
+_GO_CODED = frozenset({"JSON", "IndentedJSON", "PureJSON", "SecureJSON", "String"})
+_PAIR = re.compile(r"[)\]}\"'\w]\s*,\s*[\w.]+\s*$")
+"""The end of `return body, status`."""
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if _OTHER_PROTOCOLS.search(facts.syntax.source):
+        return
+    seen = set[Span]()
+    for block in failure_blocks(facts):
+        route = handler_around(block, facts)
+        if route is None:
+            continue
+        for span in _answers(block.span, route, facts):
+            if span not in seen and not any(is_within(span, each) for each in seen):
+                seen.add(span)
+                yield Hit(span, "this answers an error with a status of success", LIKELY)
+
+
+def _answers(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
+    calls = [call for call in facts.within(facts.calls, block) if _is_error(_body(call, facts))]
+    if facts.language == "python":
+        yield from _python(block, route, facts)
+    elif facts.language == "go":
+        yield from _go(calls, block, facts)
+    elif facts.language == "java":
+        yield from _java(block, facts)
+    else:
+        yield from _javascript(calls, block, route, facts)
+
+
+def _body(call: Call, facts: Facts) -> str:
+    return facts.text(Span(call.callee.end, call.span.end))
+
+
+def _is_error(text: str) -> bool:
+    return _ERROR_BODY.search(text) is not None
+
+
+def _python(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
+    framework = "" if route.route is None else route.route.framework
+    if re.search(r"\bstatus(_code)?\s*=[^=]|set_status\(", _outside_calls(facts.text(route.body))):
+        return
+    for step in facts.within(facts.steps, block):
+        text = step.text.strip()
+        if step.kind != "return" or facts.function_of(step) is not route or not _is_error(text):
+            continue
+        found = re.match(r"([\w.]+)\(", text)
+        name = found[1].rpartition(".")[2] if found else ""
+        plain = (
+            text.startswith("{") and text.endswith("}") and framework not in ("django", "aiohttp", "tornado")
+        )
+        if name not in _PYTHON and not plain:
+            continue
+        stated = _PAIR.search(text) or re.search(r"\bstatus(_code)?\s*=", text) or _positional_status(text)
+        if _SUCCESS.search(text) or not stated:
+            yield step.span
+
+
+def _outside_calls(text: str) -> str:
+    """Return a text without the arguments of its calls."""
+    while (shorter := re.sub(r"\([^()]*\)", "", text)) != text:
+        text = shorter
+    return text
+
+
+def _positional_status(text: str) -> bool:
+    """Return whether the last argument is a status: `Response(body, 400)`."""
+    return re.search(r",\s*(?:status\.)?[\w.]*\d{3}\w*\s*\)$", text) is not None
+
+
+def _javascript(calls: list[Call], block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
+    text = facts.text(block)
+    for call in calls:
+        owner = call.receiver_written
+        head = owner.partition(".")[0].partition("(")[0]
+        whole = facts.text(call.span)
+        if call.method in _SENDS and head in ("res", "response", "reply", "resp"):
+            if _SUCCESS.search(whole) or not _STATUS.search(text):
+                yield call.span
+        elif call.method != "json":
+            continue
+        elif head in ("NextResponse", "Response"):
+            if not _STATUS.search(whole):
+                yield call.span
+        elif head == "c" and len(call.positional) == 1 and not _STATUS.search(text):
+            yield call.span
+    if not _STATUS.search(text):
+        for each in facts.within(facts.assignments, block):
+            if each.targets in (("ctx.body",), ("ctx.response.body",)) and _is_error(facts.text(each.span)):
+                yield each.span
+        if route.route is not None and route.route.framework in ("nest", "fastify"):
+            for step in facts.within(facts.steps, block):
+                if step.kind == "return" and step.text.startswith("{") and _is_error(step.text):
+                    yield step.span
+
+
+def _go(calls: list[Call], block: Span, facts: Facts) -> Iterator[Span]:
+    text = facts.text(block)
+    for call in calls:
+        first = call.argument(place=0)
+        code = "" if first is None else first.value.text
+        if call.method in _GO_CODED and call.receiver_written in ("c", "ctx", "context"):
+            if code in ("200", "http.StatusOK", "fiber.StatusOK") or (
+                len(call.positional) == 1
+                and "Status(" not in facts.text(call.span)
+                and not _STATUS.search(text)
+            ):
+                yield call.span
+        elif (
+            call.method == "Encode" and "NewEncoder(w)" in facts.text(call.span) and not _STATUS.search(text)
+        ):
+            yield call.span
+
+
+def _java(block: Span, facts: Facts) -> Iterator[Span]:
+    for step in facts.within(facts.steps, block):
+        text = step.text.strip()
+        if step.kind != "return" or not _is_error(text):
+            continue
+        if re.match(r"(new )?(ResponseEntity|Response)\b", text):
+            if re.match(r"(ResponseEntity|Response)\s*\.ok\(|.*HttpStatus\.OK\b", text, re.DOTALL):
+                yield step.span
+        elif re.match(r"(Collections\.singletonMap|Map\.of)\(", text) and not _STATUS.search(
+            facts.text(block)
+        ):
+            yield step.span
+
+
+RULE = Rule(
+    id="FK-R042",
+    slug="error-answered-as-success",
+    title="Error answered with a status of success",
+    why="Clients, retries, caches, load balancers and alerts take the failure for an answer: it is stored, "
+    "shown and never counted.",
+    fix="Answer with a status of 4xx or 5xx beside the body that says what went wrong.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

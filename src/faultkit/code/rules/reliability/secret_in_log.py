@@ -1,0 +1,40 @@
+"""Finds passwords, tokens and whole headers that are written to a log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.logs import log_calls, secret_in
+
+_COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    on_console = _COMMAND_LINE.search(facts.syntax.source) is not None
+    for call in log_calls(facts):
+        if on_console and call.written.startswith(("console.", "print")):
+            # A command may be there to show what it made.
+            continue
+        if what := secret_in(_arguments(call), facts):
+            yield Hit(call.span, f"{what} is written to the log", LIKELY)
+
+
+def _arguments(call: Call) -> Span:
+    return Span(call.callee.end, call.span.end)
+
+
+RULE = Rule(
+    id="FK-R043",
+    slug="secret-in-log",
+    title="Secret written to a log",
+    why="Logs are copied to other systems, kept for months and read by many: all of them have the secret.",
+    fix="Leave it out or mask it; of headers and settings, log only those that are needed.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,68 @@
+"""Code that runs only after an error, and functions that answer requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Node, Span
+
+_REQUESTS = frozenset({"req", "_req", "request", "_request"})
+_RESPONSES = frozenset({"res", "response", "reply", "resp"})
+_CHECKED = re.compile(r"^\(?\s*(e|err|error|ex|\w*Err|\w*Error)\s*(!==?\s*(null|undefined)\s*)?\)?$")
+"""The condition of `if (err)`."""
+_SOCKETS = ("websocket", "websocket_route")
+
+
+def is_handler(scope: Scope) -> bool:
+    """Return whether a function answers requests: it has a route, or the parameters `(req, res)`."""
+    if scope.route is not None:
+        return not any(each.method in _SOCKETS for each in scope.decorators)
+    names = [each.name for each in scope.parameters]
+    return len(names) >= 2 and names[0] in _REQUESTS and names[1] in _RESPONSES
+
+
+def handler_around(place: Placed, facts: Facts) -> Scope | None:
+    """Return the function around a place that answers requests, or None."""
+    return next((scope for scope in facts.functions_around(place) if is_handler(scope)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FailureBlock:
+    """Code that runs only after an error."""
+
+    span: Span
+
+
+def failure_blocks(facts: Facts) -> Iterator[FailureBlock]:
+    """Yield the code that runs only after an error: handlers, functions given to `.catch`, `if (err) …`."""
+    for each in facts.tries:
+        for handler in each.handlers:
+            yield FailureBlock(handler.body)
+    if facts.language not in ("javascript", "typescript", "tsx"):
+        return
+    for call in facts.calls_of_method("catch", "then"):
+        given = call.argument(place=0 if call.method == "catch" else 1)
+        if given is not None and given.value.shape == "function":
+            yield FailureBlock(given.value.span)
+    for step in facts.steps_of("branch"):
+        if _CHECKED.match(step.text) and (block := node_at(step.span, facts)) is not None:
+            inner = block.child_by_field_name("consequence")
+            if inner is not None:
+                yield FailureBlock(Span(inner.start_byte, inner.end_byte))
+
+
+def node_at(span: Span, facts: Facts) -> Node | None:
+    """Return the outermost node that has exactly this span."""
+    node = facts.syntax.root.descendant_for_byte_range(span.start, span.end)
+    while (
+        node is not None
+        and node.parent is not None
+        and (node.parent.start_byte, node.parent.end_byte) == (span.start, span.end)
+        and node.parent.parent is not None
+    ):
+        node = node.parent
+    return node

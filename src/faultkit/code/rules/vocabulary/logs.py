@@ -1,0 +1,216 @@
+"""Calls that write to a log, and expressions that hold secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Access, Call, Facts
+from faultkit.code.languages.syntax import Node, Span
+from faultkit.code.rules.vocabulary.failures import handler_around, node_at
+
+_LEVELS = frozenset(
+    (
+        "debug", "info", "warning", "warn", "error", "exception", "critical", "log", "trace", "fatal",
+        "verbose", "silly", "notice", "fine", "severe",
+        "Print", "Printf", "Println", "Debug", "Debugf", "Debugw", "Info", "Infof", "Infow", "Infoln", "Warn",
+        "Warnf", "Warnw", "Warningf", "Error", "Errorf", "Errorw", "Errorln", "Fatal", "Fatalf", "Log",
+        "Logf", "DebugContext", "InfoContext", "WarnContext", "ErrorContext", "Trace", "Tracef",
+    )
+)  # fmt: skip
+_OWNER = re.compile(
+    r"(^|[._])_*(log|logs|logger|logging|console|slog|logrus|zap|zlog|glog|klog|sugar)$|Log(ger)?$"
+)
+_PRINTS = frozenset(
+    ("print", "pprint.pprint", "fmt.Print", "fmt.Printf", "fmt.Println", "System.out.println",
+     "System.out.printf", "System.out.print", "System.err.println")
+)  # fmt: skip
+_CHANGES_NAME = re.compile(r"\(\)|\[\]")
+
+
+def log_calls(facts: Facts) -> Iterator[Call]:
+    """Yield the calls that write to a log. Prints count in code that answers requests."""
+    for call in facts.calls:
+        owner = _CHANGES_NAME.sub("", call.receiver_written)
+        logs = call.method in _LEVELS and _OWNER.search(owner)
+        prints = call.name in _PRINTS or call.written in _PRINTS
+        if logs or (prints and handler_around(call, facts) is not None):
+            yield call
+
+
+# Secrets, by the names of variables, fields, headers and settings.
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SECRET_WORDS = frozenset(
+    ("password", "passwd", "pwd", "passphrase", "secret", "apikey", "authorization", "credentials", "jwt")
+)
+_SECRET_PAIRS = frozenset(
+    (
+        "api key", "client secret", "secret key", "private key", "access token", "refresh token",
+        "auth token", "bearer token", "session token", "id token", "api token", "secret access key",
+        "signing key", "encryption key", "auth header", "authorization header", "reset token", "jwt token", "card number",
+        "user token", "bot token", "service token",
+    )
+)  # fmt: skip
+_HARMLESS_BEFORE = frozenset(
+    ("no", "has", "have", "is", "with", "without", "use", "need", "needs", "show", "hide", "hidden", "public",
+     "missing", "invalid", "masked", "redacted", "hashed", "encrypted", "safe", "forgot", "change", "valid")
+)  # fmt: skip
+_ABOUT_ACCESS = re.compile(
+    rb"\bjwt\b|bearer|oauth|authoriz|access_?token|api_?token|auth_?token|authenticat|\blogin", re.IGNORECASE
+)
+_ABOUT_SYNTAX = re.compile(
+    rb"tokeniz|lexer|\bparser?\b|\btokens\[|cancellation|csrf|page_?token", re.IGNORECASE
+)
+_LOOKUP = re.compile(
+    r"""(?:headers?|Headers?|environ|env|getenv|Getenv|META|cookies|getHeader|get|Get|LookupEnv|HEADERS)"""
+    r"""(?:\.get|\.Get)?\s*[\[(]\s*["'`]([\w-]+)["'`]"""
+)
+_WHOLE_LOOKUP = re.compile(
+    r"[\w.?!]+(\.(get|Get))?[\[(]\s*[\"'`][\w-]+[\"'`][^()\[\]]*[\])](\s*(\|\||\?\?|or)\s*[\"']{2})?"
+)
+_ITEMS = frozenset({"subscript", "subscript_expression", "index_expression"})
+_WHOLE = re.compile(
+    r"^(?:self\.|this\.)?(?:req|request|r|ctx\.req|ctx\.request|c\.Request|event)\.(?:headers|Header|rawHeaders|META)$"
+    r"|^(?:process\.env|os\.environ|import\.meta\.env)$"
+)
+_BODY = re.compile(r"^(?:req|request|ctx\.request)\.(?:body|data|json|POST|form)$")
+_ACCOUNT = re.compile(
+    r"log_?in|sign_?(in|up)|register|passw|auth|token|credential|payment|checkout", re.IGNORECASE
+)
+_ENUM = re.compile(r"^[A-Z]\w*\.[A-Z_]+$")
+_SETTINGS = re.compile(r"^(config|settings|env|conf)\b", re.IGNORECASE)
+
+
+def is_secret_name(name: str, facts: Facts) -> bool:
+    """Return whether a variable, field, header or setting of this name holds a secret itself."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or (len(words) > 1 and words[0] in _HARMLESS_BEFORE):
+        return False
+    if (
+        words[-1] in _SECRET_WORDS
+        or " ".join(words[-2:]) in _SECRET_PAIRS
+        or " ".join(words[-3:]) in _SECRET_PAIRS
+    ):
+        return True
+    return words == ["token"] and is_about_access(facts)
+
+
+def is_about_access(facts: Facts) -> bool:
+    """Return whether tokens in this text give access, rather than being parts of a language."""
+    source = facts.syntax.source
+    return _ABOUT_ACCESS.search(source) is not None and _ABOUT_SYNTAX.search(source) is None
+
+
+def secret_in(span: Span, facts: Facts, deep: bool = True) -> str:
+    """Return the first expression in a span whose value is a secret and is written out; empty if none is."""
+    for access in facts.within(facts.accesses, span):
+        if (item := _item_of(access, facts)) is not None:
+            text = facts.text(item)
+            if _is_secret_lookup(text, facts) and _is_shown(item, span, facts):
+                return text
+            continue
+        if _is_shown(access.span, span, facts) and (name := _secret_access(access, facts, deep)):
+            return name
+    for call in facts.within(facts.calls, span):
+        if _is_shown(call.span, span, facts) and (name := _secret_call(call, facts)):
+            return name
+    return ""
+
+
+def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
+    written = access.written.replace("?", "")
+    last = written.rpartition(".")[2]
+    if _ENUM.match(written) and not _SETTINGS.match(written):
+        return ""
+    if _WHOLE.match(written):
+        return written
+    if is_secret_name(last, facts):
+        return written
+    if _BODY.match(written):
+        route = handler_around(access, facts)
+        path = "" if route is None or route.route is None else route.route.path
+        if route is not None and _ACCOUNT.search(f"{path} {route.name}"):
+            return written
+    if deep and written.isidentifier():
+        for each in facts.assignments_to(written, access):
+            if each.value is None or each.scope is None or each.targets != (written,):
+                continue
+            if each.scope is not facts.function_of(access):
+                continue
+            value = each.value
+            shows = value.shape in ("name", "other", "object")
+            if _is_secret_lookup(value.text, facts) or (shows and secret_in(value.span, facts, deep=False)):
+                return written
+    return ""
+
+
+def _item_of(access: Access, facts: Facts) -> Span | None:
+    """Return the span of `a["b"]`, of which the access is the `a`."""
+    node = node_at(access.span, facts)
+    parent = None if node is None else node.parent
+    if node is None or parent is None or parent.type not in _ITEMS or parent.start_byte != node.start_byte:
+        return None
+    return Span(parent.start_byte, parent.end_byte)
+
+
+def _is_secret_lookup(text: str, facts: Facts) -> bool:
+    """Return whether an expression is nothing but the lookup of a secret header or setting."""
+    found = _LOOKUP.search(text) if _WHOLE_LOOKUP.fullmatch(text) else None
+    return found is not None and is_secret_name(found[1], facts)
+
+
+def _secret_call(call: Call, facts: Facts) -> str:
+    text = facts.text(call.span)
+    if _is_secret_lookup(text, facts):
+        return text
+    getter = call.method.removeprefix("get")
+    if facts.language == "java" and call.method.startswith("get") and not call.arguments:
+        return text if is_secret_name(getter, facts) and call.receiver_written else ""
+    return text if call.name in ("os.Environ", "System.getenv") and not call.arguments else ""
+
+
+_SHOWING = frozenset(
+    (
+        "argument_list", "arguments", "interpolation", "template_substitution", "string", "template_string",
+        "binary_operator", "binary_expression", "tuple", "parenthesized_expression", "keyword_argument",
+        "pair", "object", "dictionary", "concatenated_string", "await_expression", "await",
+        "non_null_expression", "composite_literal", "literal_value", "keyed_element", "literal_element", "array", "list",
+        "expression_list",
+    )
+)  # fmt: skip
+_FORMATS = frozenset(
+    ("format", "String", "str", "repr", "stringify", "dumps", "inspect", "Sprintf", "Sprint", "valueOf",
+     "Any", "Interface", "Str", "With", "Reflect", "pformat", "asString", "toString", "formatted", "dict")
+)  # fmt: skip
+
+
+def _is_shown(span: Span, within: Span, facts: Facts) -> bool:
+    """Return whether a value reaches the text of the log as it is: not masked, measured, compared or cut."""
+    node = node_at(span, facts)
+    if node is None:
+        return False
+    child: Node = node
+    parent = node.parent
+    while parent is not None and child.start_byte >= within.start and child.end_byte <= within.end:
+        if (child.start_byte, child.end_byte) == (
+            within.start,
+            within.end,
+        ) or parent.start_byte < within.start:
+            return True
+        kind = parent.type
+        if kind in _ITEMS:
+            return False
+        if kind in ("binary_operator", "binary_expression"):
+            sign = parent.child_by_field_name("operator")
+            if sign is None or facts.syntax.text(sign) not in ("+", "%", "||", "??"):
+                return False
+        elif kind in ("call", "call_expression", "method_invocation"):
+            name = parent.child_by_field_name("function") or parent.child_by_field_name("name")
+            text = "" if name is None else facts.syntax.text(name)
+            if name == child or text.rpartition(".")[2] not in _FORMATS:
+                return False
+        elif kind not in _SHOWING:
+            return False
+        child, parent = parent, parent.parent
+    return True
