@@ -13,7 +13,7 @@ import click
 from faultkit.base.errors import InputError
 from faultkit.base.files import check_output_path, write_output
 from faultkit.base.text import count_of, escaped_line
-from faultkit.cli.review_proof import print_proof, proof_options, run_proof
+from faultkit.cli.proof import ProofFlags, print_proof, proof_options, prove_file
 from faultkit.cli.shared_options import json_option, print_json
 from faultkit.code import language_named
 from faultkit.code.advice.analysis import mean_value, score_of
@@ -89,11 +89,7 @@ def command(
     fail_on: Severity | None,
     as_json: bool,
     sarif: str | None,
-    wants_proof: bool,
-    upstreams: tuple[str, ...],
-    route: str | None,
-    python: str | None,
-    prove_duration: str,
+    **proof_flags: Any,
 ) -> int:
     """Report what may fail in production in FILE, or in the source files of DIR, and how to fix it.
 
@@ -121,10 +117,11 @@ def command(
     if sarif is not None:
         write_output(sarif, json.dumps(sarif_document(findings, rules), indent=2, ensure_ascii=False) + "\n")
     proof = None
-    if wants_proof:
-        if not is_file or not wanted[0].path.endswith(".py"):
-            raise InputError("--prove", f'expected one Python file that is a service, got "{path}"')
-        proof = run_proof(wanted[0].path, upstreams, route, python, prove_duration)
+    flags = ProofFlags(**proof_flags)
+    if flags.prove:
+        if not is_file:
+            raise InputError("--prove", f'expected one file that is a service, got "{path}"')
+        proof = prove_file(wanted[0].path, flags)
     if as_json:
         print_json(_document(review) | ({} if proof is None else {"proof": proof.document()}))
     else:

@@ -1,4 +1,4 @@
-"""The `--prove` of `fault review`: its options, its run and its output."""
+"""`--prove` of `fault review`: its options, the proof of one file, and how it is shown."""
 
 from __future__ import annotations
 
@@ -11,10 +11,64 @@ from typing import Any, TypeVar
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.cli.shared_options import add_options, seconds_of
+from faultkit.cli.shared_options import seconds_of
 from faultkit.code.proof.prove import Figures, Proof, ProofSettings, prove
 
-F = TypeVar("F", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--prove", is_flag=True, help="Run the service before and after the change, under faults."),
+    click.option(
+        "--upstream",
+        metavar="VARIABLE=URL",
+        multiple=True,
+        help="With --prove: URL for an environment variable of the service; by default that of a built-in "
+        "stub.",
+    ),
+    click.option(
+        "--route", metavar="PATH", help="With --prove: route to call; by default one that calls an upstream."
+    ),
+    click.option(
+        "--python",
+        metavar="PATH",
+        help="With --prove: interpreter that runs the service; by default that of the "
+        "project's .venv, of VIRTUAL_ENV, or this one.",
+    ),
+    click.option(
+        "--prove-duration",
+        metavar="TIME",
+        default="1s",
+        show_default=True,
+        help="With --prove: duration of each run.",
+    ),
+)
+
+
+def proof_options(command: Command) -> Command:
+    """Add the options of a proof to a command, which takes them as `**proof_flags`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class ProofFlags:
+    """The options of a proof, as given."""
+
+    prove: bool
+    upstream: tuple[str, ...]
+    route: str | None
+    python: str | None
+    prove_duration: str
+
+    def settings(self) -> ProofSettings:
+        """Return the settings of the proof. Raises InputError."""
+        return ProofSettings(
+            upstreams=dict(map(_variable_and_url, self.upstream)),
+            route=self.route,
+            python=self.python,
+            duration_s=_proof_seconds(self.prove_duration),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,79 +89,14 @@ class ProofOutcome:
         return self.proof.document()
 
 
-def proof_options(command: F) -> F:
-    """Add `--prove` and the options that belong to it."""
-    return add_options(
-        command,
-        click.option(
-            "--prove",
-            "wants_proof",
-            is_flag=True,
-            help="Run the service before and after the change, under faults.",
-        ),
-        click.option(
-            "--upstream",
-            "upstreams",
-            metavar="VARIABLE=URL",
-            multiple=True,
-            help="With --prove: URL for an environment variable of the service; by default that of a "
-            "built-in stub.",
-        ),
-        click.option(
-            "--route",
-            metavar="PATH",
-            help="With --prove: route to call; by default one that calls an upstream.",
-        ),
-        click.option(
-            "--python",
-            metavar="PATH",
-            help="With --prove: interpreter that runs the service; by default that of the "
-            "project's .venv, of VIRTUAL_ENV, or this one.",
-        ),
-        click.option(
-            "--prove-duration",
-            metavar="TIME",
-            default="1s",
-            show_default=True,
-            help="With --prove: duration of each run.",
-        ),
-    )
-
-
-def run_proof(
-    path: str, upstreams: tuple[str, ...], route: str | None, python: str | None, duration: str
-) -> ProofOutcome:
-    """Run the service before and after its change, as the options of `--prove` say."""
-    settings = ProofSettings(
-        upstreams=dict(map(_variable_and_url, upstreams)),
-        route=route,
-        python=python,
-        duration_s=_proof_seconds(duration),
-    )
-    return _prove(path, settings)
-
-
-def _variable_and_url(text: str) -> tuple[str, str]:
-    """Return the two parts of an --upstream."""
-    variable, equals, url = text.partition("=")
-    if not equals or not variable or not url.startswith(("http://", "https://")):
-        raise InputError(
-            "--upstream", f'expected VARIABLE=URL such as UPSTREAM_URL=http://127.0.0.1:8000, got "{text}"'
-        )
-    return variable, url
-
-
-def _proof_seconds(text: str) -> float:
-    seconds = seconds_of("--prove-duration", text)
-    if not 0.5 <= seconds <= 60:
-        raise InputError("--prove-duration", f"expected from 0.5s to 60s, got {text}")
-    return seconds
-
-
-def _prove(path: str, settings: ProofSettings) -> ProofOutcome:
-    """Run and measure the file before and after its change; remove their files and processes afterwards."""
+def prove_file(path: str, flags: ProofFlags) -> ProofOutcome:
+    """Run and measure a file before and after its change; remove their files and processes afterwards."""
     from faultkit.base.signals import StopSignal
     from faultkit.code.advice.advisor import Advisor
+
+    if not path.endswith(".py"):
+        raise InputError("--prove", f'expected one Python file that is a service, got "{path}"')
+    settings = flags.settings()
 
     def show(what: str, step: int, of: int) -> None:
         if sys.stderr.isatty():
@@ -161,3 +150,20 @@ def _cells(figures: Figures) -> tuple[str, ...]:
         f"{figures.max_ms:.0f} ms",
         missed,
     )
+
+
+def _variable_and_url(text: str) -> tuple[str, str]:
+    """Return the two parts of an --upstream."""
+    variable, equals, url = text.partition("=")
+    if not equals or not variable or not url.startswith(("http://", "https://")):
+        raise InputError(
+            "--upstream", f'expected VARIABLE=URL such as UPSTREAM_URL=http://127.0.0.1:8000, got "{text}"'
+        )
+    return variable, url
+
+
+def _proof_seconds(text: str) -> float:
+    seconds = seconds_of("--prove-duration", text)
+    if not 0.5 <= seconds <= 60:
+        raise InputError("--prove-duration", f"expected from 0.5s to 60s, got {text}")
+    return seconds
