@@ -131,6 +131,10 @@ def test_without_a_seed_each_run_has_its_own() -> None:
             ["--with-latency", "--latency-probability", "0", "--proxy", "80=h:1"],
             "latency touches nothing: its trigger.probability is 0",
         ),
+        (
+            ["--with-latency", "--latency-sched", "start:1m", "--duration", "1m", "--proxy", "80=h:1"],
+            "latency touches nothing: its schedule begins after 60 s, and the run ends after 60 s (--duration)",
+        ),
     ],
 )
 def test_faults_that_can_never_act_are_warnings(args: list[str], hint: str) -> None:

@@ -34,7 +34,7 @@ from faultkit.cli.shared_options import (
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.data_plane import ProxySpec
-from faultkit.proxy.idle_rules import idle_warnings
+from faultkit.proxy.idle_rules import idle_warnings, late_warnings
 
 FORWARD = "http"
 """The name of the forward proxy, for `match.proxy`."""
@@ -206,7 +206,11 @@ def _idle_faults(job: RunJob) -> list[str]:
     if forward is not None and forward.broken == UpstreamSet() and not job.maps and job.plan.rules:
         return ["the faults touch nothing: name what they may break with --upstream HOST, or --proxy MAP"]
     proxies = job.maps if forward is None else (*job.maps, forward)
-    return idle_warnings(job.plan.rules, proxies)
+    found = idle_warnings(job.plan.rules, proxies)
+    if job.duration_s is not None:
+        ends = f"the run ends after {job.duration_s:g} s (--duration)"
+        found += late_warnings(job.plan.rules, job.duration_s, ends)
+    return found
 
 
 def _maps(texts: tuple[str, ...]) -> list[ProxySpec]:

@@ -105,6 +105,11 @@ class Windows:
         first = self.edges_us[bisect_right(self.edges_us, self.steady_us)]
         return (first + (turns + 1) * self.cycle_us) / 1_000_000
 
+    @property
+    def first_s(self) -> float:
+        """When the rule acts for the first time, in seconds since the run began; infinite if never."""
+        return 0.0 if self.active(0.0) else self.next_change(0.0)
+
     def _fold(self, t: float) -> tuple[int, int]:
         """Return the time within the listed edges that corresponds to `t`, and the cycles between the two."""
         now_us = to_us(t)

@@ -19,6 +19,18 @@ def idle_warnings(rules: Sequence[Rule], proxies: Sequence[ProxySpec]) -> list[s
     return [f"{name} touches nothing: {why}" for name, why in found if why is not None]
 
 
+def late_warnings(rules: Sequence[Rule], total_s: float, ends: str) -> list[str]:
+    """Return a warning for each rule whose schedule first lets it act when `total_s` seconds are over.
+
+    `ends` says why they are: `the run ends after 60 s (--duration)`."""
+    first_s = {rule.name: rule.schedule.resolve(total_s).first_s for rule in rules}
+    return [
+        f"{name} touches nothing: its schedule begins after {begin_s:g} s, and {ends}"
+        for name, begin_s in first_s.items()
+        if begin_s >= total_s
+    ]
+
+
 def _why_idle(rule: Rule, proxies: Sequence[ProxySpec]) -> str | None:
     """Return why a rule can never act on these proxies; None if it can."""
     covered = [spec for spec in proxies if rule.match.covers_proxy(spec.name)]

@@ -176,6 +176,18 @@ def test_a_rule_that_can_never_act_is_added_with_a_warning(
     assert (status, answer["warnings"]) == (200, [warning])
 
 
+def test_a_rule_that_expires_before_its_schedule_begins_is_added_with_a_warning(api: Api) -> None:
+    rule = {"name": "late", "fault": "latency", "schedule": "start:60s,duration:5s,every:20s"}
+    warning = "late touches nothing: its schedule begins after 60 s, and it expires after 60 s (ttl)"
+    assert api.call("POST", "/rules?ttl=60", rule)[1]["warnings"] == [warning]
+    assert "warnings" not in api.call("PUT", "/plan?ttl=60", {"rules": [rule]})[1]  # It began earlier.
+    assert api.call("DELETE", "/rules/late")[0] == 200
+    assert api.call("PUT", "/plan?ttl=60", {"rules": [rule]})[1]["warnings"] == [warning]
+    for ttl in ("61", "0"):
+        assert api.call("DELETE", "/rules/late")[0] == 200
+        assert "warnings" not in api.call("POST", f"/rules?ttl={ttl}", rule)[1]
+
+
 def test_a_rule_is_added_for_a_while(api: Api) -> None:
     status, answer = api.call("POST", "/rules?ttl=30", SLOW)
     assert (status, answer["rule"], answer["expires_in_s"]) == (201, SLOW, 30.0)

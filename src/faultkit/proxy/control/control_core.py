@@ -32,6 +32,7 @@ from faultkit.base.documents.yaml_text import read_document
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.secrets import has_bearer_token
 from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule
+from faultkit.proxy.idle_rules import late_warnings
 
 NEVER = math.inf
 
@@ -330,13 +331,17 @@ class ControlCore:
             document = {**document, "seed": self._leases.plan.seed}
         plan = parse_plan(document)
         self._target.check_plan(plan)
+        before = self._leases.plan.rules
         self._change(lambda leases: leases.replaced(plan, self._until(ttl_s)))
         reply = {"plan": dump_plan(plan), "digest": plan.digest, **expiry_of(ttl_s)}
-        return 200, {**reply, **self._warnings(plan.rules)}
+        return 200, {**reply, **self._warnings(plan.rules, ttl_s, before)}
 
-    def _warnings(self, rules: Sequence[Rule]) -> Document:
+    def _warnings(self, rules: Sequence[Rule], ttl_s: float, before: Sequence[Rule] = ()) -> Document:
         """Return the member of a reply that holds warnings, if there are any."""
-        warnings = self._warnings_about(rules)
+        # The schedule of a rule that was there before began earlier, and shares are those of the whole run.
+        new = [rule for rule in rules if rule not in before and not rule.schedule.needs_total]
+        late = late_warnings(new, ttl_s, f"it expires after {ttl_s:g} s (ttl)") if ttl_s else []
+        warnings = [*self._warnings_about(rules), *late]
         return {"warnings": warnings} if warnings else {}
 
     def _post_rule(self, ttl_s: float, body: bytes) -> Reply:
@@ -354,7 +359,7 @@ class ControlCore:
 
         plan = self._change(add).plan
         reply = {"rule": dump_rule(added[0]), "digest": plan.digest, **expiry_of(ttl_s)}
-        return 201, {**reply, **self._warnings(added)}
+        return 201, {**reply, **self._warnings(added, ttl_s)}
 
     def _status(self) -> Reply:
         leases = self._change(lambda leases: leases)
