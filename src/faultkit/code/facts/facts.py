@@ -11,7 +11,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeVar
 
 from faultkit.code.facts.fact_values import (
     Access,
@@ -26,17 +25,12 @@ from faultkit.code.facts.fact_values import (
     Text,
     Try,
 )
+from faultkit.code.facts.nesting import Nesting, P, Placed, is_within
 from faultkit.code.languages.syntax import Span, Syntax
 
+__all__ = ["Facts", "Placed", "is_within"]
 
-class Placed(Protocol):
-    """Anything with a span."""
-
-    @property
-    def span(self) -> Span: ...
-
-
-P = TypeVar("P", bound=Placed)
+_PART = re.compile(r"[.\[]")
 _SELF = re.compile(r"\bself\.")
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _VALUE_LEVELS = 2
@@ -123,7 +117,7 @@ class Facts:
     def accesses_on(self, origin: Call) -> tuple[Access, ...]:
         """Return reads on the result of a call: of `r = get(u)` every `r.status_code`. Paths are whole:
         `….headers.x`."""
-        return tuple(each for each in self.accesses if each.origin is origin)
+        return tuple(self._accesses_by_origin.get(origin, ()))
 
     def steps_of(self, *kinds: StepKind) -> tuple[Step, ...]:
         return tuple(each for each in self.steps if each.kind in kinds)
@@ -174,7 +168,7 @@ class Facts:
         Loops outside the function around the place count only with `across`; but the function given to
         `.map(…)` is the body of that loop.
         """
-        around = [loop for loop in self.loops if is_within(place.span, loop.body)]
+        around = [loop for loop in self._loop_nesting.around(place.span) if is_within(place.span, loop.body)]
         if across:
             return tuple(around)
         function = self.function_of(place)
@@ -194,7 +188,7 @@ class Facts:
             function = function.outer
         return tuple(
             each
-            for each in self.tries
+            for each in self._try_nesting.around(place.span)
             if each.handlers
             and is_within(place.span, each.body)
             and (function is None or is_within(each.span, function.span))
@@ -218,10 +212,8 @@ class Facts:
         first."""
         return tuple(
             call
-            for call in self.calls
-            if is_within(place.span, call.span)
-            and place.span.start >= call.callee.end
-            and place.span != call.span
+            for call in self._call_nesting.around(place.span)
+            if place.span.start >= call.callee.end and place.span != call.span
         )
 
     def are_exclusive(self, one: Placed, other: Placed) -> bool:
@@ -231,7 +223,7 @@ class Facts:
         A handler counts as an alternative of what it guards.
         """
         first, second = sorted((one, other), key=_start)
-        mine, others = self._arms_around(first), self._arms_around(second)
+        mine, others = self._arm_nesting.around(first.span), self._arm_nesting.around(second.span)
         while mine and others and mine[0] is others[0]:
             del mine[0], others[0]
         if mine and others and mine[0].fork == others[0].fork:
@@ -246,27 +238,6 @@ class Facts:
         around = self.loops_around(arm)
         return bool(around) and is_within(later.span, around[-1].body)
 
-    def _arms_around(self, place: Placed) -> list[Arm]:
-        """Return the arms around a place, the outermost first."""
-        starts, outer = self._arm_tree
-        at, found = bisect_right(starts, place.span.start) - 1, list[Arm]()
-        while at >= 0:
-            if is_within(place.span, self.arms[at].span):
-                found.append(self.arms[at])
-            at = outer[at]
-        return found[::-1]
-
-    @cached_property
-    def _arm_tree(self) -> tuple[list[int], list[int]]:
-        """Return where each arm starts, and the index of the arm around it; -1 for none."""
-        outer, open_ = list[int](), list[int]()
-        for at, arm in enumerate(self.arms):
-            while open_ and self.arms[open_[-1]].span.end < arm.span.end:
-                open_.pop()
-            outer.append(open_[-1] if open_ else -1)
-            open_.append(at)
-        return [arm.span.start for arm in self.arms], outer
-
     def within(self, items: Iterable[P], span: Span) -> Iterator[P]:
         """Yield the facts inside a span. The tuple must be in the order of the text, as all facts are."""
         if not isinstance(items, tuple):
@@ -278,7 +249,7 @@ class Facts:
 
     def own(self, items: Iterable[P], scope: Scope) -> Iterator[P]:
         """Yield the facts in the body of a function, without those of functions inside it."""
-        return (item for item in items if self.function_of(item) is scope)
+        return (item for item in self.within(items, scope.body) if self.function_of(item) is scope)
 
     def callers_of(self, scope: Scope) -> tuple[Call, ...]:
         """Return calls in this text of a function or method of this name; methods by their last part."""
@@ -316,12 +287,7 @@ class Facts:
         """Return the assignments to a variable or to a part of it, in a function around a place or at the
         top of the file."""
         around: set[Scope | None] = {None, *self.functions_around(place)}
-        return tuple(
-            each
-            for each in self.assignments
-            if each.scope in around
-            and any(target == name or target.startswith((f"{name}.", f"{name}[")) for target in each.targets)
-        )
+        return tuple(each for each in self._by_target.get(name, ()) if each.scope in around)
 
     def text_with_values(self, call: Call) -> str:
         """Return the text of a call, and the texts that set the variables in it."""
@@ -350,6 +316,44 @@ class Facts:
         return [scope.body.start for scope in scopes], scopes
 
     @cached_property
+    def _call_nesting(self) -> Nesting[Call]:
+        return Nesting(self.calls)
+
+    @cached_property
+    def _loop_nesting(self) -> Nesting[Loop]:
+        return Nesting(self.loops)
+
+    @cached_property
+    def _try_nesting(self) -> Nesting[Try]:
+        return Nesting(self.tries)
+
+    @cached_property
+    def _arm_nesting(self) -> Nesting[Arm]:
+        return Nesting(self.arms)
+
+    @cached_property
+    def _by_target(self) -> dict[str, list[Assignment]]:
+        """Return assignments by what they set: `a.b[0] = 1` sets a part of `a`, of `a.b` and of `a.b[0]`."""
+        found: dict[str, list[Assignment]] = {}
+        for each in self.assignments:
+            names = {
+                name
+                for target in each.targets
+                for name in (target, *(target[: part.start()] for part in _PART.finditer(target)))
+            }
+            for name in names:
+                found.setdefault(name, []).append(each)
+        return found
+
+    @cached_property
+    def _accesses_by_origin(self) -> dict[Call, list[Access]]:
+        found: dict[Call, list[Access]] = {}
+        for each in self.accesses:
+            if each.origin is not None:
+                found.setdefault(each.origin, []).append(each)
+        return found
+
+    @cached_property
     def _by_name(self) -> dict[str, list[Call]]:
         found: dict[str, list[Call]] = {}
         for call in self.calls:
@@ -370,11 +374,6 @@ class Facts:
             if call.origin is not None:
                 found.setdefault(call.origin, []).append(call)
         return found
-
-
-def is_within(inner: Span, outer: Span) -> bool:
-    """Return whether one span lies inside another."""
-    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _start(item: Placed) -> int:

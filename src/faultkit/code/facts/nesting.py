@@ -1,0 +1,54 @@
+"""Finds what stands around a place, among spans that are nested or apart, without looking at all of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+from faultkit.code.languages.syntax import Span
+
+
+class Placed(Protocol):
+    """Anything with a span."""
+
+    @property
+    def span(self) -> Span: ...
+
+
+P = TypeVar("P", bound=Placed)
+
+
+class Nesting(Generic[P]):
+    """Items of a text with, for each, the item around it. Items must not overlap in part."""
+
+    def __init__(self, items: Iterable[P]) -> None:
+        self._items = sorted(items, key=_order)
+        self._starts = [each.span.start for each in self._items]
+        self._outer = list[int]()
+        opened = list[int]()
+        for at, each in enumerate(self._items):
+            while opened and self._items[opened[-1]].span.end < each.span.end:
+                opened.pop()
+            self._outer.append(opened[-1] if opened else -1)
+            opened.append(at)
+
+    def around(self, span: Span) -> list[P]:
+        """Return the items that contain a span, the outermost first."""
+        return list(self._inside_out(span))[::-1]
+
+    def _inside_out(self, span: Span) -> Iterator[P]:
+        at = bisect_right(self._starts, span.start) - 1
+        while at >= 0:
+            if self._items[at].span.end >= span.end:
+                yield self._items[at]
+            at = self._outer[at]
+
+
+def is_within(inner: Span, outer: Span) -> bool:
+    """Return whether one span lies inside another."""
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _order(item: Placed) -> tuple[int, int]:
+    return item.span.start, -item.span.end
