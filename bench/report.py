@@ -10,13 +10,15 @@ from collections.abc import Sequence
 
 from bench import fidelity, load_engines, mcp, proxy, start
 from bench.cells import CELLS
-from bench.machine import PROJECT
+from bench.machine import BENCH, PROJECT
 from bench.options import DOCUMENT, parser
 from bench.processes import StartError
 from bench.relays import OURS
 from bench.tables import markdown
 
 CARD = PROJECT / "docs" / "fidelity.svg"
+REVIEW = BENCH / "review" / "section.md"
+"""Written by hand: its figures need people who judge."""
 
 _INTRODUCTION = """\
 # Benchmarks
@@ -82,6 +84,7 @@ def document(
         *([load_engines.section(asking)] if asking else []),
         *([mcp.section(calling)] if calling else []),
         *([start.section(starting)] if starting else []),
+        REVIEW.read_text("utf-8"),
         *_notes([*passing.skipped, *faithful.skipped, *(note for each in beside for note in each.skipped)]),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"

@@ -1,0 +1,1 @@
+"""How good `fault review` is on code that its authors never saw: precision, recall and speed."""
