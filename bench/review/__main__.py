@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.review.fetch import cache_folder, fetch
 from bench.review.findings import collect
-from bench.review.judgements import Judgements, add_judgements, judgements_path, read_judgements
+from bench.review.judgements import add_judgements, judgements_path, match, read_judgements
 from bench.review.precision import precision_tables
 from bench.review.projects import HALVES
 from bench.review.recall import outcome_of, read_pairs, recall_table
@@ -100,9 +100,9 @@ def _fetch(asked: argparse.Namespace) -> None:
 
 
 def _sample(asked: argparse.Namespace) -> None:
-    judgements = Judgements(read_judgements(judgements_path(asked.half)))
     findings = collect(asked.corpus, asked.half, asked.rule, asked.jobs)
-    unjudged = [each for each in findings if judgements.of(each) is None]
+    judged = match(findings, read_judgements(judgements_path(asked.half)))
+    unjudged = [each for each, judgement in judged if judgement is None]
     text = "".join(
         f"{line}\n" for line in sample_lines(draw(unjudged, asked.count, asked.seed), asked.corpus)
     )
@@ -119,8 +119,8 @@ def _add(asked: argparse.Namespace) -> None:
 
 
 def _precision(asked: argparse.Namespace) -> None:
-    judgements = Judgements(read_judgements(judgements_path(asked.half)))
-    print(precision_tables(collect(asked.corpus, asked.half, asked.rule, asked.jobs), judgements))
+    findings = collect(asked.corpus, asked.half, asked.rule, asked.jobs)
+    print(precision_tables(findings, read_judgements(judgements_path(asked.half))))
 
 
 def _recall(asked: argparse.Namespace) -> None:

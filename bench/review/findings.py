@@ -57,6 +57,11 @@ class Found:
         return self.project, self.file, self.rule, self.hash
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """A second identity, for a rule that now flags another line of the same thing."""
+        return self.project, self.file, self.rule, self.function, self.message
+
+    @property
     def stratum(self) -> tuple[str, str, str]:
         return self.rule, self.language, self.severity
 

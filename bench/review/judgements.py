@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -45,35 +46,33 @@ class Judgement:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """A second identity, for a rule that now flags another line of the same thing."""
+        """The same as `Found.words`."""
         return self.project, self.file, self.rule, self.function, self.message
 
 
 _NAMES = tuple(field.name for field in fields(Judgement))
 
 
-class Judgements:
-    """The judgements of a half, found by the finding."""
+def match(findings: Iterable[Found], judgements: Iterable[Judgement]) -> list[tuple[Found, Judgement | None]]:
+    """Return each finding with its judgement, or None if it has none.
 
-    def __init__(self, judgements: Iterable[Judgement]) -> None:
-        self._by_key: dict[tuple[str, ...], Judgement] = {}
-        self._by_words: dict[tuple[str, ...], Judgement | None] = {}
-        for each in judgements:
-            self._by_key[each.key] = each
-        for each in self._by_key.values():
-            # Two findings with the same words cannot be told apart by them.
-            self._by_words[each.words] = None if each.words in self._by_words else each
+    A judgement whose line is no longer flagged goes to the one finding without a judgement that has the same
+    rule, function and message, if there is exactly one: the rule now flags another line of the same thing.
+    """
+    by_key = {each.key: each for each in judgements}
+    found = list(findings)
+    gone = by_key.keys() - {each.key for each in found}
+    lost = Counter(by_key[key].words for key in gone)
+    moved = Counter(each.words for each in found if each.key not in by_key)
+    by_words = {by_key[key].words: by_key[key] for key in gone}
 
-    def __len__(self) -> int:
-        return len(self._by_key)
+    def judgement_of(each: Found) -> Judgement | None:
+        known = by_key.get(each.key)
+        if known is None and lost[each.words] == moved[each.words] == 1:
+            known = by_words[each.words]
+        return known
 
-    def of(self, found: Found) -> Judgement | None:
-        """Return the judgement of a finding, or None if it has none."""
-        judged = self._by_key.get(found.key)
-        if judged is None:
-            words = (found.project, found.file, found.rule, found.function, found.message)
-            judged = self._by_words.get(words)
-        return judged
+    return [(each, judgement_of(each)) for each in found]
 
 
 def judgements_path(half: str) -> Path:

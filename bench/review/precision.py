@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bench.review.findings import Found
-from bench.review.judgements import VERDICTS, Judgements, Verdict
+from bench.review.judgements import VERDICTS, Judgement, Verdict, match
 from faultkit.base.sample_statistics import Interval, proportion_interval
 from faultkit.code.review.engine import RULES
 
@@ -58,14 +58,16 @@ class Precision:
         return bool(self.shares) and 1 - self.shares["false"].value < LEAST_TRUE_OR_ARGUABLE
 
 
-def strata_of(findings: Iterable[Found], judgements: Judgements) -> dict[tuple[str, str, str], Stratum]:
+def strata_of(
+    findings: Iterable[Found], judgements: Iterable[Judgement]
+) -> dict[tuple[str, str, str], Stratum]:
     """Return the findings and their judgements by rule, language and severity."""
     strata: defaultdict[tuple[str, str, str], Stratum] = defaultdict(Stratum)
-    for each in findings:
+    for each, judgement in match(findings, judgements):
         stratum = strata[each.stratum]
         stratum.findings += 1
-        if (judged := judgements.of(each)) is not None:
-            stratum.judged[judged.verdict] += 1
+        if judgement is not None:
+            stratum.judged[judgement.verdict] += 1
     return dict(strata)
 
 
@@ -100,7 +102,7 @@ def _share(judged: list[Stratum], verdict: Verdict) -> Share:
     return Share(value, proportion_interval(value * worth, worth))
 
 
-def precision_tables(findings: Iterable[Found], judgements: Judgements) -> str:
+def precision_tables(findings: Iterable[Found], judgements: Iterable[Judgement]) -> str:
     """Return Markdown tables: all, by severity, by language, by rule."""
     strata = strata_of(findings, judgements)
     parts = [_table("all", strata, lambda name: "all")]

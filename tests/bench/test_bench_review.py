@@ -9,6 +9,7 @@ import tarfile
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bench.options import DOCUMENT
@@ -17,10 +18,10 @@ from bench.review import fetch
 from bench.review.findings import Found, chosen_rules, is_production, line_hashes
 from bench.review.judgements import (
     Judgement,
-    Judgements,
     Verdict,
     add_judgements,
     judgements_path,
+    match,
     read_judgements,
 )
 from bench.review.precision import Stratum, precision_of, precision_tables
@@ -205,26 +206,26 @@ def test_equal_lines_are_told_apart_by_their_order() -> None:
     assert other_rule == first
 
 
-def test_a_judgement_is_found_after_the_message_or_the_line_number_has_changed() -> None:
-    judgements = Judgements([judged(FOUND, "true")])
-    for changed in (
-        replace(FOUND, message="no timeout"),
-        replace(FOUND, line=40),
-        replace(FOUND, severity="low"),
-    ):
-        assert judgements.of(changed) == judged(FOUND, "true")
+@pytest.mark.parametrize("changed", [{"message": "no timeout"}, {"line": 40}, {"severity": "low"}])
+def test_a_judgement_is_found_after_something_but_the_line_of_code_has_changed(
+    changed: dict[str, Any],
+) -> None:
+    found = replace(FOUND, **changed)
+    assert match([found], [judged(FOUND, "true")]) == [(found, judged(FOUND, "true"))]
 
 
 def test_a_judgement_is_found_by_its_words_if_another_line_is_flagged_now() -> None:
-    judgements = Judgements([judged(FOUND, "true")])
-    assert judgements.of(replace(FOUND, hash="bb")) == judged(FOUND, "true")
-    assert judgements.of(replace(FOUND, hash="bb", message="other")) is None
-    assert judgements.of(replace(FOUND, rule="FK-R002")) is None
+    judgements = [judged(FOUND, "true")]
+    moved = replace(FOUND, hash="bb")
+    assert match([moved], judgements) == [(moved, judgements[0])]
+    for other in (replace(moved, message="other"), replace(FOUND, rule="FK-R002")):
+        assert match([other], judgements) == [(other, None)]
 
 
-def test_words_that_two_findings_share_identify_neither() -> None:
-    judgements = Judgements([judged(FOUND, "true"), judged(replace(FOUND, hash="bb"), "false")])
-    assert judgements.of(replace(FOUND, hash="cc")) is None
+def test_a_judgement_is_not_lent_to_a_second_finding_with_the_same_words() -> None:
+    second, third = replace(FOUND, hash="bb"), replace(FOUND, hash="cc")
+    assert match([FOUND, second], [judged(FOUND, "true")]) == [(FOUND, judged(FOUND, "true")), (second, None)]
+    assert match([second, third], [judged(FOUND, "true")]) == [(second, None), (third, None)]
 
 
 def test_rules_are_chosen_by_id() -> None:
@@ -335,7 +336,7 @@ def test_a_rule_is_too_low_under_sixty_percent_true_or_arguable() -> None:
 
 def test_the_tables_group_by_severity_language_and_rule_and_name_the_rules_that_are_too_low() -> None:
     other = replace(FOUND, rule="FK-R021", language="java", hash="bb")
-    text = precision_tables([FOUND, other], Judgements([judged(FOUND, "true"), judged(other, "false")]))
+    text = precision_tables([FOUND, other], [judged(FOUND, "true"), judged(other, "false")])
     assert "| all | 2 | 0 | 1 / 0 / 1 | 50% (9-91) | 0% (0-66) | 50% (9-91) |" in text
     assert "| java | 1 | 0 | 0 / 0 / 1 | 0% (0-79) | 0% (0-79) | 100% (21-100) |" in text
     assert text.endswith("Under 60% true or arguable: FK-R021 unbounded-recursion.")
