@@ -20,19 +20,22 @@ from bench.review.sample import draw, sample_lines
 from bench.review.speed import FILES, measure
 from faultkit.base.errors import FaultkitError
 
-COMMANDS = ("fetch", "sample", "add", "precision", "recall", "speed")
-
 
 def main(words: Sequence[str]) -> int:
     """Run a command; return the exit code."""
-    if not words or (words[0].startswith("--") and words[0] != "--help"):
-        words = ("speed", *words)
-    asked = _parser().parse_args(words)
+    asked = arguments(words)
     try:
         return int(asked.run(asked) or 0)
     except FaultkitError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
+
+
+def arguments(words: Sequence[str]) -> argparse.Namespace:
+    """Return what was asked for; options without a command are those of `speed`."""
+    if not words or (words[0].startswith("--") and words[0] != "--help"):
+        words = ("speed", *words)
+    return _parser().parse_args(words)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -120,7 +123,9 @@ def _add(asked: argparse.Namespace) -> None:
 
 def _precision(asked: argparse.Namespace) -> None:
     findings = collect(asked.corpus, asked.half, asked.rule, asked.jobs)
-    print(precision_tables(findings, read_judgements(judgements_path(asked.half))))
+    judgements = read_judgements(judgements_path(asked.half))
+    wanted = [each for each in judgements if not asked.rule or each.rule in asked.rule]
+    print(precision_tables(findings, wanted))
 
 
 def _recall(asked: argparse.Namespace) -> None:

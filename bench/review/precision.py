@@ -8,7 +8,7 @@ judgement counts as unjudged, never as true.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.review.findings import Found
@@ -103,8 +103,9 @@ def _share(judged: list[Stratum], verdict: Verdict) -> Share:
 
 
 def precision_tables(findings: Iterable[Found], judgements: Iterable[Judgement]) -> str:
-    """Return Markdown tables: all, by severity, by language, by rule."""
-    strata = strata_of(findings, judgements)
+    """Return Markdown tables: all, by severity, by language, by rule; and what is no longer found."""
+    found, judged = list(findings), list(judgements)
+    strata = strata_of(found, judged)
     parts = [_table("all", strata, lambda name: "all")]
     parts += [
         _table(title, strata, group)
@@ -120,7 +121,22 @@ def precision_tables(findings: Iterable[Found], judgements: Iterable[Judgement])
         if each.is_too_low
     )
     parts.append(f"Under {LEAST_TRUE_OR_ARGUABLE:.0%} true or arguable: {', '.join(low) or 'none'}.")
+    parts.append(_no_longer_found(found, judged))
     return "\n\n".join(parts)
+
+
+def _no_longer_found(findings: Sequence[Found], judgements: Sequence[Judgement]) -> str:
+    """Return how many judged findings have gone, and the true ones among them: those should have stayed."""
+    kept = {judgement.key for _, judgement in match(findings, judgements) if judgement is not None}
+    gone = [each for each in judgements if each.key not in kept]
+    counted = Counter(each.verdict for each in gone)
+    lines = [f"No longer found: {', '.join(f'{counted[verdict]} {verdict}' for verdict in VERDICTS)}."]
+    lines += [
+        f"- {each.rule} {each.project} {each.file}:{each.line}: {each.reason}"
+        for each in sorted(gone, key=lambda each: each.key)
+        if each.verdict == "true"
+    ]
+    return "\n".join(lines)
 
 
 def _grouped(

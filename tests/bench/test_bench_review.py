@@ -15,6 +15,7 @@ import pytest
 from bench.options import DOCUMENT
 from bench.report import REVIEW
 from bench.review import fetch
+from bench.review.__main__ import _speed, arguments
 from bench.review.findings import Found, chosen_rules, is_production, line_hashes
 from bench.review.judgements import (
     Judgement,
@@ -339,7 +340,22 @@ def test_the_tables_group_by_severity_language_and_rule_and_name_the_rules_that_
     text = precision_tables([FOUND, other], [judged(FOUND, "true"), judged(other, "false")])
     assert "| all | 2 | 0 | 1 / 0 / 1 | 50% (9-91) | 0% (0-66) | 50% (9-91) |" in text
     assert "| java | 1 | 0 | 0 / 0 / 1 | 0% (0-79) | 0% (0-79) | 100% (21-100) |" in text
-    assert text.endswith("Under 60% true or arguable: FK-R021 unbounded-recursion.")
+    assert "Under 60% true or arguable: FK-R021 unbounded-recursion.\n" in text
+    assert text.endswith("No longer found: 0 true, 0 arguable, 0 false.")
+
+
+def test_a_true_finding_that_is_no_longer_found_is_named() -> None:
+    others = [judged(replace(FOUND, rule="FK-R021", hash=verdict), verdict) for verdict in ("true", "false")]
+    text = precision_tables([FOUND], [judged(FOUND, "true"), *others])
+    assert text.endswith("No longer found: 1 true, 0 arguable, 1 false.\n- FK-R021 shop shop/api.py:12: read")
+
+
+@pytest.mark.parametrize(
+    ("words", "files"), [((), 300), (("--files", "7"), 7), (("speed", "--files", "7"), 7)]
+)
+def test_options_without_a_command_are_those_of_the_speed(words: tuple[str, ...], files: int) -> None:
+    asked = arguments(words)
+    assert (asked.run, asked.files, asked.rules) == (_speed, files, False)
 
 
 # --- pairs -----------------------------------------------------------------------------------
