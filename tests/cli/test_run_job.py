@@ -133,7 +133,8 @@ def test_without_a_seed_each_run_has_its_own() -> None:
         ),
         (
             ["--with-latency", "--latency-sched", "start:1m", "--duration", "1m", "--proxy", "80=h:1"],
-            "latency touches nothing: its schedule begins after 60 s, and the run ends after 60 s (--duration)",
+            "latency touches nothing: its schedule begins after 60 s, and the run ends after 60 s "
+            "(--duration)",
         ),
     ],
 )
@@ -176,6 +177,24 @@ def test_a_mean_that_the_standard_deviation_raises_is_a_warning() -> None:
         "latency: delays below 0 are drawn again, so that their mean is 25.8 ms, not 20 ms "
         "(stddev is over half of it)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "hint"),
+    [
+        ("rate", "0", "the loss is 0, so that the fault does nothing"),
+        (
+            "rate",
+            "1",
+            "every segment is lost, so that each is held for 924.6 s; blackhole lets nothing pass",
+        ),
+        ("rtt", "0", "with rtt_ms 0, fast retransmits take no time, and bulk transfers have no limit"),
+    ],
+)
+def test_a_packet_loss_that_is_hardly_meant_is_a_warning(setting: str, value: str, hint: str) -> None:
+    loss = ["--proxy", "80=h:1", "--with-packet-loss"]
+    assert hints(job(*loss)) == []
+    assert hints(job(*loss, f"--packet-loss-{setting}", value)) == [f"packet_loss: {hint}"]
 
 
 @pytest.mark.parametrize(("address", "warnings"), [("127.0.0.1:1", 0), ("0.0.0.0:1", 1), ("[::]:1", 1)])

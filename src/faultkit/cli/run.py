@@ -31,10 +31,9 @@ from faultkit.cli.shared_options import (
     trust_options,
     verify_of,
 )
-from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.data_plane import ProxySpec
-from faultkit.proxy.idle_rules import idle_warnings, late_warnings
+from faultkit.proxy.idle_rules import caveats, idle_warnings, late_warnings
 
 FORWARD = "http"
 """The name of the forward proxy, for `match.proxy`."""
@@ -179,15 +178,7 @@ def job_of(ctx: click.Context) -> RunJob:
 
 def hints(job: RunJob) -> list[str]:
     """Return warnings: faults that can never act or act otherwise than asked, and an open forward proxy."""
-    return [*_idle_faults(job), *_raised_means(job), *_open_door(job)]
-
-
-def _raised_means(job: RunJob) -> list[str]:
-    """Return a warning for each latency whose mean is not the one that was asked for."""
-    raised = (
-        (rule.name, rule.fault.raised_mean()) for rule in job.plan.rules if isinstance(rule.fault, Latency)
-    )
-    return [f"{name}: {why}" for name, why in raised if why]
+    return [*_idle_faults(job), *caveats(job.plan.rules), *_open_door(job)]
 
 
 def _open_door(job: RunJob) -> list[str]:

@@ -50,6 +50,10 @@ class Fault:
     def check(self) -> None:
         """Check rules between fields. Raises ValueError("field: expected …, got …")."""
 
+    def caveat(self) -> str | None:
+        """Return what these settings do that is hardly meant, for a warning; None if there is nothing."""
+        return None
+
     @property
     def least_delay_ms(self) -> float | None:
         """Smallest delay that these settings usually ask for, in ms; None if they ask for none. A report

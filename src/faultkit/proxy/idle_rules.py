@@ -1,4 +1,4 @@
-"""Rules that can never act on the proxies of a run, and why: for warnings. Pure."""
+"""Rules that can never act on the proxies of a run, or hardly as meant, and why: for warnings. Pure."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def idle_warnings(rules: Sequence[Rule], proxies: Sequence[ProxySpec]) -> list[s
     """Return a warning for each rule that can never act on these proxies."""
     found = ((rule.name, _why_idle(rule, proxies)) for rule in rules)
     return [f"{name} touches nothing: {why}" for name, why in found if why is not None]
+
+
+def caveats(rules: Sequence[Rule]) -> list[str]:
+    """Return a warning for each rule whose settings do something that is hardly meant."""
+    return [f"{rule.name}: {why}" for rule in rules if (why := rule.fault.caveat())]
 
 
 def late_warnings(rules: Sequence[Rule], total_s: float, ends: str) -> list[str]:

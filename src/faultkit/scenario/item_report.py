@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from faultkit.base.secrets import mask_headers, mask_rule, mask_url
 from faultkit.base.text import count_of
 from faultkit.faults.connection.refuse import Refuse
-from faultkit.faults.stream.latency import Latency
 from faultkit.load.doubts import Doubts, doubts, doubts_about_baseline
 from faultkit.load.impact import impact
 from faultkit.load.late_margin import Limits, is_decided
@@ -110,7 +109,7 @@ def item_report(
             *measured.warnings,
             *found.warnings,
             *before.warnings,
-            *_raised_mean_warnings(item),
+            *_caveats(item),
             *_rare_fault_warnings(faults, run.requests),
             *([CANNOT_FAIL] if not (measures_only or gates or _expects(item)) else ()),
         ),
@@ -165,9 +164,9 @@ def _expects(item: ScenarioItem) -> bool:
     return _expects_of_calls(item) or bool(item.expect.all_slo_are_valid)
 
 
-def _raised_mean_warnings(item: ScenarioItem) -> list[str]:
-    latencies = [fault.rule.fault for fault in item.faults if isinstance(fault.rule.fault, Latency)]
-    return [f"latency: {why}." for fault in latencies if (why := fault.raised_mean())]
+def _caveats(item: ScenarioItem) -> list[str]:
+    faults = [fault.rule.fault for fault in item.faults]
+    return [f"{fault.kind}: {why}." for fault in faults if (why := fault.caveat())]
 
 
 def _rare_fault_warnings(faults: Sequence[report.ReportedFault], requests: int) -> list[str]:

@@ -54,8 +54,7 @@ class Latency(StreamFault):
     def least_delay_ms(self) -> float | None:
         return least_ms(self)
 
-    def raised_mean(self) -> str | None:
-        """Return why the mean of the delays is not the one that was asked for; None if it is."""
+    def caveat(self) -> str | None:
         if self.distribution != "normal" or self.stddev_ms <= self.mean_ms / 2:
             return None
         return (

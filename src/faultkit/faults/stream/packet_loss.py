@@ -47,7 +47,12 @@ class PacketLoss(StreamFault):
         "five states that loses 20.4 %.",
         choices=("random", "gilbert-elliott", "five-state"),
     )
-    rate: float = setting(0.05, "Share of segments lost (random).", minimum=0, maximum=1)
+    rate: float = setting(
+        0.05,
+        "Share of segments lost (random). With 0 the fault does nothing, with 1 hardly a byte passes.",
+        minimum=0,
+        maximum=1,
+    )
     burst_length: float = setting(
         1.0, "Mean number of losses in a row (random); 1 makes losses independent.", minimum=1, maximum=1e6
     )
@@ -64,7 +69,10 @@ class PacketLoss(StreamFault):
         200.0, "First retransmission timer; it doubles.", unit="ms", minimum=0, maximum=_MAX_RTO_MS
     )
     rtt_ms: float = setting(
-        40.0, "Cost of a fast retransmit, and round trip of `bulk`.", unit="ms", minimum=0
+        40.0,
+        "Cost of a fast retransmit, and round trip of `bulk`, which is not limited with 0.",
+        unit="ms",
+        minimum=0,
     )
     bulk: Literal["tcp", "unlimited"] = setting(
         "tcp",
@@ -79,6 +87,19 @@ class PacketLoss(StreamFault):
             raise ValueError(
                 f"rate: expected at most {most:g} with burst_length {self.burst_length:g}, got {self.rate:g}"
             )
+
+    def caveat(self) -> str | None:
+        loss = self.chain().mean_loss
+        if not loss:
+            return "the loss is 0, so that the fault does nothing"
+        if loss == 1:
+            held_s = self.cost_ms(_MAX_LOSSES, fast=False) / 1000
+            return (
+                f"every segment is lost, so that each is held for {held_s:.1f} s; blackhole lets nothing pass"
+            )
+        if not self.rtt_ms:
+            return "with rtt_ms 0, fast retransmits take no time, and bulk transfers have no limit"
+        return None
 
     def chain(self) -> LossChain:
         if self.model == "five-state":

@@ -32,7 +32,7 @@ from faultkit.base.documents.yaml_text import read_document
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.secrets import has_bearer_token
 from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule
-from faultkit.proxy.idle_rules import late_warnings
+from faultkit.proxy.idle_rules import caveats, late_warnings
 
 NEVER = math.inf
 
@@ -341,7 +341,7 @@ class ControlCore:
         # The schedule of a rule that was there before began earlier, and shares are those of the whole run.
         new = [rule for rule in rules if rule not in before and not rule.schedule.needs_total]
         late = late_warnings(new, ttl_s, f"it expires after {ttl_s:g} s (ttl)") if ttl_s else []
-        warnings = [*self._warnings_about(rules), *late]
+        warnings = [*self._warnings_about(rules), *late, *caveats(rules)]
         return {"warnings": warnings} if warnings else {}
 
     def _post_rule(self, ttl_s: float, body: bytes) -> Reply:
