@@ -15,7 +15,6 @@ import click
 
 from faultkit.base.documents.values import seed_of_text
 from faultkit.base.errors import FaultkitError, InputError, RunError, TargetError
-from faultkit.base.files import require_descriptors
 from faultkit.base.signals import StopSignal
 from faultkit.cli.chaos_options import ROLLBACK_FAILED, ChaosOptions, chaos_options, chaos_settings
 from faultkit.cli.shared_options import json_option, seed_option
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from faultkit.chaos.report.journal_report import ChaosReport
     from faultkit.chaos.session import ChaosSession, ChaosSettings
 
-_LEAST_DESCRIPTORS = 24
-"""Free descriptors that a run needs at least: for its event loop, its store, its guardian and one check."""
 _EPILOG = """\b
 Exit codes:
   0    the steady state held
@@ -95,7 +92,6 @@ def run_command(
     from faultkit.chaos.report.experiment_formats import journal_json, render_chaos_text
     from faultkit.chaos.runner import require_library
 
-    require_descriptors(_LEAST_DESCRIPTORS)
     paths = (*reports, *([journal] if journal else []))
     _check_paths(reports, journal)
     settings = chaos_settings(chaos, source="cli")

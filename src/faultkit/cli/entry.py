@@ -12,6 +12,10 @@ from typing import NoReturn
 
 _INTERRUPTED = 130
 _WRONG_INPUT = 2
+_NOT_FINISHED = 4
+_LEAST_DESCRIPTORS = 24
+"""Free descriptors that a command needs: for its event loop, its store, a child and one connection."""
+_NEED_NONE = ("-h", "--help", "--version", "doctor")
 
 
 def fault() -> NoReturn:
@@ -20,6 +24,7 @@ def fault() -> NoReturn:
     try:
         from faultkit.base.garbage import without_garbage_collection
 
+        _check_descriptors()
         with without_garbage_collection():
             from faultkit.cli.main import main
 
@@ -36,6 +41,7 @@ def mcptest() -> NoReturn:
     """Run `mcptest` with the arguments of this process, and exit."""
     _check_platform()
     try:
+        _check_descriptors()
         from faultkit.cli.main import end_process
 
         end_process(invoke_mcptest(sys.argv[1:]))
@@ -52,6 +58,22 @@ def _check_platform() -> None:
     if sys.platform == "win32" and sys.argv[1:2] not in ([], ["-h"], ["--help"], ["--version"]):
         sys.stderr.write("error: Faultkit needs Linux or macOS; on Windows, use WSL\n")
         sys.exit(_WRONG_INPUT)
+
+
+def _check_descriptors() -> None:
+    """Exit with one line if this process can open hardly any file.
+
+    Checked once for all commands: without descriptors, each would fail in its own way, often half done."""
+    if any(word in _NEED_NONE for word in sys.argv[1:]):
+        return
+    from faultkit.base.errors import RunError
+    from faultkit.base.files import require_descriptors
+
+    try:
+        require_descriptors(_LEAST_DESCRIPTORS)
+    except RunError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(_NOT_FINISHED)
 
 
 def _exit_without_package(error: ImportError) -> NoReturn:
