@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import ssl
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+import trustme
 
 from faultkit.cli.main import invoke
 from faultkit.mcp.fault_specs import FORM
@@ -92,6 +97,7 @@ def test_the_place_of_a_rule_is_right_though_rules_for_others_were_left_out(
         (("--header", "A: b", *SERVER), "--header", "--upstream URL"),
         (("--insecure", *SERVER), "--insecure", "--upstream https://…"),
         (("--insecure", *URL), "--insecure", "--upstream https://…"),
+        (("--cacert", "ca.pem", *URL), "--cacert", "--upstream https://…"),
         (("--port", "8766", *SERVER), "--port", "--front http"),
         (("--host", "::1", *URL, "--front", "stdio"), "--host", "--front http"),
         (("--shared-plan", *SERVER), "--shared-plan", "--name NAME"),
@@ -176,3 +182,43 @@ def test_the_error_for_a_foreign_address_has_the_message_of_the_system(
 ) -> None:
     problem = complaint(capsys, *URL, "--host", "192.0.2.1", "--port", "0", code=3)
     assert problem == "cannot listen on 192.0.2.1:0: cannot assign requested address"
+
+
+class _Answering(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {}}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_an_upstream_with_a_private_authority_is_trusted_by_its_file(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    asked = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    with HTTPServer(("localhost", 0), _Answering) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"https://localhost:{server.server_port}/mcp"
+        command = [sys.executable, "-m", "faultkit", "gateway", "--upstream", url, "--front", "stdio"]
+        for trust, ends in ((("--cacert", "ca.pem"), "result"), ((), "error")):
+            ran = subprocess.run(
+                [*command, *trust], cwd=tmp_path, input=asked, capture_output=True, text=True, timeout=60
+            )
+            assert list(json.loads(ran.stdout)) == ["jsonrpc", "id", ends], ran.stdout + ran.stderr
+        server.shutdown()
+
+
+def test_a_file_without_authorities_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_text("nothing")
+    said = complaint(capsys, "--upstream", "https://localhost:1/mcp", "--cacert", str(file))
+    assert said == f'--cacert: expected a PEM file of certificates, got "{file}": no certificate in it'

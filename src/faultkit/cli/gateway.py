@@ -29,6 +29,8 @@ from faultkit.cli.shared_options import (
     control_endpoint,
     json_option,
     seed_option,
+    trust_options,
+    verify_of,
 )
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ Examples:
     is_flag=True,
     help="Serve clients over HTTP without a token: all users of this machine can then call the server.",
 )
-@click.option("--insecure", is_flag=True, help="Do not verify the certificate of --upstream.")
+@trust_options
 @click.option(
     "--record",
     metavar="FILE",
@@ -129,6 +131,7 @@ def command(
     headers: tuple[str, ...],
     no_token: bool,
     insecure: bool,
+    cacert: str | None,
     record: str | None,
     overwrite: bool,
     record_only: bool,
@@ -157,7 +160,7 @@ def command(
     front = front or ("http" if upstream else "stdio")
     for is_idle, flags, beside in (
         (not upstream, ("--header",), "--upstream URL"),
-        (not upstream.lower().startswith("https:"), ("--insecure",), "--upstream https://…"),
+        (not upstream.lower().startswith("https:"), ("--insecure", "--cacert"), "--upstream https://…"),
         (front == "stdio", (*HTTP_FRONT_FLAGS, "--no-token"), "--front http"),
         (not server_name, ("--shared-plan",), "--name NAME"),
         (record is None, ("--record-only", "--overwrite"), "--record FILE"),
@@ -184,7 +187,7 @@ def command(
         record=record,
         overwrite=overwrite,
         headers=(*header_pairs(given, HEADERS_VARIABLE), *header_pairs(headers)),
-        verify=not insecure,
+        verify=verify_of(insecure, cacert),
         control=None if endpoint is None else (endpoint.host, endpoint.port),
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
         token=os.environ.get("FAULT_GATEWAY_TOKEN") or None,

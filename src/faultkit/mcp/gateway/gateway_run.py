@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from faultkit.base.address import is_loopback, url_host
+from faultkit.base.address import Verify, is_loopback, url_host
 from faultkit.base.errors import InputError
 from faultkit.base.external_program import check_program
 from faultkit.base.http.callers import allowed_hosts, has_token, refuse_without_token
@@ -67,8 +67,8 @@ class GatewayJob:
     """True to replace an existing recording."""
     headers: tuple[tuple[str, str], ...] = ()
     """Headers that replace those of the same name on each request to `upstream`."""
-    verify: bool = True
-    """True to verify the upstream's certificate."""
+    verify: Verify = True
+    """Which certificates of the upstream are trusted."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Variables added to the environment of `command`."""
     control: tuple[str, int] | None = None

@@ -23,6 +23,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from functools import partial
 
+from faultkit.base.address import Verify
 from faultkit.base.http.callers import has_token, is_allowed_caller, refuse_without_token
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
 from faultkit.base.http.http_server import Headers, HttpRequest, ResponseWriter
@@ -70,7 +71,7 @@ class HttpRelay:
         observer: TrafficObserver | None = None,
         elapsed: Callable[[], float] | None = None,
         headers: Iterable[tuple[str, str]] = (),
-        verify: bool = True,
+        verify: Verify = True,
         hosts: tuple[str, ...] | None = None,
         token: str | None = None,
         warn: Callable[[str], None] = lambda text: None,

@@ -22,6 +22,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from faultkit.base.address import Verify
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
 from faultkit.base.http.http_server import Headers
 from faultkit.base.http.http_url import check_no_credentials, parse_url
@@ -76,7 +77,7 @@ class HttpUpstream:
         listener: UpstreamListener,
         *,
         headers: Iterable[tuple[str, str]] = (),
-        verify: bool = True,
+        verify: Verify = True,
     ) -> None:
         self._client = HttpClient(url, verify=verify)
         self._url = url
