@@ -20,6 +20,7 @@ from faultkit.agents.execute.run_tool import run_tool_test
 from faultkit.agents.parse.suite_targets import missed_targets
 from faultkit.agents.suite.agent_interface import Purse
 from faultkit.agents.suite.definition import AgentTest, CommandAgent, Suite, SuiteTest
+from faultkit.agents.suite.gate import ClockKind
 from faultkit.agents.suite.results import ResultRow, SuiteResult, SuiteResults
 from faultkit.agents.suite.run_options import RunOptions, SelectedTests
 from faultkit.base.errors import FaultkitError
@@ -81,9 +82,17 @@ async def run_suites(
     stopping = stopping or asyncio.Event()
     suites = [await _run_suite(each, options, on_row, stopping) for each in chosen]
     seed = options.seed if options.seed is not None else (chosen[0].suite.seed if chosen else 0)
-    results = SuiteResults(tuple(suites), seed, options.clock)
+    results = SuiteResults(tuple(suites), seed, options.clock, planned_clocks=_clocks(chosen, options))
     has_bailed = options.bail and any(row.fails and row.message != _CUT_OFF for row in results.rows)
     return replace(results, interrupted=stopping.is_set() and not has_bailed, bailed=has_bailed)
+
+
+def _clocks(chosen: Sequence[SelectedTests], options: RunOptions) -> frozenset[ClockKind]:
+    return frozenset(
+        "real" if isinstance(test, AgentTest) and isinstance(test.agent, CommandAgent) else options.clock
+        for each in chosen
+        for test in each.tests
+    )
 
 
 async def _run_suite(

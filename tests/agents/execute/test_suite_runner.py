@@ -214,6 +214,21 @@ def test_a_suite_of_programs_is_summed_up_in_their_time(tmp_path: Path) -> None:
     assert run_conditions(results) == "real time, seed 0"
 
 
+def test_a_suite_of_programs_is_summed_up_in_their_time_though_none_has_ended(tmp_path: Path) -> None:
+    argv = program(tmp_path, "agent.py", "print('Done.')\n")
+    body = HEAD + f"agents: [{{ name: a, agent: {{ command: {argv} }} }}]\n"
+    chosen = select([load_suite(write(tmp_path, body))], Selection())
+
+    async def main() -> SuiteResults:
+        stopping = asyncio.Event()
+        stopping.set()
+        return await run_suites(chosen, RunOptions(parallel=1), stopping=stopping)
+
+    results = asyncio.run(main())
+    assert (results.interrupted, results.rows) == (True, ())
+    assert run_conditions(results) == "real time, seed 0"
+
+
 FLAKY = """
 agents:
   - name: a

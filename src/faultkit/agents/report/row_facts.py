@@ -103,7 +103,8 @@ def run_conditions(results: SuiteResults) -> str:
 def clocks_of(results: SuiteResults) -> str:
     """Return the clocks of the runs: `virtual`, or `real and virtual`."""
     # Agents that are programs run in real time, even if the run has a virtual clock.
-    clocks = {run.clock for row in results.rows for run in row.runs} or {results.clock}
+    ended = {run.clock for row in results.rows for run in row.runs}
+    clocks = ended or results.planned_clocks or {results.clock}
     return " and ".join(sorted(clocks))
 
 

@@ -94,6 +94,8 @@ class SuiteResults:
     """Wall time of all suites."""
     bailed: bool = False
     """The run stopped at its first failure, so later tests may have no rows."""
+    planned_clocks: frozenset[ClockKind] = frozenset()
+    """The clocks of the tests that were to run: programs run in real time, whatever `clock` is."""
 
     @property
     def rows(self) -> tuple[ResultRow, ...]:
