@@ -35,7 +35,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 def test_results_come_back_newest_first_by_name_and_with_their_journals(store: Store) -> None:
     history = ResultHistory(store)
     assert (history.results(), history.totals(), history.journal(7)) == ((), Totals(0, 0, 0), None)
-    assert history.totals().success_rate == 0.0
+    assert history.totals().success_rate is None
     history.add(HELD)
     history.add(Journal(MISSED, {"status": "completed", "faultkit": {"seed": 7}}))
     history.add(replace(HELD, experiment_name="b"))
@@ -78,7 +78,7 @@ def test_a_run_that_proved_nothing_is_a_run_and_no_success(outcome: Outcome) -> 
     with open_store("memory:") as store:
         history = ResultHistory(store)
         history.add(replace(HELD, outcome=outcome))
-        assert (history.totals(), history.totals().success_rate) == (Totals(1, 0, 0), 0.0)
+        assert (history.totals(), history.totals().success_rate) == (Totals(1, 0, 0), None)
 
 
 def die(lease: Lease) -> None:

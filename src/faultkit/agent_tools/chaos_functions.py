@@ -189,8 +189,9 @@ def status(call: ToolCall) -> ToolResult:
         "registered_experiments": len(names),
         "total_runs": totals.runs,
         "proven_runs": totals.proven,
-        "success_rate": totals.success_rate,
-        "success_percent": 100 * totals.success_rate,
+        # The specification says that it is a number, so it is 0 where there is no share yet.
+        "success_rate": totals.success_rate or 0.0,
+        "success_percent": None if totals.success_rate is None else 100 * totals.success_rate,
         "stopped": None if stop is None else stop.why,
         "environment": session.settings.limits.environment,
         "problems": [str(problem) for problem in catalog.problems],

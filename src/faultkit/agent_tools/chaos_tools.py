@@ -289,9 +289,11 @@ STATUS = _or_error(
         "total_runs": _WHOLE,
         "proven_runs": _described(_WHOLE, "Of the kept results, those that held or deviated."),
         "success_rate": _described(
-            _NUMBER, "Of the runs that held or deviated, the share that held; 0 before the first."
+            _NUMBER, "Of the runs that held or deviated, the share that held; 0 if proven_runs is 0."
         ),
-        "success_percent": _NUMBER,
+        "success_percent": _described(
+            either("number", "null"), "The same in percent; null if proven_runs is 0."
+        ),
         "stopped": _described(_TEXT_OR_NULL, "Why the kill switch is pulled; null if it is not."),
         "environment": _TEXT,
         "problems": _described(_LISTED, "Files that are no experiment, and what is wrong with them."),

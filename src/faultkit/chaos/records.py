@@ -50,9 +50,9 @@ class Totals:
     proven: int
 
     @property
-    def success_rate(self) -> float:
-        """The share of proven runs that held, from 0 to 1; 0 before the first."""
-        return self.held / self.proven if self.proven else 0.0
+    def success_rate(self) -> float | None:
+        """The share of proven runs that held, from 0 to 1; None before the first."""
+        return self.held / self.proven if self.proven else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,8 @@ def _status_lines(status: dict[str, Any]) -> Iterator[str]:
         yield from (f"  to undo: {says}" for says in lease["left"])
     if any(lease["state"] in ("orphaned", "lapsed", "left") for lease in status["leases"]):
         yield "`fault chaos recover` undoes what was left"
-    runs, proven = status["total_runs"], status["proven_runs"]
-    share = f", {100 * status['success_rate']:.0f} % of them held" if proven else ""
+    runs, proven, rate = status["total_runs"], status["proven_runs"], status["success_rate"]
+    share = "" if rate is None else f", {100 * rate:.0f} % of them held"
     yield f"{counted(runs, 'run')}, {proven} held or deviated{share}"
     for result in status["results"]:
         error = f": {' '.join(result['error'].split())}" if result["error"] else ""
