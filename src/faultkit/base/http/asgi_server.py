@@ -6,6 +6,7 @@ an API is served, because uvicorn is slow to import.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from faultkit.base.http.listener import Listener
 
 FIRST_REQUEST_S = 20.0
 """Seconds in which something must arrive on a new connection."""
+REQUEST_S = 20.0
+"""Seconds in which the rest of a request must arrive after its first part."""
 
 
 def uvicorn_config(app: Any, *, grace_s: int, **settings: Any) -> uvicorn.Config:
@@ -61,16 +64,37 @@ class AsgiServer(uvicorn.Server):
 
 @lru_cache
 def _closing_when_silent(protocol: Any) -> Any:
-    """Return a protocol of uvicorn that closes a connection on which nothing arrives.
+    """Return a protocol of uvicorn that closes a connection on which nothing, or half a request, arrives.
 
-    Uvicorn has such a timer only between two requests; it cancels the timer when data arrive."""
+    Uvicorn has a timer only between two requests; it cancels the timer when data arrive."""
 
     class ClosingWhenSilent(protocol):  # type: ignore[misc]
+        _request_timer: asyncio.TimerHandle | None = None
+
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self.timeout_keep_alive_task = self.loop.call_later(
                 FIRST_REQUEST_S, self.timeout_keep_alive_handler
             )
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            cycle = self.cycle
+            # Without a cycle under way, this was a part of a request's head.
+            is_complete = cycle is not None and not cycle.response_complete and not cycle.more_body
+            if is_complete:
+                self._cancel_timer()
+            elif self._request_timer is None and not self.transport.is_closing():
+                self._request_timer = self.loop.call_later(REQUEST_S, self.transport.close)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._cancel_timer()
+            super().connection_lost(exc)
+
+        def _cancel_timer(self) -> None:
+            if self._request_timer is not None:
+                self._request_timer.cancel()
+                self._request_timer = None
 
     return ClosingWhenSilent
 
