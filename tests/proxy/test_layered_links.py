@@ -1,5 +1,6 @@
 """Links with TLS or HTTP in the middle, where order, ends and memory are hardest to keep."""
 
+import gc
 import http.client
 import logging
 import socket
@@ -21,6 +22,7 @@ from faultkit.faults.stream.reset import Reset
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.plan import Match, Plan, Rule
 from faultkit.proxy.data_plane import ProxySpec
+from faultkit.proxy.http import HttpExchange
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import DialFailed
 from tests.proxy.origin import serving
@@ -53,6 +55,29 @@ def tls_server() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("localhost").configure_cert(context)
     return context
+
+
+@pytest.mark.parametrize("how", ["inline", "forward", "tunnel"])
+def test_the_memory_of_a_connection_is_free_without_a_garbage_collection(how: str) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        with serving() as origin, Plane(Plan()) as plane:
+            inline = ProxySpec("web", ANY_PORT, origin.endpoint, speaks="http", rewrite_host=True)
+            proxy = plane.open_proxy(inline if how == "inline" else FORWARD)
+            for _ in range(3):
+                client = http.client.HTTPConnection(proxy.host, proxy.port, timeout=PATIENCE_S)
+                if how == "tunnel":
+                    client.set_tunnel(origin.endpoint.host, origin.endpoint.port)
+                client.request("GET", f"http://{origin.endpoint}/" if how == "forward" else "/")
+                assert client.getresponse().read() == b"GET / 0"
+                client.close()
+            until = time.monotonic() + PATIENCE_S
+            while any(type(each) is HttpExchange for each in gc.get_objects()) and time.monotonic() < until:
+                time.sleep(0.01)
+            assert [each for each in gc.get_objects() if type(each) is HttpExchange] == []
+    finally:
+        gc.enable()
 
 
 def tls_spec(listener: socket.socket) -> ProxySpec:

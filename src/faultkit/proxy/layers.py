@@ -144,6 +144,10 @@ class ProtocolLayer:
         """True if bytes pass both ways unchanged (a CONNECT tunnel): the link can do without the layer."""
         return self._tls is None and self._exchange is not None and self._exchange.transparent
 
+    def let_go(self) -> None:
+        """Drop the exchange, which refers to the layer: the memory of both is then free at once."""
+        self._exchange = None
+
     # --- events of the two sides --------------------------------------------------------------
 
     def from_client(self, events: list[Event]) -> None:

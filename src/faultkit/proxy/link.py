@@ -342,6 +342,7 @@ class Link:
         up, down = self.up, self.down
         chains = (up.near_chain, up.far_chain, down.near_chain, down.far_chain)
         if all(chain is not None and chain.idle for chain in chains):
+            self.layer.let_go()
             self.layer = None
             up.leave_layer()
             down.leave_layer()
@@ -487,7 +488,9 @@ class Link:
             services.emit(Closed(now, self.proxy.name, self.ordinal, how, up.moved, down.moved, lived_s))
         # Break the reference cycles: the memory is then free at once, and the garbage collector finds
         # nothing.
-        self.layer = None
+        if self.layer is not None:
+            self.layer.let_go()
+            self.layer = None
         del self.up, self.down
 
     def _close_socket(self, fd: int, mode: CloseMode) -> None:
