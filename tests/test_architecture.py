@@ -55,6 +55,7 @@ PURE = (
     "base/patterns.py",
     "base/rng.py",
     "base/sample_statistics.py",
+    "base/secret_names.py",
     "base/secrets.py",
     "base/text.py",
     "base/units.py",

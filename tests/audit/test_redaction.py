@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.audit.redaction import TOO_DEEP, json_text, redacted, redacted_json, storable_text
-from faultkit.base.secrets import ORIGINAL_SECRET_KEYS
+from faultkit.base.secret_names import ORIGINAL_SECRET_KEYS
 
 
 @pytest.mark.parametrize("name", ORIGINAL_SECRET_KEYS)

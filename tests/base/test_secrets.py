@@ -8,19 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.base.secrets import (
+from faultkit.base.secret_names import (
     ORIGINAL_SECRET_KEYS,
-    environment_without_secrets,
-    hide_secrets,
     is_original_secret_key,
     is_secret_argument,
     is_secret_name,
     is_secret_parameter,
+    secret_keys,
+)
+from faultkit.base.secrets import (
+    environment_without_secrets,
+    hide_secrets,
     mask_headers,
     mask_rule,
     mask_url,
     may_hold_secret,
-    secret_keys,
     secret_variables,
 )
 from faultkit.faults.http.http_error import HttpError

@@ -12,14 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from faultkit.base.secrets import (
-    REDACTED,
-    hide_secrets,
-    is_secret_argument,
-    is_secret_name,
-    may_hold_secret,
-    secret_keys,
-)
+from faultkit.base.secret_names import is_secret_argument, is_secret_name, secret_keys
+from faultkit.base.secrets import REDACTED, hide_secrets, may_hold_secret
 
 MOST_DEPTH = 100
 TOO_DEEP = "[too deep]"

@@ -1,148 +1,43 @@
-"""What counts as a secret, by its name and by its shape, and masking of it. Pure.
+"""What counts as a secret by its shape, and masking of secrets. Pure.
 
 The only module that knows this: the audit log, reports, cassettes and prompts for models all ask here.
+`base/secret_names.py` knows the names of secrets.
 
-    is_secret_name        the key of a value: in JSON, in a file, the argument of a call
-    is_secret_parameter   a name in a flat list: a header, a query parameter
     secret_variables      the variables of an environment that hold secrets
     hide_secrets          masks free text: an error message, the argument of a call
-    secret_keys           the keys of a mapping that hold secrets, also as a pair of a name and a value
     find_code_secrets     places in source code, where `token=token` is no secret
-
-A part of a name that is hardly ever anything else (`password`, `token`) counts wherever it stands. A short or
-common word counts only as the last word of a name, or before one such as `header`: `auth` and `auth_header`
-are secrets; `author`, `auth_type`, `session_count`, `pinned` and `signature_version` are not.
+    mask_headers …        mask parts of reports
 """
 
 from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 from urllib.parse import unquote_plus
 
 from faultkit.base.patterns import LinearPattern
+from faultkit.base.secret_names import (
+    CARRIERS,
+    CODE_HARMLESS_ENDINGS,
+    FIGURES,
+    is_query_secret,
+    is_secret_flag,
+    is_secret_in_code,
+    is_secret_name,
+    is_secret_parameter,
+    last_word,
+)
 
 MASK = "xxxxxx"
 """In place of a secret in a report."""
 REDACTED = "[redacted]"
 """In place of a secret in the audit log and in replies of the header tool."""
 
-# --- names ----------------------------------------------------------------------------------------
-
-ORIGINAL_SECRET_KEYS = (
-    "password",
-    "token",
-    "secret",
-    "authorization",
-    "api_key",
-    "credentials",
-    "bearer",
-    "cookie",
-    "jwt",
-    "session_id",
-    "private_key",
-    "passwd",
-)
-"""The names of the Go failure server, whose header tool hides these alone; `api_key` stands for `api-key` and
-`apikey`, too."""
-_ANYWHERE = (
-    *(key.replace("_", "") for key in ORIGINAL_SECRET_KEYS),
-    *("passw", "passphrase", "passcode", "credential", "accesskey", "accountkey", "authkey"),
-    *("deploykey", "encryptionkey", "hmackey", "licencekey", "licensekey", "masterkey"),
-    *("sessionkey", "sharedkey", "signingkey", "sshkey", "storagekey", "subscriptionkey"),
-    *("connectionstring", "connstr", "databaseurl", "recoverycode"),
-)
-"""Parts of a name, without separators, that mean a secret wherever they stand."""
-_LAST_WORDS = (
-    *("auth", "authentication", "oauth", "cred", "creds", "cvc", "cvv", "dsn", "otp", "totp"),
-    *("pass", "pin", "pw", "pwd", "session", "sig", "signature"),
-)
-"""Words that mean a secret at the end of a name."""
-_CARRIERS = ("code", "data", "header", "hex", "raw", "string", "text", "value")
-"""Words after which the one before counts as the last: `auth_header`."""
-_USER_PASS = re.compile(r"(?:admin|db|ftp|mail|mysql|pg|redis|root|smtp|user)pass$")
-_HARMLESS_KEYS = (
-    *("cache", "foreign", "group", "idempotency", "index", "object", "partition", "primary"),
-    *("public", "row", "routing", "sort"),
-)
-"""Words before `key` that make it the name of something."""
-_QUERY_SECRETS = ("sig", "code")
-"""Whole names that mean a secret in a URL only: in signed links and in logins."""
-_FIGURES = ("tokens", "count", "limit", "length", "size", "age", "ttl")
-"""Last words of names under which a number is no secret."""
-_PAIR_NAMES, _PAIR_VALUES = ("name", "key", "Name", "Key"), ("value", "Value")
-"""Keys that hold a name, and the keys beside them that hold its value."""
 _HARMLESS_VARIABLES = ("PWD", "OLDPWD", "DESKTOP_SESSION")
 _ADDRESS_ENDINGS = ("url", "uri", "dsn")
-_CODE_WORDS = ("licence", "license", "pepper", "salt")
-"""Words that mean a secret at the end of a name in source code only: data are about food, too."""
-_CODE_HARMLESS_ENDINGS = (
-    *("url", "uri", "name", "type", "env", "file", "path", "header", "field", "endpoint", "scheme"),
-)
-"""Endings of a name in source code that make it a place or a kind: `token_url`."""
-_LONGEST_REMEMBERED = 64
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_SEPARATORS = re.compile(r"[^a-z]+")
-
-
-def is_secret_name(name: str) -> bool:
-    """Return whether the value under this key is a secret. Cached, since data repeat the same few names."""
-    return _remembered(name) if len(name) <= _LONGEST_REMEMBERED else _is_secret_name(name)
-
-
-def _is_secret_name(name: str) -> bool:
-    plain = _SEPARATORS.sub("", name.lower())
-    for part in _ANYWHERE:
-        if part in plain:
-            return True
-    return _last_word(name) in _LAST_WORDS or _USER_PASS.search(plain) is not None
-
-
-_remembered = lru_cache(maxsize=4096)(_is_secret_name)
-
-
-def _last_word(name: str) -> str:
-    """Return the last word of a name that is not a carrier, in lower case: `auth` of `X-Auth-Header`."""
-    words = _WORD.findall(name[-_LONGEST_REMEMBERED:])
-    if len(words) > 1 and words[-1].lower() in _CARRIERS:
-        del words[-1]
-    return words[-1].lower() if words else ""
-
-
-def is_secret_parameter(name: str) -> bool:
-    """Return whether a header or a query parameter of this name is a secret: most that end with `key` are."""
-    if is_secret_name(name):
-        return True
-    words = [word.lower() for word in _WORD.findall(name[-_LONGEST_REMEMBERED:])]
-    return words[-1:] == ["key"] and (len(words) == 1 or words[-2] not in _HARMLESS_KEYS)
-
-
-def is_original_secret_key(name: str) -> bool:
-    """Return whether the name contains one of the twelve of the Go failure server, in any spelling."""
-    plain = name.lower().replace("-", "_")
-    return any(key in plain or key.replace("_", "") in plain for key in ORIGINAL_SECRET_KEYS)
-
-
-def secret_keys(mapping: Mapping[str, object]) -> set[str]:
-    """Return the keys of a mapping whose values are secrets: by their own names, or because another key holds
-    the name, as in `{"name": "DB_PASSWORD", "value": …}`."""
-    found = {key for key, value in mapping.items() if is_secret_name(key) and not _is_figure(key, value)}
-    for value in _PAIR_VALUES:
-        if value in mapping:
-            names = (mapping.get(key) for key in _PAIR_NAMES)
-            if any(isinstance(name, str) and is_secret_name(name) for name in names):
-                found.add(value)
-    return found
-
-
-def _is_figure(name: str, value: object) -> bool:
-    """Return whether a value is a figure about secrets: `max_tokens: 100`, `has_token: true`."""
-    if isinstance(value, bool):
-        return True
-    return isinstance(value, int | float) and _last_word(name) in _FIGURES
 
 
 def secret_variables(env: Mapping[str, str]) -> dict[str, str]:
@@ -313,7 +208,7 @@ _KEYED = (
     r"(?i:(?:(?:pass|pwd|token|secret|auth|key|cred|bearer|cookie|jwt|session|database|recovery|signature"
     r"|conn(?:ection)?[^a-z]{0,4}str)[^\"\\:=]*"
     # A short word counts only if no other word begins with it.
-    rf"|(?:pin|sig|otp|dsn|pw|cvc|cvv|code)(?:[_\-]?(?:{'|'.join(_CARRIERS)}))?(?:[^a-z\"\\:=][^\"\\:=]*)?)"
+    rf"|(?:pin|sig|otp|dsn|pw|cvc|cvv|code)(?:[_\-]?(?:{'|'.join(CARRIERS)}))?(?:[^a-z\"\\:=][^\"\\:=]*)?)"
     # What may stand between a name and its value: quotes, escapes.
     r"(?:[\s\"'`\\\]]*[:=]| (?:is|was)[ :]))"
     # A flag before its value, in a text or a list; the name of a pair in JSON.
@@ -369,7 +264,7 @@ def find_code_secrets(text: str) -> Iterator[SecretSpan]:
     yield from _find_shapes(text)
     for found in _NAMED_IN_CODE.finditer(text):
         group = found.lastgroup or ""
-        if _is_secret_in_code(found["name"]) and (group != "raw" or _is_raw_secret(text, found)):
+        if is_secret_in_code(found["name"]) and (group != "raw" or _is_raw_secret(text, found)):
             yield (*found.span(group), "PASSWORD")
     for pattern in (_LOGIN_IN_CODE, _SAID):
         for found in pattern.finditer(text):
@@ -398,11 +293,11 @@ def _find_named(text: str) -> Iterator[SecretSpan]:
     for found in _NAMED_IN_TEXT.finditer(text):
         name = found["name"]
         in_query = found.start() > 0 and text[found.start() - 1] in "?&"
-        if found.lastgroup == "spaced" and name.lower().endswith(_CODE_HARMLESS_ENDINGS):
+        if found.lastgroup == "spaced" and name.lower().endswith(CODE_HARMLESS_ENDINGS):
             continue
-        if _last_word(name) in _FIGURES and found[found.lastgroup or 0].rstrip(",)").isdecimal():
+        if last_word(name) in FIGURES and found[found.lastgroup or 0].rstrip(",)").isdecimal():
             continue
-        if is_secret_name(name) or (in_query and _is_query_secret(name)):
+        if is_secret_name(name) or (in_query and is_query_secret(name)):
             yield (*found.span(found.lastgroup or 0), "PASSWORD")
     for found in _FLAG.finditer(text):
         if is_secret_flag(found["name"]):
@@ -414,25 +309,6 @@ def _find_named(text: str) -> Iterator[SecretSpan]:
         yield (*found.span("secret"), "TOKEN")
     for found in _SAID.finditer(text):
         yield (*found.span("said"), "PASSWORD")
-
-
-def is_secret_flag(name: str) -> bool:
-    """Return whether the argument after a flag of this name is a secret: that of `--token-file` is none."""
-    return is_secret_name(name) and not name.lower().endswith(_CODE_HARMLESS_ENDINGS)
-
-
-def is_secret_argument(arguments: Sequence[object], index: int) -> bool:
-    """Return whether an item of a list is the argument of a secret flag before it: `["--token", "abc"]`."""
-    flag, given = arguments[index - 1] if index else None, arguments[index]
-    if not (isinstance(flag, str) and flag.startswith("--") and isinstance(given, str)):
-        return False
-    return is_secret_flag(flag[2:]) and not given.startswith("-")
-
-
-def _is_secret_in_code(name: str) -> bool:
-    if name.lower().endswith(_CODE_HARMLESS_ENDINGS):
-        return False
-    return is_secret_name(name) or _last_word(name) in _CODE_WORDS
 
 
 def _is_raw_secret(text: str, found: re.Match[str]) -> bool:
@@ -472,15 +348,11 @@ def mask_url(url: str) -> str:
 
 def _masked_pair(found: re.Match[str]) -> str:
     name, value = found[1], found[2]
-    if value and _is_query_secret(unquote_plus(name)):
+    if value and is_query_secret(unquote_plus(name)):
         return f"{name}={MASK}"
     inner = unquote_plus(value)
     # The value may be a URL that has secrets of its own.
     return f"{name}={MASK}" if "://" in inner and mask_url(inner) != inner else found[0]
-
-
-def _is_query_secret(name: str) -> bool:
-    return is_secret_parameter(name) or name.strip().lower() in _QUERY_SECRETS
 
 
 def mask_rule(rule: Mapping[str, object]) -> dict[str, object]:

@@ -17,7 +17,8 @@ from faultkit.base.documents.key_tables import OR_NOTHING, Key, KeyTable, Schema
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, line, span_schema, time_limit_s
 from faultkit.base.errors import InputError
-from faultkit.base.secrets import is_secret_parameter, mask_url
+from faultkit.base.secret_names import is_secret_parameter
+from faultkit.base.secrets import mask_url
 from faultkit.load.load import Target
 from faultkit.load.route import route_of
 from faultkit.scenario.scenario_model import HttpCall

@@ -31,7 +31,8 @@ from faultkit.audit.row import (
     row_id,
 )
 from faultkit.audit.writer import AuditWriter
-from faultkit.base.secrets import REDACTED, is_secret_name
+from faultkit.base.secret_names import is_secret_name
+from faultkit.base.secrets import REDACTED
 from faultkit.base.times import now_us, time_text
 from faultkit.mcp.failures.failure_service import FinishedCall
 from faultkit.mcp.failures.failure_tool import Blocks, ProtocolError, Structured, ToolError, ToolOutcome

@@ -24,7 +24,8 @@ from faultkit.agents.report.row_facts import (
     status_of,
 )
 from faultkit.agents.suite.results import ResultRow, ScoredRun, SuiteResults
-from faultkit.base.secrets import MASK, hide_secrets, is_secret_argument, secret_keys
+from faultkit.base.secret_names import is_secret_argument, secret_keys
+from faultkit.base.secrets import MASK, hide_secrets
 
 SCHEMA_VERSION = "1.0"
 

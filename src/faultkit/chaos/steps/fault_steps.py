@@ -19,7 +19,7 @@ from faultkit.base.documents.key_tables import Key, KeyTable
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, text
 from faultkit.base.errors import InputError
-from faultkit.base.secrets import is_secret_name
+from faultkit.base.secret_names import is_secret_name
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault, InstantEffect, parse_chaos_fault
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 from faultkit.chaos.named_faults.registered_fault import RegisteredFault

@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from faultkit.base.rng import Rng, fnv1a_64
-from faultkit.base.secrets import REDACTED, is_original_secret_key
+from faultkit.base.secret_names import is_original_secret_key
+from faultkit.base.secrets import REDACTED
 from faultkit.mcp.failures.failure_tool import (
     Argument,
     Blocks,
