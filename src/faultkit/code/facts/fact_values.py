@@ -188,6 +188,13 @@ class Scope:
     def short_name(self) -> str:
         return self.name.rpartition(".")[2]
 
+    @property
+    def is_method(self) -> bool:
+        """Return whether it is called on an object: no function inside a method, which has its own name."""
+        if self.owner:
+            return self.name == f"{self.owner}.{self.short_name}"
+        return self.outer is None and "." in self.name
+
 
 LoopKind: TypeAlias = Literal["each", "count", "while", "endless", "comprehension"]
 """`each`: over the items of something. `count`: over a range or with a counter. `while`: while a

@@ -36,6 +36,7 @@ _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _VALUE_LEVELS = 2
 """Levels of variables that are followed: options that hold headers that hold a key."""
 _RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
+_DECLARED = re.compile(rb"(export\s+)?(default\s+)?(async\s+)?function\s*\*?\s*\w")
 _SOCKETS = ("websocket", "websocket_route")
 _IN_THREAD = (
     "asyncio.to_thread",
@@ -252,10 +253,37 @@ class Facts:
         return (item for item in self.within(items, scope.body) if self.function_of(item) is scope)
 
     def callers_of(self, scope: Scope) -> tuple[Call, ...]:
-        """Return calls in this text of a function or method of this name; methods by their last part."""
-        owners = ("", "self", "cls", scope.owner, scope.name.rpartition(".")[0])
+        """Return calls in this text of a function, or of a method of this name.
+
+        `self.load()` calls a method and `load()` a function. Where methods may be overloaded, the number of
+        arguments decides.
+        """
         named = self._by_method.get(scope.short_name, ()) if scope.short_name else ()
-        return tuple(call for call in named if call.receiver in owners)
+        return tuple(call for call in named if self._may_call(call, scope))
+
+    def _may_call(self, call: Call, scope: Scope) -> bool:
+        if self.language == "java" and not _takes(scope, len(call.arguments)):
+            return False
+        if call.receiver:
+            owners = ("self", "cls", scope.owner, scope.name.rpartition(".")[0])
+            return scope.is_method and call.receiver in owners
+        return scope.is_method if self.language == "java" else self._has_plain_name(scope)
+
+    def _has_plain_name(self, scope: Scope) -> bool:
+        """Return whether a plain name means the function: `done` of `{ done: () => done() }` is another."""
+        if scope.is_method or not self.syntax.language.name.endswith(("script", "tsx")):
+            return not scope.is_method
+        if _DECLARED.match(self.syntax.source, scope.span.start):
+            return True
+        return any(
+            each.value is not None and each.value.span == scope.span and each.targets == (scope.short_name,)
+            for each in self._assignments_from(scope.span.start)
+        )
+
+    def _assignments_from(self, start: int) -> Iterator[Assignment]:
+        """Yield the assignments that may give a function that starts here its name."""
+        after = bisect_right(self.assignments, start, key=_start)
+        return iter(self.assignments[max(0, after - 3) : after])
 
     def calls_in_routes(self, call: Call, levels: int = 2) -> Iterator[tuple[Call, Scope]]:
         """Yield the calls in request handlers that lead to a call, each with its handler.
@@ -374,6 +402,13 @@ class Facts:
             if call.origin is not None:
                 found.setdefault(call.origin, []).append(call)
         return found
+
+
+def _takes(scope: Scope, count: int) -> bool:
+    """Return whether a method can be called with so many arguments."""
+    if scope.parameters and scope.parameters[-1].type.endswith("..."):
+        return count >= len(scope.parameters) - 1
+    return count == len(scope.parameters)
 
 
 def _start(item: Placed) -> int:

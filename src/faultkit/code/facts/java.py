@@ -120,6 +120,10 @@ def _parameters(node: Node) -> Iterator[ParameterParts]:
         name = each.child_by_field_name("name")
         if each.type == "identifier":
             yield ParameterParts(each)
+        elif each.type == "spread_parameter":
+            named = child_of(each, "variable_declarator")
+            if named is not None and (name := named.child_by_field_name("name")) is not None:
+                yield ParameterParts(name, child_of(each, "..."))
         elif name is not None:
             yield ParameterParts(name, each.child_by_field_name("type"))
 

@@ -18,9 +18,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in facts.callers_of(scope):
             if facts.function_of(call) is not scope or call.is_launched:
                 continue
-            if not call.receiver and not _calls_itself(scope, facts):
-                continue
-            if (facts.language != "java" or call.receiver) and _by_other_object(call, scope):
+            if call.receiver and call.receiver_written not in ("self", "cls", scope.owner):
+                continue  # Another object of the same class.
+            if facts.language == "java" and not _is_same_overload(call, scope):
                 continue
             if _in_handler(call, facts) and not _counted(call, scope):
                 yield Hit(
@@ -30,24 +30,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, f"{scope.short_name} calls itself with nothing that ends it", LIKELY)
 
 
-def _calls_itself(scope: Scope, facts: Facts) -> bool:
-    """Return whether its name means itself; in `{ done: () => done() }` it is another function."""
-    if facts.language not in JAVASCRIPT:
-        return True
-    if re.match(r"(export\s+)?(default\s+)?(async\s+)?function\b", facts.text(scope.span)):
-        return True
-    return any(
-        each.targets == (scope.short_name,) and each.value is not None and each.value.span == scope.span
-        for each in facts.assignments
-    )
+def _is_same_overload(call: Call, scope: Scope) -> bool:
+    """Return whether the arguments have the types of the parameters: they are these, or sums with them.
 
-
-def _by_other_object(call: Call, scope: Scope) -> bool:
-    """Return whether a method `get` calls the function `get`, or the other way round."""
-    head, _, rest = call.written.partition(".")
-    if "(" in head or "." in rest or (rest and head not in ("self", "cls", scope.owner)):
-        return True
-    return not scope.owner if head == "self" else bool(scope.owner) != bool(call.receiver)
+    An overload with as many parameters may stand in this text, or in a base class of another one.
+    """
+    for argument, parameter in zip(call.positional, scope.parameters, strict=False):
+        name, text = re.escape(parameter.name), argument.value.text
+        if not re.fullmatch(rf"{name}(\s*[-+]\s*\w+)?", text):
+            return False
+    return True
 
 
 def _in_handler(call: Call, facts: Facts) -> bool:
