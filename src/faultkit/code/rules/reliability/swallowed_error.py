@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Handler, Try, is_within
+from faultkit.code.facts import Call, Facts, Handler, Try, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _EXPECTED = frozenset(
     {
@@ -44,6 +47,10 @@ _EXPECTED = frozenset(
         "LookupError",
         "ConnectionResetError",
         "CancelledError",
+        "UnsupportedEncodingException",
+        "CloneNotSupportedException",
+        "MalformedInputException",
+        "CharacterCodingException",
         "Empty",
         "Full",
         "DoesNotExist",
@@ -58,24 +65,45 @@ _EXPECTED = frozenset(
 )
 """Errors that often answer a question instead of reporting a failure: `except KeyError: pass`."""
 _LATE = re.compile(
-    r"(NotFound|Exists|Finished|Closed\w*|InvalidState|BrokenResource|Disconnect\w*)(Error|Exception)?$"
+    r"(NotFound|NotBound|Exists|Duplicate\w*|Finished|Closed\w*|InvalidState|BrokenResource|Disconnect\w*)"
+    r"(Error|Exception)?$"
 )
 """Errors that mean that the work is done already, or that the peer has closed."""
-_PROBES = ("get_running_loop", "get_event_loop", "current_task")
-"""Functions that raise if there is no loop or task: the error is an answer."""
-_ENDS = (
-    "close",
-    "aclose",
-    "shutdown",
-    "stop",
-    "kill",
-    "unlink",
-    "remove",
-    "terminate",
-    "disconnect",
-    "cancel",
-    "abort",
+_PROBES = frozenset(
+    ("get_running_loop", "get_event_loop", "current_task", "access", "accessSync", "stat", "statSync", "Stat")
 )
+"""Functions that raise if there is no loop, task or file: the error is an answer."""
+_ENDS = frozenset(
+    (
+        "close", "aclose", "closeSync", "Close", "shutdown", "stop", "kill", "unlink", "unlinkSync", "remove",
+        "rmtree", "rmSync", "rmdir", "terminate", "disconnect", "cancel", "abort", "destroy", "dispose",
+        "release", "removeListener", "removeEventListener", "off", "detach", "rollback", "interrupt", "quit",
+        "unsubscribe", "unref", "clearTimeout", "clearInterval", "killpg", "end", "closeQuietly",
+        "settimeout",
+    )
+)  # fmt: skip
+_CLEANS_UP = re.compile(
+    r"^_*(a?close|stop|shut_?down|clean_?up|tear_?down|dispose|destroy|disconnect|abort|cancel|release"
+    r"|__a?exit__|__del__|finali[sz]e|kill|terminate|on_?(exit|close|disconnect))",
+    re.IGNORECASE,
+)
+_ACTS = re.compile(
+    r"^_*(save|write|send|post|put|patch|delete|create|insert|update|upsert|commit|publish|upload|push|store"
+    r"|persist|notify|emit|enqueue|charge|pay|refund|submit|apply|copy|move|rename|mkdir|exec|flush|sync"
+    r"|append|register|dispatch|ack|nack)",
+    re.IGNORECASE,
+)
+"""Names of functions that change something; the error of a lookup leaves a default in place."""
+_READS = re.compile(
+    r"^_*(get|find|\w*[iI]mport|read|load|fetch|query|list|wait|is[A-Z]|has[A-Z]|ready|count|lookup)"
+)
+_DIRECTIVE = re.compile(
+    r"(?:#|//|/?\*+)\s*(?:pylint|noqa|nosec|type:|eslint|@ts-|pragma|NOSONAR|NOPMD|nolint|istanbul|biome"
+    r"|prettier|tslint|c8|todo|fixme|xxx|hack)\b.*",
+    re.IGNORECASE,
+)
+_IGNORED = re.compile(r"(ignore|expected|unused|swallow|_+$|_*ignored)", re.IGNORECASE)
+_COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
 
 _FALLBACKS = ("=>null", "=>undefined", "=>void0")
 
@@ -84,9 +112,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for each in facts.tries:
         for handler in each.handlers:
             if handler.is_empty and not _is_harmless(each, handler, facts):
-                if _explains(handler, facts) or _has_fallback(each, handler, facts):
-                    yield Hit(handler.head, _message(handler, facts), POSSIBLE, "medium")
-                elif handler.is_broad:
+                is_certain = handler.is_broad and not _has_fallback(each, handler, facts)
+                if is_certain and not (facts.language == "go" and not handler.exits):
                     yield Hit(handler.head, _message(handler, facts), CERTAIN)
                 else:
                     yield Hit(handler.head, _message(handler, facts), POSSIBLE, "medium")
@@ -101,6 +128,31 @@ def _has_fallback(each: Try, handler: Handler, facts: Facts) -> bool:
     """Return whether a slower way follows: `try: return quick() except Exception: pass`."""
     gives = any(step.kind == "return" and step.text for step in facts.within(facts.steps, each.body))
     return gives and "return" not in facts.text(handler.body)
+
+
+def _actions(body: Span, facts: Facts) -> list[Call]:
+    """Return the calls whose failure leaves something undone; of a lookup, a default remains.
+
+    They are calls whose result nothing uses (in Go: nothing but its error), or with a name that says so.
+    """
+    return [
+        call
+        for call in facts.within(facts.calls, body)
+        if call.is_discarded
+        or _ACTS.match(call.method) is not None
+        or (facts.language == "go" and call.assigned and {*call.assigned} <= {"_", "err"})
+    ]
+
+
+def _is_no_loss(call: Call) -> bool:
+    """Return whether a failure of the call is none: it ends, asks, logs or waits."""
+    return (
+        call.method in _ENDS
+        or call.method.startswith(("unregister", "unlink", "remove"))
+        or call.method in _PROBES
+        or is_logging(call)
+        or is_sleep(call)
+    )
 
 
 def _only_prints(handler: Handler, facts: Facts) -> bool:
@@ -121,14 +173,37 @@ def _only_prints(handler: Handler, facts: Facts) -> bool:
 def _is_harmless(each: Try, handler: Handler, facts: Facts) -> bool:
     if handler.types and all(map(_is_expected, handler.types)):
         return True
-    scope = facts.named_function_of(handler)
-    if scope is not None and scope.short_name == "__del__":
+    if _explains(handler, facts) or all(map(_is_no_loss, _actions(each.body, facts))):
         return True
-    if not handler.is_broad and (_explains(handler, facts) or not all(map(_is_failure, handler.types))):
+    if not handler.is_broad and not all(map(_is_failure, handler.types)):
         return True
-    # Ending something that has ended already is no failure.
-    calls = list(facts.within(facts.calls, each.body))
-    return bool(calls) and all(call.method in _ENDS or call.method in _PROBES for call in calls)
+    if any(_CLEANS_UP.match(scope.short_name) for scope in facts.functions_around(handler)):
+        return True
+    return _in_handler(each.span, facts) or _is_question(each, facts) or _is_tried_again(each, facts)
+
+
+def _is_question(each: Try, facts: Facts) -> bool:
+    """Return whether an `else` goes on after success, so that the error is the other answer."""
+    return facts.language == "python" and any(
+        arm.fork == each.span and arm.place == 0 and arm.span != each.body
+        for arm in facts.within(facts.arms, each.span)
+    )
+
+
+def _is_tried_again(each: Try, facts: Facts) -> bool:
+    """Return whether success ends the loop around it, and an error leads to another try."""
+    return bool(facts.loops_around(each)) and any(
+        step.kind in ("return", "break") for step in facts.within(facts.steps, each.body)
+    )
+
+
+def _in_handler(place: Span, facts: Facts) -> bool:
+    """Return whether it cleans up after an error: in a handler or a finally of another try."""
+    return any(
+        (other.finally_ is not None and is_within(place, other.finally_))
+        or any(is_within(place, handler.body) for handler in other.handlers)
+        for other in facts.tries
+    )
 
 
 def _is_expected(name: str) -> bool:
@@ -141,8 +216,10 @@ def _is_failure(name: str) -> bool:
 
 
 def _explains(handler: Handler, facts: Facts) -> bool:
-    text = facts.text(handler.span)
-    return "#" in text or "//" in text or "/*" in text
+    """Return whether a comment or the name of the error says why, besides comments for other tools."""
+    if _IGNORED.match(handler.name):
+        return True
+    return _COMMENT.search(_DIRECTIVE.sub("", facts.text(handler.span))) is not None
 
 
 def _message(handler: Handler, facts: Facts) -> str:
@@ -159,14 +236,28 @@ def _promises(facts: Facts) -> Iterator[Hit]:
         fallback = bare.endswith(_FALLBACKS)
         if not fallback and not bare.endswith(("=>{}", "){}")):
             continue
-        calls = [each for each in facts.calls if is_within(each.span, call.callee)]
-        if any(each.method in _ENDS for each in calls):
+        # `task.catch(() => {})`: the task is awaited elsewhere, and its error is handled there.
+        source = call.origin if call.receiver_written.endswith("()") else None
+        while source is not None and source.method in ("then", "finally") and source.origin is not None:
+            source = source.origin
+        if source is None or source.method in ("then", "finally") or _may_be_dropped(source, call, facts):
             continue
         what = f"{call.written}() drops every error"
-        if fallback:
+        if fallback or _ACTS.match(source.method) is None:
             yield Hit(given.value.span, what, POSSIBLE, "medium")
         else:
-            yield Hit(given.value.span, what, LIKELY if calls else POSSIBLE)
+            yield Hit(given.value.span, what, LIKELY)
+
+
+def _may_be_dropped(source: Call, call: Call, facts: Facts) -> bool:
+    """Return whether the error of a promise is no loss: of a lookup, of a clean-up, or with a reason."""
+    if _is_no_loss(source) or _READS.match(source.method) or _in_handler(call.span, facts):
+        return True
+    line = facts.syntax.line(call.span.start)
+    above = facts.syntax.line_text(line - 1).strip() if line > 1 else ""
+    if above.startswith(("//", "*", "/*")) or "//" in facts.syntax.line_text(call.end_line):
+        return True
+    return any(_CLEANS_UP.match(scope.short_name) for scope in facts.functions_around(call))
 
 
 RULE = Rule(
