@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.remote_calls import IN_BROWSER, RemoteCall, remote_calls
 from faultkit.code.rules.vocabulary.repetition import (
     counter_of,
+    frequency_of,
     is_in_retry_loop,
     is_over_items,
     uses_item,
@@ -25,9 +26,19 @@ _GROUPS = re.compile(
 )
 _PAGES = re.compile(r"offset|cursor|skip|\bstart|\bsince\b|\bpart(s|_?num\w*)?\b", re.IGNORECASE)
 _MESSAGES = re.compile(r"message|event|job|task|record|msgs|consumer", re.IGNORECASE)
-_FETCHES = re.compile(
-    r"^_?(fetch|load|get|query|find|lookup|request|download|send|post|notify|enrich|resolve)(_|[A-Z]|$)"
+_FETCHES = re.compile(r"^_?(fetch|load|query|lookup|request|download|enrich)(_|[A-Z]|$)")
+_LOOKS_UP = re.compile(r"^_?(get|find|resolve)(_|[A-Z]|$)")
+"""Names that often mean a look-up in memory: they count only with a key among the arguments."""
+_KEY = re.compile(r"(^|[._a-z])(ids?|Ids?|ID|uuid|slug|email|url|href|key)\b|_(id|key|url)\b|://")
+_FEW = re.compile(
+    r"(server|broker|host|node|master|responder|resolver|provider|plugin|backend|table|column|database|schema"
+    r"|locale|language|listener|subscriber|handler|adapter|driver|tracker|cluster|data_?cent(er|re)|config"
+    r"|environment|lookup|candidate)(_?ids?|s|es)?$",
+    re.IGNORECASE,
 )
+"""Lists that grow with the installation and not with its data, and lists of which one is sought."""
+_SHORT_LINES = 25
+"""A function of this text is a look-up if it is short and reads only; a longer one is a piece of work."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -35,23 +46,59 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for remote in remote_calls(facts):
         call = remote.call
         loop = _loop(call, facts)
-        if loop is None or call in seen or (remote.kind != "database" and _is_together(call, loop, facts)):
+        if loop is None or call in seen:
             continue
         seen.add(call)
-        if not remote.is_read and remote.kind == "database":
-            continue  # Writes row by row are FK-P019.
-        if not remote.is_read and _MESSAGES.search(loop.over):
-            continue  # Each message is a separate unit of work.
+        if _is_told_elsewhere(remote, loop, facts):
+            continue
         what = f"{call.written}() goes out once for every item of {_over(loop)}"
         if remote.through is not None:
             what += f" (it calls {remote.through.written}())"
-        yield Hit(call.span, what, LIKELY if remote.is_read else POSSIBLE)
+        often = remote.is_read and frequency_of(loop, facts) in ("request", "message")
+        yield Hit(call.span, what, LIKELY if remote.is_read else POSSIBLE, None if often else "medium")
     for call in facts.calls:
-        if call.is_awaited and call not in seen and _FETCHES.match(call.method) and call.arguments:
+        if call.is_awaited and call not in seen and call.arguments and _seems_remote(call, facts):
             loop = _loop(call, facts)
             if loop is not None and not loop.is_async and not _is_together(call, loop, facts):
                 what = f"{call.written}() is awaited once for every item of {_over(loop)}, one after another"
-                yield Hit(call.span, what, POSSIBLE)
+                yield Hit(call.span, what, POSSIBLE, "medium")
+
+
+def _is_told_elsewhere(remote: RemoteCall, loop: Loop, facts: Facts) -> bool:
+    """Return whether it is no look-up for each item: a write, a message, a piece of work, or all at once."""
+    call, together = remote.call, _is_together(remote.call, loop, facts)
+    if together and (remote.kind != "database" or remote.through is not None):
+        return True
+    # Prisma joins those of one turn of the event loop into one query.
+    if together and call.method.startswith("findUnique"):
+        return True
+    if not remote.is_read:
+        # Writes row by row are FK-P019. Each message is a separate unit of work.
+        if remote.kind == "database" or remote.through is not None:
+            return True
+        return _MESSAGES.search(loop.over) is not None
+    return remote.through is not None and not _is_lookup(remote.through, facts)
+
+
+def _is_lookup(inner: Call, facts: Facts) -> bool:
+    scope = facts.named_function_of(inner)
+    if scope is None or facts.text(scope.body).count("\n") > _SHORT_LINES:
+        return False
+    return all(
+        each.is_read
+        for each in remote_calls(facts)
+        if each.through is None and is_within(each.call.span, scope.span)
+    )
+
+
+def _seems_remote(call: Call, facts: Facts) -> bool:
+    """Return whether the name of an awaited function says that it fetches."""
+    if call.receiver_written.partition(".")[0] in IN_BROWSER:
+        return False
+    if _FETCHES.match(call.method):
+        return True
+    given = " ".join(each.value.text for each in call.arguments)
+    return _LOOKS_UP.match(call.method) is not None and _KEY.search(given) is not None
 
 
 def _loop(call: Call, facts: Facts) -> Loop | None:
@@ -68,9 +115,60 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
         return loop if _is_for_each_number(call, loop, facts) else None
     if _GROUPS.search(loop.over) or any(_GROUPS.search(name) for name in loop.targets):
         return None
-    if _returns_first_success(loop, facts) or not (loop.kind == "count" or uses_item(call, loop, facts)):
+    if (
+        _FEW.search(_last_word(loop.over))
+        or "config" in loop.over.lower()
+        or _is_short_list(loop, facts)
+        or _is_channel(loop, facts)
+    ):
+        return None
+    if _ends_with_first(call, loop, facts) or _is_remembered(call, loop, facts):
+        return None
+    if not (loop.kind == "count" or uses_item(call, loop, facts)):
         return None
     return loop
+
+
+def _last_word(over: str) -> str:
+    """Return the name of a list: of `list(self.hosts.values())` hosts."""
+    words = [
+        word
+        for word in re.findall(r"[A-Za-z_]\w*", re.sub(r"([\"'`]).*?\1", "", over))
+        if word
+        not in ("values", "items", "keys", "entries", "list", "sorted", "Object", "length", "len", "i")
+    ]
+    return words[-1] if words else ""
+
+
+def _is_short_list(loop: Loop, facts: Facts) -> bool:
+    """Return whether the list is written out before: `hosts = ["a", "b"]`."""
+    if not loop.over.isidentifier():
+        return False
+    values = [each.value for each in facts.assignments_to(loop.over, loop) if loop.over in each.targets]
+    return bool(values) and all(
+        value is not None and value.shape == "list" and re.search(r"\w|['\"]", value.text) is not None
+        and not re.search(r"\bfor\b|\*|\.\.\.", value.text)
+        for value in values
+    )  # fmt: skip
+
+
+def _is_channel(loop: Loop, facts: Facts) -> bool:
+    """Return whether a Go loop takes from a channel, as one of several workers."""
+    if facts.language != "go" or not loop.over.isidentifier():
+        return False
+    word = re.compile(rf"\b{loop.over}\b[^,)\n]*\bchan\b")
+    return any(word.search(facts.text(scope.span)) for scope in facts.functions_around(loop))
+
+
+def _is_remembered(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether it is done once for each key: `if key not in known: known[key] = get(key)`."""
+    return any(
+        step.kind == "branch"
+        and is_within(call.span, step.span)
+        and re.search(r"\bnot in\b|!|\bnot\b|is None|== nil|=== undefined|ok\b", step.text)
+        and re.search(r"\.(set|put|add|setdefault)\(|\w\[[^\]\n]+\]\s*=[^=]", facts.text(step.span))
+        for step in facts.within(facts.steps, loop.body)
+    )
 
 
 def _is_for_each_number(call: Call, loop: Loop, facts: Facts) -> bool:
@@ -92,12 +190,26 @@ def _is_for_each_number(call: Call, loop: Loop, facts: Facts) -> bool:
     return any(re.search(rf"(?<![\w.]){name}\b", text) for name in names)
 
 
-def _returns_first_success(loop: Loop, facts: Facts) -> bool:
-    """Return whether the loop searches the first that works: `for url in mirrors: try: return get(url)`."""
+def _ends_with_first(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether the loop searches the first that works: `for url in mirrors: try: return get(url)`,
+    or `if tag: return tag`."""
     for each in facts.within(facts.tries, loop.body):
-        if any(step.kind == "return" for step in facts.within(facts.steps, each.body)):
+        steps = facts.within(facts.steps, each.body)
+        if facts.language != "go" and any(step.kind == "return" for step in steps):
             return True
-    return False
+    names = [name for name in call.assigned if re.fullmatch(r"(?!\w*[eE]rr)\w+", name)]
+    word = "|".join(names) or "ok"
+    works = re.compile(
+        rf"\(*\s*(?:{word})(?:\.ok|\?)?\s*\)*(?:\s*(?:!==?|is not)\s*(?:null|undefined|None|nil))?\)*"
+        rf"|\w*[eE]rr\s*==\s*nil\b.*|(?:{word})\.\w*[sS]tatus\w*(?:\(\))?\s*===?\s*\S+"
+    )
+    return any(
+        step.kind == "branch"
+        and step.span.start > call.span.start
+        and works.fullmatch(step.text.strip())
+        and any(inner.kind in ("return", "break") for inner in facts.within(facts.steps, step.span))
+        for step in facts.within(facts.steps, loop.body)
+    )
 
 
 def _is_together(call: Call, loop: Loop, facts: Facts) -> bool:

@@ -139,10 +139,15 @@ _WRITES = re.compile(
 )
 _MONGO = re.compile(
     r"^(findOne|find_one|insertOne|insert_one|updateOne|update_one|deleteOne|delete_one|findById|findByPk"
-    r"|findOneAndUpdate|find_one_and_update|findUnique|findFirst|findUniqueOrThrow|findFirstOrThrow|findOneBy"
-    r"|findOneOrFail|findAndCountAll)$"
+    r"|findOneAndUpdate|find_one_and_update)$"
 )
 """Methods that only databases have."""
+_PRISMA = re.compile(
+    r"^(findUnique|findFirst|findUniqueOrThrow|findFirstOrThrow|findOneBy|findOneOrFail|findAndCountAll)$"
+)
+"""Methods that only databases have, of JavaScript: a stream in Java has `findFirst`, too."""
+IN_BROWSER = ("window", "document", "globalThis")
+"""Objects of a browser's page, which are no databases."""
 _MODEL = re.compile(r"(^|\.)[A-Z][a-zA-Z]*$|[mM]odel$")
 """A model by its name, such as `User` or `this.userModel`, which has queries as methods."""
 _STATICS = re.compile(
@@ -251,7 +256,12 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
             seen.update((call, *chain_of(call)))
             yield built
             continue
-        if in_javascript and not _is_sent(call, facts):
+        if in_javascript and (
+            not _is_sent(call, facts) or call.written.partition(".")[0].partition("(")[0] in IN_BROWSER
+        ):
+            continue
+        if in_javascript and _PRISMA.match(call.method) and call.receiver_written:
+            yield RemoteCall(call, "database", True)
             continue
         origin, found = call.origin, _by_name(call)
         # In `repo.find(x).get()` only the first call leaves the process.

@@ -375,8 +375,11 @@ _CACHED = frozenset(
 )
 _MADE_ONCE = frozenset(("Bean", "PostConstruct", "BeforeAll", "BeforeEach", "Singleton", "on_event"))
 _LENGTH = re.compile(r"\blen\(|\.(length|size\(\))")
-_FIXED = re.compile(r"[\[({][^*]*[\])}]|([\w.]+\.)?_*[A-Z][A-Z0-9_]+", re.DOTALL)
-"""Items that are written out: a literal, or a constant by its name."""
+_FIXED = re.compile(
+    r"[\[({][^*]*[\])}]|(Object\.\w+\(|list\(|sorted\(|enumerate\()?([\w.]+\.)?_*[A-Z][A-Z0-9_]+(\.\w+\(\))?\)?",
+    re.DOTALL,
+)
+"""Items that are written out: a literal, or a constant by its name, such as `HOSTS` or `HOSTS.items()`."""
 
 
 def frequency_of(place: Placed, facts: Facts) -> Frequency | None:
