@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
@@ -25,11 +25,23 @@ _TEMPLATES = frozenset(
     )
 )  # fmt: skip
 
+_OF_A_VALUE = re.compile(
+    r"_?(is|has|valid|check|match|extract|normali[sz]e|sanitize|clean|strip|replace|slug|escape|mask|redact|count"
+    r"|tokenize|parse|find)(?=_|[A-Z]|$)|[iI]s[A-Z]|(Valid|Check|Match|Extract|Normali[sz]e|Sanitize|Clean|Strip|Slug"
+    r"|Mask|Redact|Tokenize|Parse)",
+)
+"""Functions that are called for one value, and so for many: `IsEmail(text)`."""
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    told: set[Scope | None] = set()
     for call in facts.calls:
         if call.name in _PATTERNS:
-            yield from _pattern(call, facts)
+            # A table of patterns is one finding.
+            scope = facts.named_function_of(call)
+            hits = () if scope in told else tuple(_pattern(call, facts))
+            told.update([scope] if hits else [])
+            yield from hits
         elif (
             call.name in _TEMPLATES
             and not call.is_returned
@@ -55,7 +67,7 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
     elif facts.language in ("go", "java"):
         if loops or frequency_of(call, facts):
             yield Hit(call.span, what, LIKELY)
-        elif not runs_once(scope):
+        elif _OF_A_VALUE.match(scope.short_name) and scope.parameters and not runs_once(scope):
             yield Hit(call.span, what, POSSIBLE)
     elif loops:
         yield Hit(call.span, what, LIKELY)

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.data_sizes import is_data, is_over_data, is_queue
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    told: set[tuple[str, Scope | None]] = set()
     for call in facts.calls_of_method("insert", "pop", "shift", "unshift"):
         if not facts.loops_around(call) or not call.receiver_written or not _is_front(call, facts):
             continue
-        if _ends_the_loop(call, facts):
+        if _ends_the_loop(call, facts) or not _may_be_long(call, facts):
             continue
+        place = (call.receiver_written, facts.function_of(call))
+        if place in told:
+            continue
+        told.add(place)
         yield Hit(call.span, f"{call.written}() moves every other item of the list", LIKELY)
+
+
+def _may_be_long(call: Call, facts: Facts) -> bool:
+    """Return whether the list grows with the data or in the loop, and is not merely cut to a length."""
+    loop, name = facts.loops_around(call)[-1], call.receiver_written
+    if call.method in ("insert", "unshift"):
+        return is_over_data(loop, facts) or loop.kind in ("while", "endless")
+    if loop.kind not in ("while", "endless"):
+        return False
+    if re.search(r"[<>]=?\s*[^0\s]", loop.over) or re.search(r"\[0\]", loop.over):
+        return False
+    grows = any(
+        each.receiver_written == name and each.method in ("append", "extend", "push", "insert")
+        for each in facts.within(facts.calls, loop.body)
+    )
+    return grows or is_data(name) or is_queue(name)
 
 
 def _ends_the_loop(call: Call, facts: Facts) -> bool:
@@ -39,7 +62,8 @@ def _is_front(call: Call, facts: Facts) -> bool:
         call.method == "shift"
         and not call.arguments
         and any(
-            loop.kind == "while" and f"{call.receiver_written}.length" in loop.over
+            (loop.kind == "while" and f"{call.receiver_written}.length" in loop.over)
+            or (loop.kind in ("while", "endless") and is_queue(call.receiver_written))
             for loop in facts.loops_around(call)
         )
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.data_sizes import is_over_data
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _LONG = re.compile(
@@ -37,6 +38,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _hits(name: str, place: Placed, facts: Facts) -> Iterator[Hit]:
+    if not re.fullmatch(r"[A-Za-z_#][\w.#]*", name):
+        return
     around = [loop for loop in facts.loops_around(place) if is_over_items(loop)]
     around += [
         loop
@@ -45,9 +48,8 @@ def _hits(name: str, place: Placed, facts: Facts) -> Iterator[Hit]:
     ]
     scope = facts.named_function_of(place) or facts.function_of(place)
     if (
-        not name
-        or not around
-        or scope is None
+        scope is None
+        or not any(is_over_data(loop, facts) for loop in around)
         or any(name in loop.targets for loop in facts.loops_around(place))
     ):
         return

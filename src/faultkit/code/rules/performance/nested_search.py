@@ -9,6 +9,7 @@ from faultkit.code.facts import Facts, Loop
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.data_sizes import is_data, is_over_data
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _SEARCHES = ("find", "findIndex", "filter", "some")
@@ -18,7 +19,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     loops = [loop for loop in facts.loops if is_over_items(loop) and not loop.is_async and loop.targets]
     for inner in loops:
         outer = [each for each in loops if each is not inner and is_within(inner.span, each.body)]
-        if outer and _matches(inner.span, inner, outer[-1], facts):
+        if not outer or not is_over_data(inner, facts) or not is_over_data(outer[-1], facts):
+            continue
+        if _matches(inner.span, inner, outer[-1], facts):
             head = Span(inner.span.start, max(inner.span.start + 1, min(inner.body.start, inner.span.end)))
             place = inner.span if inner.kind == "comprehension" else head
             yield Hit(
@@ -60,7 +63,11 @@ def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
         given = call.argument(place=0)
         if given is None or given.value.shape != "function" or "=" not in given.value.text:
             continue
+        if not is_data(call.receiver_written):
+            continue
         for loop in loops:
+            if not is_over_data(loop, facts):
+                continue
             other = _words(loop, facts)
             if (
                 is_within(call.span, loop.body)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
@@ -17,6 +18,10 @@ _ONE_AT_A_TIME = re.compile(
     r"(^|[._])(session|tx|trx|conn|connection|cursor|cur|db|redis|lock|queue|reader|request|req)$", re.I
 )
 """Objects that do one thing at a time: concurrent calls are an error or no gain."""
+_SHARED = re.compile(
+    r"\b(trx|tx|transacting|transaction|txOptions|txn|session|conn|connection|db|cursor|options|opts|ctx)\b"
+)
+"""Arguments that both calls share and that can do one thing at a time, or may hold such a thing."""
 _FIRST = re.compile(r"token|auth|login|csrf|permission|current_?user", re.IGNORECASE)
 
 
@@ -30,6 +35,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         between = Span(first.span.end, second.span.start)
         if _is_guarded(between, facts) or _places(first, facts) != _places(second, facts):
             continue
+        if facts.are_exclusive(first, second) or _is_ordered(first, second, between, facts):
+            continue
         if _needs(second, first, between, facts):
             continue
         what = f"{second.written}() waits for {first.written}(), though it needs nothing of it"
@@ -42,6 +49,20 @@ def _is_read(call: Call, safe: set[Call]) -> bool:
     if _ONE_AT_A_TIME.search(call.receiver_written) or _FIRST.search(call.method):
         return False
     return _READS.match(call.method) is not None and bool(call.assigned) and bool(call.arguments)
+
+
+def _is_ordered(first: Call, second: Call, between: Span, facts: Facts) -> bool:
+    """Return whether they run on one transaction, or something is done in between that may decide on the
+    second: a check, a write."""
+    texts = (facts.text(first.span), facts.text(second.span))
+    if any(
+        _SHARED.search(text[len(call.written) :]) for call, text in zip((first, second), texts, strict=True)
+    ):
+        return True
+    return any(
+        (each.is_discarded or each.is_awaited) and not is_logging(each)
+        for each in facts.within(facts.calls, between)
+    )
 
 
 def _is_guarded(between: Span, facts: Facts) -> bool:

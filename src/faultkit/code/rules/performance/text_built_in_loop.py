@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Facts
+from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.facts.facts import is_within
-from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.data_sizes import is_over_data
+
+_SHORT = re.compile(r"err|msg|message|path|prefix|indent|title", re.IGNORECASE)
+"""Texts that stay short."""
+_DESCRIBES = re.compile(r"(Go)?String|toString|__str__|__repr__|Error|describe")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    reported: set[tuple[str, Span]] = set()
+    reported: set[tuple[str, Scope | None]] = set()
     for each in facts.assignments:
         if each.value is None or len(each.targets) != 1 or each.value.shape == "text":
             continue
@@ -19,11 +24,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not _adds(each, name):
             continue
         around = facts.loops_around(each)
-        if around and (name, around[-1].span) not in reported and _is_text(name, each, facts):
-            reported.add((name, around[-1].span))
+        if not any(is_over_data(loop, facts) for loop in around):
+            continue
+        scope = facts.function_of(each)
+        if _SHORT.search(name) or (scope is not None and _DESCRIBES.match(scope.short_name)):
+            continue
+        if (name, scope) not in reported and _is_text(name, each, facts):
+            reported.add((name, scope))
             # CPython can often add in place; Go and Java never do.
-            yield Hit(each.span, f"{name} is copied whole for every piece that is added",
-                      LIKELY, "low" if facts.language == "python" else None)  # fmt: skip
+            mild: Severity | None = "low" if facts.language == "python" else None
+            sure = POSSIBLE if facts.language == "python" else LIKELY
+            yield Hit(each.span, f"{name} is copied whole for every piece that is added", sure, mild)
 
 
 def _adds(each: Assignment, name: str) -> bool:
