@@ -120,8 +120,10 @@ def _javascript(facts: Facts) -> Iterator[Hit]:
             continue
         if frequency_of(call, facts) in ("request", "message"):
             yield Hit(call.span, f"{call.written}() stops every request until it is done", CERTAIN)
-        elif scope.is_async and not call.method.startswith("exists"):
-            yield Hit(call.span, f"{call.written}() stops the event loop in an async function", LIKELY)
+        elif scope.is_async and not call.name.startswith("fs."):
+            # Small files are read as fast as they are found; only requests wait for them.
+            what = f"{call.written}() stops the event loop in an async function"
+            yield Hit(call.span, what, LIKELY, "medium")
 
 
 RULE = Rule(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.data_sizes import is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import IN_BROWSER, RemoteCall, remote_calls
 from faultkit.code.rules.vocabulary.repetition import (
     counter_of,
@@ -126,6 +127,8 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
         return None
     if not (loop.kind == "count" or uses_item(call, loop, facts)):
         return None
+    if not is_over_data(loop, facts) and frequency_of(loop, facts) not in ("request", "message"):
+        return None  # A list of which nothing shows that it can be long.
     return loop
 
 

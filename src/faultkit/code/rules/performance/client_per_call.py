@@ -85,6 +85,8 @@ def _is_short_lived(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call) or facts.function_of(call)
     if scope is None or call.is_returned or (runs_once(scope) and scope.route is None):
         return False
+    if call.is_discarded or _is_kept_later(call, facts):
+        return False
     if any("." in name or "[" in name for name in call.assigned):
         return False
     declared = {name for step in facts.within(facts.steps, scope.body) if step.kind == "global"
@@ -99,6 +101,18 @@ def _is_short_lived(call: Call, facts: Facts) -> bool:
         if each.value is not None and each.value.text in names and any("." in name for name in each.targets):
             return False
     return not _is_global(call, facts)
+
+
+def _is_kept_later(call: Call, facts: Facts, levels: int = 12) -> bool:
+    """Return whether the end of a chain is returned or kept: `return Builder.create().build()`."""
+    for each in facts.calls_on(call):
+        if each.span.start != call.span.start:
+            continue
+        if each.is_returned or any("." in name for name in each.assigned):
+            return True
+        if levels and _is_kept_later(each, facts, levels - 1):
+            return True
+    return False
 
 
 def _is_global(call: Call, facts: Facts) -> bool:

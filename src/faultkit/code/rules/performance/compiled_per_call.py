@@ -20,7 +20,7 @@ _TEMPLATES = frozenset(
         "jinja2.Template", "jinja2.Environment", "html/template.ParseFiles",
         "text/template.ParseFiles", "html/template.ParseGlob", "mako.template.Template",
         "handlebars.compile", "Handlebars.compile", "ejs.compile", "pug.compileFile", "ajv.compile", "ajv",
-        "jsonschema.Draft7Validator", "html/template.New", "text/template.New",
+        "jsonschema.Draft7Validator",
         "com.fasterxml.jackson.databind.ObjectMapper", "ObjectMapper",
     )
 )  # fmt: skip

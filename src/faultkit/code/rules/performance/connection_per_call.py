@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
@@ -33,6 +33,9 @@ _GO = re.compile(
 _JAVA = re.compile(
     r"(java\.sql\.DriverManager\.getConnection|MongoClients\.create|(^|\.)Jedis|HikariDataSource)$"
 )
+_MAKES = re.compile(
+    r"^(get|open|create|new|make|acquire|connect)\w*(connection|conn|client|pool)$", re.IGNORECASE
+)
 _SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
 
 
@@ -41,13 +44,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not _opens(call, facts.language):
             continue
         scope = facts.named_function_of(call) or facts.function_of(call)
-        if scope is None or call.is_returned or any("." in name for name in call.assigned):
+        if scope is None or call.is_returned or _is_kept(call, scope, facts):
             continue
         frequency = frequency_of(call, facts)
         if frequency:
             yield Hit(call.span, f"{call.written}() connects anew for every {frequency}", LIKELY)
         elif facts.language == "java" and not runs_once(scope) and scope.parameters:
             yield Hit(call.span, f"{call.written}() connects anew each time", POSSIBLE)
+
+
+def _is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the connection is kept in a field, or the function is there to make one."""
+    if any("." in name for name in call.assigned) or _MAKES.search(scope.short_name):
+        return True
+    fields = {f"self.{name}" for name in call.assigned}
+    return facts.language == "java" and any(fields & {*each.targets} for each in facts.assignments)
 
 
 def _opens(call: Call, language: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.data_sizes import is_few, is_over_data
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _SORTS = frozenset(
@@ -21,19 +22,36 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if each.value is None or len(each.targets) != 1 or each.operator not in ("=", ":="):
             continue
         name, text = each.targets[0], each.value.text
-        copied = _is_copy(name, text) or _is_sum_of_lists(name, text, each, facts)
+        copied = _is_copy(name, text, each, facts) or _is_sum_of_lists(name, text, each, facts)
         if not copied and not _is_framed(name, each.call, text):
             continue
-        if not each.is_constant and facts.loops_around(each):
-            yield Hit(each.span, f"{name} is copied whole for every item that is added", LIKELY)
+        if each.is_constant or not _may_be_long(each, name, facts):
+            continue
+        yield Hit(each.span, f"{name} is copied whole for every item that is added", LIKELY)
     yield from _reduced(facts)
     yield from _sorted(facts)
 
 
-def _is_copy(name: str, text: str) -> bool:
+def _may_be_long(added: Assignment, name: str, facts: Facts) -> bool:
+    """Return whether a loop over data, or the function itself again, adds to it; not to a part of an item."""
+    loops = facts.loops_around(added)
+    head = name.partition(".")[0]
+    if not loops or any(head in loop.targets for loop in loops):
+        return False
+    scope = facts.named_function_of(added)
+    recurs = scope is not None and any(is_within(each.span, added.span) for each in facts.callers_of(scope))
+    return recurs or any(is_over_data(loop, facts) for loop in loops)
+
+
+def _is_copy(name: str, text: str, added: Assignment, facts: Facts) -> bool:
     """Return whether it copies: `xs + [x]`, `[...xs, x]`, `{...xs, [k]: v}`, `xs.concat(x)`, `[*xs, x]`."""
     bare = text.replace(" ", "")
-    return bare.startswith((f"{name}+[", f"[...{name},", f"{{...{name},", f"{name}.concat(", f"[*{name},"))
+    if bare.startswith(f"{name}.concat("):
+        return any(
+            each.value is not None and each.value.text.startswith("[")
+            for each in facts.assignments_to(name, added)
+        )
+    return bare.startswith((f"{name}+[", f"[...{name},", f"{{...{name},", f"[*{name},"))
 
 
 def _is_sum_of_lists(name: str, text: str, added: Assignment, facts: Facts) -> bool:
@@ -63,6 +81,8 @@ def _reduced(facts: Facts) -> Iterator[Hit]:
         if given is None or given.value.shape != "function":
             continue
         first = re.match(r"\(?\s*(\w+)", given.value.text)
+        if is_few(call.receiver_written):
+            continue
         if first and re.search(rf"[\[{{]\s*\.\.\.{first[1]}\s*,", given.value.text):
             yield Hit(call.span, f"{call.written}() copies all it has for every item", LIKELY)
 
@@ -83,6 +103,11 @@ def _sorted(facts: Facts) -> Iterator[Hit]:
         if not loops or not re.fullmatch(r"[A-Za-z_][\w.]*", subject):
             continue
         loop = loops[-1]
+        if not is_over_data(loop, facts) and loop.kind not in ("while", "endless"):
+            continue
+        after = facts.syntax.source[call.span.end : loop.span.end].lstrip(b" \t\r\n;)")
+        if after.startswith((b"return", b"break", b"raise", b"throw")):
+            continue
         head = subject.partition(".")[0]
         changes = any(
             is_within(each.span, loop.body) and head in {name.partition(".")[0] for name in each.targets}

@@ -17,6 +17,11 @@ _FORCES = frozenset(
 )  # fmt: skip
 _FLUSHES = ("flush", "Flush", "Sync", "force", "getFD().sync")
 _OPENS = ("open", "io.open", "os.OpenFile", "print")
+_FILES = re.compile(
+    r"^(open|io\.open|gzip\.open|pathlib\.Path\.open|os\.Create|os\.OpenFile|bufio\.NewWriter)\(\)$|os\.File$"
+    r"|(^|\.)(FileWriter|FileOutputStream|BufferedWriter|PrintWriter|BufferedOutputStream)$|csv\.NewWriter\(\)$"
+)
+_FILE_NAMES = ("out", "output", "f", "fh", "fp", "file", "csvfile", "outfile", "out_file")
 _APPENDS = re.compile(r"^['\"]a[bt+]*['\"]$")
 
 
@@ -32,7 +37,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, f"{call.written}() waits for the disk for every item", LIKELY)
         elif call.method in _FLUSHES and call.receiver_written and not call.arguments and call.is_discarded:
             own = _opened_inside(call, loops[-1].body.start)
-            if not own and not _is_terminal(call) and not _is_rare(call, loops[-1], facts):
+            if own or _is_terminal(call) or _is_rare(call, loops[-1], facts) or not _is_file(call):
+                continue
+            if call.receiver_written.partition(".")[0] not in loops[-1].targets:
                 mild: Severity | None = None if call.method == "Sync" else "low"
                 yield Hit(call.span, f"{call.written}() flushes its output for every item", LIKELY, mild)
         elif call.name in ("open", "io.open") and _opens_again(call, loops[-1].targets):
@@ -58,6 +65,11 @@ def _is_terminal(call: Call) -> bool:
     return (
         re.search(r"stdout|stderr|response|res$|session|entityManager|em$", call.receiver_written) is not None
     )
+
+
+def _is_file(call: Call) -> bool:
+    """Return whether a file is known to be behind it: a flush of a protocol or a log handler is meant."""
+    return _FILES.search(call.receiver) is not None or call.receiver_written in _FILE_NAMES
 
 
 def _same_file(call: Call, facts: Facts) -> bool:

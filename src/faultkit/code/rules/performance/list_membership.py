@@ -15,6 +15,7 @@ _LONG = re.compile(
     r"^(list|sorted|await)\b|^\[.*\bfor\b.*\]$|\.(split|splitlines|readlines|fetchall|map|filter|keys)\(",
     re.DOTALL,
 )
+_READ = re.compile(r"\.(split|splitlines|readlines|fetchall)\(")
 _OF_ONE = re.compile(r"\.(split|splitlines|readlines)\([^()]*\)\[-?\d+\]")
 """One item of a split text, which is a text and no list."""
 _LISTS = ("java.util.List", "java.util.ArrayList", "java.util.LinkedList")
@@ -47,17 +48,24 @@ def _hits(name: str, place: Placed, facts: Facts) -> Iterator[Hit]:
         if loop.kind == "comprehension" and is_within(place.span, loop.span) and is_over_items(loop)
     ]
     scope = facts.named_function_of(place) or facts.function_of(place)
-    if (
-        scope is None
-        or not any(is_over_data(loop, facts) for loop in around)
-        or any(name in loop.targets for loop in facts.loops_around(place))
-    ):
+    if scope is None or not around or any(name in loop.targets for loop in facts.loops_around(place)):
         return
     long = _is_long(name, scope, around[0], facts)
-    if long is not None:
+    if long is not None and (
+        _is_read(name, scope, facts) or any(is_over_data(each, facts) for each in around)
+    ):
         yield Hit(
             place.span, f"every membership test on {name} scans the whole list", LIKELY if long else POSSIBLE
         )
+
+
+def _is_read(name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether the list was read from a text or a database, and so may have any length."""
+    return any(
+        each.value is not None and _READ.search(each.value.text)
+        for each in facts.assignments
+        if name in each.targets and facts.function_of(each) is scope
+    )
 
 
 def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:

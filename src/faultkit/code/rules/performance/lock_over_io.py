@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Node, Span
-from faultkit.code.rules.rule import GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 
 _LOCK = re.compile(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
 _NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
+_DRIVERS = re.compile(r"Connection|Protocol|Statement|Driver|Pool|Session|Listener|Conn$", re.IGNORECASE)
 _SLEEPS = frozenset(("time.sleep", "time.Sleep", "Thread.sleep", "java.lang.Thread.sleep", "subprocess.run",
                      "subprocess.check_output", "asyncio.sleep"))  # fmt: skip
 
@@ -21,15 +22,23 @@ _SLEEPS = frozenset(("time.sleep", "time.Sleep", "Thread.sleep", "java.lang.Thre
 def _check(facts: Facts) -> Iterator[Hit]:
     waits = {request.call for request in http_requests(facts)} | {*facts.calls_named(*_SLEEPS)}
     waits |= {each.call for each in remote_calls(facts) if each.kind == "http"}
+    http = {*waits}
     if facts.language != "python":
-        waits |= {sql.call for sql in sql_calls(facts)}
+        waits |= {sql.call for sql in sql_calls(facts) if not _is_of_driver(sql.call, facts)}
     for call in sorted(waits, key=lambda each: each.span):
         found = _lock_around(call, facts)
         if found is not None:
             lock, is_shared = found
-            yield Hit(
-                call.span, f"{call.written}() waits while {lock} is held", LIKELY if is_shared else POSSIBLE
-            )
+            what = f"{call.written}() waits while {lock} is held"
+            # Tasks that wait for a lock cost little, and a query is short if the database is well.
+            mild: Severity | None = None if is_shared and call in http else "medium"
+            yield Hit(call.span, what, LIKELY if is_shared else POSSIBLE, mild)
+
+
+def _is_of_driver(call: Call, facts: Facts) -> bool:
+    """Return whether the lock is that of a connection, which can do one thing at a time anyway."""
+    scope = facts.named_function_of(call)
+    return scope is not None and _DRIVERS.search(scope.owner) is not None
 
 
 def _lock_around(call: Call, facts: Facts) -> tuple[str, bool] | None:

@@ -8,6 +8,7 @@ from faultkit.code.facts import Call, Facts, Loop
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.data_sizes import is_over_data
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_over_items
 
 _OFTEN = (
@@ -34,14 +35,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ):
             continue
         loops = [loop for loop in facts.loops_around(call) if is_over_items(loop)]
-        if not loops or _is_rare(call, loops[-1], facts):
+        if not loops or _is_rare(call, loops[-1], facts) or not is_over_data(loops[-1], facts):
             continue
         if frequency_of(loops[0], facts) in ("request", "message"):
             yield Hit(call.span, f"{call.written}() writes a line for every item of every request", POSSIBLE)
-        elif len(loops) > 1 and call.method not in ("debug", "Debug", "trace"):
-            yield Hit(
-                call.span, f"{call.written}() writes a line in the innermost of {len(loops)} loops", POSSIBLE
-            )
 
 
 def _is_rare(call: Call, loop: Loop, facts: Facts) -> bool:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.repetition import is_in_retry_loop, uses_item
 from faultkit.code.rules.vocabulary.waits import waits_in
 
-_SHORT_S = 0.05
+_SHORT_S = 0.02
 _UNITS_S = {"Nanosecond": 1e-9, "Microsecond": 1e-6, "Millisecond": 1e-3, "Second": 1.0}
 _LOOKS = re.compile(
     r"\blen\(|\.length\b|\.size\(\)|isEmpty|empty\(|\.qsize|\.ready|is_set\(|^\(?(not |!)?[\w.]+\)?$"
+)
+_BOUNDS = re.compile(
+    r"deadline|timeout|time\.Now|Before\(|After\(|monotonic|retries|attempt|tries|elapsed|Since\(|until", re.I
 )
 _PER_S = {"time.sleep": 1.0, "asyncio.sleep": 1.0, "Thread.sleep": 1e-3, "java.lang.Thread.sleep": 1e-3}
 
@@ -25,11 +28,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if length_s is None or not 0 < length_s < _SHORT_S:
             continue
         around = facts.loops_around(call, across=call.name == "setTimeout")
-        if around and around[-1].kind in ("while", "endless"):
+        if around and around[-1].kind in ("while", "endless") and not _is_bounded(call, around[-1], facts):
             what = f"{call.written}() looks {round(1 / length_s)} times a second"
             yield Hit(call.span, what, LIKELY)
     yield from _without_pause(facts)
     yield from _spinning(facts)
+
+
+def _is_bounded(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether it ends after a time or some tries, or waits only after a failure."""
+    if _BOUNDS.search(loop.over) or is_in_retry_loop(call, facts):
+        return True
+    if any(
+        step.kind == "branch" and _BOUNDS.search(step.text) for step in facts.within(facts.steps, loop.body)
+    ):
+        return True
+    return any(
+        is_within(call.span, handler.span)
+        for each in facts.within(facts.tries, loop.body)
+        for handler in each.handlers
+    )
 
 
 def _without_pause(facts: Facts) -> Iterator[Hit]:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.data_sizes import is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
-from faultkit.code.rules.vocabulary.repetition import is_in_retry_loop, is_over_items, uses_item
+from faultkit.code.rules.vocabulary.repetition import (
+    frequency_of,
+    is_in_retry_loop,
+    is_over_items,
+    uses_item,
+)
 
 _GROUPS = re.compile(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
+_SHORT_LINES = 15
 _COMMITS = ("commit", "Commit")
 
 
@@ -29,6 +36,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         loop = _loop(call, facts)
         if loop is None or not uses_item(call, loop, facts):
             continue
+        if remote.through is not None and not _is_one_write(remote.through, facts):
+            continue
         # Inside a transaction the disk waits once; the round trips are still many.
         what = f"{call.written}() sends one row at a time"
         yield Hit(call.span, what, LIKELY if remote.through is None else POSSIBLE)
@@ -39,9 +48,22 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
     if not around or not is_over_items(around[-1]) or is_in_retry_loop(call, facts):
         return None
     loop = around[-1]
+    if not is_over_data(loop, facts) and frequency_of(loop, facts) not in ("request", "message"):
+        return None
     if loop.is_async or _GROUPS.search(loop.over) or any(_GROUPS.search(name) for name in loop.targets):
         return None
     return loop
+
+
+def _is_one_write(inner: Call, facts: Facts) -> bool:
+    """Return whether a function of this text is short and only writes; otherwise it is a piece of work."""
+    scope = facts.named_function_of(inner)
+    if scope is None or facts.text(scope.body).count("\n") > _SHORT_LINES:
+        return False
+    remote = [
+        each for each in remote_calls(facts) if each.through is None and is_within(each.call.span, scope.span)
+    ]
+    return len(remote) == 1
 
 
 def _counts(call: Call, loop: Loop, facts: Facts) -> bool:

@@ -11,13 +11,12 @@ import re
 from faultkit.code.facts import Facts, Loop
 
 _DATA = re.compile(
-    r"(row|line|record|event|entry|entrie|item|order|user|customer|product|message|msg|transaction|log|chunk|post"
-    r"|comment|document|doc|member|payment|invoice|ticket|job|task|file|article|reading|sample|metric|point|email"
-    r"|notification|account|contact|subscription|alert|id|result|word|name|object|visit|session|request|response"
-    r"|page|image|track|book|sale|purchase|employee|student|match|review|rating|price|url|link|vertex|vertice"
-    r"|interval|trace|change|commit|packet|measurement|movie|song|city|citie|player|score|asset|lead|device"
-    r"|shipment|booking|reservation|trade|quote|hit|crawl|domain|token|value|element|decision|node|edge)s?$"
-    r"|(people|data|input|stdin|corpus|queue|backlog|pending|inbox|frontier|feed|inventory|catalog(ue)?|history)$",
+    r"(row|line|record|event|entry|entrie|item|order|user|customer|product|message|msg|transaction|chunk|post|comment"
+    r"|document|doc|payment|invoice|ticket|article|reading|sample|metric|email|notification|account|contact"
+    r"|subscriber|visit|employee|student|review|sale|purchase|shipment|booking|reservation|trade|device|movie|book"
+    r"|song|city|citie|player|sensor|measurement|photo|image|url|word|alert|job|log|lead|patient|asset|vehicle"
+    r"|neighbo(u)?r|vertex|vertice|stock|symbol|sku)s?$"
+    r"|(people|inventory|catalog(ue)?|history|feed|inbox|backlog|frontier|corpus|stdin|_ids|[a-z]Ids|^ids|^data)$",
     re.IGNORECASE,
 )
 _FEW = re.compile(
@@ -29,12 +28,21 @@ _FEW = re.compile(
 )
 _SHORT_NAME = re.compile(r"[xyz]s|arr|lst")
 """Names that say nothing."""
-_WRAPPERS = frozenset(
-    (
-        "values", "items", "keys", "entries", "list", "sorted", "Object", "length", "len", "size", "range",
-        "enumerate", "reversed", "i", "self", "this", "all", "stream", "toArray", "tuple", "set", "get",
-    )
-)  # fmt: skip
+_OWNERS = re.compile(
+    r"^(self|this|req|request|res|resp|response|r|body|data|ctx|context|c|event|payload|result|results|page|state|input"
+    r"|params|json|args|db|store|repo|app|input|message|msg)$"
+)
+"""Objects whose lists may be long; the `lines` of an `order` are few."""
+_WRAPPERS = re.compile(
+    r"\.(values|items|keys|entries|iter|stream|all|toArray|copy|list|models|rows|get\w*All)\(\)"
+)
+_FUNCTIONS = re.compile(
+    r"\b(list|sorted|len|range|enumerate|reversed|tuple|set|iter|Object\.\w+)\(|\.(length|size)\b"
+)
+_NAMELESS = frozenset(
+    ("list", "all", "result", "results", "values", "array", "arr", "collection", "them", "input")
+)
+"""Lists that are named by what they are: the name of the item says more."""
 _QUEUE = re.compile(
     r"queue|pending|backlog|todo|frontier|buffer|waiting|jobs|tasks|messages|events|open_?list", re.I
 )
@@ -47,18 +55,29 @@ _SOURCES = re.compile(
 
 def last_word(over: str) -> str:
     """Return the name of a list: of `list(self.orders.values())` orders."""
-    bare = re.sub(r"([\"'`]).*?\1", "", over)
+    bare = _FUNCTIONS.sub("", _WRAPPERS.sub("", re.sub(r"([\"'`]).*?\1", "", over)))
     words = re.findall(r"[A-Za-z_]\w*", bare)
-    named = [word for word in words if word not in _WRAPPERS] or words
-    return named[-1] if named else ""
+    return words[-1] if words else ""
 
 
 def is_data(over: str) -> bool:
     """Return whether the name of a list says that it grows with the data."""
     word = last_word(over)
+    path = re.fullmatch(
+        r"(?:\w+\()?(\w+)(?:\.#?\w+(?:\(\))?)+\)?", over.removeprefix("self.").removeprefix("this.")
+    )
+    if path is not None and not _OWNERS.match(path[1]) and not _DATA.search(path[1]):
+        owned = re.search(r"\.(values|items|keys|entries|iter|stream)\(\)\)?$", over)
+        if owned is None or over.count(".") > 1:
+            return False
     if _FEW.search(word) or re.search(r"config|setting|option", over, re.IGNORECASE):
         return False
     return _DATA.search(word) is not None or _SHORT_NAME.fullmatch(word) is not None
+
+
+def is_few(over: str) -> bool:
+    """Return whether the name of a list says that it grows with code or settings."""
+    return _FEW.search(last_word(over)) is not None
 
 
 def is_queue(name: str) -> bool:
@@ -71,6 +90,8 @@ def is_over_data(loop: Loop, facts: Facts) -> bool:
     if loop.kind in ("while", "count", "endless") and _READS.search(facts.text(loop.head)):
         return True
     if is_data(loop.over) or _SOURCES.search(loop.over):
+        return True
+    if last_word(loop.over) in _NAMELESS and any(_DATA.search(name) for name in loop.targets):
         return True
     if not loop.over.isidentifier():
         return False

@@ -124,9 +124,7 @@ _STORES = re.compile(
     r"(^|[._])(\w*repo(sitory)?|\w*Repository|\w*Repo|prisma|\w*[dD]ao|knex|entityManager|entity_manager|em|objects)"
     r"(\.\w+)?$"
 )
-_SESSIONS = re.compile(
-    r"(^|[._])(session|db_session|db|gorm|orm|conn|connection|cursor|cur|tx|collection|coll)$"
-)
+_SESSIONS = re.compile(r"(^|[._])(session|db_session|db|gorm|orm|conn|connection|cursor|cur|tx)$")
 _READS = re.compile(
     r"^(find|findOne|findById|findByPk|findUnique|findFirst|findMany|findAll|find_one|find_by_id|findAllById|findBy[A-Z]\w*"
     r"|findOneBy|findOneOrFail|findOneByOrFail|countDocuments|findUniqueOrThrow|findFirstOrThrow|findBy|findAndCount|findAndCountAll"
@@ -148,8 +146,18 @@ _PRISMA = re.compile(
 """Methods that only databases have, of JavaScript: a stream in Java has `findFirst`, too."""
 IN_BROWSER = ("window", "document", "globalThis")
 """Objects of a browser's page, which are no databases."""
-_MODEL = re.compile(r"(^|\.)[A-Z][a-zA-Z]*$|[mM]odel$")
-"""A model by its name, such as `User` or `this.userModel`, which has queries as methods."""
+_MODEL = re.compile(r"(^|[._])[mM]odels\.[A-Z]\w*$|[mM]odel$")
+"""A model by its name, such as `models.User` or `this.userModel`, which has queries as methods."""
+_CLASS = re.compile(r"(^|\.)[A-Z][a-z]\w*$")
+_ORMS = (
+    "mongoose",
+    "sequelize",
+    "typeorm",
+    "objection",
+    "bookshelf",
+    "sequelize-typescript",
+    "@mikro-orm/core",
+)
 _STATICS = re.compile(
     r"(^|\.)([A-Z]+|Array|Object|Promise|Map|Set|Reflect"
     r"|\w*(Service|Client|Api|API|Util\w*|Helper|Manager|Provider|Factory|Store))$"
@@ -178,10 +186,6 @@ _REDIS_READS = frozenset(("get", "hget", "hgetall", "exists", "ttl", "smembers",
 _REDIS_WRITES = frozenset(
     ("set", "hset", "setex", "incr", "expire", "delete", "del", "sadd", "rpush", "lpush", "Set")
 )
-_GENERIC = frozenset(
-    ("get", "first", "filter", "count", "find", "create", "update", "delete", "remove", "merge", "one")
-)
-"""Methods that dictionaries and lists also have: they mean a database only on an object that is named so."""
 
 
 # Query builders of JavaScript: a chain that starts at a database or a table, sent when it is awaited.
@@ -249,6 +253,7 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
             seen.add(sql.call)
             yield RemoteCall(sql.call, "database", sql.verb in ("select", "with"))
     in_javascript = facts.language in ("javascript", "typescript", "tsx")
+    has_orm = facts.imports_any(*_ORMS)
     for call in facts.calls:
         if call in seen or call.is_decorator:
             continue
@@ -263,9 +268,11 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
         if in_javascript and _PRISMA.match(call.method) and call.receiver_written:
             yield RemoteCall(call, "database", True)
             continue
-        origin, found = call.origin, _by_name(call)
+        origin, found = call.origin, _by_name(call, has_orm)
         # In `repo.find(x).get()` only the first call leaves the process.
-        if found is not None and (origin is None or (origin not in seen and _by_name(origin) is None)):
+        if found is not None and (
+            origin is None or (origin not in seen and _by_name(origin, has_orm) is None)
+        ):
             yield found
 
 
@@ -278,7 +285,7 @@ def _is_sent(call: Call, facts: Facts) -> bool:
     return any(_is_sent(each, facts) or each.method in ("then", "exec") for each in facts.calls_on(call))
 
 
-def _by_name(call: Call) -> RemoteCall | None:
+def _by_name(call: Call, has_orm: bool) -> RemoteCall | None:
     owner, method = call.receiver_written, call.method
     if not owner:
         return None
@@ -296,9 +303,10 @@ def _by_name(call: Call) -> RemoteCall | None:
     bare = owner.replace("()", "")
     if _STORES.search(bare) or _STORES.search(owner) or _STORES.search(call.receiver) or _MONGO.match(method):
         return RemoteCall(call, "database", reads)
-    if method in _MODEL_CALLS and call.is_awaited and _MODEL.search(bare) and not _STATICS.search(bare):
+    is_model = _MODEL.search(bare) or (has_orm and _CLASS.search(bare) and not _STATICS.search(bare))
+    if method in _MODEL_CALLS and call.is_awaited and is_model:
         return RemoteCall(call, "database", reads)
-    if _SESSIONS.search(bare) and (method not in _GENERIC or call.arguments):
+    if _SESSIONS.search(bare) and call.arguments:
         # `db.get(key)` may be a dictionary with the name db; a model as first argument shows that it is not.
         first = call.argument(place=0)
         if method in ("get", "one") and (first is None or not first.value.text[:1].isupper()):
