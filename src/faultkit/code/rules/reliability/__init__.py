@@ -5,6 +5,7 @@ from faultkit.code.rules.reliability import (
     assert_for_validation,
     broad_catch,
     busy_loop,
+    catastrophic_expression,
     client_not_closed,
     config_read_late,
     connection_not_closed,
@@ -91,4 +92,5 @@ RELIABILITY: tuple[Rule, ...] = (
     lock_not_released.RULE,
     error_as_success.RULE,
     secret_in_log.RULE,
+    catastrophic_expression.RULE,
 )

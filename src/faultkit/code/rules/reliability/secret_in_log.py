@@ -16,7 +16,7 @@ _COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquir
 def _check(facts: Facts) -> Iterator[Hit]:
     on_console = _COMMAND_LINE.search(facts.syntax.source) is not None
     for call in log_calls(facts):
-        if on_console and call.written.startswith(("console.", "print")):
+        if on_console and call.written.startswith(("console.", "print", "log.Print", "fmt.Print")):
             # A command may be there to show what it made.
             continue
         if what := secret_in(_arguments(call), facts):

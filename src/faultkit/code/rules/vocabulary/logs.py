@@ -48,7 +48,8 @@ _SECRET_PAIRS = frozenset(
     (
         "api key", "client secret", "secret key", "private key", "access token", "refresh token",
         "auth token", "bearer token", "session token", "id token", "api token", "secret access key",
-        "signing key", "encryption key", "auth header", "authorization header", "reset token", "jwt token", "card number",
+        "signing key", "encryption key", "auth header", "authorization header", "reset token", "jwt token",
+        "card number",
         "user token", "bot token", "service token",
     )
 )  # fmt: skip
@@ -71,13 +72,16 @@ _WHOLE_LOOKUP = re.compile(
 )
 _ITEMS = frozenset({"subscript", "subscript_expression", "index_expression"})
 _WHOLE = re.compile(
-    r"^(?:self\.|this\.)?(?:req|request|r|ctx\.req|ctx\.request|c\.Request|event)\.(?:headers|Header|rawHeaders|META)$"
+    r"^(?:self\.|this\.)?(?:req|request|ctx\.req|ctx\.request|event)\.(?:headers|rawHeaders|META)$"
+    r"|^(?:r|req|c\.Request)\.Header$"
     r"|^(?:process\.env|os\.environ|import\.meta\.env)$"
 )
 _BODY = re.compile(r"^(?:req|request|ctx\.request)\.(?:body|data|json|POST|form)$")
 _ACCOUNT = re.compile(
     r"log_?in|sign_?(in|up)|register|passw|auth|token|credential|payment|checkout", re.IGNORECASE
 )
+_PLACES = re.compile(r"(^|[._])(file|path|url|dir|key|name)s?\.\w+$", re.IGNORECASE)
+"""`files.credentials` is the name of a file."""
 _ENUM = re.compile(r"^[A-Z]\w*\.[A-Z_]+$")
 _SETTINGS = re.compile(r"^(config|settings|env|conf)\b", re.IGNORECASE)
 
@@ -125,7 +129,7 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return ""
     if _WHOLE.match(written):
         return written
-    if is_secret_name(last, facts):
+    if is_secret_name(last, facts) and not _PLACES.search(written):
         return written
     if _BODY.match(written):
         route = handler_around(access, facts)
@@ -175,8 +179,8 @@ _SHOWING = frozenset(
         "argument_list", "arguments", "interpolation", "template_substitution", "string", "template_string",
         "binary_operator", "binary_expression", "tuple", "parenthesized_expression", "keyword_argument",
         "pair", "object", "dictionary", "concatenated_string", "await_expression", "await",
-        "non_null_expression", "composite_literal", "literal_value", "keyed_element", "literal_element", "array", "list",
-        "expression_list",
+        "non_null_expression", "composite_literal", "literal_value", "keyed_element",
+        "literal_element", "array", "list", "expression_list",
     )
 )  # fmt: skip
 _FORMATS = frozenset(

@@ -1,0 +1,135 @@
+"""Finds regular expressions on which a backtracking engine can take exponential time."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.ambiguity import ambiguous_text
+from faultkit.code.rules.vocabulary.failures import handler_around
+
+_PYTHON = frozenset(
+    f"{module}.{name}"
+    for module in ("re", "regex")
+    for name in ("compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer")
+)
+_JAVA_METHODS = frozenset({"matches", "replaceAll", "replaceFirst", "split"})
+_JAVA_ESCAPE = re.compile(r"\\(.)")
+_LONGEST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Expression:
+    """An expression in the code."""
+
+    pattern: str
+    flags: str
+    whole: bool
+    span: Span
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    language = facts.language if facts.language in ("python", "java") else "javascript"
+    for each in _expressions(facts):
+        if len(each.pattern) > _LONGEST:
+            continue
+        word = ambiguous_text(each.pattern, language, each.flags, each.whole)
+        if word:
+            what = f"repetitions of {word!r} in the text make this expression exponentially slow"
+            yield Hit(each.span, what, LIKELY, "high" if handler_around(each, facts) else None)
+
+
+def _expressions(facts: Facts) -> Iterator[_Expression]:
+    if facts.language == "python":
+        yield from _in_python(facts)
+    elif facts.language == "java":
+        yield from _in_java(facts)
+    else:
+        yield from _in_javascript(facts)
+
+
+def _in_python(facts: Facts) -> Iterator[_Expression]:
+    if not facts.imports_any("re", "regex"):
+        return
+    for call in facts.calls:
+        first = call.argument("pattern", place=0)
+        if call.name not in _PYTHON or first is None or first.value.shape != "text":
+            continue
+        try:
+            pattern = ast.literal_eval(f"({first.value.text})")
+        except (ValueError, SyntaxError):
+            continue
+        if isinstance(pattern, bytes):
+            pattern = pattern.decode("latin-1")
+        given = " ".join(each.value.text for each in call.arguments[1:])
+        named = re.findall(r"\b(?:re|regex)\.(IGNORECASE|DOTALL|VERBOSE|[ISX])\b", given)
+        whole = call.method == "fullmatch" or _is_used_with(call, "fullmatch", facts)
+        yield _Expression(pattern, "".join(_python_flag(each) for each in named), whole, first.value.span)
+
+
+def _python_flag(name: str) -> str:
+    return {"IGNORECASE": "i", "DOTALL": "s", "VERBOSE": "x"}.get(name, name.lower())
+
+
+def _is_used_with(call: Call, method: str, facts: Facts) -> bool:
+    """Return whether a compiled expression is used with a method that must reach the end of the text."""
+    used = facts.calls_on(call)
+    return bool(used) and all(each.method == method for each in used)
+
+
+def _in_java(facts: Facts) -> Iterator[_Expression]:
+    for call in facts.calls:
+        first = call.argument(place=0)
+        if first is None or first.value.shape != "text":
+            continue
+        compiles = call.name in ("Pattern.compile", "java.util.regex.Pattern.compile", "Pattern.matches")
+        if not compiles and (call.method not in _JAVA_METHODS or not call.receiver_written):
+            continue
+        pattern = _JAVA_ESCAPE.sub(_java_letter, first.value.literal)
+        flags = "".join(
+            flag
+            for word, flag in (("CASE_INSENSITIVE", "i"), ("DOTALL", "s"), ("COMMENTS", "x"))
+            if word in facts.text(call.span)
+        )
+        whole = call.method == "matches" or any(each.method == "matches" for each in facts.calls_on(call))
+        yield _Expression(pattern, flags, whole, first.value.span)
+
+
+def _java_letter(found: re.Match[str]) -> str:
+    return {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}.get(found[1], found[1])
+
+
+def _in_javascript(facts: Facts) -> Iterator[_Expression]:
+    for node in facts.syntax.nodes_of(["regex"]):
+        pattern, flags = node.child_by_field_name("pattern"), node.child_by_field_name("flags")
+        if pattern is not None:
+            named = "" if flags is None else facts.syntax.text(flags)
+            kept = "".join(each for each in named if each in "is")
+            yield _Expression(facts.syntax.text(pattern), kept, False, Span(node.start_byte, node.end_byte))
+    for call in facts.calls_named("RegExp"):
+        first, flags_given = call.argument(place=0), call.argument(place=1)
+        if first is not None and first.value.shape == "text":
+            named = "" if flags_given is None else flags_given.value.literal
+            kept = "".join(each for each in named if each in "is")
+            yield _Expression(
+                _JAVA_ESCAPE.sub(_java_letter, first.value.literal), kept, False, first.value.span
+            )
+
+
+RULE = Rule(
+    id="FK-R044",
+    slug="catastrophic-expression",
+    title="Regular expression that can take for ever",
+    why="The engine tries exponentially many ways before it gives up: one text of forty characters stops the "
+    "thread, in Node the whole process.",
+    fix="Make the repetitions exclusive, so that each text can be matched in one way only, or use RE2.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA),
+    check=_check,
+)
