@@ -1,7 +1,5 @@
 """Regular expressions that can take exponential time, and their neighbours that cannot."""
 
-
-
 from __future__ import annotations
 
 from tests.code.rules.cases import Case, bad, good

@@ -47,15 +47,21 @@ def _import(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _required(node: Node) -> Iterator[tuple[str, str]]:
-    """Bind `const x = require("y")`, `const {a: b} = require("y")` and `const x = require("y").z`."""
+    """Bind `const x = require("y")`, `const {a: b} = require("y")` and `const x = require("y").z`.
+
+    Of `const app = require("y")()` only the module is known.
+    """
     value, name = node.child_by_field_name("value"), node.child_by_field_name("name")
+    called = None if value is None else value.child_by_field_name("function")
+    if called is not None and called.type == "call_expression":
+        value, name = called, None
     rest = ""
     if value is not None and value.type == "await_expression" and value.named_child_count:
         value = value.named_children[0]
     if value is not None and value.type == "member_expression":
         rest = "." + text_of(value.child_by_field_name("property"))
         value = value.child_by_field_name("object")
-    if value is None or value.type != "call_expression" or name is None:
+    if value is None or value.type != "call_expression":
         return
     if text_of(value.child_by_field_name("function")) not in ("require", "import"):
         return
@@ -64,6 +70,8 @@ def _required(node: Node) -> Iterator[tuple[str, str]]:
         return
     module = _module(listed.named_children[0]) + rest
     yield "", module
+    if name is None:
+        return
     if name.type == "identifier":
         yield text_of(name), module
     for each in name.named_children if name.type == "object_pattern" else ():

@@ -24,6 +24,7 @@ from faultkit.code.rules.reliability import (
     naive_time,
     no_graceful_shutdown,
     no_retry,
+    rejected_handler,
     response_not_closed,
     retry_not_idempotent,
     retry_without_backoff,
@@ -93,4 +94,5 @@ RELIABILITY: tuple[Rule, ...] = (
     error_as_success.RULE,
     secret_in_log.RULE,
     catastrophic_expression.RULE,
+    rejected_handler.RULE,
 )

@@ -18,6 +18,8 @@ _STORES = re.compile(
     r"|(^|\.)\w*[rR]epo(sitory)?\.(save|insert|update|delete|remove|softDelete)$"
     r"|\.(insertOne|insertMany|updateOne|updateMany|deleteOne|deleteMany|bulkWrite|findOneAndUpdate)$"
 )
+_ASKS = ("filter", "some", "every", "find", "findIndex")
+_STREAMS = re.compile(r"stream|readable|\(\)$", re.IGNORECASE)
 _QUERIES = ("query", "execute")
 _WITH_CALLBACKS = ("mysql", "sqlite3", "better-sqlite3", "node:sqlite", "sqlite")
 
@@ -30,6 +32,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"the task of {call.written}() is not kept, so it may be collected before it is done",
                 CERTAIN,
             )
+    if facts.language in JAVASCRIPT:
+        yield from _async_callbacks(facts)
     dropped = _queries(facts)
     asynchronous = {scope.name for scope in facts.scopes if scope.is_async and scope.name}
     for call in facts.calls:
@@ -45,6 +49,25 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"{call.written}() is not awaited: the next statements run before it, and its error is lost"
             )
             yield Hit(call.span, what, LIKELY)
+
+
+def _async_callbacks(facts: Facts) -> Iterator[Hit]:
+    """Yield `items.forEach(async …)`, and filters that take the promise for an answer."""
+    for call in facts.calls_of_method("forEach", *_ASKS):
+        given = call.argument(place=0)
+        if given is None or given.value.shape != "function" or not given.value.text.startswith("async"):
+            continue
+        if call.is_awaited or _STREAMS.search(call.receiver_written):
+            continue
+        if call.method in _ASKS:
+            what = f"{call.written}() takes the promise for an answer, and a promise is always true"
+            yield Hit(call.callee, what, LIKELY)
+        elif any(
+            step.kind == "await" and not facts.tries_around(step)
+            for step in facts.within(facts.steps, given.value.span)
+        ):
+            what = f"{call.written}() does not wait for its async function, and the errors of that are lost"
+            yield Hit(call.callee, what, LIKELY)
 
 
 def _queries(facts: Facts) -> frozenset[Call]:

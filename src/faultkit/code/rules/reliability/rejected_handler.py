@@ -1,0 +1,91 @@
+"""JavaScript: finds Express handlers whose promise may be rejected with nothing to catch it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope, Step, is_within
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.waits import is_sleep
+
+_CATCHING = (
+    "express-async-errors",
+    "express-promise-router",
+    "@awaitjs/express",
+    "@root/async-router",
+    "express-async-router",
+)
+"""Packages that pass rejections to the error handler."""
+_REGISTERS = frozenset({"get", "post", "put", "patch", "delete", "all", "use"})
+_CATCHES = re.compile(r"\.catch\s*\(")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if not facts.imports_any("express") or facts.imports_any(*_CATCHING):
+        return
+    for scope in facts.scopes:
+        if not _is_registered(scope, facts):
+            continue
+        for step in _awaits(scope, facts):
+            what = "a rejection here is caught by nothing: Express 4 never answers, and Node ends the process"
+            yield Hit(step.span, what, LIKELY)
+            break
+        else:
+            for call in _dropped_chains(scope, facts):
+                what = (
+                    f"a rejection of {call.written}() is caught by nothing: the client never gets an answer"
+                )
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _is_registered(scope: Scope, facts: Facts) -> bool:
+    """Return whether Express calls the function itself, and not a wrapper around it."""
+    if scope.route is not None:
+        return scope.route.framework == "express"
+    return any(
+        call.method == "use" and any(each.value.span == scope.span for each in call.positional)
+        for call in facts.calls_of_method("use")
+        if 2 <= len(scope.parameters) <= 3 and scope.is_anonymous
+    )
+
+
+def _awaits(scope: Scope, facts: Facts) -> Iterator[Step]:
+    if not scope.is_async:
+        return
+    for step in facts.within(facts.steps, scope.body):
+        if step.kind != "await" or facts.function_of(step) is not scope or _CATCHES.search(step.text):
+            continue
+        if any(is_within(step.span, each.span) for each in facts.tries if each.handlers):
+            continue
+        if not any(is_sleep(call) for call in facts.within(facts.calls, step.span)):
+            yield step
+
+
+def _dropped_chains(scope: Scope, facts: Facts) -> Iterator[Call]:
+    """Yield `x.then(…)` that is neither returned nor caught."""
+    for call in facts.within(facts.calls, scope.body):
+        if call.method not in ("then", "finally") or not call.is_discarded or call.is_awaited:
+            continue
+        if facts.function_of(call) is scope and not _is_caught(call, facts):
+            yield call
+
+
+def _is_caught(call: Call, facts: Facts) -> bool:
+    text = facts.text(call.callee)
+    return len(call.positional) > 1 or _CATCHES.search(text) is not None
+
+
+RULE = Rule(
+    id="FK-R045",
+    slug="rejection-in-handler",
+    title="Request handler whose rejection is not caught",
+    why="Express before version 5 does not look at the promise of a handler: the request hangs until the "
+    "client gives up, and since Node 15 the unhandled rejection ends the process.",
+    fix="Catch errors and call next(err), wrap the handler in a function that does, or use Express 5.",
+    kind="reliability",
+    severity="medium",
+    languages=JAVASCRIPT,
+    check=_check,
+)
