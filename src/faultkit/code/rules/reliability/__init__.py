@@ -15,6 +15,7 @@ from faultkit.code.rules.reliability import (
     exit_status_ignored,
     file_not_closed,
     fire_and_forget,
+    goroutine_leak,
     http_without_timeout,
     ignored_error,
     lock_not_released,
@@ -36,6 +37,7 @@ from faultkit.code.rules.reliability import (
     subprocess_without_timeout,
     swallowed_cancellation,
     swallowed_error,
+    timer_in_loop,
     tls_not_verified,
     unbounded_cache,
     unbounded_fan_out,
@@ -44,6 +46,7 @@ from faultkit.code.rules.reliability import (
     unchecked_status,
     unguarded_parse,
     upstream_error_unmapped,
+    waitgroup_add_inside,
     wall_clock_duration,
     writes_without_transaction,
 )
@@ -95,4 +98,7 @@ RELIABILITY: tuple[Rule, ...] = (
     secret_in_log.RULE,
     catastrophic_expression.RULE,
     rejected_handler.RULE,
+    goroutine_leak.RULE,
+    timer_in_loop.RULE,
+    waitgroup_add_inside.RULE,
 )

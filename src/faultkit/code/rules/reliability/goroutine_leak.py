@@ -1,0 +1,100 @@
+"""Go: finds goroutines that wait for ever to send what is received no more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
+from faultkit.code.rules.rule import GO, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.channels import (
+    ChannelUse,
+    cases_of,
+    channel_uses,
+    goroutine_around,
+    unbuffered_channels,
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    made = tuple(unbuffered_channels(facts))
+    if not made:
+        return
+    uses = channel_uses(facts)
+    for each in made:
+        name, scope = each.targets[0], each.scope
+        if scope is None or _is_given_away(each, scope, facts):
+            continue
+        mine = [use for use in uses if use.channel == name and is_within(use.span, scope.body)]
+        sends = [use for use in mine if use.sends and use.select is None]
+        receives = [use for use in mine if not use.sends and goroutine_around(use.span, facts) is None]
+        for send in sends:
+            sender = goroutine_around(send.span, facts)
+            if sender is None or not is_within(sender.span, scope.body) or not receives:
+                continue
+            if why := _is_left(sender, receives, scope, facts):
+                yield Hit(send.span, f"this goroutine waits for ever to send on {name} if {why}", LIKELY)
+                break
+
+
+def _is_given_away(made: Assignment, scope: Scope, facts: Facts) -> bool:
+    """Return whether other functions may receive from the channel."""
+    name = made.targets[0]
+    word = re.compile(rf"(?<![\w.]){re.escape(name)}\b(?!\s*<-)")
+    for call in facts.within(facts.calls, scope.body):
+        if call.method in ("close", "len", "cap"):
+            continue
+        if any(each.value.text == name for each in call.arguments):
+            return True
+    return any(
+        step.kind == "return" and word.search(step.text.replace(f"<-{name}", ""))
+        for step in facts.within(facts.steps, scope.body)
+    ) or any(
+        each.value is not None and each is not made and re.fullmatch(rf"&?{re.escape(name)}", each.value.text)
+        for each in facts.within(facts.assignments, scope.body)
+    )
+
+
+def _is_left(sender: Call, receives: list[ChannelUse], scope: Scope, facts: Facts) -> str:
+    """Return when the function ends without having received everything; empty if it does not."""
+    first = min(receives, key=lambda use: use.span.start)
+    returns = [
+        step
+        for step in facts.within(facts.steps, scope.body)
+        if step.kind == "return" and facts.function_of(step) is scope
+    ]
+    begin = first.span if first.select is None else first.select
+    between = [
+        step for step in returns if sender.span.end <= step.span.start and step.span.end <= begin.start
+    ]
+    if between:
+        return f"the function returns in line {between[0].line}"
+    selects = [use for use in receives if use.select is not None]
+    if len(selects) == len(receives):
+        for use in selects:
+            assert use.select is not None
+            in_loop = any(is_within(use.select, loop.body) for loop in facts.loops_around(use))
+            for condition, body in cases_of(use.select, facts):
+                other = condition and f"<-{use.channel}" not in condition.replace("<- ", "<-")
+                if other and (not in_loop or re.search(r"\breturn\b", body)):
+                    return f"{' '.join(condition.split())[:40]} comes first"
+        return ""
+    for use in receives:
+        loops = facts.loops_around(use)
+        inside = [step for step in returns if loops and is_within(step.span, loops[-1].body)]
+        if use.select is None and inside and facts.loops_around(sender):
+            return f"the function returns in line {inside[0].line}"
+    return ""
+
+
+RULE = Rule(
+    id="FK-R046",
+    slug="goroutine-leak",
+    title="Goroutine that can wait for ever",
+    why="It keeps its memory, connections and locks until the process ends; under load there are thousands.",
+    fix="Give the channel room for every send (make(chan T, 1)), or send in a select with ctx.Done().",
+    kind="reliability",
+    severity="medium",
+    languages=GO,
+    check=_check,
+)
