@@ -8,6 +8,8 @@ from tests.code.rules.cases import bad, good
 
 _JS, _TS = "javascript", "typescript"
 _REJECTED, _FORGET = "rejection-in-handler", "fire-and-forget"
+_LISTENER, _INTERVAL = "listener-leak", "interval-leak"
+_PIPE, _SURVIVED = "pipe-without-error-handler", "uncaught-exception-survived"
 
 CASES = [
     # An Express handler that awaits with nothing around it.
@@ -124,5 +126,133 @@ CASES = [
         _FORGET,
         _JS,
         "async function all(cursor) { await cursor.forEach(async (row) => { await save(row); }); }",
+    ),
+    # Listeners.
+    bad(
+        _LISTENER,
+        _JS,
+        "const bus = new EventEmitter();\napp.get('/events', (req, res) => {\n  bus.on('change', (e) => res.write(e));\n});",
+        3,
+    ),
+    bad(
+        _LISTENER, _JS, "export function handle(req, res) {\n  process.on('SIGTERM', () => res.end());\n}", 2
+    ),
+    bad(
+        _LISTENER,
+        "tsx",
+        "function Size() {\n  useEffect(() => {\n    window.addEventListener('resize', update);\n  }, []);\n  return <b/>;\n}",
+        3,
+    ),
+    good(
+        _LISTENER,
+        _JS,
+        "const bus = new EventEmitter();\napp.get('/events', (req, res) => {\n  const send = (e) => res.write(e);\n  bus.on('change', send);\n  req.on('close', () => bus.off('change', send));\n});",
+    ),
+    good(
+        _LISTENER,
+        _JS,
+        "app.post('/x', (req, res) => {\n  let body = '';\n  req.on('data', (c) => { body += c; });\n  req.on('end', () => res.end(body));\n});",
+    ),
+    good(
+        _LISTENER,
+        _JS,
+        "const bus = new EventEmitter();\napp.get('/once', (req, res) => {\n  bus.once('change', (e) => res.json(e));\n});",
+    ),
+    good(
+        _LISTENER,
+        _JS,
+        "const bus = new EventEmitter();\nbus.on('change', (e) => log(e));\nfunction start() { process.on('SIGTERM', stop); }",
+    ),
+    good(
+        _LISTENER,
+        "tsx",
+        "function Size() {\n  useEffect(() => {\n    window.addEventListener('resize', update);\n    return () => window.removeEventListener('resize', update);\n  }, []);\n  return <b/>;\n}",
+    ),
+    good(
+        _LISTENER,
+        _JS,
+        "app.get('/run', (req, res) => {\n  const child = spawn('ls', []);\n  child.on('exit', (code) => res.json({ code }));\n});",
+    ),
+    # Intervals.
+    bad(
+        _INTERVAL,
+        _JS,
+        "app.get('/live', (req, res) => {\n  setInterval(() => res.write('ping'), 1000);\n});",
+        2,
+    ),
+    bad(
+        _INTERVAL,
+        "tsx",
+        "function Clock() {\n  useEffect(() => {\n    setInterval(() => tick(), 1000);\n  }, []);\n  return <b/>;\n}",
+        3,
+    ),
+    good(
+        _INTERVAL,
+        _JS,
+        "app.get('/live', (req, res) => {\n  const timer = setInterval(() => res.write('ping'), 1000);\n  req.on('close', () => clearInterval(timer));\n});",
+    ),
+    good(_INTERVAL, _JS, "setInterval(sweep, 60000);\nfunction start() { setInterval(sweep, 1000); }"),
+    good(
+        _INTERVAL,
+        "tsx",
+        "function Clock() {\n  useEffect(() => {\n    const t = setInterval(tick, 1000);\n    return () => clearInterval(t);\n  }, []);\n  return <b/>;\n}",
+    ),
+    # Streams.
+    bad(
+        _PIPE,
+        _JS,
+        "const fs = require('fs');\napp.get('/file', (req, res) => {\n  fs.createReadStream(path(req)).pipe(res);\n});",
+        3,
+    ),
+    bad(
+        _PIPE,
+        _TS,
+        "import * as fs from 'fs';\nimport * as zlib from 'zlib';\nfunction pack(p: string, out: Writable) {\n  const input = fs.createReadStream(p);\n  input.pipe(zlib.createGzip()).pipe(out);\n}",
+        5,
+        5,
+    ),
+    good(
+        _PIPE,
+        _JS,
+        "const fs = require('fs');\nconst { pipeline } = require('stream');\napp.get('/file', (req, res) => {\n  pipeline(fs.createReadStream(path(req)), res, (err) => { if (err) res.destroy(err); });\n});",
+    ),
+    good(
+        _PIPE,
+        _JS,
+        "const fs = require('fs');\napp.get('/file', (req, res) => {\n  fs.createReadStream(path(req)).on('error', () => res.sendStatus(404)).pipe(res);\n});",
+    ),
+    good(
+        _PIPE,
+        _JS,
+        "const fs = require('fs');\nfunction copy(p, out, next) {\n  const input = fs.createReadStream(p);\n  input.on('error', next);\n  input.pipe(out);\n}",
+    ),
+    good(_PIPE, _TS, "const rows$ = source.pipe(map(x => x + 1));"),
+    # Uncaught exceptions.
+    bad(
+        _SURVIVED,
+        _JS,
+        "process.on('uncaughtException', (err) => {\n  console.error('uncaught', err);\n});",
+        1,
+    ),
+    bad(
+        _SURVIVED,
+        _JS,
+        "const report = (err) => { logger.error(err); };\nprocess.on('uncaughtException', report);",
+        2,
+    ),
+    good(
+        _SURVIVED,
+        _JS,
+        "process.on('uncaughtException', (err) => {\n  logger.fatal(err);\n  process.exit(1);\n});",
+    ),
+    good(
+        _SURVIVED,
+        _JS,
+        "function leave(code) { server.close(() => process.exit(code)); }\nprocess.on('uncaughtException', (err) => { logger.error(err); leave(1); });",
+    ),
+    good(
+        _SURVIVED,
+        _JS,
+        "process.on('uncaughtException', require('./report'));\nprocess.on('exit', () => { console.log('bye'); });",
     ),
 ]

@@ -1,0 +1,59 @@
+"""JavaScript: finds streams that are piped with nothing to handle their errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.failures import handler_around
+
+_SOURCES = re.compile(
+    r"(^|\.)(fs|fs-extra|graceful-fs)\.createReadStream$|^fs\.createReadStream$|^createReadStream$"
+    r"|(^|\.)zlib\.create\w+$|\.getObject\(\)\.createReadStream$"
+)
+_HANDLES = re.compile(
+    r"""\.(on|once|addListener)\(\s*['"]error['"]|\bpipeline\s*\(|\bfinished\s*\(|\bpump\s*\("""
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    seen = set[Call]()
+    for call in facts.calls_of_method("pipe"):
+        source = _source(call)
+        if source is None or source in seen or _is_handled(call, source, facts):
+            continue
+        seen.add(source)
+        what = f"an error of {source.written}() is handled by nothing, and ends the process"
+        yield Hit(call.span, what, LIKELY, "high" if handler_around(call, facts) else None)
+
+
+def _source(call: Call) -> Call | None:
+    """Return the call that made the first stream of a chain."""
+    origin = call.origin
+    while origin is not None and not _SOURCES.search(origin.name):
+        origin = origin.origin
+    return origin
+
+
+def _is_handled(call: Call, source: Call, facts: Facts) -> bool:
+    """Return whether the function handles errors of streams anywhere: which one is not told apart."""
+    scope = facts.function_of(source) or facts.function_of(call)
+    span = Span(0, len(facts.syntax.source)) if scope is None else scope.span
+    return _HANDLES.search(facts.text(span)) is not None
+
+
+RULE = Rule(
+    id="FK-R051",
+    slug="pipe-without-error-handler",
+    title="Stream piped without an error handler",
+    why="pipe() does not pass errors on: a missing file or a broken archive is an uncaught error that ends "
+    "the process, and the other stream is never closed.",
+    fix="Use stream.pipeline(), which handles errors and closes all streams, or add a listener for 'error'.",
+    kind="reliability",
+    severity="medium",
+    languages=JAVASCRIPT,
+    check=_check,
+)
