@@ -63,7 +63,15 @@ CASES = [
         _LEAK,
         "func f(ctx context.Context) {\n done := make(chan struct{})\n go func() { defer close(done); work() }()\n select {\n case <-done:\n case <-ctx.Done():\n }\n}",
     ),
+    _good_go(
+        _LEAK,
+        "func main() {\n ch := make(chan error)\n go func() { ch <- work() }()\n select {\n case <-ch:\n case <-time.After(time.Second):\n }\n}",
+    ),
     # Timers.
+    _good_go(
+        _TIMER,
+        "func f(quit chan int) {\n for {\n  work()\n  select {\n  case <-quit:\n   return\n  case <-time.After(time.Minute):\n  }\n }\n}",
+    ),
     _bad_go(
         _TIMER,
         "func f(in chan int) {\n for {\n  select {\n  case n := <-in:\n   use(n)\n  case <-time.After(time.Minute):\n   return\n  }\n }\n}",

@@ -209,7 +209,6 @@ CASES = [
         _TS,
         "import * as fs from 'fs';\nimport * as zlib from 'zlib';\nfunction pack(p: string, out: Writable) {\n  const input = fs.createReadStream(p);\n  input.pipe(zlib.createGzip()).pipe(out);\n}",
         5,
-        5,
     ),
     good(
         _PIPE,

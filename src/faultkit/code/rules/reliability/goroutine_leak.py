@@ -15,6 +15,9 @@ from faultkit.code.rules.vocabulary.channels import (
     unbuffered_channels,
 )
 
+_MAIN = re.compile(r"main|cmd", re.IGNORECASE)
+"""Functions after which the process ends, and its goroutines with it."""
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
     made = tuple(unbuffered_channels(facts))
@@ -23,7 +26,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     uses = channel_uses(facts)
     for each in made:
         name, scope = each.targets[0], each.scope
-        if scope is None or _is_given_away(each, scope, facts):
+        if scope is None or _MAIN.match(scope.short_name) or _is_given_away(each, scope, facts):
             continue
         mine = [use for use in uses if use.channel == name and is_within(use.span, scope.body)]
         sends = [use for use in mine if use.sends and use.select is None]

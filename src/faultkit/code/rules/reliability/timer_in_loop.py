@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, is_within
+from faultkit.code.facts import Facts, Loop, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses
+
+_LEAVES = re.compile(r"\b(return|goto|panic|break\s+\w+)\b|\bos\.Exit\b")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -21,13 +25,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if use is None or use.select is None:
             continue
         loops = [loop for loop in facts.loops_around(call) if is_within(use.select, loop.body)]
-        others = [head for head, _ in cases_of(use.select, facts) if head and "time.After" not in head]
-        waits = [
-            head for head in others if "Done()" not in head and "quit" not in head and "stop" not in head
+        # Only a case after which the loop goes on leaves a timer behind.
+        others = [
+            head
+            for head, body in cases_of(use.select, facts)
+            if head and "time.After" not in head and not _LEAVES.search(body)
         ]
-        if loops and waits and loops[-1].kind in ("endless", "while", "each"):
+        if loops and others and _stands_in(use.select, loops[-1], facts):
             what = f"{call.written}() makes a timer in every round, and each lives until it fires"
             yield Hit(call.span, what, POSSIBLE)
+
+
+def _stands_in(select: Span, loop: Loop, facts: Facts) -> bool:
+    """Return whether a select runs in every round, not only under a condition."""
+    return not any(
+        step.kind == "branch" and step.span != select and is_within(select, step.span)
+        for step in facts.within(facts.steps, loop.body)
+    )
 
 
 RULE = Rule(
