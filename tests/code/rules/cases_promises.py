@@ -254,4 +254,10 @@ CASES = [
         _JS,
         "process.on('uncaughtException', require('./report'));\nprocess.on('exit', () => { console.log('bye'); });",
     ),
+    good(
+        _SURVIVED,
+        _JS,
+        "function register(callback) { process.on('uncaughtException', (err) => { console.error(err); callback(err); }); }",
+    ),
+    good(_LISTENER, _JS, "class Room {\n  onMessage(type, f) { return this.messages.on(type, f); }\n}"),
 ]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
 
-_ENDS = re.compile(
-    r"process\.(exit|kill|abort|exitCode|reallyExit)|\bthrow\b|[eE]xit\w*\(|[sS]hut_?[dD]own\w*\(|\b[dD]ie\w*\(|\b\w*[tT]erminate\w*\("
-    r"|\b(stop|close|quit|end|crash|fatal)\w*\(|\.(stop|close|quit|kill|fatal|destroy)\w*\(",
+_ENDS = re.compile(r"process\.(exit|kill|abort|exitCode|reallyExit)|\bthrow\b")
+_TELLS = re.compile(
+    r"log|print|report|console|capture|debug|error|warn|info|notify|trace|stringify|format|inspect|toString|String"
+    r"|sentry|record|emit|increment|push|write",
+    re.IGNORECASE,
 )
+"""Names of calls that tell of the exception; others may end the process."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -29,7 +32,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _body(call: Call, facts: Facts) -> str:
-    """Return the text of the handler; empty if it is not in this file, or calls what may end the process."""
+    """Return the text of the handler; empty if it is not in this file, or may end the process."""
     given = call.arguments[1].value
     if given.shape == "function":
         span = given.span
@@ -38,11 +41,22 @@ def _body(call: Call, facts: Facts) -> str:
         if len(named) != 1:
             return ""
         span = named[0].span
-    for inner in facts.within(facts.calls, span):
-        local = [scope for scope in facts.scopes if scope.name and scope.name == inner.name]
-        if any(_ENDS.search(facts.text(scope.span)) for scope in local):
-            return ""
+    calls = list(facts.within(facts.calls, span))
+    if not all(_TELLS.search(call.written) or _is_local(call, facts) for call in calls):
+        return ""
     return facts.text(span)
+
+
+def _is_local(call: Call, facts: Facts) -> bool:
+    """Return whether a function of this file is called that does not end the process either."""
+    named = [scope for scope in facts.scopes if scope.name and scope.name == call.name]
+    return bool(named) and not any(
+        _ENDS.search(facts.text(scope.span)) or not _only_tells(scope, facts) for scope in named
+    )
+
+
+def _only_tells(scope: Scope, facts: Facts) -> bool:
+    return all(_TELLS.search(call.written) for call in facts.within(facts.calls, scope.body))
 
 
 RULE = Rule(

@@ -33,7 +33,8 @@ class Subscription:
 def kept_listeners(facts: Facts) -> Iterator[Subscription]:
     """Yield listeners that are added again and again to one object, and never removed."""
     for call in facts.calls_of_method(*_LISTENS):
-        if len(call.positional) < 2 or not call.receiver_written:
+        if len(call.positional) < 2 or not call.receiver_written or call.is_returned or call.assigned:
+            # What is returned or kept may remove the listener.
             continue
         often = _how_often(call, facts)
         if often and _outlives(call, facts) and not _REMOVES.search(_function_text(call, facts)):
