@@ -29,6 +29,7 @@ from faultkit.code.rules.reliability import (
     no_retry,
     pipe_without_error,
     rejected_handler,
+    released_on_success_only,
     response_not_closed,
     retry_not_idempotent,
     retry_without_backoff,
@@ -109,4 +110,5 @@ RELIABILITY: tuple[Rule, ...] = (
     interval_leak.RULE,
     pipe_without_error.RULE,
     survived_exception.RULE,
+    released_on_success_only.RULE,
 )

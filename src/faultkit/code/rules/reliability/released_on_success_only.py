@@ -1,0 +1,155 @@
+"""Finds connections, files and locks that are released only if nothing fails in between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
+
+_POOLS = re.compile(r"(^|[._])\w*(pool|Pool)\w*(\(\))?$")
+_TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
+    "python": (
+        (re.compile(r"(^|\.)(getconn|get_connection|acquire_connection)$"), "high"),
+        (
+            re.compile(r"^(psycopg2?|pymysql|MySQLdb|mysql\.connector|pyodbc|cx_Oracle|oracledb)\.connect$"),
+            "high",
+        ),
+    ),
+    "javascript": (
+        (re.compile(r"(^|\.)(getConnection|acquireConnection)$"), "high"),
+        (re.compile(r"^(fs/promises|fs\.promises|fsPromises|fsp)\.open$"), "medium"),
+    ),
+    "go": (
+        (re.compile(r"^os\.(Open|Create|OpenFile)$|^net\.(Dial|DialTimeout)$"), "medium"),
+        (re.compile(r"\.(Acquire|Conn)$"), "high"),
+    ),
+    "java": (
+        (re.compile(r"\.getConnection$|^getConnection$|\.openSession$|\.createEntityManager$"), "high"),
+        (re.compile(r"(Pool|pool)\w*(\(\))?\.(getResource|borrowObject)$"), "high"),
+        (
+            re.compile(r"^java\.(io\.(FileInputStream|FileOutputStream|FileReader|FileWriter)|net\.Socket)$"),
+            "medium",
+        ),
+    ),
+}
+_RELEASES = frozenset(
+    ("close", "Close", "release", "Release", "end", "closeQuietly", "putconn", "releaseConnection",
+     "returnResource", "returnObject", "put_connection", "release_connection", "disconnect")
+)  # fmt: skip
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    takes = _TAKES[facts.language if facts.language in _TAKES else "javascript"]
+    for call in facts.calls:
+        severity = _severity(call, takes, facts)
+        scope = facts.function_of(call)
+        if severity is None or scope is None or not call.assigned or call.is_managed:
+            continue
+        name = call.assigned[0]
+        if not name.isidentifier() or name == "_" or _is_outer(name, call, scope, facts):
+            continue
+        ends = [
+            each
+            for each in facts.within(facts.calls, scope.body)
+            if each.span.start > call.span.end and _ends(each, name)
+        ]
+        if not ends or any(_is_sure(each, scope, facts) for each in ends):
+            continue
+        if _may_miss(call, ends, scope, facts):
+            what = f"{_shown(ends[0], name)} is left out when something between it and {call.written}() fails"
+            yield Hit(call.span, what, LIKELY, severity)
+
+
+def _severity(
+    call: Call, takes: tuple[tuple[re.Pattern[str], Severity], ...], facts: Facts
+) -> Severity | None:
+    for pattern, severity in takes:
+        if pattern.search(call.name):
+            return severity
+    if facts.language in JAVASCRIPT and call.method in ("connect", "acquire") and call.is_awaited:
+        return "high" if _POOLS.search(call.receiver_written) or call.name == "pg.Pool.connect" else None
+    return None
+
+
+def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the variable belongs to an outer function, or is released by a `with` or `try (…)`."""
+    if any(each.written == name and each.is_managed for each, _ in facts.managed):
+        return True
+    if any(name in each.targets and each.scope is None for each in facts.assignments):
+        return True
+    outer = {each for each in facts.functions_around(call) if each is not scope}
+    return any(name in each.targets and each.scope in outer for each in facts.assignments)
+
+
+def _ends(call: Call, name: str) -> bool:
+    if call.method not in _RELEASES:
+        return False
+    return call.receiver_written == name or any(each.value.text == name for each in call.arguments)
+
+
+def _shown(end: Call, name: str) -> str:
+    return f"{end.written}()" if end.receiver_written == name else f"{end.written}({name})"
+
+
+def _is_sure(end: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a release runs on every way: in `finally`, deferred, or in a callback."""
+    if end.is_deferred or end.is_managed or facts.function_of(end) is not scope:
+        return True
+    return any(each.finally_ is not None and is_within(end.span, each.finally_) for each in facts.tries)
+
+
+def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
+    """Return whether the function can be left between the two."""
+    handlers = [
+        handler for each in facts.tries for handler in each.handlers if handler.is_broad or handler.types
+    ]
+    in_handlers = [each for each in ends if any(is_within(each.span, one.body) for one in handlers)]
+    normal = [each for each in ends if each not in in_handlers]
+    if facts.language != "go":
+        if in_handlers and normal:
+            return False  # Released after an error, and without one.
+        last = (normal or ends)[-1]
+        between = [
+            each
+            for each in facts.calls
+            if call.span.end < each.span.start
+            and each.span.end < last.span.start
+            and facts.function_of(each) is scope
+        ]
+        return any(not is_logging(each) for each in between)
+    # Go has no exceptions: a return is missed if no release stands before it in its block.
+    first = min(each.span.start for each in (normal or ends))
+    for step in facts.within(facts.steps, scope.body):
+        if step.kind != "return" or facts.function_of(step) is not scope:
+            continue
+        if not call.span.end < step.span.start or step.span.start > first:
+            continue
+        block = next((each for each in reversed(handlers) if is_within(step.span, each.body)), None)
+        if block is not None and _checks(call, block.span.start, facts):
+            continue
+        if not any(block is not None and is_within(each.span, block.body) for each in ends):
+            return True
+    return False
+
+
+def _checks(call: Call, start: int, facts: Facts) -> bool:
+    """Return whether a block is the `if err != nil` of the call itself: then nothing was taken."""
+    between = facts.syntax.source[call.span.end : start]
+    return not between.strip(b" \t\n;)")
+
+
+RULE = Rule(
+    id="FK-R053",
+    slug="released-on-success-only",
+    title="Released only if nothing fails",
+    why="Each error keeps one connection, file or lock for ever: after as many errors as the pool "
+    "has places, everything waits.",
+    fix="Release it in finally (Java: try-with-resources; Python: with; Go: defer right after the check).",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)
