@@ -11,6 +11,8 @@ _HEAD = 'package main\nimport ("context"; "errors"; "sync"; "time")\n'
 """Two lines."""
 _LEAK, _TIMER, _GROUP = "goroutine-leak", "timer-made-in-every-round", "waitgroup-add-inside-goroutine"
 
+_REQUEST, _DATES, _ACK = "request-in-transaction", "shared-date-format", "acknowledged-before-work"
+
 
 def _bad_go(rule: str, code: str, *lines: int) -> Case:
     return bad(rule, _GO, _HEAD + code, *(line + 2 for line in lines))
@@ -104,4 +106,130 @@ CASES = [
         "func f(items []int) {\n var wg sync.WaitGroup\n wg.Add(1)\n go func() {\n  defer wg.Done()\n  for _, i := range items {\n   wg.Add(1)\n   go func() { defer wg.Done(); use(i) }()\n  }\n }()\n wg.Wait()\n}",
     ),
     _good_go(_GROUP, "func f(c *Counter) {\n go func() {\n  c.Add(1)\n }()\n}"),
+    # Requests in transactions.
+    bad(
+        _REQUEST,
+        _PY,
+        "import requests\nfrom django.db import transaction\ndef pay(order):\n    with transaction.atomic():\n        order.save()\n        requests.post(URL, json=order.body, timeout=5)",
+        6,
+    ),
+    bad(
+        _REQUEST,
+        _PY,
+        "import requests\nfrom django.db import transaction\n@transaction.atomic\ndef pay(order):\n    order.save()\n    notify(order)\ndef notify(order):\n    requests.post(URL, json=order.body, timeout=5)",
+        6,
+    ),
+    good(
+        _REQUEST,
+        _PY,
+        "import requests\nfrom django.db import transaction\ndef pay(order):\n    with transaction.atomic():\n        order.save()\n        transaction.on_commit(lambda: requests.post(URL, json=order.body, timeout=5))\n    requests.post(URL, timeout=5)",
+    ),
+    bad(
+        _REQUEST,
+        _JAVA,
+        "@Service\nclass Pay {\n  private final RestTemplate rest;\n  @Transactional\n  public void pay(Order o) {\n    repo.save(o);\n    rest.postForObject(url, o, Receipt.class);\n  }\n}",
+        7,
+    ),
+    good(
+        _REQUEST,
+        _JAVA,
+        "@Service\nclass Pay {\n  private final RestTemplate rest;\n  @Transactional\n  public void pay(Order o) { repo.save(o); }\n  public void send(Order o) { rest.postForObject(url, o, Receipt.class); }\n  @Transactional(propagation = Propagation.NOT_SUPPORTED)\n  public void other(Order o) { rest.postForObject(url, o, Receipt.class); }\n}",
+    ),
+    bad(
+        _REQUEST,
+        _TS,
+        "async function pay(order: Order) {\n  await prisma.$transaction(async (tx) => {\n    await tx.order.create({ data: order });\n    await fetch(URL, { method: 'POST' });\n  });\n}",
+        4,
+    ),
+    good(
+        _REQUEST,
+        _TS,
+        "async function pay(order: Order) {\n  const answer = await fetch(URL, { method: 'POST' });\n  await prisma.$transaction(async (tx) => {\n    await tx.order.create({ data: order });\n  });\n}",
+    ),
+    bad(
+        _REQUEST,
+        _GO,
+        'package a\nimport ("database/sql"; "net/http")\nfunc pay(db *sql.DB) error {\n tx, err := db.Begin()\n if err != nil { return err }\n defer tx.Rollback()\n resp, err := http.Get(u)\n if err != nil { return err }\n resp.Body.Close()\n return tx.Commit()\n}',
+        7,
+    ),
+    good(
+        _REQUEST,
+        _GO,
+        'package a\nimport ("database/sql"; "net/http")\nfunc pay(db *sql.DB) error {\n tx, err := db.Begin()\n if err != nil { return err }\n if err := tx.Commit(); err != nil { return err }\n resp, err := http.Get(u)\n if err != nil { return err }\n return resp.Body.Close()\n}',
+    ),
+    # Date formats.
+    bad(
+        _DATES,
+        _JAVA,
+        'class A {\n  private static final SimpleDateFormat DAY = new SimpleDateFormat("yyyy-MM-dd");\n  String f(Date d) { return DAY.format(d); }\n}',
+        2,
+    ),
+    bad(
+        _DATES,
+        _JAVA,
+        '@RestController\nclass A {\n  private final DateFormat day = new SimpleDateFormat("yyyy");\n  @GetMapping("/d")\n  String f() { return day.format(new Date()); }\n}',
+        3,
+    ),
+    good(
+        _DATES,
+        _JAVA,
+        'class A {\n  private static final DateTimeFormatter DAY = DateTimeFormatter.ISO_DATE;\n  private final SimpleDateFormat own = new SimpleDateFormat("yyyy");\n  String f(Date d) { return new SimpleDateFormat("yyyy").format(d) + own.format(d); }\n}',
+    ),
+    good(
+        _DATES,
+        _JAVA,
+        'class A {\n  private static final SimpleDateFormat DAY = new SimpleDateFormat("yyyy-MM-dd");\n  static synchronized String f(Date d) { return DAY.format(d); }\n}',
+    ),
+    good(
+        _DATES,
+        _JAVA,
+        'class A {\n  private static final ThreadLocal<SimpleDateFormat> DAY = ThreadLocal.withInitial(() -> new SimpleDateFormat("yyyy"));\n  String f(Date d) { return DAY.get().format(d); }\n}',
+    ),
+    # Acknowledgements.
+    bad(
+        _ACK,
+        _PY,
+        "import json\ndef on_message(channel, method, props, body):\n    channel.basic_ack(method.delivery_tag)\n    order = json.loads(body)\n    save_order(order)",
+        3,
+    ),
+    bad(
+        _ACK,
+        _PY,
+        "def main(channel):\n    channel.basic_consume(queue='orders', on_message_callback=work, auto_ack=True)",
+        2,
+    ),
+    bad(
+        _ACK,
+        _JS,
+        "channel.consume('orders', async (msg) => {\n  channel.ack(msg);\n  const order = JSON.parse(msg.content.toString());\n  await processOrder(order);\n});",
+        2,
+    ),
+    bad(
+        _ACK,
+        _JS,
+        "channel.consume('orders', async (msg) => { await processOrder(msg); }, { noAck: true });",
+        1,
+    ),
+    bad(
+        _ACK,
+        _GO,
+        "package a\nfunc run(msgs <-chan amqp.Delivery) {\n for d := range msgs {\n  d.Ack(false)\n  handleOrder(d.Body)\n }\n}",
+        4,
+    ),
+    good(
+        _ACK,
+        _PY,
+        "import json\ndef on_message(channel, method, props, body):\n    save_order(json.loads(body))\n    channel.basic_ack(method.delivery_tag)",
+    ),
+    good(
+        _ACK,
+        _PY,
+        "import json\ndef on_message(channel, method, props, body):\n    try:\n        order = json.loads(body)\n    except ValueError:\n        channel.basic_ack(method.delivery_tag)\n        return\n    save_order(order)\n    channel.basic_ack(method.delivery_tag)",
+    ),
+    good(
+        _ACK,
+        _JS,
+        "channel.consume('orders', async (msg) => {\n  if (!msg) return;\n  await processOrder(msg);\n  channel.ack(msg);\n});",
+    ),
+    good(_ACK, _PY, "async def command(ack, body):\n    await ack()\n    await process(body)"),
 ]

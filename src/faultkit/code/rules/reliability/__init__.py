@@ -2,6 +2,7 @@
 
 from faultkit.code.rules.reliability import (
     abrupt_exit,
+    acknowledged_before_work,
     assert_for_validation,
     broad_catch,
     busy_loop,
@@ -30,12 +31,14 @@ from faultkit.code.rules.reliability import (
     pipe_without_error,
     rejected_handler,
     released_on_success_only,
+    request_in_transaction,
     response_not_closed,
     retry_not_idempotent,
     retry_without_backoff,
     retry_without_limit,
     secret_in_code,
     secret_in_log,
+    shared_date_format,
     shared_mutable_state,
     socket_without_timeout,
     subprocess_without_timeout,
@@ -111,4 +114,7 @@ RELIABILITY: tuple[Rule, ...] = (
     pipe_without_error.RULE,
     survived_exception.RULE,
     released_on_success_only.RULE,
+    request_in_transaction.RULE,
+    shared_date_format.RULE,
+    acknowledged_before_work.RULE,
 )
