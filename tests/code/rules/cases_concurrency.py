@@ -13,6 +13,8 @@ _LEAK, _TIMER, _GROUP = "goroutine-leak", "timer-made-in-every-round", "waitgrou
 
 _REQUEST, _DATES, _ACK = "request-in-transaction", "shared-date-format", "acknowledged-before-work"
 
+_GRPC, _LOST = "grpc-call-without-deadline", "lost-update"
+
 
 def _bad_go(rule: str, code: str, *lines: int) -> Case:
     return bad(rule, _GO, _HEAD + code, *(line + 2 for line in lines))
@@ -232,4 +234,97 @@ CASES = [
         "channel.consume('orders', async (msg) => {\n  if (!msg) return;\n  await processOrder(msg);\n  channel.ack(msg);\n});",
     ),
     good(_ACK, _PY, "async def command(ack, body):\n    await ack()\n    await process(body)"),
+    # gRPC.
+    bad(
+        _GRPC,
+        _PY,
+        "import grpc\nimport shop_pb2_grpc\ndef load(id):\n    channel = grpc.insecure_channel(ADDRESS)\n    stub = shop_pb2_grpc.OrdersStub(channel)\n    return stub.Get(Id(id=id))",
+        6,
+    ),
+    good(
+        _GRPC,
+        _PY,
+        "import grpc\nimport shop_pb2_grpc\ndef load(id):\n    stub = shop_pb2_grpc.OrdersStub(grpc.insecure_channel(ADDRESS))\n    return stub.Get(Id(id=id), timeout=2)",
+    ),
+    bad(
+        _GRPC,
+        _GO,
+        'package a\nimport ("context"; "google.golang.org/grpc"; pb "shop/pb")\nfunc load(conn *grpc.ClientConn) (*pb.Order, error) {\n client := pb.NewOrdersClient(conn)\n return client.Get(context.Background(), &pb.Id{})\n}',
+        5,
+    ),
+    good(
+        _GRPC,
+        _GO,
+        'package a\nimport ("context"; "time"; "google.golang.org/grpc"; pb "shop/pb")\nfunc load(ctx context.Context, conn *grpc.ClientConn) (*pb.Order, error) {\n client := pb.NewOrdersClient(conn)\n ctx, cancel := context.WithTimeout(ctx, time.Second)\n defer cancel()\n return client.Get(ctx, &pb.Id{})\n}',
+    ),
+    bad(
+        _GRPC,
+        _JAVA,
+        "class A {\n  Order load(Channel channel, Id id) {\n    OrdersGrpc.OrdersBlockingStub stub = OrdersGrpc.newBlockingStub(channel);\n    return stub.get(id);\n  }\n}",
+        4,
+    ),
+    good(
+        _GRPC,
+        _JAVA,
+        "class A {\n  Order load(Channel channel, Id id) {\n    OrdersGrpc.OrdersBlockingStub stub = OrdersGrpc.newBlockingStub(channel);\n    return stub.withDeadlineAfter(2, TimeUnit.SECONDS).get(id);\n  }\n}",
+    ),
+    bad(
+        _GRPC,
+        _JS,
+        "const grpc = require('@grpc/grpc-js');\nconst client = new shop.Orders(ADDRESS, grpc.credentials.createInsecure());\nfunction load(id, done) {\n  client.get({ id }, (err, order) => done(err, order));\n}",
+        4,
+    ),
+    good(
+        _GRPC,
+        _JS,
+        "const grpc = require('@grpc/grpc-js');\nconst client = new shop.Orders(ADDRESS, grpc.credentials.createInsecure());\nfunction load(id, done) {\n  const deadline = Date.now() + 2000;\n  client.get({ id }, { deadline }, (err, order) => done(err, order));\n}",
+    ),
+    # Lost updates.
+    bad(
+        _LOST,
+        _PY,
+        "def pay(request, id):\n    account = Account.objects.get(id=id)\n    account.balance -= amount\n    account.save()",
+        3,
+    ),
+    bad(
+        _LOST,
+        _PY,
+        "def view(id):\n    post = session.query(Post).filter_by(id=id).first()\n    post.views = post.views + 1\n    session.commit()",
+        3,
+    ),
+    good(
+        _LOST,
+        _PY,
+        "def pay(request, id):\n    account = Account.objects.select_for_update().get(id=id)\n    account.balance -= amount\n    account.save()",
+    ),
+    good(
+        _LOST,
+        _PY,
+        "def pay(request, id):\n    account = Account.objects.get(id=id)\n    account.balance = F('balance') - amount\n    account.name = account.name + '!'\n    account.save()",
+    ),
+    good(_LOST, _PY, "def add(cart):\n    cart.count += 1\n    cart.save()"),
+    bad(
+        _LOST,
+        _JS,
+        "async function pay(id, sum) {\n  const account = await Account.findById(id);\n  account.balance -= sum;\n  await account.save();\n}",
+        3,
+    ),
+    good(
+        _LOST,
+        _JS,
+        "async function pay(id, sum) {\n  await Account.updateOne({ _id: id }, { $inc: { balance: -sum } });\n}",
+    ),
+    bad(
+        _LOST,
+        _JS,
+        "async function hit(key) {\n  const n = Number(await redis.get(key));\n  await redis.set(key, n + 1);\n}",
+        3,
+    ),
+    bad(_LOST, _PY, "def hit(key):\n    n = int(redis.get(key) or 0)\n    redis.set(key, n + 1)", 3),
+    good(
+        _LOST,
+        _JS,
+        "async function load(key) {\n  const hit = await redis.get(key);\n  if (hit) return JSON.parse(hit);\n  const value = await compute();\n  await redis.set(key, JSON.stringify(value), 'EX', 60 + jitter);\n  return value;\n}",
+    ),
+    good(_LOST, _PY, "def hit(key):\n    redis.incr(key)"),
 ]

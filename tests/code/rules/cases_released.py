@@ -217,6 +217,13 @@ CASES = [
           f.Close()
           return n, err
         }
+        func touch(p string) error {
+          f, err := os.Create(p)
+          if err != nil {
+            return err
+          }
+          return f.Close()
+        }
     """,
     ),
 ]

@@ -125,7 +125,7 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
     for step in facts.within(facts.steps, scope.body):
         if step.kind != "return" or facts.function_of(step) is not scope:
             continue
-        if not call.span.end < step.span.start or step.span.start > first:
+        if not call.span.end < step.span.start or step.span.end > first:
             continue
         block = next((each for each in reversed(handlers) if is_within(step.span, each.body)), None)
         if block is not None and _checks(call, block.span.start, facts):

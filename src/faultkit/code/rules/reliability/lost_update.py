@@ -1,0 +1,124 @@
+"""Finds values that are read, changed and written back while others may do the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.failures import handler_around
+
+_LOADS = re.compile(
+    r"\.objects\.(get|filter\(\)\.first|select_related\(\)\.get)$|get_object_or_404$"
+    r"|(^|\.)[A-Z]\w*\.(findById|findOne|findByPk|findUnique|findOneBy|findOneOrFail)$"
+    r"|\.(findById|findOne|findByPk|findUnique|findOneBy|findOneByOrFail|findOneOrFail|find_by_id)$"
+    r"|[sS]ession\w*(\(\))?\.(get|query\(\).*\.(first|one|one_or_none|get))$"
+    r"|\.query\.(get|get_or_404|filter_by\(\)\.(first|one))$"
+)
+_GUARDS = re.compile(
+    r"select_for_update|with_for_update|for update|\bF\(|\block|mutex|LOCK|pessimistic|optimistic|version"
+    r"|\$inc|\bincrement\(|\bdecrement\(|WATCH|watch\(|serializable|compare|@Lock|isolation",
+    re.IGNORECASE,
+)
+_SAVES = frozenset({"save", "commit", "flush", "saveAndFlush", "update"})
+_AMOUNTS = re.compile(
+    r"balance|stock|quantity|qty|count|credit|amount|points|inventory|seats|available|remaining|total|used|views|likes"
+    r"|votes|score|counter|downloads|hits|attempts|usage|quota",
+    re.IGNORECASE,
+)
+_ARITHMETIC = re.compile(r"[+\-*/]")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for each in facts.assignments:
+        if each.scope is None or len(each.targets) != 1:
+            continue
+        name, dot, field = each.targets[0].partition(".")
+        if not dot or "." in field or name in ("self", "this") or not _changes(each):
+            continue
+        if not _AMOUNTS.search(field) or _GUARDS.search(facts.text(each.scope.span)):
+            continue
+        if _is_loaded(name, each, facts) and _is_saved(name, each, each.scope, facts):
+            what = f"two requests at once read the same {each.targets[0]}, and one of the changes is lost"
+            yield Hit(each.span, what, LIKELY if handler_around(each, facts) else POSSIBLE)
+    yield from _in_cache(facts)
+
+
+def _changes(each: Assignment) -> bool:
+    if each.operator in ("+=", "-=", "++", "--"):
+        return True
+    value = "" if each.value is None else each.value.text
+    return each.targets[0] in value and _ARITHMETIC.search(value.replace(each.targets[0], "")) is not None
+
+
+def _is_loaded(name: str, each: Assignment, facts: Facts) -> bool:
+    """Return whether this function has read the object from a database."""
+    return any(
+        made.call is not None and _LOADS.search(made.call.name) is not None
+        for made in facts.assignments_to(name, each)
+        if made.targets == (name,) and made.scope is each.scope and made.span.start < each.span.start
+    )
+
+
+def _is_saved(name: str, each: Assignment, scope: Scope, facts: Facts) -> bool:
+    for call in facts.within(facts.calls, scope.body):
+        if call.span.start < each.span.end or call.method not in _SAVES:
+            continue
+        if call.receiver_written == name or any(one.value.text == name for one in call.arguments):
+            return True
+        if call.method in ("commit", "flush") and "session" in call.receiver_written.lower():
+            return True
+    return False
+
+
+def _in_cache(facts: Facts) -> Iterator[Hit]:
+    """Yield `n = cache.get(key)` that is followed by `cache.set(key, n + 1)`."""
+    for write in facts.calls_of_method("set", "Set"):
+        key, value = write.argument(place=0), write.argument(place=1)
+        scope = facts.function_of(write)
+        if key is None or value is None or scope is None or not _is_store(write):
+            continue
+        for read in facts.calls_of_method("get", "Get"):
+            first = read.argument(place=0)
+            if first is None or first.value.text != key.value.text or facts.function_of(read) is not scope:
+                continue
+            if read.receiver_written != write.receiver_written or read.span.start > write.span.start:
+                continue
+            if _is_derived(value.value.text, read, facts) and not _GUARDS.search(facts.text(scope.span)):
+                calls = f"{read.written}() and {write.written}()"
+                what = f"another process may change {key.value.text[:30]} between {calls}"
+                yield Hit(write.span, what, LIKELY)
+                break
+
+
+def _is_store(call: Call) -> bool:
+    return re.search(r"redis|cache|\brdb\b|memcache|kv", call.receiver_written, re.IGNORECASE) is not None
+
+
+def _is_derived(text: str, read: Call, facts: Facts) -> bool:
+    """Return whether a value is computed from what was read, at once or through one variable."""
+    if re.search(r"[+\-]\s*\w", text) is None:
+        return False
+    holders = [
+        each.targets[0]
+        for each in facts.assignments
+        if each.value is not None and is_within(read.span, each.value.span) and len(each.targets) == 1
+    ]
+    return facts.text(read.span) in text or any(
+        re.search(rf"\b{re.escape(name)}\b", text) for name in holders
+    )
+
+
+RULE = Rule(
+    id="FK-R058",
+    slug="lost-update",
+    title="Read, changed and written back without a lock",
+    why="Two requests at once read the same value, and the second write undoes the first: money, stock and "
+    "counters drift.",
+    fix="Let the database do it (F(), $inc, INCR, SET x = x + 1), or lock the row (SELECT … FOR UPDATE).",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)
