@@ -1,19 +1,19 @@
 """Runs rules over a text: makes facts once, calls each rule, and turns hits into findings. Pure.
 
-A comment `fault: ignore` suppresses all findings of its line, `fault: ignore[FK-R001, other-slug]` those of
-the named rules.
+Comments that suppress findings are the matter of `suppressions`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from faultkit.base.errors import InputError
 from faultkit.code.facts import Facts, facts_of
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language, language_named
 from faultkit.code.languages.syntax import NAMELESS, Fragment, Span, Syntax, parse_fragment
+from faultkit.code.review.suppressions import SUPPRESSION_RULES, Coverage, Suppression, findings_about
 from faultkit.code.rules.performance import PERFORMANCE
 from faultkit.code.rules.reliability import RELIABILITY
 from faultkit.code.rules.rule import Finding, Hit, Rule
@@ -23,7 +23,14 @@ RULES: tuple[Rule, ...] = (*RELIABILITY, *PERFORMANCE)
 DEFAULT_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.by_default)
 """The rules that run unless others are selected."""
 
-_IGNORE = re.compile(r"(?:#|//|/\*|--).*?\bfault:\s*ignore(?:\[([^\]]*)\])?")
+
+@dataclass(frozen=True, slots=True)
+class TextReview:
+    """Everything that rules found in a text."""
+
+    findings: tuple[Finding, ...]
+    suppressed: tuple[tuple[Finding, Suppression], ...] = ()
+    """Findings that a comment suppresses."""
 
 
 def findings_of(
@@ -45,25 +52,50 @@ def findings_in(
     return () if syntax.language.name not in GRAMMARS else _in_fragment(Fragment(syntax), file, rules)
 
 
+def review_text(syntax: Syntax, *, file: str = "", rules: Iterable[Rule] = DEFAULT_RULES) -> TextReview:
+    """Return findings in a parsed text, those that comments suppress, and those about such comments.
+
+    `rules` may hold rules of SUPPRESSION_RULES."""
+    if syntax.language.name not in GRAMMARS:
+        return TextReview(())
+    listed = tuple(rules)
+    fragment, facts, coverage = Fragment(syntax), facts_of(syntax), Coverage(syntax)
+    found = list(_reviewed(fragment, facts, coverage, file, listed))
+    if coverage.unused() and any(rule in listed for rule in SUPPRESSION_RULES):
+        # A rule that was not asked for may be the one that a comment suppresses.
+        others = [rule for rule in RULES if rule not in listed]
+        list(_reviewed(fragment, facts, coverage, file, others))
+    found += [(each, None) for each in findings_about(coverage, file, listed, RULES)]
+    found.sort(key=lambda each: (each[0].span.start, each[0].rule.id))
+    return TextReview(
+        tuple(finding for finding, by in found if by is None),
+        tuple((finding, by) for finding, by in found if by is not None),
+    )
+
+
 def _in_fragment(fragment: Fragment, file: str, rules: Iterable[Rule]) -> tuple[Finding, ...]:
-    facts = facts_of(fragment.syntax)
-    found = [
-        finding
-        for rule in rules
-        if fragment.syntax.language.name in rule.languages
-        for finding in _findings(rule, facts, file, fragment)
-    ]
-    found.sort(key=lambda each: (each.span.start, each.rule.id))
-    return tuple(found)
+    syntax = fragment.syntax
+    reviewed = _reviewed(fragment, facts_of(syntax), Coverage(syntax), file, rules)
+    return tuple(
+        sorted(
+            (finding for finding, by in reviewed if by is None),
+            key=lambda each: (each.span.start, each.rule.id),
+        )
+    )
 
 
-def _findings(rule: Rule, facts: Facts, file: str, fragment: Fragment) -> Iterator[Finding]:
-    seen: set[Span] = set()
-    for hit in rule.check(facts):
-        if hit.span in seen or _is_ignored(rule, hit, facts):
+def _reviewed(
+    fragment: Fragment, facts: Facts, coverage: Coverage, file: str, rules: Iterable[Rule]
+) -> Iterator[tuple[Finding, Suppression | None]]:
+    """Yield findings, each with the comment that suppresses it."""
+    for rule in rules:
+        if fragment.syntax.language.name not in rule.languages:
             continue
-        seen.add(hit.span)
-        yield _finding(rule, hit, facts, file, fragment)
+        seen: set[Span] = set()
+        for hit in rule.check(facts):
+            if hit.span not in seen:
+                seen.add(hit.span)
+                yield _finding(rule, hit, facts, file, fragment), coverage.suppression_of(rule, hit.span)
 
 
 def _finding(rule: Rule, hit: Hit, facts: Facts, file: str, fragment: Fragment) -> Finding:
@@ -92,11 +124,3 @@ def _place(offset: int, fragment: Fragment) -> tuple[int, int]:
     if line == 1 and not fragment.lines:
         column -= fragment.shift
     return max(line - fragment.lines, 1), max(column, 1)
-
-
-def _is_ignored(rule: Rule, hit: Hit, facts: Facts) -> bool:
-    found = _IGNORE.search(facts.syntax.line_text(facts.syntax.line(hit.span.start)))
-    if found is None:
-        return False
-    named = [each.strip() for each in (found[1] or "").split(",") if each.strip()]
-    return not named or rule.id in named or rule.slug in named

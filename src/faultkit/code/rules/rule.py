@@ -27,6 +27,8 @@ from faultkit.code.facts.facts import Facts
 from faultkit.code.languages.syntax import Span
 
 Kind: TypeAlias = Literal["reliability", "performance"]
+RuleKind: TypeAlias = Kind | Literal["suppression"]
+"""`suppression`: rules about comments that suppress findings. They do not count in scores."""
 Severity: TypeAlias = Literal["low", "medium", "high", "critical"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -55,7 +57,8 @@ class Rule:
     """One rule: what it finds, why it matters, and how to fix it."""
 
     id: str
-    """`FK-R001` for reliability, `FK-P001` for performance. Never used twice, never changed."""
+    """`FK-R001` for reliability, `FK-P001` for performance, `FK-S001` for suppressions. Never used twice, never
+    changed."""
     slug: str
     """`http-call-without-timeout`: for people who write it in a comment or a command line."""
     title: str
@@ -64,7 +67,7 @@ class Rule:
     """The consequence in production."""
     fix: str
     """The remedy, in one sentence that begins with a verb."""
-    kind: Kind
+    kind: RuleKind
     severity: Severity
     languages: tuple[str, ...]
     """Names as in `faultkit.code.languages`. The rule does not run on other texts."""

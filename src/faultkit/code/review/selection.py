@@ -1,0 +1,76 @@
+"""Names of rules as users write them, in `--select`, in configuration files and in comments. Pure.
+
+A name is an id (`FK-R001`), a slug (`http-call-without-timeout`), the beginning of ids (`FK-P`, `FK-R00`), a
+kind (`performance`), or `all`. Where names contradict each other, the more exact one counts: ignoring `FK-R`
+leaves a selected `FK-R001` switched on. Ignoring wins if both are as exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from faultkit.base.errors import InputError
+from faultkit.base.text import did_you_mean
+from faultkit.code.rules.rule import Rule
+
+ALL = "all"
+_PREFIX = re.compile(r"FK-?[A-Z]?\d{0,2}", re.IGNORECASE)
+_BY_ALL, _BY_KIND, _BY_NAME = 1, 2, 100
+
+
+def exactness(name: str, rule: Rule) -> int:
+    """Return how exactly a name means a rule; 0 if it does not."""
+    wanted = name.strip().lower()
+    if wanted in (rule.id.lower(), rule.slug):
+        return _BY_NAME
+    if wanted == rule.kind:
+        return _BY_KIND
+    if _PREFIX.fullmatch(wanted) and rule.id.lower().startswith(wanted):
+        return _BY_KIND + len(wanted)
+    return _BY_ALL if wanted == ALL else 0
+
+
+def check_rule_name(name: object, rules: Sequence[Rule]) -> str:
+    """Return the name of a rule, or of several; raise InputError, without a path, if none has it."""
+    if not isinstance(name, str) or not name.strip():
+        raise InputError("", "expected the name of a rule such as FK-R001, a prefix such as FK-P, or a kind")
+    if not any(exactness(name, rule) for rule in rules):
+        raise InputError("", f'unknown rule "{name}"{near_rule(name, rules)}')
+    return name
+
+
+def near_rule(name: str, rules: Sequence[Rule]) -> str:
+    """Return `; did you mean "…"?` for a misspelt name, or an empty text."""
+    ids = name.strip().upper().startswith("FK")
+    known = [rule.id for rule in rules] if ids else [*(rule.slug for rule in rules), ALL]
+    kinds = [] if ids else sorted({rule.kind for rule in rules})
+    return did_you_mean(name.strip().upper() if ids else name.strip().lower(), [*kinds, *known])
+
+
+def selected_rules(
+    rules: Iterable[Rule],
+    select: Sequence[str] | None = None,
+    extend_select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+) -> tuple[Rule, ...]:
+    """Return the rules to run, in the order given.
+
+    Without `select`, those that are on by default. A rule that is off by default is selected by its id, its
+    slug or `all`, not by a prefix or a kind."""
+    return tuple(rule for rule in rules if _chosen(rule, select, extend_select) > _strongest(ignore, rule))
+
+
+def _chosen(rule: Rule, select: Sequence[str] | None, extend_select: Sequence[str]) -> int:
+    by_default = _BY_ALL if select is None and rule.by_default else 0
+    named = [
+        exactness(name, rule)
+        for name in (*(select or ()), *extend_select)
+        if rule.by_default or exactness(name, rule) in (_BY_ALL, _BY_NAME)
+    ]
+    # `all` that is ignored and a default that is not written down are equally exact: ignoring wins.
+    return max([by_default, *named])
+
+
+def _strongest(names: Iterable[str], rule: Rule) -> int:
+    return max((exactness(name, rule) for name in names), default=0)
