@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from faultkit.agent_tools.tool import Services, ToolResult
 from faultkit.agent_tools.tool_catalog import TOOLS
 from faultkit.agent_tools.tool_runner import ToolFailure, ToolRunner
 from faultkit.code.advice.answers import CONCERNS as KNOWN_CONCERNS
-from faultkit.code.proof import prove
+from faultkit.code.proof.prove import ProofSettings
 from tests.agent_tools.sample_tools import PATIENCE_S
 from tests.llm.conftest import settings_for
 from tests.llm.scripted_provider import Hang, ScriptedServer, Send, said
@@ -255,8 +256,8 @@ def proved(file: Path) -> list[str]:
 @pytest.mark.slow
 def test_a_change_is_proved_on_running_services(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make proofs short: an app with a short time-out, under one fault. Proofs have tests of their own."""
-    usual = prove._cases
-    monkeypatch.setattr(prove, "_cases", lambda settings: usual(settings)[:2])
+    quick = partial(ProofSettings, faults=("healthy", "blackhole"))
+    monkeypatch.setattr("faultkit.agent_tools.code_functions.ProofSettings", quick)
     (project / "app.py").write_text(APP.replace("}).json()", "}, timeout=0.5).json()"), "utf-8")
     assert proved(project / "app.py") == ["healthy", "blackhole"]
 
@@ -264,7 +265,7 @@ def test_a_change_is_proved_on_running_services(project: Path, monkeypatch: pyte
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_a_change_is_proved_under_every_fault(project: Path) -> None:
-    assert proved(project / "app.py") == ["healthy", "blackhole", "latency of 2 s"]
+    assert len(proved(project / "app.py")) == 7
 
 
 def test_an_analysis_has_an_evaluation_for_each_concern(project: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_gate_fails_with_one(app: Path, more: list[str], code: int) -> None:
         (["app.py", "--sarif", "no/x.sarif"], 'error: no/x.sarif: expected a folder that exists, got "no"'),
         (["app.py", "--kind", "beauty"], "error: Invalid value for '--kind'"),
         (["empty"], "error: empty: expected source files of a language that the rules know, found none"),
-        (["some", "--prove"], 'error: --prove: expected one Python file that is a service, got "some"'),
+        (["some", "--prove"], 'error: --prove: expected one file that is a service, got "some"'),
         (["a.rb"], "error: a.rb: expected one of python"),
         (["a.txt"], "error: a.txt: expected a file that ends with one of"),
     ],

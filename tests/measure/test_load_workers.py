@@ -62,6 +62,18 @@ def test_a_run_begins_at_the_given_time() -> None:
     assert time.monotonic() >= begin_at + 0.05
 
 
+def test_the_time_at_which_a_run_begins_may_be_chosen_when_its_workers_are_ready() -> None:
+    chosen: list[float] = []
+
+    def begin_at() -> float:
+        chosen.append(time.monotonic() + 0.1)
+        return chosen[-1]
+
+    with serving(answering(OK)) as server:
+        result = run_load(target_of(server), Load(0.05, 20.0), begin_at=begin_at)
+    assert [result.started_at] == chosen
+
+
 def test_dropped_arrivals_of_all_workers_are_counted() -> None:
     release = threading.Event()
 

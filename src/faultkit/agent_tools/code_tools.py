@@ -61,12 +61,18 @@ PROOF: Mapping[str, Any] = {
     "type": "object",
     "description": "With verify: what both versions did under each fault, and which did better",
     "properties": {
-        "judgement": {"enum": ["improved", "same", "worse", "not exercised", "inconclusive"]},
+        "verdict": {"enum": ["better", "worse", "no difference", "not shown"]},
+        "trade_off": {"type": "boolean", "description": "Worse under one fault, better under another"},
         "route": TEXT,
         "upstreams": TEXTS,
         "faults": {"type": "array", "items": {"type": "object"}},
+        "parts": {"type": "array", "items": {"type": "object"}},
+        "not_exercised": {
+            **TEXTS,
+            "description": "Changed lines that never ran: the verdict is not about them",
+        },
     },
-    "required": ["judgement", "route", "upstreams", "faults"],
+    "required": ["verdict", "trade_off", "route", "upstreams", "faults", "parts", "not_exercised"],
 }
 
 
@@ -290,13 +296,15 @@ CODE_TOOLS: tuple[Tool, ...] = (
             _target(1.0),
             flag(
                 "verify",
-                "Also prove the change, in half a minute: run a Python web service, whose upstream a "
-                "variable of the environment names, before and after it, under a blackhole and latency.",
+                "Also prove the change, in about a minute: run a web service in Python or JavaScript before "
+                "and after it, side by side, under a blackhole, latency, errors, resets and a slow stream. "
+                "Only `better` without `not_exercised` is a proof.",
                 default=False,
             ),
             text(
                 "python",
-                "With verify: the interpreter. Left out: that of the project's .venv.",
+                "With verify: the interpreter of a Python service. Left out: that of the project's .venv, of "
+                "uv, poetry, pipenv or pdm, or of VIRTUAL_ENV.",
                 default=None,
                 example='"/srv/.venv/bin/python"',
                 longest=4096,

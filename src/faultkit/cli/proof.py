@@ -11,19 +11,27 @@ from typing import Any, TypeVar
 import click
 
 from faultkit.base.errors import InputError
+from faultkit.base.numbers import duration
 from faultkit.cli.shared_options import seconds_of
-from faultkit.code.proof.prove import Figures, Proof, ProofSettings, prove
+from faultkit.code.proof.exercised import ranges_text
+from faultkit.code.proof.prove import Proof, ProofSettings, prove
+from faultkit.code.proof.verdict import TIME, Figures
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--prove", is_flag=True, help="Run the service before and after the change, under faults."),
+    click.option(
+        "--prove",
+        is_flag=True,
+        help="Run the service before and after the change, side by side under faults. Exit codes: 0 better, "
+        "1 worse, 6 no difference, not shown or not all exercised.",
+    ),
     click.option(
         "--upstream",
-        metavar="VARIABLE=URL",
+        metavar="NAME=URL",
         multiple=True,
-        help="With --prove: URL for an environment variable of the service; by default that of a built-in "
-        "stub.",
+        help="With --prove: URL of an upstream, by the environment variable that names it or the beginning "
+        "of its URL in the text (https://api.example.com); by default that of a built-in stub.",
     ),
     click.option(
         "--route", metavar="PATH", help="With --prove: route to call; by default one that calls an upstream."
@@ -32,14 +40,14 @@ _OPTIONS = (
         "--python",
         metavar="PATH",
         help="With --prove: interpreter that runs the service; by default that of the "
-        "project's .venv, of VIRTUAL_ENV, or this one.",
+        "project's .venv, of uv, poetry, pipenv or pdm, of VIRTUAL_ENV, or this one.",
     ),
     click.option(
         "--prove-duration",
         metavar="TIME",
-        default="1s",
+        default="2s",
         show_default=True,
-        help="With --prove: duration of each run.",
+        help="With --prove: how long calls are sent under each fault.",
     ),
 )
 
@@ -64,7 +72,7 @@ class ProofFlags:
     def settings(self) -> ProofSettings:
         """Return the settings of the proof. Raises InputError."""
         return ProofSettings(
-            upstreams=dict(map(_variable_and_url, self.upstream)),
+            upstreams=dict(map(_name_and_url, self.upstream)),
             route=self.route,
             python=self.python,
             duration_s=_proof_seconds(self.prove_duration),
@@ -80,12 +88,17 @@ class ProofOutcome:
     reason: str
 
     @property
-    def held(self) -> bool:
-        return self.proof is None or self.proof.judgement == "improved"
+    def exit_code(self) -> int:
+        """0: better, or nothing to change; 1: worse; 6: nothing is proven, or not for all of the change."""
+        if self.proof is None:
+            return 0
+        if self.proof.verdict == "worse":
+            return 1
+        return 0 if self.proof.verdict == "better" and not self.proof.not_exercised else 6
 
     def document(self) -> dict[str, Any]:
         if self.proof is None:
-            return {"judgement": "nothing to change", "reason": self.reason}
+            return {"verdict": "nothing to change", "reason": self.reason}
         return self.proof.document()
 
 
@@ -94,8 +107,6 @@ def prove_file(path: str, flags: ProofFlags) -> ProofOutcome:
     from faultkit.base.signals import StopSignal
     from faultkit.code.advice.advisor import Advisor
 
-    if not path.endswith(".py"):
-        raise InputError("--prove", f'expected one Python file that is a service, got "{path}"')
     settings = flags.settings()
 
     def show(what: str, step: int, of: int) -> None:
@@ -115,7 +126,7 @@ def prove_file(path: str, flags: ProofFlags) -> ProofOutcome:
 
 
 def print_proof(outcome: ProofOutcome) -> None:
-    """Print a proof as a table with its judgements."""
+    """Print a proof: a table of figures, the verdict for each fault, the parts that ran, and the verdict."""
     if outcome.proof is None:
         click.echo(f"\nNothing to prove: {outcome.reason}")
         return
@@ -127,39 +138,47 @@ def print_proof(outcome: ProofOutcome) -> None:
     table = Table(
         title=f"GET {proof.url}: {'; '.join(proof.upstreams)}", title_justify="left", box=box.SIMPLE
     )
-    for column in ("fault", "version", "answered", "statuses", "p95", "slowest", "SLOs"):
-        table.add_column(column, no_wrap=column != "statuses")
+    for column in ("fault", "version", "succeeded", "statuses", "mean", "p95", "upstream calls", "verdict"):
+        table.add_column(column, no_wrap=column not in ("statuses", "upstream calls"))
     for each in proof.compared:
-        table.add_row(each.fault, "before", *_cells(each.before))
+        table.add_row(each.fault, "before", *_cells(each.before), each.verdict)
         table.add_row("", "after", *_cells(each.after), end_section=True)
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     console.print()
-    console.print(table)
+    Console(highlight=False).print(table)
     for each in proof.compared:
-        console.print(f"{each.fault}: {each.judgement}. {each.reason}")
-    console.print(f"\nproof: {proof.judgement}")
+        if each.verdict != "no difference":
+            console.print(f"{each.fault}: {each.verdict}. {each.why}", markup=False)
+    for part in proof.parts:
+        by = ", ".join(part.exercised_by)
+        if part.not_run:
+            rest = f"; not run: {ranges_text(part.not_run)}" if by else ""
+            console.print(f"lines {part.place}: {by or 'not exercised'}{rest}", markup=False)
+    console.print(f"\nproof: {proof.summary()}", markup=False)
 
 
 def _cells(figures: Figures) -> tuple[str, ...]:
     statuses = ", ".join(f"{count} × {status}" for status, count in sorted(figures.statuses.items()))
-    missed = f"{len(figures.slos_missed)} missed" if figures.slos_missed else "met"
+    mean = figures.costs.get(TIME.name)
     return (
-        f"{figures.answered} of {figures.requests}",
-        statuses or "none",
-        f"{figures.p95_ms:.0f} ms",
-        f"{figures.max_ms:.0f} ms",
-        missed,
+        f"{figures.succeeded} of {figures.requests}",
+        statuses or "no answer",
+        "" if mean is None else duration(mean.value),
+        duration(figures.p95_ms),
+        str(figures.upstream_requests),
     )
 
 
-def _variable_and_url(text: str) -> tuple[str, str]:
+def _name_and_url(text: str) -> tuple[str, str]:
     """Return the two parts of an --upstream."""
-    variable, equals, url = text.partition("=")
-    if not equals or not variable or not url.startswith(("http://", "https://")):
+    name, equals, url = text.partition("=")
+    if not equals or not name or not url.startswith(("http://", "https://")):
         raise InputError(
-            "--upstream", f'expected VARIABLE=URL such as UPSTREAM_URL=http://127.0.0.1:8000, got "{text}"'
+            "--upstream",
+            "expected NAME=URL such as UPSTREAM_URL=http://127.0.0.1:8000 or "
+            f'https://api.example.com=http://127.0.0.1:8000, got "{text}"',
         )
-    return variable, url
+    return name.rstrip("/"), url
 
 
 def _proof_seconds(text: str) -> float:

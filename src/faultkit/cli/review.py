@@ -96,8 +96,9 @@ def command(
     Only rules are used: nothing leaves this machine. A line with the comment `fault: ignore`, or with the
     names of rules as in `fault: ignore[FK-R001]`, is not reported.
 
-    With --prove, FILE is a Python service: it is run as it is and with the changes that `fault improve` would
-    make, under the same faults, and both are measured. FILE itself is not changed.
+    With --prove, FILE is a service in Python or JavaScript: it is run as it is and with the changes that
+    `fault improve` would make, side by side under the same faults, and both are measured. FILE itself is not
+    changed.
     """
     if sarif is not None:
         check_output_path(sarif, (".sarif", ".json"))
@@ -128,9 +129,9 @@ def command(
         _print(review)
         if proof is not None:
             print_proof(proof)
-    if proof is not None and not proof.held:
+    if fail_on is not None and any(_is_at_least(each.severity, fail_on) for each in findings):
         return 1
-    return int(fail_on is not None and any(_is_at_least(each.severity, fail_on) for each in findings))
+    return 0 if proof is None else proof.exit_code
 
 
 def _is_at_least(severity: Severity, least: Severity) -> bool:

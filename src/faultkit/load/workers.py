@@ -66,7 +66,7 @@ def run_load(
     load: Load,
     *,
     workers: int = 1,
-    begin_at: float | None = None,
+    begin_at: float | Callable[[], float] | None = None,
     on_begin: Callable[[float], None] | None = None,
     on_samples: Callable[[Samples], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -74,9 +74,10 @@ def run_load(
 ) -> LoadResult:
     """Send `load` to `target` and return what was measured. Failures of the target are results, not errors.
 
-    `begin_at` (monotonic) must leave the workers some tenths of a second to start. `on_begin` is called with
-    the start time shortly before it, so that faults can begin with the load. `on_progress` is called
-    in this thread, several times a second. Once `stop` is set, the run ends and keeps what it has.
+    `begin_at` (monotonic) must leave the workers some tenths of a second to start; a function is called when
+    they have started, so that several loads can begin together. `on_begin` is called with the start time
+    shortly before it, so that faults can begin with the load. `on_progress` is called in this thread, several
+    times a second. Once `stop` is set, the run ends and keeps what it has.
     """
     route_of(target, load.keep_alive)
     if workers < 1:
@@ -100,6 +101,8 @@ def run_load(
         ]
         for child in children:
             child.ready()
+        if callable(begin_at):
+            begin_at = begin_at()
         started_at = time.monotonic() + _MARGIN_S if begin_at is None else begin_at
         if on_begin is not None:
             on_begin(started_at)

@@ -1,40 +1,70 @@
-"""Proves a change: runs the old and the new version under the same faults, by the scenario engine.
+"""Proves a change: runs the old and the new version side by side under the same faults, and measures both.
 
-The service runs in a process of its own, on a free port. It reaches its dependencies through a proxy;
-behind it is what the user names, or a stub. The user's file is never written to.
+Each version runs in a process of its own, on a free port, and is started anew for each fault. It reaches its
+dependencies through a proxy of its own; behind it is what the user names, or a stub. Calls go to both
+versions at the same time, in turn, so that what the machine does besides affects both alike. The user's file
+is never written to.
 """
 
 from __future__ import annotations
 
 import os
-import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 from urllib.parse import urlsplit
 
-from faultkit.base.address import ProxyMap, parse_map
+from faultkit.base.address import LOOPBACK, Endpoint, parse_map
 from faultkit.base.errors import InputError, RunError
-from faultkit.code.proof.service import (
-    RunningService,
-    Service,
-    StubUpstream,
-    Upstream,
-    interpreter_of,
-    service_of,
+from faultkit.code.languages import language_of
+from faultkit.code.proof.exercised import START, ChangedPart, RanLines, Version, changed_parts
+from faultkit.code.proof.fault_cases import FaultCase, fault_cases
+from faultkit.code.proof.interpreter import interpreter_of
+from faultkit.code.proof.node_service import NODE_SUFFIXES, node_interpreter, node_service
+from faultkit.code.proof.python_service import python_service
+from faultkit.code.proof.resources import UsageMeter
+from faultkit.code.proof.running import RunningService
+from faultkit.code.proof.service import Service, Upstream
+from faultkit.code.proof.stub import StubUpstream
+from faultkit.code.proof.verdict import (
+    ENOUGH,
+    TIME,
+    UPSTREAM_CALLS,
+    UPSTREAM_CONNECTIONS,
+    FaultComparison,
+    Figures,
+    Mean,
+    Verdict,
+    compare,
+    overall_verdict,
 )
-from faultkit.faults.stream.blackhole import Blackhole
-from faultkit.faults.stream.latency import Latency
-from faultkit.plan import Rule
-from faultkit.scenario.impact import SLOS, Impact, scenario_of
-from faultkit.scenario.report.report_model import ItemReport
-from faultkit.scenario.scenario_run import RunSettings, run_scenarios
+from faultkit.load.doubts import doubts
+from faultkit.load.late_margin import LateBy
+from faultkit.load.load import Load, Target
+from faultkit.load.segment import call_once
+from faultkit.load.slo import judge_all
+from faultkit.load.workers import LoadResult, run_load
+from faultkit.plan import Plan
+from faultkit.proxy.data_plane import Lateness, ProxyCounts, ProxySpec, Snapshot
+from faultkit.proxy.remote import PlaneProcess
+from faultkit.scenario.impact import SLOS
 
 Watch = Callable[[str, int, int], None]
 """Called with the current step, its number and the number of steps."""
+
+_VERSIONS: tuple[Version, Version] = ("before", "after")
+_RPS = 20.0
+_WARM_UP = 3
+"""Calls before a run that are not measured: the first ones import modules and fill pools."""
+_MARGIN_S = 0.2
+_TOGETHER_S = 60.0
+_TRIES = 2
+"""How often a run is made whose figures are in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,39 +72,81 @@ class ProofSettings:
     """Settings of a proof: the upstreams, the load and the faults."""
 
     upstreams: Mapping[str, str] = field(default_factory=dict)
-    """The upstream of each variable; a stub where none is given."""
+    """The URL of each upstream, by variable or by the beginning of a URL in the text; a stub where none is
+    given."""
     route: str | None = None
     python: str | None = None
-    """The interpreter that runs the service; None: that of its project."""
+    """The interpreter that runs a Python service; None: that of its project."""
     environment: Mapping[str, str] | None = None
     """The environment of the service, beside its upstreams; None: that of this process."""
-    duration_s: float = 1.0
-    """Seconds of each run; calls that are under way at the end are awaited."""
+    duration_s: float = 2.0
+    """Seconds during which calls are sent; calls that are under way at the end are awaited."""
     latency_ms: float = 2000.0
-    clients: int = 2
-    rps: float = 3.0
     timeout_s: float = 10.0
     """Seconds after which a caller gives up."""
+    faults: tuple[str, ...] = ()
+    """Names of the faults to try; none: all."""
     seed: int | str = 0
+
+    @property
+    def load(self) -> Load:
+        """The calls to each version."""
+        rate_rps = max(_RPS, ENOUGH / self.duration_s)
+        return Load(self.duration_s, rate_rps, keep_alive=False, seed=self.seed)
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The comparison for each fault."""
+    """The comparison for each fault, and which parts of the change it is about."""
 
     url: str
     """The route that was called."""
     upstreams: tuple[str, ...]
     """Descriptions of what was behind the service."""
     compared: tuple[FaultComparison, ...]
-    judgement: Judgement
+    parts: tuple[ChangedPart, ...]
+
+    @property
+    def not_exercised(self) -> tuple[ChangedPart, ...]:
+        """Parts of the change with lines that never ran."""
+        return tuple(each for each in self.parts if each.not_run)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of what ran; not shown if no line of the change ran in a call, and some ran never."""
+        found = overall_verdict(self.compared)
+        if found != "worse" and self.not_exercised and all(each.only_at_start for each in self.parts):
+            return "not shown"
+        return found
+
+    @property
+    def trade_off(self) -> bool:
+        """Whether the change is worse under one fault, and better under another."""
+        return {"worse", "better"} <= {each.verdict for each in self.compared}
+
+    def summary(self) -> str:
+        """Return the verdict as a short sentence."""
+        by = {
+            verdict: ", ".join(each.fault for each in self.compared if each.verdict == verdict)
+            for verdict in ("worse", "better", "not shown")
+        }
+        told = [f"{verdict} under: {faults}" for verdict, faults in by.items() if faults]
+        text = f"{self.verdict}{' (a trade-off)' if self.trade_off else ''}"
+        text += f"; {'; '.join(told)}" if told else ""
+        if self.not_exercised:
+            count = f"{len(self.not_exercised)} of {len(self.parts)} parts of the change"
+            text += f"; only for what ran: {count} not exercised, or not all of it"
+        return text
 
     def document(self) -> dict[str, Any]:
         return {
-            "judgement": self.judgement,
+            "verdict": self.verdict,
+            "trade_off": self.trade_off,
             "route": self.url,
             "upstreams": list(self.upstreams),
             "faults": [each.document() for each in self.compared],
+            "parts": [each.document() for each in self.parts],
+            "not_exercised": [each.place for each in self.not_exercised],
         }
 
 
@@ -88,293 +160,243 @@ def prove(
 ) -> Proof:
     """Run both versions under each fault. Raises TargetError if one does not start, RunError if it was
     stopped."""
-    file = Path(path)
-    service = service_of(old, path, route=settings.route)
-    _check(service, settings, path)
-    stop = stop or threading.Event()
-    python = interpreter_of(file, settings.python, os.environ)
-    with ExitStack() as stack:
-        stub = stack.enter_context(StubUpstream())
-        routes = [
-            _UpstreamRoute(each, settings.upstreams.get(each.variable), stub.url)
-            for each in service.upstreams
+    service = service_of(path, old, settings)
+    with StubUpstream() as stub:
+        run = _Run(Path(path), service, {"before": None, "after": new}, settings, stub.url, stop)
+        cases = [
+            each
+            for each in fault_cases(settings.latency_ms)
+            if not settings.faults or each.name in settings.faults
         ]
-        env = {route.upstream.variable: route.url for route in routes}
-        maps = tuple(route.map for route in routes)
-        counts = stub.take_count if all(route.target == stub.url for route in routes) else None
-        cases = _cases(settings)
-        found: dict[str, list[Figures]] = {name: [] for name, _ in cases}
-        for turn, (version, text) in enumerate((("before", None), ("after", new))):
-            with RunningService(
-                file, service, env, python, inherited=settings.environment, text=text, stop=stop
-            ) as running:
-                for number, (name, rules) in enumerate(cases, 1 + turn * len(cases)):
-                    watch(f"{version} the change: {name}", number, 2 * len(cases))
-                    impact = _impact(running.url, rules, maps, settings)
-                    found[name].append(_measured(impact, settings, stop, counts))
-    compared = tuple(
-        compare(name, before, after, healthy=name == _HEALTHY) for name, (before, after) in found.items()
+        compared: list[FaultComparison] = []
+        ran: dict[Version, dict[str, RanLines]] = {"before": {}, "after": {}}
+        for number, case in enumerate(cases, 1):
+            for attempt in range(_TRIES):
+                watch(case.name if not attempt else f"{case.name}, again", number, len(cases))
+                measured = run.measure(case)
+                found = compare(case.name, *(measured[each].figures for each in _VERSIONS))
+                if not (found.before.doubt or found.after.doubt):
+                    break
+            compared.append(found)
+            for version in _VERSIONS:
+                ran[version].setdefault(START, measured[version].at_start)
+                ran[version][case.name] = measured[version].lines
+    language = language_of(path)
+    upstreams = tuple(
+        f"{each.name}: {settings.upstreams.get(each.name) or _STAND_IN}" for each in service.upstreams
     )
-    upstreams = tuple(f"{route.upstream.variable}: {route.description}" for route in routes)
-    return Proof(service.route, upstreams, compared, overall_judgement(compared))
+    return Proof(service.route, upstreams, tuple(compared), changed_parts(old, new, language, ran))
 
 
-_HEALTHY = "healthy"
+_STAND_IN = "a stand-in on this machine"
 
 
-class _UpstreamRoute:
-    """How the service reaches one dependency."""
-
-    def __init__(self, upstream: Upstream, given: str | None, stub_url: str) -> None:
-        self.upstream = upstream
-        self.target = target = given or stub_url
-        self.description = given or "a stand-in on this machine"
-        port = _free_port()
-        # The path of a given URL replaces that of the default.
-        path = upstream.path if given is None else urlsplit(given).path
-        self.url = f"http://127.0.0.1:{port}{path}"
-        try:
-            # A reverse proxy: the upstream is called by its own name, not by that of our port.
-            self.map: ProxyMap = parse_map(f"http://127.0.0.1:{port}={_origin(target)}")
-        except InputError as error:
-            raise InputError("--upstream", f"{upstream.variable}: {error.problem}") from None
+def service_of(path: str, text: str, settings: ProofSettings) -> Service:
+    """Return how to run the file. Raises InputError, with what to pass, if that cannot be determined."""
+    suffix = Path(path).suffix
+    if suffix in NODE_SUFFIXES:
+        return node_service(path, text, route=settings.route, named=settings.upstreams)
+    if suffix != ".py":
+        known = ", ".join((".py", *NODE_SUFFIXES))
+        raise InputError(path, f'expected a service in Python or JavaScript ({known}), got "{suffix}"')
+    return python_service(path, text, route=settings.route, named=settings.upstreams)
 
 
-def _origin(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.partition('/')[0]}" if rest else url
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """One version under one fault."""
+
+    figures: Figures
+    at_start: RanLines
+    lines: RanLines
 
 
-def _check(service: Service, settings: ProofSettings, path: str) -> None:
-    known = {each.variable for each in service.upstreams}
-    for variable in settings.upstreams:
-        if variable not in known:
-            names = ", ".join(sorted(known)) or "none"
-            raise InputError(
-                "--upstream", f"expected a variable that {path} reads a URL from ({names}), got {variable}"
+class _Run:
+    """Both versions of a service, and what is behind them."""
+
+    def __init__(
+        self,
+        file: Path,
+        service: Service,
+        texts: Mapping[Version, str | None],
+        settings: ProofSettings,
+        stub_url: str,
+        stop: threading.Event | None,
+    ) -> None:
+        self._file = file
+        self._service = service
+        self._texts = texts
+        self._settings = settings
+        self._stop = stop or threading.Event()
+        self._targets = {
+            each.name: settings.upstreams.get(each.name) or stub_url for each in service.upstreams
+        }
+        for each in service.upstreams:
+            _spec("checked", each, self._targets[each.name])
+        is_node = service.interface == "node"
+        self._interpreter = (
+            node_interpreter(os.environ) if is_node else interpreter_of(file, settings.python, os.environ)
+        )
+
+    def measure(self, case: FaultCase) -> dict[Version, _Measured]:
+        """Run both versions under a fault. Raises RunError if it was stopped."""
+        with ExitStack() as stack:
+            plane = stack.enter_context(PlaneProcess(Plan(seed=self._settings.seed)))
+            services = {each: self._version(each, plane) for each in _VERSIONS}
+            for each in services.values():
+                stack.callback(each.close)
+            for each in services.values():
+                each.start()
+            for each in services.values():
+                each.__enter__()
+            at_start = {version: each.ran_lines() for version, each in services.items()}
+            targets = {
+                version: Target("GET", each.url, timeout_s=self._settings.timeout_s)
+                for version, each in services.items()
+            }
+            for target in targets.values():
+                for _ in range(_WARM_UP):
+                    call_once(replace(target, timeout_s=min(target.timeout_s, 5.0)), self._stop.is_set)
+            before = plane.snapshot()
+            meters = {
+                version: stack.enter_context(UsageMeter(each.pid)) for version, each in services.items()
+            }
+            results = self._load(targets, case, plane)
+            for meter in meters.values():
+                meter.__exit__()
+            after, lateness = plane.measured()
+            lines = {version: each.ran_lines() for version, each in services.items()}
+            # Connections that a fault holds would keep the services from ending.
+            plane.close()
+            lines = {version: _joined(lines[version], each.end()) for version, each in services.items()}
+        return {
+            version: _Measured(
+                self._figures(version, case, results[version], before, after, lateness, meters[version]),
+                at_start[version],
+                lines[version],
             )
-    if not known:
-        raise InputError(
-            path,
-            "expected a service whose upstream can be set by a variable of the environment, such as "
-            'os.getenv("UPSTREAM_URL", …): without one, no fault can be put between the two',
+            for version in _VERSIONS
+        }
+
+    def _version(self, version: Version, plane: PlaneProcess) -> RunningService:
+        env: dict[str, str] = {}
+        replaced: dict[str, str] = {}
+        for number, upstream in enumerate(self._service.upstreams):
+            target = self._targets[upstream.name]
+            bound = plane.open_proxy(_spec(f"{version}-{number}", upstream, target))
+            # The path of a given URL replaces that of the default.
+            given = self._settings.upstreams.get(upstream.name)
+            path = upstream.path if given is None else urlsplit(given).path
+            (replaced if upstream.is_text else env)[upstream.name] = f"http://{bound}{path}"
+        return RunningService(
+            self._file,
+            self._service,
+            env,
+            self._interpreter,
+            replaced=replaced,
+            inherited=self._settings.environment,
+            text=self._texts[version],
+            stop=self._stop,
+        )
+
+    def _load(
+        self, targets: Mapping[Version, Target], case: FaultCase, plane: PlaneProcess
+    ) -> dict[Version, LoadResult]:
+        """Send the load to both versions at once; their calls take turns."""
+        load = self._settings.load
+        assert load.rate_rps is not None
+        begin_at = 0.0
+
+        def begin() -> None:
+            nonlocal begin_at
+            begin_at = time.monotonic() + _MARGIN_S
+            plane.set_plan(Plan(case.rules, self._settings.seed), load.duration_s, origin=begin_at)
+
+        together = threading.Barrier(len(targets), begin)
+        shift_s = {version: number / len(targets) / load.rate_rps for number, version in enumerate(targets)}
+
+        def send(version: Version) -> LoadResult:
+            def when() -> float:
+                together.wait(_TOGETHER_S)
+                return begin_at + shift_s[version]
+
+            try:
+                return run_load(targets[version], load, begin_at=when, stop=self._stop)
+            except BaseException:
+                together.abort()
+                raise
+
+        with ThreadPoolExecutor(len(targets)) as threads:
+            running = {version: threads.submit(send, version) for version in targets}
+            with suppress(threading.BrokenBarrierError):
+                for each in running.values():
+                    each.result()
+        if self._stop.is_set():
+            raise RunError("it was stopped before its end")
+        return {version: each.result() for version, each in running.items()}
+
+    def _figures(
+        self,
+        version: Version,
+        case: FaultCase,
+        result: LoadResult,
+        before: Snapshot,
+        after: Snapshot,
+        lateness: Lateness,
+        meter: UsageMeter,
+    ) -> Figures:
+        load = self._settings.load
+        summary = result.tally.summary(load, total_s=result.total_s)
+        # Lateness is no doubt here: differences that are no longer than it do not count.
+        found = doubts(summary, load, lateness=lateness, is_decided=lambda late: True)
+        calls, connections, injected = (
+            _grown(name, version, before, after) for name in ("requests", "accepted", "injected")
+        )
+        response = summary.response
+        at = {each.percent: each.ms for each in response.percentiles}
+        slos = judge_all(SLOS, result.tally, load.duration_s, load)
+        return Figures(
+            summary.requests,
+            summary.statuses,
+            {
+                TIME.name: Mean.of(response.mean_ms, response.stddev_ms, response.effective),
+                UPSTREAM_CALLS.name: Mean.of_count(calls, summary.requests),
+                UPSTREAM_CONNECTIONS.name: Mean.of_count(connections, summary.requests),
+                **meter.costs(summary.requests),
+            },
+            injected,
+            summary.errors_effective,
+            failures=summary.failures,
+            p50_ms=at.get(50.0, 0.0),
+            p95_ms=at.get(95.0, 0.0),
+            max_ms=response.max_ms,
+            late_ms=LateBy.of(summary, lateness.summary()).usual_ms,
+            upstream_requests=calls,
+            slos_missed=tuple(each.slo.title for each in slos if each.passed is False),
+            doubt="; ".join(found.reasons),
         )
 
 
-def _cases(settings: ProofSettings) -> tuple[tuple[str, tuple[Rule, ...]], ...]:
-    # The faults act on the way from the dependency to the service, so that every attempt reaches the
-    # dependency and is counted.
-    slow = Latency(mean_ms=settings.latency_ms, per="operation")
-    return (
-        (_HEALTHY, ()),
-        ("blackhole", (Rule("blackhole", Blackhole()),)),
-        (f"latency of {settings.latency_ms / 1000:g} s", (Rule("latency", slow),)),
-    )
+def _spec(name: str, upstream: Upstream, target: str) -> ProxySpec:
+    """Return a reverse proxy on a free port: the upstream is called by its own name, not by that of our
+    port."""
+    scheme, _, rest = target.partition("://")
+    try:
+        given = parse_map(f"http://{LOOPBACK}:1={scheme}://{rest.partition('/')[0]}")
+    except InputError as error:
+        raise InputError("--upstream", f"{upstream.name}: {error.problem}") from None
+    return replace(ProxySpec.of_map(name, given), listen=Endpoint(LOOPBACK, 0))
 
 
-def _impact(url: str, rules: tuple[Rule, ...], maps: tuple[ProxyMap, ...], settings: ProofSettings) -> Impact:
-    return Impact(
-        url,
-        rules,
-        duration_s=settings.duration_s,
-        clients=settings.clients,
-        rps=settings.rps,
-        timeout_s=settings.timeout_s,
-        proxies=maps,
-        slos=SLOS,
-    )
+def _joined(one: RanLines, other: RanLines) -> RanLines:
+    return RanLines(one.executable | other.executable, one.ran | other.ran)
 
 
-def _measured(
-    impact: Impact, settings: ProofSettings, stop: threading.Event, counts: Callable[[], int] | None
-) -> Figures:
-    if counts is not None:
-        counts()
-    outcome = run_scenarios(
-        [scenario_of(impact)], RunSettings(seed=settings.seed, baseline=False), lambda event: None, stop
-    )
-    if stop.is_set():
-        raise RunError("it was stopped before its end")
-    if outcome.trouble is not None:
-        raise outcome.trouble
-    return figures_of(outcome.report.items[0], None if counts is None else counts())
+def _grown(name: str, version: Version, before: Snapshot, after: Snapshot) -> int:
+    """Return by how much a counter of this version's proxies has grown."""
 
+    def total(snapshot: Snapshot) -> int:
+        own: list[ProxyCounts] = [each for each in snapshot.proxies if each.name.startswith(f"{version}-")]
+        return sum(getattr(each, name) for each in own)
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-# The comparison of two versions of a service under the same fault.
-
-
-Judgement: TypeAlias = Literal["improved", "same", "worse", "not exercised", "inconclusive"]
-
-_CRASH = 500
-"""Status of an unhandled error in common frameworks."""
-_CLEARLY = 0.8
-"""The slowest response must come down to this share to count as faster."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Measurements of one version under one fault."""
-
-    requests: int
-    answered: int
-    """Calls that got an HTTP response before their caller gave up."""
-    statuses: dict[int, int]
-    failures: dict[str, int]
-    p50_ms: float
-    p95_ms: float
-    max_ms: float
-    slos_missed: tuple[str, ...]
-    injected: int
-    upstream_requests: int | None
-    """Requests that the dependency received, if it is the stub."""
-    doubt: str = ""
-    """Why the run decides nothing; empty if it does."""
-
-    @property
-    def bounded(self) -> bool:
-        """Whether every caller got a response."""
-        return 0 < self.requests == self.answered
-
-    @property
-    def succeeded(self) -> int:
-        return sum(count for status, count in self.statuses.items() if status < 400)
-
-    @property
-    def crashed(self) -> int:
-        return self.statuses.get(_CRASH, 0)
-
-    def sentence(self) -> str:
-        """Return the comparison as a short sentence."""
-        if not self.requests:
-            return "no request was made"
-        if not self.answered:
-            return f"none of {self.requests} calls had an answer in time"
-        statuses = ", ".join(f"{count} × {status}" for status, count in sorted(self.statuses.items()))
-        whole = "all" if self.bounded else f"{self.answered} of {self.requests}"
-        slow = f"the slowest after {self.max_ms / 1000:.1f} s"
-        return f"{whole} answered ({statuses}), {slow}"
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "requests": self.requests,
-            "answered": self.answered,
-            "statuses": {str(status): count for status, count in sorted(self.statuses.items())},
-            "failures": self.failures,
-            "p50_ms": round(self.p50_ms, 1),
-            "p95_ms": round(self.p95_ms, 1),
-            "max_ms": round(self.max_ms, 1),
-            "slos_missed": list(self.slos_missed),
-            "injected": self.injected,
-            "upstream_requests": self.upstream_requests,
-            "doubt": self.doubt,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class FaultComparison:
-    """Both versions under one fault."""
-
-    fault: str
-    """`healthy`, or the fault: `blackhole`, `latency of 2 s`."""
-    before: Figures
-    after: Figures
-    judgement: Judgement
-    reason: str
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "fault": self.fault,
-            "judgement": self.judgement,
-            "reason": self.reason,
-            "before": self.before.document(),
-            "after": self.after.document(),
-        }
-
-
-def figures_of(item: ItemReport, upstream_requests: int | None) -> Figures:
-    """Return the figures of one run."""
-    run = item.run
-    at = {each.percent: each.ms for each in run.response.percentiles}
-    statuses = {status: count for status, count in run.statuses.items() if status}
-    doubt = "; ".join(item.reasons) if item.verdict in ("inconclusive", "unfinished") else ""
-    return Figures(
-        run.requests,
-        sum(statuses.values()),
-        statuses,
-        dict(run.failures),
-        at.get(50.0, 0.0),
-        at.get(95.0, 0.0),
-        run.response.max_ms,
-        tuple(each.slo.title for each in item.slos if each.passed is False),
-        sum(fault.injected for fault in item.faults),
-        upstream_requests,
-        doubt,
-    )
-
-
-def compare(fault: str, before: Figures, after: Figures, *, healthy: bool) -> FaultComparison:
-    """Compare both versions under one fault."""
-    judgement, why = _judge(before, after, healthy=healthy)
-    reason = f"{why}. Before: {before.sentence()}. After: {after.sentence()}."
-    return FaultComparison(fault, before, after, judgement, reason)
-
-
-def _judge(before: Figures, after: Figures, *, healthy: bool) -> tuple[Judgement, str]:
-    doubt = before.doubt or after.doubt
-    if doubt:
-        return "inconclusive", f"The run decides nothing: {doubt}"
-    if not before.requests or not after.requests:
-        return "inconclusive", "A run without requests decides nothing"
-    if not healthy and not (before.injected and after.injected):
-        return "not exercised", "The fault never acted: the service did not call through the proxy"
-    if healthy and not before.succeeded:
-        return "inconclusive", "Without a fault no call succeeds: try another --route or the real --upstream"
-    # Failing fast is no gain where the old version would have succeeded.
-    answered, succeeded = _gain(before, after, "answered"), _gain(before, after, "succeeded")
-    if answered * succeeded < 0:
-        return "inconclusive", f"{_MORE[answered > 0]} get an answer, {_MORE[succeeded > 0].lower()} succeed"
-    for name, was, now in (
-        ("left without an answer", before.requests - before.answered, after.requests - after.answered),
-        ("failing", before.requests - before.succeeded, after.requests - after.succeeded),
-        ("answered by an unhandled error (500)", before.crashed, after.crashed),
-    ):
-        old, new = was / before.requests, now / after.requests
-        if new < old:
-            return "improved", f"Fewer calls are {name}: {was} of {before.requests}, now {now}"
-        if new > old:
-            return (
-                "worse",
-                f"More calls are {name}: {was} of {before.requests}, now {now} of {after.requests}",
-            )
-    if healthy:
-        return "same", "Without a fault both answer"
-    if after.max_ms < before.max_ms * _CLEARLY:
-        return "improved", "The slowest answer comes clearly sooner"
-    if before.max_ms < after.max_ms * _CLEARLY:
-        return "worse", "The slowest answer comes clearly later"
-    return "same", "Both do as well"
-
-
-_MORE = ("Fewer calls", "More calls")
-
-
-def _gain(before: Figures, after: Figures, what: str) -> float:
-    """Return the change of a share of the calls; negative if it became smaller."""
-    share: float = getattr(after, what) / after.requests - getattr(before, what) / before.requests
-    return share
-
-
-def overall_judgement(compared: tuple[FaultComparison, ...]) -> Judgement:
-    """Judge all faults: worse if one is, improved only if all were exercised and at least one is better."""
-    found = {each.judgement for each in compared}
-    for judgement in ("worse", "inconclusive", "not exercised", "improved"):
-        if judgement in found:
-            return judgement
-    return "same"
+    return total(after) - total(before)

@@ -1,10 +1,13 @@
 """Runs one version of a service in an interpreter of the user: a program that imports nothing of Faultkit.
 
-    python runner.py INTERFACE ROOT MODULE FILE TEXT APPLICATION WIRE
+    python runner.py '{"interface": "wsgi", "root": …, "module": …, "file": …, "text": …, "application": …,
+                       "replaced": {"https://api.example.com": "http://127.0.0.1:4321"}, "wire": 5}'
 
-It writes `port NUMBER` to the socket WIRE when it serves. The text of the module is that of TEXT instead of
-FILE; everything else, `__file__` included, is as if it stood in FILE. When the other end of the wire
-closes, the parent process has ended: the runner ends its process group.
+It writes `port NUMBER` to the socket `wire` when it serves. The text of the module is that of `text` instead
+of `file`; everything else, `__file__` included, is as if it stood in `file`. In the texts of modules below
+`root`, the beginnings of URLs in `replaced` are others. For each line `lines` on the wire, and at its end by
+SIGTERM, it answers which lines of the file have run. When the other end of the wire closes, the parent
+process has ended: the runner ends its process group.
 """
 
 from __future__ import annotations
@@ -13,54 +16,124 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import json
 import os
+import re
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 
 class _TextLoader(importlib.machinery.SourceFileLoader):
-    """A module loader with the text of another file."""
+    """A module loader with the text of another file, or with other URLs."""
 
-    def __init__(self, module: str, file: str, text: str) -> None:
+    def __init__(self, module: str, file: str, text: str, replaced: dict[str, str], lines: _Lines) -> None:
         super().__init__(module, file)
-        self._text_file = text
+        self._text_file, self._replaced, self._lines = text, replaced, lines
 
     def get_data(self, path: Any) -> bytes:
-        return super().get_data(self._text_file if path == self.path else path)
+        data = super().get_data(self._text_file if path == self.path else path)
+        for old, new in self._replaced.items():
+            data = re.sub(re.escape(old.encode()) + rb"(?![\w.:-])", new.encode(), data)
+        return data
+
+    def source_to_code(self, data: Any, path: Any, **options: Any) -> Any:  # type: ignore[override]
+        code = super().source_to_code(data, path, **options)
+        if self.path == self._lines.file:
+            self._lines.watch(code)
+        return code
 
     def path_stats(self, path: Any) -> Any:
         raise OSError  # No compiled file is read or written then.
 
 
 class _TextFinder(importlib.abc.MetaPathFinder):
-    """A finder that replaces the text of one module."""
+    """A finder that replaces the text of one module, and URLs in all modules below the root."""
 
-    def __init__(self, module: str, file: str, text: str) -> None:
-        self._module, self._file, self._text = module, file, text
+    def __init__(self, setup: dict[str, Any], lines: _Lines) -> None:
+        self._setup, self._lines = setup, lines
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> Any:
-        if name != self._module:
-            return None
-        loader = _TextLoader(name, self._file, self._text)
-        return importlib.util.spec_from_file_location(name, self._file, loader=loader)
+        setup = self._setup
+        file, text = setup["file"], setup["text"]
+        if name != setup["module"]:
+            found = importlib.machinery.PathFinder.find_spec(name, path) if setup["replaced"] else None
+            if found is None or not self._is_own(found.origin):
+                return None
+            file = text = found.origin
+        loader = _TextLoader(name, file, text, setup["replaced"], self._lines)
+        return importlib.util.spec_from_file_location(name, file, loader=loader)
+
+    def _is_own(self, origin: Any) -> bool:
+        root = os.path.join(self._setup["root"], "")
+        if not isinstance(origin, str) or not origin.startswith(root) or not origin.endswith(".py"):
+            return False
+        return "site-packages" not in origin[len(root) :].split(os.sep)
+
+
+class _Lines:
+    """The lines of one file that have run. Costs little from Python 3.12 on: each line is reported once."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._executable: set[int] = set()
+        self._ran: set[int] = set()
+        self._monitoring = getattr(sys, "monitoring", None)
+        if self._monitoring is not None:
+            self._monitoring.use_tool_id(_TOOL, "fault")
+            self._monitoring.register_callback(_TOOL, self._monitoring.events.LINE, self._line_event)
+        else:
+            threading.settrace(self._call)
+            sys.settrace(self._call)
+
+    def watch(self, code: CodeType) -> None:
+        """Report the lines of this code and of the functions in it."""
+        if hasattr(code, "co_lines"):
+            self._executable.update(line for _, _, line in code.co_lines() if line)
+        if self._monitoring is not None:
+            self._monitoring.set_local_events(_TOOL, code, self._monitoring.events.LINE)
+        for each in code.co_consts:
+            if isinstance(each, CodeType):
+                self.watch(each)
+
+    def report(self) -> bytes:
+        document = {"executable": sorted(self._executable), "ran": sorted(self._ran)}
+        return b"lines %s\n" % json.dumps(document).encode()
+
+    def _line_event(self, code: CodeType, line: int) -> Any:
+        self._ran.add(line)
+        assert self._monitoring is not None
+        return self._monitoring.DISABLE
+
+    def _call(self, frame: Any, event: str, arg: Any) -> Any:
+        return self._line if frame.f_code.co_filename == self.file else None
+
+    def _line(self, frame: Any, event: str, arg: Any) -> Any:
+        if event == "line":
+            self._ran.add(frame.f_lineno)
+        return self._line
+
+
+_TOOL = 4
+"""A number for `sys.monitoring` that debuggers, coverage and profilers do not use."""
 
 
 def main() -> None:
     """Run the service until it ends."""
-    interface, root, module, file, text, application, number = sys.argv[1:8]
-    wire = socket.socket(fileno=int(number))
+    setup = json.loads(sys.argv[1])
+    wire = socket.socket(fileno=setup["wire"])
     wire.set_inheritable(False)
-    threading.Thread(target=_end_with_parent, args=(wire,), daemon=True).start()
-    sys.path[0] = root
-    sys.argv = [file]
-    sys.meta_path.insert(0, _TextFinder(module, file, text))
-    app: Any = importlib.import_module(module)
-    for name in application.split("."):
+    lines = _Lines(setup["file"])
+    threading.Thread(target=_answer, args=(wire, lines), daemon=True).start()
+    sys.path[0] = setup["root"]
+    sys.argv = [setup["file"]]
+    sys.meta_path.insert(0, _TextFinder(setup, lines))
+    app: Any = importlib.import_module(setup["module"])
+    for name in setup["application"].split("."):
         app = getattr(app, name)
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -70,14 +143,19 @@ def main() -> None:
     def ready() -> None:
         wire.sendall(b"port %d\n" % listener.getsockname()[1])
 
-    if interface == "asgi":
-        _serve_asgi(app, listener, ready)
-    else:
+    if setup["interface"] == "wsgi":
         _serve_wsgi(app, listener, ready)
+    try:
+        _serve_asgi(app, listener, ready)
+    finally:
+        # What runs at the end of a lifespan has run now.
+        wire.sendall(lines.report())
 
 
-def _end_with_parent(wire: socket.socket) -> None:
-    wire.recv(1)
+def _answer(wire: socket.socket, lines: _Lines) -> None:
+    sys.settrace(None)
+    while wire.recv(64):
+        wire.sendall(lines.report())
     os.kill(0, signal.SIGKILL)  # Every process of this group, this one included.
 
 

@@ -1,0 +1,137 @@
+"""Which parts of a change have run, and under which faults. Pure.
+
+A part is a run of changed lines within one function. Lines that a change only removes are looked for in the
+old version. Lines that no interpreter runs (comments, blank lines, closing brackets) belong to no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal, TypeAlias
+
+from faultkit.code.functions import list_functions
+from faultkit.code.languages import Language
+from faultkit.code.languages.syntax import parse
+
+Version: TypeAlias = Literal["before", "after"]
+
+START = "start"
+"""Stands for the time before the first call, beside the names of faults."""
+
+
+@dataclass(frozen=True, slots=True)
+class RanLines:
+    """Lines of a file, as its interpreter numbers them."""
+
+    executable: frozenset[int] = frozenset()
+    ran: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPart:
+    """A part of a change, and what of it has run."""
+
+    version: Version
+    """`before` for lines that the change removes."""
+    lines: tuple[int, ...]
+    function: str
+    """The function that the lines belong to; empty outside of functions."""
+    exercised_by: tuple[str, ...]
+    """The faults under which a line of it ran, or `start` if it ran before the first call only."""
+    not_run: tuple[int, ...]
+    """Lines of it that never ran."""
+
+    @property
+    def place(self) -> str:
+        """The lines and the function, as text."""
+        of_old = " of the old version" if self.version == "before" else ""
+        return f"{ranges_text(self.lines)}{of_old}{f' ({self.function})' if self.function else ''}"
+
+    @property
+    def only_at_start(self) -> bool:
+        """Whether no line of it ran in a call."""
+        return self.exercised_by in ((), (START,))
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "version": self.version,
+            "lines": ranges_text(self.lines),
+            "function": self.function,
+            "exercised_by": list(self.exercised_by),
+            "not_run": ranges_text(self.not_run),
+        }
+
+
+LinesByCase: TypeAlias = Mapping[str, RanLines]
+"""The lines that ran, by name of the fault, and those before the first call by `START`."""
+
+
+def changed_parts(
+    old: str, new: str, language: Language, ran: Mapping[Version, LinesByCase]
+) -> tuple[ChangedPart, ...]:
+    """Return the parts of a change; none if it is not known which lines ran."""
+    removed, added = _changed(old.splitlines(), new.splitlines())
+    return (
+        *_parts("after", added, new, language, ran["after"]),
+        *_parts("before", removed, old, language, ran["before"]),
+    )
+
+
+def _changed(old: Sequence[str], new: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return the lines that are only removed, by their numbers in the old text, and those of the new text
+    that differ."""
+    removed: list[int] = []
+    added: list[int] = []
+    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "delete":
+            removed += range(a + 1, b + 1)
+        elif tag != "equal":
+            added += range(c + 1, d + 1)
+    return removed, added
+
+
+def _parts(
+    version: Version, changed: Sequence[int], text: str, language: Language, ran: LinesByCase
+) -> Iterator[ChangedPart]:
+    executable = frozenset().union(*(each.executable for each in ran.values()))
+    functions = list_functions(parse(text.encode(), language))
+    part: list[int] = []
+    name, last = "", 0
+    for line in [*(each for each in changed if each in executable), 0]:
+        inside = [each for each in functions if each.start_line <= line <= each.end_line]
+        own = max(inside, key=lambda each: each.start_line).qualified_name if inside else ""
+        # Lines between two changed ones that nothing runs do not end a part.
+        apart = any(each in executable for each in range(last + 1, line)) or own != name or not line
+        if part and apart:
+            yield _part(version, tuple(part), name, ran)
+            part = []
+        part.append(line)
+        name, last = own, line
+
+
+def _part(version: Version, lines: tuple[int, ...], function: str, ran: LinesByCase) -> ChangedPart:
+    at_start = ran[START].ran if START in ran else frozenset()
+    # What ran at the start says nothing of the calls.
+    by = tuple(
+        name
+        for name, each in ran.items()
+        if name != START and any(line in each.ran - at_start for line in lines)
+    )
+    everywhere = frozenset().union(*(each.ran for each in ran.values()))
+    not_run = tuple(line for line in lines if line not in everywhere)
+    if not by and len(not_run) < len(lines):
+        by = (START,)
+    return ChangedPart(version, lines, function, by, not_run)
+
+
+def ranges_text(lines: Sequence[int]) -> str:
+    """Return line numbers as text: `3-5, 9`."""
+    parts: list[list[int]] = []
+    for line in lines:
+        if parts and line == parts[-1][-1] + 1:
+            parts[-1].append(line)
+        else:
+            parts.append([line])
+    return ", ".join(str(each[0]) if len(each) == 1 else f"{each[0]}-{each[-1]}" for each in parts)

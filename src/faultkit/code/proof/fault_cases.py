@@ -1,0 +1,56 @@
+"""The faults of a proof, in the order in which they are tried. Pure.
+
+They act on the way from the dependency to the service, so that every attempt reaches the proxy and is
+counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from faultkit.code.proof.verdict import HEALTHY
+from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.stream.blackhole import Blackhole
+from faultkit.faults.stream.latency import Latency
+from faultkit.faults.stream.reset import Reset
+from faultkit.faults.stream.slicer import Slicer
+from faultkit.plan import Rule
+from faultkit.plan.schedule import Period, Schedule, Seconds
+from faultkit.plan.trigger import Trigger
+
+_BURST_S = 0.5
+_SHARE = 0.3
+_PIECE_BYTES = 32
+_PAUSE_S = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCase:
+    """A name, and the rules that act during its run."""
+
+    name: str
+    rules: tuple[Rule, ...] = ()
+
+
+def fault_cases(latency_ms: float) -> tuple[FaultCase, ...]:
+    """Return all faults of a proof, the case without one first."""
+    bursts = Schedule((Period(duration=Seconds(_BURST_S), every=Seconds(2 * _BURST_S)),))
+    unavailable = HttpError(status=503)
+    return (
+        FaultCase(HEALTHY),
+        FaultCase("blackhole", (Rule("blackhole", Blackhole()),)),
+        FaultCase(
+            f"latency of {latency_ms / 1000:g} s",
+            (Rule("latency", Latency(mean_ms=latency_ms, per="operation")),),
+        ),
+        FaultCase("bursts of 503", (Rule("bursts", unavailable, schedule=bursts),)),
+        FaultCase(
+            f"{_SHARE:.0%} of 503".replace("%", " %"),
+            (Rule("partial", unavailable, trigger=Trigger(probability=_SHARE)),),
+        ),
+        FaultCase("resets", (Rule("resets", Reset(on="data")),)),
+        FaultCase(
+            "slow stream",
+            (Rule("slow", Slicer(average_bytes=_PIECE_BYTES, delay_us=_PAUSE_S * 1e6)),),
+        ),
+    )

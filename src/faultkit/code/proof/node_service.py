@@ -1,0 +1,112 @@
+"""How a JavaScript file is run as a service by Node, read from its text. Nothing is run here.
+
+The file starts its server itself, as `node FILE` would. So what is read is less than for Python: whether
+something listens, a route to call, and the variables and URLs of its upstreams, in the file and in those that
+it requires or imports by a relative path.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from faultkit.base.errors import InputError, TargetError
+from faultkit.code.proof.service import Service, checked_route
+from faultkit.code.proof.upstreams import MOST_FILES, Reads
+
+NODE_SUFFIXES = (".js", ".mjs", ".cjs")
+
+_LISTENS = re.compile(r"\.\s*listen\s*\(|\bserve\s*\(")
+_ROUTE = re.compile(r"\.\s*(?:get|all|route)\s*\(\s*(?:\{[^}]*?url\s*:\s*)?(['\"`])(/[^'\"`]*)\1")
+_BY_HAND = re.compile(r"(?:\.url|pathname)\s*===?\s*(['\"`])(/[^'\"`]*)\1")
+_PLAIN_SERVER = re.compile(r"\bcreateServer\s*\(")
+_CALLS_OUT = re.compile(
+    r"\b(?:fetch|axios|got|undici|needle|superagent|ky|https?)\s*(?:\(|\.\s*(?:get|request|post|fetch)\s*\()"
+)
+_COMMENT = re.compile(r"/\*.*?\*/|(?<![:'\"`\w])//[^\n]*", re.DOTALL)
+_READ = re.compile(
+    r"process\.env(?:\.(?P<name>[A-Za-z_]\w*)|\[\s*['\"](?P<key>\w+)['\"]\s*\])"
+    r"(?:\s*(?:\|\||\?\?)\s*(?P<quote>['\"`])(?P<default>[^'\"`]*)(?P=quote))?"
+)
+_DESTRUCTURED = re.compile(r"\{([^{}]*)\}\s*=\s*process\.env\b")
+_FIELD = re.compile(r"(\w+)\s*(?::\s*\w+)?\s*(?:=\s*(['\"`])([^'\"`]*)\2)?\s*(?:,|$)")
+_TEXT = re.compile(r"['\"`](https?://[^'\"`]*)")
+_RELATIVE = re.compile(r"(?:\brequire\s*\(\s*|\bfrom\s+|\bimport\s*\(?\s*)['\"](\.{1,2}/[^'\"]+)['\"]")
+
+
+def node_service(file: str, text: str, *, route: str | None = None, named: Collection[str] = ()) -> Service:
+    """Return how to run a JavaScript file. Raises InputError, with what to pass, if that cannot be
+    determined.
+
+    named: upstreams that the user has named"""
+    code = _COMMENT.sub("", text)
+    if not _LISTENS.search(code):
+        raise InputError(file, "expected a service to run: a file that calls listen(), found no such call")
+    chosen = checked_route(route, _route(code), file)
+    path = Path(file).resolve()
+    reads = Reads()
+    for place, each in _files(path, code):
+        where = place.name if place == path else str(place)
+        for variable, default in _variables(each):
+            reads.add(variable, default, where)
+        for found in _TEXT.finditer(each):
+            reads.add_url(found[1], where)
+    root = next((each for each in path.parents if (each / "package.json").exists()), path.parent)
+    return Service("node", str(root), chosen, reads.chosen(root, named, file))
+
+
+def node_interpreter(env: Mapping[str, str]) -> str:
+    """Return the program that runs JavaScript. Raises TargetError if there is none."""
+    found = shutil.which("node", path=env.get("PATH"))
+    if found is None:
+        raise TargetError(
+            "cannot start node: there is no such program on the PATH. Install Node 20 or newer."
+        )
+    return found
+
+
+def _route(code: str) -> str | None:
+    """Return the first route that calls a dependency in its handler, else the first without parameters."""
+    found = [each for each in _ROUTE.finditer(code) if not {":", "*", "{", "$"} & set(each[2])]
+    ends = [each.start() for each in found[1:]] + [len(code)]
+    calling = [
+        each for each, end in zip(found, ends, strict=True) if _CALLS_OUT.search(code[each.end() : end])
+    ]
+    for each in (*calling, *found):
+        return each[2]
+    by_hand = _BY_HAND.search(code)
+    if by_hand is not None:
+        return by_hand[2]
+    return "/" if _PLAIN_SERVER.search(code) else None
+
+
+def _variables(code: str) -> Iterator[tuple[str, str]]:
+    """Yield the environment variables that a text reads, and their defaults."""
+    for found in _READ.finditer(code):
+        yield found["name"] or found["key"], found["default"] or ""
+    for group in _DESTRUCTURED.finditer(code):
+        for each in _FIELD.finditer(group[1]):
+            yield each[1], each[3] or ""
+
+
+def _files(file: Path, code: str) -> Iterator[tuple[Path, str]]:
+    """Yield a file and those that it requires or imports by relative paths, directly or through others."""
+    known, waiting = {file}, [(file, code)]
+    while waiting:
+        path, text = waiting.pop(0)
+        yield path, text
+        for found in _RELATIVE.finditer(text):
+            place = (path.parent / found[1]).resolve()
+            names = (
+                place,
+                *(place.with_name(place.name + each) for each in NODE_SUFFIXES),
+                place / "index.js",
+            )
+            near = next((each for each in names if each.is_file()), None)
+            if near is None or near in known or len(known) >= MOST_FILES:
+                continue
+            known.add(near)
+            if near.suffix in NODE_SUFFIXES:
+                waiting.append((near, _COMMENT.sub("", near.read_text("utf-8", "replace"))))

@@ -1,0 +1,153 @@
+"""How a Python file is run as a service, read from its syntax. Nothing is imported or run here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from faultkit.base.errors import InputError
+from faultkit.code.proof.python_upstreams import python_upstreams
+from faultkit.code.proof.service import Interface, Service, checked_route
+
+_APPLICATIONS: dict[str, Interface] = {
+    "FastAPI": "asgi",
+    "Starlette": "asgi",
+    "Quart": "asgi",
+    "Litestar": "asgi",
+    "Sanic": "asgi",
+    "Flask": "wsgi",
+    "Bottle": "wsgi",
+    "Falcon": "wsgi",
+}
+_ROUTED = ("get", "route", "api_route", "head")
+_HTTP_LIBRARIES = ("httpx", "requests", "aiohttp", "urllib", "urllib3", "niquests")
+
+
+def python_service(file: str, text: str, *, route: str | None = None, named: Collection[str] = ()) -> Service:
+    """Return how to run a Python file. Raises InputError, with what to pass, if that cannot be determined.
+
+    named: upstreams that the user has named"""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise InputError(file, f"expected Python that can be run, got {error}") from None
+    found = _application(tree)
+    if found is None:
+        known = ", ".join(_APPLICATIONS)
+        raise InputError(
+            file, f"expected a service to run: an object of {known} at the top of the module, found none"
+        )
+    application, interface = found
+    chosen = checked_route(route, _route(tree, application), file)
+    root, module = module_of(Path(file).resolve())
+    upstreams = python_upstreams(Path(file).resolve(), tree, root, named, file)
+    return Service(interface, str(root), chosen, upstreams, module, application)
+
+
+def module_of(file: Path) -> tuple[Path, str]:
+    """Return the folder where imports begin, and the name of the module from there."""
+    parts = [] if file.stem == "__init__" else [file.stem]
+    root = file.parent
+    while (root / "__init__.py").exists() and root != root.parent:
+        parts.insert(0, root.name)
+        root = root.parent
+    return root, ".".join(parts)
+
+
+def _application(tree: ast.Module) -> tuple[str, Interface] | None:
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Call):
+            continue
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        interface = _APPLICATIONS.get(_last_name(node.value.func))
+        if interface is not None and isinstance(target, ast.Name):
+            return target.id, interface
+    for node in tree.body:
+        if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef) and node.name in ("app", "application"):
+            count = len(node.args.args)
+            if isinstance(node, ast.AsyncFunctionDef) and count == 3:
+                return node.name, "asgi"
+            if isinstance(node, ast.FunctionDef) and count == 2:
+                return node.name, "wsgi"
+    return None
+
+
+def _route(tree: ast.Module, application: str) -> str | None:
+    """Return the first route that calls a dependency, else the first."""
+    routes = list(_routes(tree))
+    calling = _calling(tree)
+    chosen = next((path for path, name in routes if name in calling), None)
+    if chosen is None and routes:
+        chosen = routes[0][0]
+    # A plain function is an application with one route.
+    is_function = any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == application
+        for node in tree.body
+    )
+    return "/" if chosen is None and is_function else chosen
+
+
+def _routes(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield paths without parameters, and the functions that answer them."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for decorator in node.decorator_list:
+            if not isinstance(decorator, ast.Call) or not isinstance(decorator.func, ast.Attribute):
+                continue
+            if decorator.func.attr not in _ROUTED or not _allows_get(decorator):
+                continue
+            path = _first_text(decorator)
+            if path is not None and not {"{", "<", ":"} & set(path):
+                yield path or "/", node.name
+
+
+def _allows_get(decorator: ast.Call) -> bool:
+    for keyword in decorator.keywords:
+        if keyword.arg == "methods" and isinstance(keyword.value, ast.List | ast.Tuple):
+            return any(isinstance(each, ast.Constant) and each.value == "GET" for each in keyword.value.elts)
+    return True
+
+
+def _first_text(call: ast.Call) -> str | None:
+    given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "path"), None)
+    return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
+
+
+def _calling(tree: ast.Module) -> set[str]:
+    """Return functions that call a dependency, directly or through another."""
+    clients = {*_HTTP_LIBRARIES, *_clients(tree)}
+    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    found = {each.name for each in functions if clients & set(_called_roots(each))}
+    while True:
+        more = {each.name for each in functions if found & set(_called_roots(each))} - found
+        if not more:
+            return found
+        found |= more
+
+
+def _clients(tree: ast.Module) -> Iterator[str]:
+    """Yield names of clients that a module makes or imports from the libraries."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            if _first_name(node.value.func) in _HTTP_LIBRARIES:
+                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in _HTTP_LIBRARIES:
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+def _called_roots(function: ast.AST) -> Iterator[str]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call):
+            yield _first_name(node.func)
+
+
+def _first_name(node: ast.AST) -> str:
+    while isinstance(node, ast.Attribute | ast.Call):
+        node = node.value if isinstance(node, ast.Attribute) else node.func
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _last_name(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,315 @@
+"""Judges two versions of a service by their figures under the same fault: better or worse. Pure.
+
+What callers get comes first, by three shares of all calls: succeeded (a status below 400), handled (any
+answer but 500, the status of an unhandled error), answered. After that come the costs: time, calls and
+connections to the upstream, processor, open files, memory. A figure counts if the 95 % interval of its
+difference excludes 0; a cost must also have changed by a quarter (`NOTICED`) and by more than its grain
+(`Cost.least`).
+
+    worse          a share is lower; or a cost rose, and no gain of callers pays for it
+    better         a share is higher; or the shares are as before, and a cost fell
+    no difference  enough calls, and nothing counts
+    not shown      the runs decide nothing
+
+A gain in successes or answers pays for costs of up to twice as much (`MOST_PAID`), and for a mean time of up
+to a second. Errors that are handled instead of unhandled pay for nothing: they still are errors. A change
+that both gains and loses is worse, and is named a trade-off. Of all faults, one that is worse makes the
+change worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from faultkit.base.numbers import rounded
+from faultkit.base.sample_statistics import Interval, difference_interval, mean_interval, proportion_interval
+from faultkit.base.text import count_of
+
+Verdict: TypeAlias = Literal["better", "worse", "no difference", "not shown"]
+
+NOTICED = 1.25
+"""Costs that differ by less than this factor do not count."""
+MOST_PAID = 2.0
+"""The factor up to which a cost may rise if callers gain successes or answers."""
+ENOUGH = 30
+"""Calls of each version without which there is no verdict."""
+UNHANDLED = 500
+"""Status of an unhandled error in common frameworks."""
+HEALTHY = "healthy"
+"""The name of the case without a fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean with its interval."""
+
+    value: float
+    interval: Interval
+
+    @classmethod
+    def of(cls, value: float, stddev: float, effective: float) -> Mean:
+        """Return the mean of a sample."""
+        return cls(value, mean_interval(value, stddev, effective))
+
+    @classmethod
+    def of_count(cls, count: int, total: int) -> Mean:
+        """Return the mean number for each of `total` calls, as if each call drew it from a Poisson
+        distribution. Attempts spread less than that, so the interval is rather too wide."""
+        if not total:
+            return cls(0.0, Interval(0.0, 0.0))
+        return cls.of(count / total, (count / total) ** 0.5, total)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A figure of which less is better."""
+
+    name: str
+    unit: str
+    least: float
+    """Differences up to this do not count."""
+    tolerated: float = 0.0
+    """A gain of callers pays for a rise up to this, whatever its factor: failing at once is no merit."""
+
+
+TIME = Cost("time", "ms", 20.0, 1000.0)
+UPSTREAM_CALLS = Cost("upstream calls", "a call", 0.2)
+UPSTREAM_CONNECTIONS = Cost("upstream connections", "a call", 0.2)
+CPU = Cost("CPU", "ms a call", 10.0, 50.0)
+OPEN_FILES = Cost("open files", "", 10.0, 50.0)
+MEMORY = Cost("memory", "MB", 32.0, 100.0)
+COSTS = (TIME, UPSTREAM_CALLS, UPSTREAM_CONNECTIONS, CPU, OPEN_FILES, MEMORY)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Measurements of one version under one fault."""
+
+    requests: int
+    statuses: dict[int, int]
+    """Answers by status."""
+    costs: dict[str, Mean]
+    """By name of the cost; those that could be measured."""
+    injected: int
+    """How often the fault acted."""
+    effective: float
+    """Number of independent calls that carry as much information about shares."""
+    failures: dict[str, int] = field(default_factory=dict)
+    """Calls without an answer, by kind."""
+    p50_ms: float = 0.0
+    p95_ms: float = 0.0
+    max_ms: float = 0.0
+    late_ms: float = 0.0
+    """How much of a time may be lateness of this machine."""
+    upstream_requests: int = 0
+    slos_missed: tuple[str, ...] = ()
+    doubt: str = ""
+    """Why the run decides nothing; empty if it does."""
+
+    @property
+    def answered(self) -> int:
+        """Calls that got an HTTP response before their caller gave up."""
+        return sum(self.statuses.values())
+
+    @property
+    def succeeded(self) -> int:
+        return sum(count for status, count in self.statuses.items() if status < 400)
+
+    @property
+    def handled(self) -> int:
+        """Calls that got an answer other than an unhandled error."""
+        return self.answered - self.statuses.get(UNHANDLED, 0)
+
+    def sentence(self) -> str:
+        """Return the figures as a short sentence."""
+        if not self.requests:
+            return "no call was made"
+        statuses = ", ".join(f"{count} × {status}" for status, count in sorted(self.statuses.items()))
+        if not self.answered:
+            text = f"none of {self.requests} calls had an answer in time"
+        else:
+            whole = "all" if self.answered == self.requests else f"{self.answered} of {self.requests}"
+            text = f"{whole} answered ({statuses})"
+        time_ms = self.costs[TIME.name].value if TIME.name in self.costs else self.p50_ms
+        return (
+            f"{text}, {time_ms / 1000:.2f} s on average, {count_of(self.upstream_requests, 'upstream call')}"
+        )
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "requests": self.requests,
+            "answered": self.answered,
+            "handled": self.handled,
+            "succeeded": self.succeeded,
+            "statuses": {str(status): count for status, count in sorted(self.statuses.items())},
+            "failures": self.failures,
+            "p50_ms": round(self.p50_ms, 1),
+            "p95_ms": round(self.p95_ms, 1),
+            "max_ms": round(self.max_ms, 1),
+            "slos_missed": list(self.slos_missed),
+            "injected": self.injected,
+            "upstream_requests": self.upstream_requests,
+            "doubt": self.doubt,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One figure of the new version minus that of the old one, with its interval."""
+
+    name: str
+    unit: str
+    before: float
+    after: float
+    low: float
+    high: float
+    counts: bool
+    """Whether the interval excludes 0, and the difference is large enough to matter."""
+    most_paid: float = float("inf")
+    """The highest value for which a gain of callers pays."""
+    is_cost: bool = True
+
+    @property
+    def direction(self) -> int:
+        """1 if it is a gain, -1 if it is a loss, 0 if it does not count."""
+        if not self.counts:
+            return 0
+        return 1 if (self.after < self.before) == self.is_cost else -1
+
+    def sentence(self) -> str:
+        """Return the difference in a few words."""
+        if not self.is_cost:
+            return f"{self.name}: {self.before:.0f} % of calls, now {self.after:.0f} %"
+        return f"{self.name}: {rounded(self.before)}, now {rounded(self.after)} {self.unit}".rstrip()
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            "before": round(self.before, 3),
+            "after": round(self.after, 3),
+            "difference": round(self.after - self.before, 3),
+            "low": round(self.low, 3),
+            "high": round(self.high, 3),
+            "counts": self.counts,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FaultComparison:
+    """Both versions under one fault."""
+
+    fault: str
+    """`healthy`, or the fault: `blackhole`, `latency of 2 s`."""
+    before: Figures
+    after: Figures
+    verdict: Verdict
+    why: str
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        return f"{self.why}. Before: {self.before.sentence()}. After: {self.after.sentence()}."
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "fault": self.fault,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "differences": [each.document() for each in self.differences],
+            "before": self.before.document(),
+            "after": self.after.document(),
+        }
+
+
+def compare(fault: str, before: Figures, after: Figures) -> FaultComparison:
+    """Compare both versions under one fault."""
+    problem = _why_undecided(fault, before, after)
+    if problem:
+        return FaultComparison(fault, before, after, "not shown", problem)
+    shares, costs = _shares(before, after), _costs(before, after)
+    verdict, why = _judged(shares, costs)
+    return FaultComparison(fault, before, after, verdict, why, (*shares, *costs))
+
+
+def _why_undecided(fault: str, before: Figures, after: Figures) -> str:
+    doubt = before.doubt or after.doubt
+    if doubt:
+        return f"The run decides nothing: {doubt.rstrip('.')}"
+    fewest = min(before.requests, after.requests)
+    if fewest < ENOUGH:
+        return f"{ENOUGH} calls of each version are needed, and there were {fewest}"
+    if fault != HEALTHY and not (before.injected and after.injected):
+        return "The fault never acted: the service did not call through the proxy"
+    if fault == HEALTHY and not before.succeeded:
+        return "Without a fault no call succeeds: try another --route or the real --upstream"
+    return ""
+
+
+def _shares(before: Figures, after: Figures) -> tuple[Difference, ...]:
+    return tuple(_share(name, before, after) for name in ("succeeded", "handled", "answered"))
+
+
+def _share(name: str, before: Figures, after: Figures) -> Difference:
+    was, now = (getattr(each, name) / each.requests for each in (before, after))
+    low, high = difference_interval(
+        was,
+        proportion_interval(was * before.effective, before.effective),
+        now,
+        proportion_interval(now * after.effective, after.effective),
+    )
+    counts = not low <= 0 <= high
+    return Difference(name, "%", 100 * was, 100 * now, 100 * low, 100 * high, counts, is_cost=False)
+
+
+def _costs(before: Figures, after: Figures) -> tuple[Difference, ...]:
+    late_ms = max(before.late_ms, after.late_ms)
+    return tuple(
+        _cost(cost, before.costs[cost.name], after.costs[cost.name], late_ms if cost is TIME else 0.0)
+        for cost in COSTS
+        if cost.name in before.costs and cost.name in after.costs
+    )
+
+
+def _cost(cost: Cost, was: Mean, now: Mean, margin: float) -> Difference:
+    low, high = difference_interval(was.value, was.interval, now.value, now.interval)
+    small, large = sorted((was.value, now.value))
+    matters = large - small > max(cost.least, margin) and large >= NOTICED * small
+    counts = matters and not low <= 0 <= high
+    most_paid = max(MOST_PAID * was.value, cost.tolerated)
+    return Difference(cost.name, cost.unit, was.value, now.value, low, high, counts, most_paid)
+
+
+def _judged(shares: Sequence[Difference], costs: Sequence[Difference]) -> tuple[Verdict, str]:
+    gained, lost = _directed(shares, 1), _directed(shares, -1)
+    saved, raised = _directed(costs, 1), _directed(costs, -1)
+    paying = [each for each in gained if each.name != "handled"]
+    unpaid = [each for each in raised if each.after > each.most_paid] if paying else raised
+    if lost or unpaid:
+        against = [*lost, *(unpaid or raised)]
+        # Saved time is no gain if calls fail in it that had succeeded.
+        good = gained if lost else [*gained, *saved]
+        if not good:
+            return "worse", _listed(against)
+        return "worse", f"A trade-off: {_listed(against)}; against that, {_listed(good)}"
+    if gained or saved:
+        cost = f"; the price is {_listed(raised)}" if raised else ""
+        return "better", f"{_listed([*gained, *saved])}{cost}"
+    return "no difference", "No figure differs by more than chance"
+
+
+def _directed(differences: Sequence[Difference], direction: int) -> list[Difference]:
+    return [each for each in differences if each.direction == direction]
+
+
+def _listed(differences: Sequence[Difference]) -> str:
+    return ", ".join(each.sentence() for each in differences)
+
+
+def overall_verdict(compared: Sequence[FaultComparison]) -> Verdict:
+    """Judge all faults: worse if one is; better only if every one was decided and at least one is better."""
+    found = {each.verdict for each in compared}
+    order: tuple[Verdict, ...] = ("worse", "not shown", "better")
+    return next((verdict for verdict in order if verdict in found), "no difference")

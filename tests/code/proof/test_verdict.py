@@ -1,0 +1,134 @@
+"""Verdicts on two versions of a service, by their figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from faultkit.base.sample_statistics import Interval
+from faultkit.code.proof.verdict import (
+    HEALTHY,
+    TIME,
+    UPSTREAM_CALLS,
+    Figures,
+    Mean,
+    Verdict,
+    compare,
+    overall_verdict,
+)
+
+
+def figures(statuses: dict[int, int], time_ms: float, calls: int = 40, *, injected: int = 40) -> Figures:
+    costs = {TIME.name: Mean.of(time_ms, 1.0, 40), UPSTREAM_CALLS.name: Mean.of_count(calls, 40)}
+    return Figures(40, statuses, costs, injected, 40.0, upstream_requests=calls)
+
+
+GOOD = figures({200: 40}, 5.0)
+SLOW = figures({200: 40}, 2_000.0)
+HUNG = figures({}, 10_000.0)
+HALF = figures({200: 20}, 5_000.0)
+CRASHED = figures({500: 40}, 1_100.0)
+HANDLED = figures({504: 40}, 1_100.0)
+PARTLY = figures({200: 26, 500: 14}, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict", "words"),
+    [
+        (HUNG, HANDLED, "better", "handled: 0 % of calls, now 100 %, answered: 0 % of calls, now 100 %"),
+        (HANDLED, HUNG, "worse", "answered: 100 % of calls, now 0 %"),
+        (HUNG, CRASHED, "better", "answered: 0 % of calls, now 100 %"),
+        (CRASHED, HANDLED, "better", "handled: 0 % of calls, now 100 %"),
+        (HANDLED, CRASHED, "worse", "handled: 100 % of calls, now 0 %"),
+        (SLOW, HANDLED, "worse", "succeeded: 100 % of calls, now 0 %"),
+        (HANDLED, SLOW, "better", "succeeded: 0 % of calls, now 100 %; the price is time: 1,100"),
+        (HALF, HANDLED, "worse", "A trade-off: succeeded: 50 % of calls, now 0 %; against that, "),
+        (SLOW, GOOD, "better", "time: 2,000, now 5 ms"),
+        (GOOD, SLOW, "worse", "time: 5, now 2,000 ms"),
+        (SLOW, figures({200: 40}, 1_900.0), "no difference", "No figure differs by more than chance"),
+        (GOOD, figures({200: 38, 500: 2}, 5.0), "no difference", "No figure differs by more than chance"),
+        (GOOD, figures({200: 40}, 5.0, 120), "worse", "upstream calls: 1, now 3 a call"),
+    ],
+)  # fmt: skip
+def test_callers_come_before_costs(before: Figures, after: Figures, verdict: Verdict, words: str) -> None:
+    compared = compare("blackhole", before, after)
+    assert (compared.verdict, words in compared.reason) == (verdict, True), compared.reason
+
+
+def test_retries_that_gain_nothing_but_the_status_of_the_error_are_worse() -> None:
+    """6 × 500 in 1.1 s with 6 upstream calls became 6 × 504 in 3.3 s with 18 upstream calls."""
+    compared = compare("blackhole", CRASHED, figures({504: 40}, 3_300.0, 120))
+    assert compared.verdict == "worse"
+    assert compared.why == (
+        "A trade-off: time: 1,100, now 3,300 ms, upstream calls: 1, now 3 a call; "
+        "against that, handled: 0 % of calls, now 100 %"
+    )
+
+
+@pytest.mark.parametrize(
+    ("calls", "time_ms", "verdict"),
+    [(56, 300.0, "better"), (120, 300.0, "worse"), (56, 900.0, "better"), (56, 1_200.0, "worse")],
+)
+def test_successes_pay_for_twice_the_calls_and_a_second_and_no_more(
+    calls: int, time_ms: float, verdict: Verdict
+) -> None:
+    compared = compare("30 % of 503", PARTLY, figures({200: 40}, time_ms, calls))
+    assert compared.verdict == verdict
+    assert ("A trade-off" in compared.why) == (verdict == "worse")
+    assert ("the price is" in compared.why) == (verdict == "better")
+
+
+def test_a_difference_in_time_that_may_be_lateness_of_the_machine_does_not_count() -> None:
+    late = replace(figures({200: 40}, 100.0), late_ms=96.0)
+    assert compare(HEALTHY, GOOD, late).verdict == "no difference"
+    assert compare(HEALTHY, GOOD, replace(late, late_ms=94.0)).verdict == "worse"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (replace(CRASHED, injected=0), GOOD, "never acted"),
+        (HUNG, replace(GOOD, doubt="the load was late."), "decides nothing: the load was late."),
+        (replace(GOOD, requests=29), GOOD, "30 calls of each version are needed, and there were 29"),
+    ],
+)
+def test_runs_that_decide_nothing_show_nothing(before: Figures, after: Figures, words: str) -> None:
+    compared = compare("blackhole", before, after)
+    assert (compared.verdict, words in compared.reason) == ("not shown", True), compared.reason
+
+
+def test_without_a_fault_nothing_has_to_act_but_calls_must_succeed() -> None:
+    quiet = replace(GOOD, injected=0)
+    assert compare(HEALTHY, quiet, quiet).verdict == "no difference"
+    assert compare(HEALTHY, quiet, replace(quiet, statuses={404: 40})).verdict == "worse"
+    wrong = replace(quiet, statuses={404: 40})
+    assert "try another --route" in compare(HEALTHY, wrong, wrong).reason
+    assert compare(HEALTHY, wrong, wrong).verdict == "not shown"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "overall"),
+    [
+        (["no difference", "better"], "better"),
+        (["no difference", "no difference"], "no difference"),
+        (["better", "worse", "not shown"], "worse"),
+        (["better", "not shown"], "not shown"),
+    ],
+)
+def test_one_fault_that_is_worse_makes_the_change_worse(verdicts: list[Verdict], overall: Verdict) -> None:
+    compared = compare("x", GOOD, GOOD)
+    assert overall_verdict([replace(compared, verdict=each) for each in verdicts]) == overall
+
+
+def test_figures_are_described_in_a_sentence() -> None:
+    assert HUNG.sentence() == "none of 40 calls had an answer in time, 10.00 s on average, 40 upstream calls"
+    assert CRASHED.sentence() == "all answered (40 × 500), 1.10 s on average, 40 upstream calls"
+    assert HALF.sentence().startswith("20 of 40 answered (20 × 200), ")
+
+
+def test_the_mean_of_a_count_is_that_of_one_call() -> None:
+    mean = Mean.of_count(40, 40)
+    assert mean.value == 1.0
+    assert (round(mean.interval.low, 2), round(mean.interval.high, 2)) == (0.69, 1.31)
+    assert Mean.of_count(0, 0) == Mean(0.0, Interval(0.0, 0.0))
