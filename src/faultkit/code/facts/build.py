@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from faultkit.code.facts.collect import CollectedNodes, RawScope, collect, span
+from faultkit.code.facts.collect import collect
+from faultkit.code.facts.collected import CollectedNodes, RawScope, span
 from faultkit.code.facts.fact_values import Call, Handler, Imports, Route, Scope, Try
 from faultkit.code.facts.facts import Facts, is_within
 from faultkit.code.facts.go import GO

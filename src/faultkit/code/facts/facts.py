@@ -195,6 +195,15 @@ class Facts:
             and (function is None or is_within(each.span, function.span))
         )
 
+    def is_in_finally(self, place: Placed) -> bool:
+        """Return whether a place stands in a `finally` block."""
+        tries = self._try_nesting.around(place.span)
+        return any(each.finally_ is not None and is_within(place.span, each.finally_) for each in tries)
+
+    def is_deferred(self, place: Placed) -> bool:
+        """Return whether a place is in a call that runs when its function ends: `defer func() { … }()`."""
+        return any(each.is_deferred for each in self._call_nesting.around(place.span))
+
     def _is_awaited(self, scope: Scope) -> bool:
         """Return whether errors of the lambda are raised here, as in `await asyncio.to_thread(lambda: …)`."""
         return scope.is_anonymous and any(

@@ -34,20 +34,12 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from faultkit.base.text import one_line
-from faultkit.code.facts.collect import (
-    CollectedNodes,
-    RawBinding,
-    RawCall,
-    RawScope,
-    place_of,
-    span,
-    unwrap,
-    value_of,
-)
+from faultkit.code.facts.arguments import arguments_of
+from faultkit.code.facts.collect import unwrap, value_of
+from faultkit.code.facts.collected import CollectedNodes, RawBinding, RawCall, RawScope, place_of, span
 from faultkit.code.facts.fact_values import (
     LOCAL,
     Access,
-    Argument,
     Assignment,
     Call,
     Parameter,
@@ -194,7 +186,7 @@ class Resolver:
         call = Call(
             name=name,
             written=self._callee_written(raw),
-            arguments=self._arguments(node),
+            arguments=arguments_of(self.grammar, node),
             span=span(node),
             callee=Span(node.start_byte if self.grammar.own_name(node) else callee.start_byte, end),
             line=line(node.start_byte),
@@ -252,39 +244,6 @@ class Resolver:
         callee, own = self.grammar.callee(raw.node), self.grammar.own_name(raw.node)
         base = "" if callee is None else self.written(callee, raw.scope)
         return f"{base}.{own}" if base and own else base or own
-
-    def _arguments(self, node: Node) -> tuple[Argument, ...]:
-        arguments: list[Argument] = []
-        place = 0
-        for each in self.grammar.arguments(node):
-            keyword = self.grammar.keyword(each)
-            spread = self.grammar.spread(each)
-            if keyword is not None:
-                arguments += self._keyed(keyword[0], keyword[1], -1)
-                continue
-            value = value_of(self.grammar, each)
-            arguments.append(Argument(value, spread, place))
-            if value.shape == "object":
-                arguments += self._inside(unwrap(self.grammar, each), "", place)
-            place += 1
-        return tuple(arguments)
-
-    def _keyed(self, name: str, value: Node, place: int) -> list[Argument]:
-        found = [Argument(value_of(self.grammar, value), name, place)]
-        inner = unwrap(self.grammar, value)
-        if self.grammar.shapes.get(inner.type) == "object" and name.count(".") < 4:
-            found += self._inside(inner, name + ".", place)
-        return found
-
-    def _inside(self, literal: Node, prefix: str, place: int) -> list[Argument]:
-        found: list[Argument] = []
-        for each in self.grammar.pairs(literal):
-            keyword = self.grammar.keyword(each)
-            if keyword is not None:
-                found += self._keyed(prefix + keyword[0], keyword[1], place)
-            elif (spread := self.grammar.spread(each)) and not prefix:
-                found.append(Argument(value_of(self.grammar, each), spread, place))
-        return found
 
     # Names.
 

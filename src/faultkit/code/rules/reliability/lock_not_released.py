@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
 
 _PAIRS = {"acquire": "release", "Lock": "Unlock", "RLock": "RUnlock", "lock": "unlock"}
@@ -35,24 +36,14 @@ def _is_lock(call: Call) -> bool:
 
 
 def _is_sure(end: Call, facts: Facts) -> bool:
-    final = any(each.finally_ is not None and is_within(end.span, each.finally_) for each in facts.tries)
-    scope = facts.function_of(end)
-    deferred = scope is not None and any(
-        each.is_deferred and is_within(end.span, each.span) for each in facts.calls
-    )
-    return end.is_deferred or final or deferred
+    return facts.is_deferred(end) or facts.is_in_finally(end)
 
 
 def _may_fail(begin: Call, end: Call, facts: Facts) -> bool:
-    between = [
-        each for each in facts.calls if begin.span.end <= each.span.start and each.span.end <= end.span.start
-    ]
-    leaves = [
-        step
-        for step in facts.steps_of("return", "raise")
-        if begin.span.end <= step.span.start and step.span.end <= end.span.start
-    ]
-    return bool(leaves) or (bool(between) and facts.language != "go")
+    between = Span(begin.span.end, end.span.start)
+    if any(step.kind in ("return", "raise") for step in facts.within(facts.steps, between)):
+        return True
+    return facts.language != "go" and any(facts.within(facts.calls, between))
 
 
 RULE = Rule(

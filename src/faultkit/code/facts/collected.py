@@ -1,0 +1,98 @@
+"""What one walk over a tree finds, still as nodes: the values that `collect` makes and `resolve` reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from faultkit.code.facts.fact_values import Arm, Loop, Step, Text
+from faultkit.code.facts.grammar import Binding, Grammar, ParameterParts, TryParts
+from faultkit.code.languages.syntax import Node, Span, Syntax
+
+
+@dataclass(eq=False, slots=True)
+class RawScope:
+    """A function or lambda as a node, with its bindings."""
+
+    node: Node
+    span: Span
+    body: Span
+    name: str
+    owner: str
+    outer: RawScope | None
+    is_async: bool
+    parameters: tuple[ParameterParts, ...]
+    decorators: tuple[Node, ...]
+    receiver: str = ""
+    given_to: RawCall | None = None
+    """The call that has it among its arguments."""
+    bound: dict[str, list[RawBinding]] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class RawBinding:
+    """One value that a name receives."""
+
+    at: int
+    """Offset from which the name has this value."""
+    value: Node | None
+    type: Node | None
+    scope: RawScope | None
+    is_first: bool = True
+    """Whether it is the first name on the left side; the values of the others are unknown."""
+
+
+@dataclass(eq=False, slots=True)
+class RawAssignment:
+    """An assignment with the scope it stands in."""
+
+    binding: Binding
+    node: Node
+    scope: RawScope | None
+    owner: str
+
+
+@dataclass(eq=False, slots=True)
+class RawCall:
+    """A call with the scope it stands in and what surrounds it."""
+
+    node: Node
+    scope: RawScope | None
+    owner: str
+    flags: dict[str, bool]
+
+
+@dataclass
+class CollectedNodes:
+    """Everything that one walk found."""
+
+    syntax: Syntax
+    grammar: Grammar
+    imports: dict[str, str] = field(default_factory=dict)
+    modules: set[str] = field(default_factory=set)
+    scopes: list[RawScope] = field(default_factory=list)
+    calls: dict[int, RawCall] = field(default_factory=dict)
+    """Calls by the id of the node, in the order of the text."""
+    assignments: list[RawAssignment] = field(default_factory=list)
+    accesses: list[tuple[Node, RawScope | None, str]] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    tries: list[tuple[Node, TryParts]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
+    arms: list[Arm] = field(default_factory=list)
+    classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    managed: list[tuple[Node, Span]] = field(default_factory=list)
+    fields: dict[tuple[str, str], list[RawBinding]] = field(default_factory=dict)
+    """Bindings of members, by type and name."""
+    top: dict[str, list[RawBinding]] = field(default_factory=dict)
+    defined: dict[str, list[RawScope | None]] = field(default_factory=dict)
+    """Names of functions that are declared, with the scopes they are declared in."""
+
+
+def span(node: Node) -> Span:
+    """Return the bytes of a node."""
+    return Span(node.start_byte, node.end_byte)
+
+
+def place_of(binding: RawBinding) -> int:
+    """Return the offset from which a binding holds: the order of the bindings of a name."""
+    return binding.at
