@@ -486,8 +486,7 @@ class Link:
             now = services.loop.clock()
             lived_s = now - self.opened_at
             services.emit(Closed(now, self.proxy.name, self.ordinal, how, up.moved, down.moved, lived_s))
-        # Break the reference cycles: the memory is then free at once, and the garbage collector finds
-        # nothing.
+        # Break the reference cycles: the memory is then free at once, without the garbage collector.
         if self.layer is not None:
             self.layer.let_go()
             self.layer = None
