@@ -268,6 +268,25 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE K
             "https://discord.com/api/webhooks/[redacted]",
         ),
         ("bot 1234567890:AA" + "a1B-" * 8 + "x", "bot 1234567890:[redacted]"),
+        ("user: me\npassword: letters\nhost: db", "user: me\npassword: [redacted]\nhost: db"),
+        ("- password: p@ss!word", "- password: [redacted]"),
+        ("pin: 1234, name: x", "pin: [redacted], name: x"),
+        ("the password: 12345678", "the password: [redacted]"),
+        ("curl -u bob:hunter2 https://h/", "curl -u bob:[redacted] https://h/"),
+        ("curl -sS --user 'bob:two words' h", "curl -sS --user 'bob:[redacted]' h"),
+        ('$ /usr/bin/curl -ubob:letters -X GET "h"', '$ /usr/bin/curl -ubob:[redacted] -X GET "h"'),
+        ("machine db.test login bob password letters", "machine db.test login bob password [redacted]"),
+        (
+            "machine a login b password c\nmachine d login e password f",
+            "machine a login b password [redacted]\nmachine d login e password [redacted]",
+        ),
+        (
+            "machine db.test\n  login bob\n  password a!b",
+            "machine db.test\n  login bob\n  password [redacted]",
+        ),
+        ("<password>letters</password>", "<password>[redacted]</password>"),
+        ('<a><apiKey id="1">two words</apiKey></a>', '<a><apiKey id="1">[redacted]</apiKey></a>'),
+        ("root:let@ters@tcp(127.0.0.1:3306)/shop", "root:[redacted]@tcp(127.0.0.1:3306)/shop"),
         (f"got {JWT}.", "got [redacted]."),
         (PEM, "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END RSA PRIVATE KEY-----"),
     ],
@@ -301,6 +320,15 @@ def test_a_secret_in_free_text_is_masked_by_its_shape(text: str, masked: str) ->
         "name: session_count\nvalue: 12345",
         "call(max_tokens=4096, token_count = 312)",
         "the digest of x=1 is known; sha-digest a",
+        "password: required",
+        "Fix these:\n- token: Missing.\n- password: see the docs",
+        "class Login:\n    password: str\n    token: SecretStr",
+        "tokens_used: 1234, token: 1024 bytes",
+        "docker run -u 1000:1000 image; curl -u bob https://h:80/",
+        "this machine has a login and a password prompt",
+        "<author>bob</author> <password></password> <token>",
+        "see <password> in the form",
+        "bob@tcp(127.0.0.1:3306)/shop",
         "",
     ],
 )
@@ -324,6 +352,12 @@ def test_a_long_text_without_secrets_is_searched_in_time_that_grows_with_its_len
         "token = ",
         "pw =",
         '"name":"',
+        "password: ",
+        "<password>",
+        "curl -u ",
+        "machine a ",
+        "a:@tcp(",
+        "a:b@tcp",
     )
     for piece in (*more, "password", "a.", "token:", "://", "-", "is ", "eyJ", "Bearer ", "auth(", "\\"):
         text = piece * 20_000
@@ -353,6 +387,13 @@ def test_an_argument_is_a_secret_by_the_flag_before_it() -> None:
     given = ["curl", "--token", "abc", "--password", "--verbose", "--token-file", "/run/t", "--pin", 1]
     assert [given[index] for index in range(len(given)) if is_secret_argument(given, index)] == ["abc"]
     assert may_hold_secret(json.dumps(given[:3]))
+
+
+def test_the_login_of_curl_is_a_secret_and_the_user_of_other_programs_is_none() -> None:
+    given = ["/usr/bin/curl", "-u", "bob:hunter", "-U", "bob", "http://h:80/"]
+    assert [index for index in range(len(given)) if is_secret_argument(given, index)] == [2]
+    assert may_hold_secret(json.dumps(given))
+    assert not is_secret_argument(["docker", "-u", "1000:1000"], 2)
 
 
 def test_variables_are_secret_by_name_or_by_what_is_in_them() -> None:

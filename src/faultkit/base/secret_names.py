@@ -140,10 +140,21 @@ def is_secret_flag(name: str) -> bool:
     return is_secret_name(name) and not name.lower().endswith(CODE_HARMLESS_ENDINGS)
 
 
+_CURL_LOGINS = ("-u", "--user", "-U", "--proxy-user")
+
+
+def _is_curl(program: object) -> bool:
+    return isinstance(program, str) and program.rpartition("/")[2] == "curl"
+
+
 def is_secret_argument(arguments: Sequence[object], index: int) -> bool:
     """Return whether an item of a list is the argument of a secret flag before it: `["--token", "abc"]`."""
     flag, given = arguments[index - 1] if index else None, arguments[index]
-    if not (isinstance(flag, str) and flag.startswith("--") and isinstance(given, str)):
+    if not (isinstance(flag, str) and isinstance(given, str)):
+        return False
+    if flag in _CURL_LOGINS and _is_curl(arguments[0]):
+        return ":" in given
+    if not flag.startswith("--"):
         return False
     return is_secret_flag(flag[2:]) and not given.startswith("-")
 

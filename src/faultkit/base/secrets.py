@@ -140,6 +140,27 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?: ?, {0,4}+[\w\-]{1,30}+=(?:\\{0,3}\"[^\"\\\r\n]*+\\{0,3}\"|[^\s,\"\\]++))*+)"
         ),
     ),
+    # `curl -u user:password`. Elsewhere -u may be a user and a group: `docker run -u 1000:1000`.
+    (
+        "LOGIN",
+        re.compile(
+            r"\bcurl(?:[ \t]{1,4}+(?![|;&])\S{1,300}+){0,30}?"
+            r"[ \t]{1,4}+(?:-[uU][ \t]?|--(?:proxy-)?user[ \t=])"
+            r"(?:\"[^\":\s]{0,100}+:(?P<quoted>[^\"\n]{1,200}+)\"|'[^':\s]{0,100}+:(?P<single>[^'\n]{1,200}+)'"
+            r"|[^\s\"':]{0,100}+:(?P<secret>[^\s\"'`]{1,200}+))"
+        ),
+    ),
+    # A line of a netrc file.
+    (
+        "PASSWORD",
+        re.compile(
+            r"\b(?:machine[ \t]{1,8}+\S{1,200}+|default)"
+            r"(?:\s{1,40}+(?:login|account)[ \t]{1,8}+\S{1,200}+){1,2}"
+            r"\s{1,40}+password[ \t]{1,8}+(?P<secret>\S{1,200}+)"
+        ),
+    ),
+    # A data source of Go's database drivers: `user:password@tcp(host:3306)/db`.
+    ("LOGIN", re.compile(r"(?<![\w.\-])[\w.\-]{1,60}+:(?P<secret>\S{1,200}?)@(?:tcp6?|unix|cloudsql)\(")),
     ("TOKEN", re.compile(r"(?i:basic) {1,4}+(?P<secret>(?=[^\s\d=]{0,99}+[\d=])[A-Za-z0-9+/]{8,}+={0,2})")),
 )
 
@@ -172,7 +193,10 @@ _NAMED_IN_TEXT = re.compile(
     r"(?==(?P<raw>[^\s&;\"'`<>]{3,500}+)"
     # After a colon, a value of letters alone is a word: `token: see the docs`.
     r"|[ \t]{0,2}+:[ \t]{0,4}+"
-    r"(?P<said>(?=[^\s\d]{0,99}+\d)(?=[^\sA-Za-z]{0,99}+[A-Za-z])[^\s&;,\"'`<>{}\[\]]{5,500}+)"
+    r"(?:(?P<said>(?=[^\s\d]{0,99}+\d)(?=[^\sA-Za-z]{0,99}+[A-Za-z])[^\s&;,\"'`<>{}\[\]]{5,500}+)"
+    # Digits alone are a figure if a word follows: `token: 1024 bytes`.
+    r"|(?P<digits>\d{4,40}+)(?=[ \t]{0,8}+(?:[\r\n,;)}\]]|\Z))"
+    r"|(?P<line>[^\s&;,\"'`<>{}\[\]]{4,500}+)(?=[ \t]{0,8}+(?:[\r\n]|\Z)))"
     # With blanks around the sign, as in a file of settings. Within a line, letters alone are a word.
     rf"|[ \t]{{0,4}}+(?:=>|:=|=)[ \t]{{0,4}}+(?P<spaced>(?=[A-Za-z.]{{0,99}}+[^\sA-Za-z.]){_SPACED}(?!\()"
     rf"|{_SPACED}(?=[ \t]*+(?:[\r\n]|\Z)))"
@@ -183,6 +207,19 @@ _FLAG = re.compile(
     r"(?<![\w\-])--(?P<name>[A-Za-z][\w\-]{1,60}+)[ \t]{1,4}+"
     rf"(?:{_QUOTED}|(?P<word>(?![\-\[])(?=[A-Za-z.,:;\-]{{0,99}}+[^\sA-Za-z.,:;\-'\"`)\]])[^\s\"'`]{{3,500}}+))"
 )
+_LINE_BEGINS = re.compile(r"(?:^|\n)[ \t]{0,40}(?:- )?\Z")
+_STATES = (
+    *("absent", "accepted", "boolean", "bytes", "changed", "created", "default", "deleted", "denied"),
+    *("disabled", "empty", "enabled", "expired", "failed", "false", "hidden", "incorrect", "integer"),
+    *("invalid", "masked", "missing", "none", "null", "number", "object", "optional", "present"),
+    *("redacted", "rejected", "required", "revoked", "secretstr", "string", "true", "unknown", "unset"),
+    *("updated", "valid", "wrong"),
+)
+"""What may be said of a secret in a line of its own: `password: required`."""
+_ELEMENT = re.compile(
+    r"<(?P<name>[A-Za-z_][\w.:\-]{0,60}+)(?:\s[^<>]{0,200}+)?>(?P<secret>[^<>]{1,500}+)</(?P=name)\s{0,4}>"
+)
+"""An element of XML."""
 _PAIR_IN_TEXT = re.compile(
     # `name: DB_PASSWORD`, and `value: …` in the next line or after a comma.
     r"(?<!\w)(?i:name|key)[\\\"']{0,4}+[ \t]?[:=][ \t\\\"']{0,8}+(?P<name>[A-Za-z_][\w.\-]{1,80}+)"
@@ -213,6 +250,8 @@ _KEYED = (
     r"(?:[\s\"'`\\\]]*[:=]| (?:is|was)[ :]))"
     # A flag before its value, in a text or a list; the name of a pair in JSON.
     rf"|--[A-Za-z\d_\-]*(?i:{_WORDS})[A-Za-z\d_\-]*(?:[ \t]+[^\s\-]|\\*\"\s*,)"
+    # An element of XML.
+    rf"|<[\w.:\-]*(?i:{_WORDS})[\w.:\-]*(?:\s[^<>]*)?>[^<>]"
     rf"|(?i:(?:name|key)\\*\"\s*:\s*\\*\"[^\"\\]*(?:{_WORDS}))"
 )
 """Of a name that means a secret, and a value after it."""
@@ -221,6 +260,7 @@ _SHAPED = (
     r"|SG\.[A-Za-z0-9_\-]{16}|SK[0-9a-f]{32}|fk_[A-Za-z0-9_\-]{40}|gh[pousr]_[A-Za-z0-9]{20}|github_pat_|glpat-|xox[a-z]-|xapp-"
     r"|(?:hf|npm|dop_v1|shpat|shpss)_[A-Za-z0-9]{20}|pypi-[A-Za-z0-9_\-]{20}|ya29\.|eyJ[A-Za-z0-9_\-]{8,}\.eyJ"
     r"|hooks\.slack|api/webhooks/|[0-9]{8}:AA|PRIVATE KEY|://[^\s/?#@\"'`<>]+@|(?i:bearer|basic) +\S{8}"
+    r"|curl[^\n]*-(?:[uU]|-user|-proxy-user)|machine[ \t]+\S+\s|default\s+login|@(?:tcp6?|unix|cloudsql)\("
     r"|hvs\.[A-Za-z0-9_\-]{20}|whsec_[A-Za-z0-9+/=]{20}|(?i:digest) +[A-Za-z\-]+="
 )
 """Of a secret that has a shape."""
@@ -239,7 +279,7 @@ def may_hold_secret(text: str) -> bool:
 
 def _is_short_word(text: str) -> bool:
     """Return whether a text is too short for a secret that has a shape or a name before it."""
-    return len(text) < 14 and not (":" in text or "=" in text or "@" in text or "s " in text)
+    return len(text) < 14 and not (":" in text or "=" in text or "@" in text or "</" in text or "s " in text)
 
 
 def hide_secrets(text: str, mask: str = REDACTED) -> str:
@@ -286,7 +326,7 @@ def merge_spans(spans: list[SecretSpan]) -> list[SecretSpan]:
 def _find_shapes(text: str) -> Iterator[SecretSpan]:
     for kind, pattern in _SHAPES:
         for found in pattern.finditer(text):
-            yield (*found.span("secret"), kind)
+            yield (*found.span(found.lastgroup or 0), kind)
 
 
 def _find_named(text: str) -> Iterator[SecretSpan]:
@@ -297,8 +337,15 @@ def _find_named(text: str) -> Iterator[SecretSpan]:
             continue
         if last_word(name) in FIGURES and found[found.lastgroup or 0].rstrip(",)").isdecimal():
             continue
+        if found.lastgroup == "digits" and "tokens" in name.lower():
+            continue
+        if found.lastgroup == "line" and not _is_setting(text, found):
+            continue
         if is_secret_name(name) or (in_query and is_query_secret(name)):
             yield (*found.span(found.lastgroup or 0), "PASSWORD")
+    for found in _ELEMENT.finditer(text):
+        if is_secret_name(found["name"]) and found["secret"].strip():
+            yield (*found.span("secret"), "PASSWORD")
     for found in _FLAG.finditer(text):
         if is_secret_flag(found["name"]):
             yield (*found.span(found.lastgroup or 0), "PASSWORD")
@@ -309,6 +356,12 @@ def _find_named(text: str) -> Iterator[SecretSpan]:
         yield (*found.span("secret"), "TOKEN")
     for found in _SAID.finditer(text):
         yield (*found.span("said"), "PASSWORD")
+
+
+def _is_setting(text: str, found: re.Match[str]) -> bool:
+    """Return whether a line that is `name: value` sets a value, and does not say something of it."""
+    before = text[max(0, found.start() - _LONGEST_NAME) : found.start()]
+    return _LINE_BEGINS.search(before) is not None and found["line"].lower().rstrip(".!") not in _STATES
 
 
 def _is_raw_secret(text: str, found: re.Match[str]) -> bool:
