@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from bench.review.projects import Project, halves_of, read_projects
-from faultkit.base.errors import RunError
+from faultkit.base.errors import RunError, TargetError
 
 PYPI = "https://pypi.org/simple/"
 NPM = "https://registry.npmjs.org/"
@@ -48,8 +48,7 @@ def _archive(project: Project, kept: Path) -> bytes:
     if path.exists():
         content = path.read_bytes()
     else:
-        with urllib.request.urlopen(_address(project), timeout=_TIMEOUT_S) as answer:
-            content = answer.read()
+        content = _fetched(_address(project))
     came = hashlib.sha256(content).hexdigest()
     if came != project.sha256:
         raise RunError(f"{project.name} {project.version}: expected SHA-256 {project.sha256}, got {came}")
@@ -64,12 +63,20 @@ def _address(project: Project) -> str:
     if project.source == "debian":
         return DEBIAN + urllib.parse.quote(project.archive)
     page = f"{PYPI}{project.name}/"
-    with urllib.request.urlopen(page, timeout=_TIMEOUT_S) as answer:
-        links: list[str] = re.findall(r'href="([^"#]+)', answer.read().decode())
+    links: list[str] = re.findall(r'href="([^"#]+)', _fetched(page).decode())
     for link in links:
         if link.endswith(f"/{project.archive}"):
             return urllib.parse.urljoin(page, link)
     raise RunError(f"{project.name} {project.version}: PyPI has no file {project.archive}")
+
+
+def _fetched(address: str) -> bytes:
+    try:
+        with urllib.request.urlopen(address, timeout=_TIMEOUT_S) as answer:
+            content: bytes = answer.read()
+            return content
+    except OSError as error:
+        raise TargetError(f"{address} cannot be fetched: {error}") from error
 
 
 def _unpack(content: bytes, folder: Path, project: Project) -> None:

@@ -30,7 +30,7 @@ from bench.review.projects import HELD, WORK, Project, halves_of, read_projects
 from bench.review.recall import Outcome, Pair, outcome_of, read_pairs, recall_table
 from bench.review.sample import draw, excerpt, shares_of
 
-from faultkit.base.errors import InputError, RunError
+from faultkit.base.errors import InputError, RunError, TargetError
 
 FOUND = Found(
     project="shop",
@@ -110,6 +110,12 @@ def test_an_archive_with_another_checksum_is_refused(tmp_path: Path) -> None:
     (tmp_path / kept.sha256).write_bytes(b"something else")
     with pytest.raises(RunError, match=r"^a 1\.0: expected SHA-256 0000.*, got [0-9a-f]{64}$"):
         fetch._archive(kept, tmp_path)
+
+
+def test_a_registry_that_cannot_be_reached_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "NPM", (tmp_path / "registry").as_uri() + "/")
+    with pytest.raises(TargetError, match=r"registry/a/-/a\.tgz cannot be fetched: .*No such file"):
+        fetch._archive(project("a"), tmp_path)
 
 
 def test_unpacking_keeps_text_files_of_the_asked_part_only(tmp_path: Path) -> None:
