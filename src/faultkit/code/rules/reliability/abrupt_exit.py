@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
 _EXITS = {
     "python": ("os._exit", "os.abort", "sys.exit", "exit", "quit"),
@@ -13,19 +14,13 @@ _EXITS = {
     "java": ("System.exit", "Runtime.getRuntime().halt"),
 }
 _NODE = ("process.exit", "process.abort")
-_STARTS = (
-    "main",
-    "init",
-    "cli",
-    "run",
-    "start",
-    "bootstrap",
-    "entrypoint",
-    "command",
-    "usage",
-    "shutdown",
-    "_main",
+_STARTS = re.compile(
+    r"^_?(main|init|cli|run|start|bootstrap|entrypoint|command|usage|shutdown|serve|must)"
+    r"|exit|die|fatal|quit|abort|kill|signal|trap|cmd|command|crash|panic|test",
+    re.IGNORECASE,
 )
+"""Names of functions that are the program, or that exist to end it."""
+_COMMANDS = ("github.com/spf13/cobra", "github.com/urfave/cli", "github.com/alecthomas/kingpin", "flag")
 _HARD = ("os._exit", "os.abort", "Runtime.getRuntime().halt", "process.abort")
 
 
@@ -33,7 +28,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     after_fork = facts.calls_named("os.fork", "os.forkpty")
     for call in facts.calls_named(*_EXITS.get(facts.language, _NODE)):
         if call.name in _HARD and not after_fork:
-            yield Hit(call.span, f"{call.written}() ends the process without any clean-up", LIKELY)
+            if facts.function_of(call) is not None and not _says_why(call, facts):
+                yield Hit(call.span, f"{call.written}() ends the process without any clean-up", POSSIBLE)
         elif facts.route_of(call) is not None:
             yield Hit(call.span, f"{call.written}() ends the whole service for one request", CERTAIN)
         elif facts.language in ("go", "java") and _in_library(call, facts):
@@ -48,7 +44,16 @@ def _in_library(call: Call, facts: Facts) -> bool:
     scope = next(facts.functions_around(call), None)
     if scope is None or not scope.name:
         return False
-    return not scope.short_name.lower().startswith(_STARTS) and facts.route_of(call) is None
+    return not _STARTS.search(scope.short_name) and not facts.imports_any(*_COMMANDS)
+
+
+def _says_why(call: Call, facts: Facts) -> bool:
+    """Return whether a comment stands on the line or above it."""
+    line = facts.syntax.line(call.span.start)
+    above = facts.syntax.line_text(line - 1).strip() if line > 1 else ""
+    return (
+        above.startswith(("#", "//")) or re.search(r"(#|//)\s*\w", facts.syntax.line_text(line)) is not None
+    )
 
 
 RULE = Rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
@@ -41,9 +42,15 @@ def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[
         return
     if facts.syntax.source[body.start : body.end].strip(b"{} \n;") not in (b"", b"pass", b"...", b"continue"):
         return
-    if "(" in condition.strip("()") and not any(f"{word}(" in condition for word in _POLLS):
+    called = re.findall(r"(\w+)\s*\(", condition)
+    if called and (any(word not in _POLLS for word in called) or _takes(called, facts)):
         return
     yield Hit(Span(span.start, body.start), f"this waits for {condition[:40]} without a pause", LIKELY)
+
+
+def _takes(called: list[str], facts: Facts) -> bool:
+    """Return whether the condition itself works: `queue.poll()` in Java takes an item in every round."""
+    return "get_nowait" in called or ("poll" in called and facts.language == "java")
 
 
 def _is_quick(call: Call) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Access, Facts
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
 
@@ -31,9 +31,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not access.written.startswith("process.env.") or facts.route_of(access) is None:
             continue
         rest = facts.syntax.source[access.span.end : access.span.end + 6].lstrip()
-        if not rest.startswith((b"||", b"??", b"!", b"=", b")")):
+        if _is_tested(access, facts):
+            continue
+        if not rest.startswith((b"||", b"??", b"!", b"=", b")", b"?.")):
             what = f"{access.written} is undefined in the middle of a request if it is not set"
             yield Hit(access.span, what, POSSIBLE)
+
+
+def _is_tested(access: Access, facts: Facts) -> bool:
+    """Return whether a condition of this text asks for the setting."""
+    return any(
+        access.written in step.text
+        for step in facts.steps
+        if step.kind == "branch" or (step.kind == "binary" and step.word in ("&&", "||", "??", "===", "!=="))
+    )
 
 
 def _is_written(start: int, facts: Facts) -> bool:

@@ -35,7 +35,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in JAVASCRIPT:
         yield from _async_callbacks(facts)
     dropped = _queries(facts)
-    asynchronous = {scope.name for scope in facts.scopes if scope.is_async and scope.name}
+    # A decorator may start the function when it is called.
+    asynchronous = {
+        scope.name for scope in facts.scopes if scope.is_async and scope.name and not scope.decorators
+    }
     for call in facts.calls:
         if not call.is_discarded or call.is_awaited:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
@@ -22,12 +23,28 @@ def _check(facts: Facts) -> Iterator[Hit]:
         release = f"{call.receiver_written}.{_PAIRS[call.method]}"
         ends = [each for each in facts.within(facts.calls, scope.span) if each.written == release]
         if not ends:
-            if not any(each.written == release for each in facts.calls):
+            if not _is_released_elsewhere(call, facts):
                 yield Hit(call.span, f"{call.written}() is never followed by {release}()", LIKELY)
-        elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, ends[0], facts):
+        elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, ends, facts):
             yield Hit(
                 call.span, f"{release}() is left out when something in between fails or returns", LIKELY
             )
+
+
+def _is_released_elsewhere(call: Call, facts: Facts) -> bool:
+    """Return whether other code may release it: another method, a callback, or the caller that gets it."""
+    method = _PAIRS[call.method]
+    if facts.calls_of_method(method) or any(each.written.endswith(f".{method}") for each in facts.accesses):
+        return True
+    name = call.receiver_written
+    if "." in name:
+        # A member: in Go and Java, other files of the package have its other methods.
+        return facts.language != "python"
+    scope = facts.function_of(call)
+    return scope is not None and any(
+        step.kind in ("return", "yield") and re.search(rf"\b{re.escape(name)}\b", step.text)
+        for step in facts.within(facts.steps, scope.body)
+    )
 
 
 def _is_lock(call: Call) -> bool:
@@ -39,11 +56,19 @@ def _is_sure(end: Call, facts: Facts) -> bool:
     return facts.is_deferred(end) or facts.is_in_finally(end)
 
 
-def _may_fail(begin: Call, end: Call, facts: Facts) -> bool:
-    between = Span(begin.span.end, end.span.start)
-    if any(step.kind in ("return", "raise") for step in facts.within(facts.steps, between)):
-        return True
-    return facts.language != "go" and any(facts.within(facts.calls, between))
+def _may_fail(begin: Call, ends: list[Call], facts: Facts) -> bool:
+    """Return whether the function may be left before the first release behind the lock."""
+    after = [each for each in ends if each.span.start > begin.span.end]
+    if not after or len(after) < len(ends):
+        # Released first and taken again: the caller holds it and releases it.
+        return False
+    scope, between = facts.function_of(begin), Span(begin.span.end, after[0].span.start)
+    leaves = any(
+        step.kind in ("return", "raise") and facts.function_of(step) is scope
+        for step in facts.within(facts.steps, between)
+    )
+    calls = any(facts.function_of(each) is scope for each in facts.within(facts.calls, between))
+    return leaves or (calls and facts.language != "go")
 
 
 RULE = Rule(

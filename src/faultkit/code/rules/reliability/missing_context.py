@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
@@ -25,6 +26,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if scope is None:
             continue
         if call.name in _PLAIN:
+            if _gets_context(call, scope, facts):
+                continue
             yield Hit(
                 call.span,
                 f"{call.written}() continues after the caller has gone; use {_PLAIN[call.name]}",
@@ -33,7 +36,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif call in sql and call.method in _SQL:
             what = f"{call.written}() continues after the caller has gone; use {_SQL[call.method]}"
             yield Hit(call.span, what, LIKELY)
-        elif call.name in ("context.Background", "context.TODO") and not _in_goroutine(call, scope, facts):
+        elif call.name in ("context.Background", "context.TODO") and not _is_apart(call, scope, facts):
             yield Hit(call.span, f"{call.written}() hides the caller's context", LIKELY)
 
 
@@ -45,8 +48,30 @@ def _with_context(call: Call, facts: Facts) -> Scope | None:
     return None
 
 
-def _in_goroutine(call: Call, scope: Scope, facts: Facts) -> bool:
-    """Return whether it outlives the request, as a shutdown does, and so must not use its context."""
+def _gets_context(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a request gets its context later: `req.WithContext(ctx)`, `client.do(ctx, req)`."""
+    if not call.assigned:
+        return False
+    name = call.assigned[0]
+    contexts = {each.name for each in scope.parameters if each.type in _CONTEXT}
+    again = [
+        each.span.start
+        for each in facts.within(facts.assignments, scope.body)
+        if name in each.targets and each.span.start > call.span.start
+    ]
+    for each in facts.within(facts.calls, Span(call.span.end, min(again, default=scope.body.end) + 1)):
+        given = {argument.value.text for argument in each.arguments}
+        if each.written == f"{name}.WithContext" or (name in given and contexts & given):
+            return True
+    return any(f"{name}.WithContext(" in facts.text(each.span) for each in facts.assignments_to(name, call))
+
+
+def _is_apart(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether it outlives the request on purpose, as a shutdown does, or has an end of its own."""
+    if any(each.name == "context.WithCancel" for each in facts.calls_around(call)):
+        return True
+    if any(each.method in ("Enabled", "LogAttrs") for each in facts.calls_around(call)):
+        return True
     launched = [each for each in facts.calls if each.is_launched]
     inside = any(each.span.start <= call.span.start < each.span.end for each in launched)
     return inside or "hutdown" in facts.text(scope.span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import GO, JAVASCRIPT, POSSIBLE, Hit, Rule
 
 _GO = (
@@ -21,6 +21,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if facts.calls_of_method("Shutdown") or facts.imports_any("os/signal"):
             return
         for call in facts.calls_named(*_GO):
+            if _is_aside(call, facts):
+                continue
             yield Hit(
                 call.span,
                 f"nothing stops {call.written}() in order: it is cut off with its requests",
@@ -29,12 +31,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     signals = any("SIGTERM" in text.text or "SIGINT" in text.text for text in facts.texts)
     for call in facts.calls_named(*_NODE):
-        if not signals:
+        if not signals and not _is_closed(call, facts):
             yield Hit(
                 call.span,
                 f"{call.written}() is cut off with its requests when the process is ended",
                 POSSIBLE,
             )
+
+
+def _is_aside(call: Call, facts: Facts) -> bool:
+    """Return whether it runs beside the program, as a server of metrics or profiles does."""
+    return any(each.is_launched and is_within(call.span, each.span) for each in facts.calls)
+
+
+def _is_closed(call: Call, facts: Facts) -> bool:
+    """Return whether this text closes the server, or passes it on to code that may."""
+    names = {*call.assigned}
+    if call.origin is not None:
+        names |= {*call.origin.assigned}
+    closes = facts.calls_of_method("close", "closeAllConnections", "destroy", "stop")
+    return call.is_returned or any(each.receiver_written in names or each.origin is call for each in closes)
 
 
 RULE = Rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
@@ -28,10 +29,14 @@ _OF_SERVERS = ("ReadTimeout", "ReadHeaderTimeout")
 _BOUNDED = ("settimeout", "setblocking", "setSoTimeout", "setTimeout", "SetDeadline", "SetReadDeadline")
 
 
+_LOCAL = re.compile(r"AF_UNIX|[\"']unix|\bpath:|\.sock\b|socketPath")
+"""Sockets of this machine."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in _connecting(facts):
         connection = call.origin or call
-        if "AF_UNIX" in facts.text(connection.span):
+        if _LOCAL.search(facts.text(connection.span)) or _LOCAL.search(facts.text(call.span)):
             continue
         bounded = any(
             each.method in _BOUNDED for each in (*facts.calls_on(connection), *facts.calls_on(call))

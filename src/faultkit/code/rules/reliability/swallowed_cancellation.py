@@ -51,7 +51,20 @@ def _interrupted(handler: Handler, facts: Facts) -> bool:
     if not any(name.rpartition(".")[2] == "InterruptedException" for name in handler.types):
         return False
     calls = [call.method for call in facts.within(facts.calls, handler.body)]
-    return not handler.raises and "interrupt" not in calls
+    if handler.raises or "interrupt" in calls or _is_remembered(handler, facts):
+        return False
+    # A thread of one's own ends, or looks for its end in the next round.
+    scope = facts.named_function_of(handler)
+    return scope is None or scope.short_name != "run"
+
+
+def _is_remembered(handler: Handler, facts: Facts) -> bool:
+    """Return whether a variable keeps the interrupt, so that the flag can be set again afterwards."""
+    return any(
+        "interrupt" in target.lower()
+        for each in facts.within(facts.assignments, handler.body)
+        for target in each.targets
+    )
 
 
 def _awaits(body: Span, facts: Facts) -> bool:

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Facts, is_within
 from faultkit.code.rules.rule import CERTAIN, GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+
+_CHOSEN = re.compile(r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl", re.IGNORECASE)
+_MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for hit in _turned_off(facts):
+        if not _is_chosen(hit, facts):
+            yield hit
+
+
+def _is_chosen(hit: Hit, facts: Facts) -> bool:
+    """Return whether a setting decides, or the function exists for it by its name."""
+    if any(_MEANT.search(scope.short_name) for scope in facts.functions_around(hit)):
+        return True
+    return any(
+        step.kind == "branch" and is_within(hit.span, step.span) and _CHOSEN.search(step.text)
+        for step in facts.steps
+    )
+
+
+def _turned_off(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         for argument in call.arguments:
             off = argument.value.shape == "false"

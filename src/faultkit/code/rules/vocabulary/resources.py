@@ -81,7 +81,8 @@ def _is_outer(name: str, call: Call, facts: Facts) -> bool:
     if facts.language == "go" or function is None:
         return False
     outer = {None, *(scope for scope in facts.functions_around(call) if scope is not function)}
-    return any(name in each.targets and each.scope in outer for each in facts.assignments)
+    names = {name, f"self.{name}"} if facts.language == "java" else {name}
+    return any(not names.isdisjoint(each.targets) and each.scope in outer for each in facts.assignments)
 
 
 def only_uses(call: Call, facts: Facts) -> bool:
@@ -113,14 +114,15 @@ def _is_closer(text: str, name: str) -> bool:
 
 def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True) -> bool:
     """Return whether the variable itself is returned, stored or passed to another function."""
-    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?![\w.(\[\"'])".encode())
+    # `conn.(*net.TCPConn)` in Go is the variable itself, with another type.
+    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?!\w|\.[^(]|[(\[\"'])".encode())
     given = [
         other
         for other in facts.within(facts.calls, body)
         if other is not call
         # A descriptor is given to `fs` to read and write with it, not to keep.
         and not other.name.startswith("fs.")
-        and any(argument.value.text in (name, f"&{name}", f"*{name}") for argument in other.arguments)
+        and any(_is_itself(argument.value.text, name) for argument in other.arguments)
     ]
     if _is_taken_by_thread(word, name, body, facts) or _cursor_escapes(call, body, facts):
         return True
@@ -128,7 +130,8 @@ def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True)
     if any(not only_uses(other, facts) or (deep and _wrapper_escapes(other, body, facts)) for other in given):
         return True
     for step in facts.within(facts.steps, body):
-        if step.kind in ("return", "yield") and any(_bare(word, step.span, used, facts)):
+        sends = step.kind == "await" and facts.language == "go"
+        if (sends or step.kind in ("return", "yield")) and any(_bare(word, step.span, used, facts)):
             return True
     for each in facts.within(facts.assignments, body):
         value = None if each.call is call else each.value
@@ -136,6 +139,10 @@ def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True)
         if value is not None and stores and any(_bare(word, value.span, used, facts)):
             return True
     return False
+
+
+def _is_itself(text: str, name: str) -> bool:
+    return text in (name, f"&{name}", f"*{name}") or text.startswith(f"{name}.(")
 
 
 def _is_taken_by_thread(word: re.Pattern[bytes], name: str, body: Span, facts: Facts) -> bool:
@@ -146,7 +153,7 @@ def _is_taken_by_thread(word: re.Pattern[bytes], name: str, body: Span, facts: F
     for each in facts.within(facts.calls, body):
         if each.is_launched and uses.search(source, each.span.start, each.span.end):
             return True
-        if facts.language == "python" and any(
+        if facts.language != "go" and any(
             argument.value.shape in ("list", "object")
             and word.search(source, argument.value.span.start, argument.value.span.end)
             for argument in each.arguments
