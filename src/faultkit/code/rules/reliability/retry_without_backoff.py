@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
+from faultkit.code.rules.vocabulary.retry_loops import Retry
+
+_NEAR = re.compile(
+    r"^(os|shutil|sqlite3|fcntl|pathlib|fs|tempfile|socket\.socket\.bind)\b|\.(stat|bind|unlink)$"
+)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for retry in retries(facts):
         if retry.waits is False:
             yield Hit(retry.span, "this retries at once, without a wait between tries", LIKELY)
-        elif retry.waits_longer is False:
+        elif retry.waits_longer is False and _is_remote(retry, facts):
             what = "this waits the same time before every try, however often it failed"
             yield Hit(retry.span, what, LIKELY, "low")
+
+
+def _is_remote(retry: Retry, facts: Facts) -> bool:
+    """Return whether others may be kept down by it; a lock or file of this machine is not."""
+    if retry.loop is None:
+        return True
+    return not any(_NEAR.search(call.name) for call in facts.within(facts.calls, retry.body))
 
 
 RULE = Rule(

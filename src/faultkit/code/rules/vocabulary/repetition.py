@@ -6,82 +6,24 @@ A retry is a loop, a decorator, or a helper that calls a function until it works
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from faultkit.code.facts import Call, Facts, Loop, Scope, Try, is_within
+from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.facts import Placed
-from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.http_requests import library_of
-from faultkit.code.rules.vocabulary.waits import is_constant, waits_in
+from faultkit.code.rules.vocabulary.retry_loops import Retry, retry_of_loop
 
 _WORD = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
 _CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
 _ON_CLIENT = ("transport", "retry", "retries", "retry_options", "adapter")
 _CALLER_LEVELS = 3
 """Levels of callers that are examined."""
-_COUNTED = re.compile(
-    r"retr|attempt|backoff|delay|range|tries|trial|deadline|monotonic|max|left|<", re.IGNORECASE
-)
-"""Words in the head of a loop that retries, in contrast to one that iterates over work."""
-_FAILURES = ("Error", "Exception", "Timeout", "Failure", "Fault", "Failed", "Unavailable", "Reset")
-_SUCCESS = re.compile(r"\berr == nil\b|StatusCode")
-_SIZE = re.compile(r"\.length\b|\.size\b|\blen\(")
-_ROUND = re.compile(r"attempt|retr|tr(y|ies)|round|^_|^[inkx]$", re.IGNORECASE)
-_NO_FAILURES = frozenset(
-    {
-        "BlockingIOError",
-        "EOFError",
-        "IndexError",
-        "InterruptedError",
-        "KeyError",
-        "KeyboardInterrupt",
-        "SSLWantReadError",
-        "SSLWantWriteError",
-        "StopIteration",
-        "TypeError",
-        "UnicodeDecodeError",
-        "ValueError",
-    }
-)
-_ANSWERS = frozenset(
-    {"BlockingIOError", "FileExistsError", "InterruptedError", "SSLWantReadError", "SSLWantWriteError"}
-)
-"""Errors that mean "not yet", or "not under this name"."""
-_LOCAL = frozenset({"list", "tuple", "set", "dict", "sorted", "len", "next", "iter", "max", "min", "sum"})
-_OF_DATA = re.compile(r"(Header|Parse|Syntax|Decode|Format|Validation|Attribute|Lookup)Error$")
-"""Errors of data, which will fail again."""
-_CONVERTS = re.compile(r"raise|throw|convert|translate|(^|_)fail", re.IGNORECASE)
-"""Names of functions that convert an error into another one and do not return."""
-_WAITS = frozenset(
-    {"result", "wait", "wait_for", "get", "join", "recv", "accept", "poll", "acquire", "input", "int"}
-)
-"""Calls that wait: waiting once more for something under way is no retry."""
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """Code that is tried again after a failure."""
-
-    how: Literal["loop", "decorator", "helper"]
-    span: Span
-    """The head of the loop, the decorator, or the call of the helper: where a finding points."""
-    body: Span
-    """The code that is tried again."""
-    call: Call | None
-    """The decorator or helper."""
-    loop: Loop | None
-    waits: bool | None
-    """Whether it waits between tries; None if a helper decides."""
-    waits_longer: bool | None
-    limited: bool | None
 
 
 @lru_cache(maxsize=4)
 def retries(facts: Facts) -> tuple[Retry, ...]:
     """Return the retries of a text."""
-    found = [_of_loop(loop, facts) for loop in facts.loops]
+    found = [retry_of_loop(loop, facts) for loop in facts.loops]
     found += [_of_decorator(scope, each) for scope in facts.scopes for each in scope.decorators]
     found += [_of_helper(call, facts) for call in facts.calls]
     return tuple(each for each in found if each is not None)
@@ -158,195 +100,6 @@ def _of_helper(call: Call, facts: Facts) -> Retry | None:
     if not given:
         return None
     return Retry("helper", call.callee, given[0].value.span, call, None, None, None, None)
-
-
-def _of_loop(loop: Loop, facts: Facts) -> Retry | None:
-    if loop.kind == "comprehension":
-        return None
-    again = _retried_body(loop, facts)
-    if again is None:
-        return None
-    if loop.kind in ("each", "while") and not _COUNTED.search(loop.over):
-        return None
-    if loop.kind == "count" and _SIZE.search(loop.over) and not _ROUND.search(loop.over):
-        return None
-    waits = waits_in(loop, facts)
-    head = Span(loop.span.start, min(loop.body.start, loop.span.end))
-    longer = not waits or not all(map(is_constant, waits))
-    return Retry("loop", head, again, None, loop, bool(waits), longer, _is_limited(loop, facts))
-
-
-def _is_directly_in(loop: Loop, facts: Facts, place: Span) -> bool:
-    if not is_within(place, loop.body):
-        return False
-    return not any(
-        is_within(place, each.body) for each in facts.within(facts.loops, loop.body) if each != loop
-    )
-
-
-def _retried_body(loop: Loop, facts: Facts) -> Span | None:
-    """Return what is tried, if a failure leads to the next round and a success out of the loop."""
-    function = facts.function_of(loop)
-    for each in facts.tries:
-        if (
-            not each.handlers
-            or not _is_directly_in(loop, facts, each.span)
-            or facts.function_of(each) is not function
-        ):
-            continue
-        if facts.language == "go":
-            if _go_retries(loop, each, facts):
-                return loop.body
-        elif (
-            _tries_each_item(loop, each, facts)
-            or _tries_another(loop, each, facts)
-            or _is_answer(each)
-            or _is_local(each, facts)
-        ):
-            continue
-        elif any(
-            _continues_loop(each, place, facts) for place in range(len(each.handlers))
-        ) and _success_ends_loop(loop, each, facts):
-            return each.body
-    if facts.language == "go" and _go_leaves_on_success(loop, facts):
-        return loop.body
-    return None
-
-
-def _tries_each_item(loop: Loop, each: Try, facts: Facts) -> bool:
-    """Return whether each round tries another item: that is a search, not a retry."""
-    items = [name for name in loop.targets if not _ROUND.search(name)]
-    before = Span(loop.body.start, each.body.end)
-    return any(facts.mentions(name, before) for name in items)
-
-
-def _tries_another(loop: Loop, each: Try, facts: Facts) -> bool:
-    """Return whether the next round tries something else, as after `path = path.parent`."""
-    after = Span(each.body.end, loop.body.end)
-    changed = {
-        name
-        for assigned in facts.within(facts.assignments, after)
-        if assigned.operator == "=" and not assigned.targets[0].startswith("self.")
-        for name in assigned.targets
-        if name.isidentifier() and not _COUNTED.search(name) and not _ROUND.search(name)
-    }
-    return any(facts.mentions(name, each.body) for name in changed)
-
-
-def _is_answer(each: Try) -> bool:
-    """Return whether nothing failed, as in `except FileExistsError: continue`."""
-    return any(
-        handler.types and all(name.rpartition(".")[2] in _ANSWERS for name in handler.types)
-        for handler in each.handlers
-    )
-
-
-def _is_local(each: Try, facts: Facts) -> bool:
-    """Return whether only memory is read again, as in `list(things)` while another thread changes it."""
-    calls = list(facts.within(facts.calls, each.body))
-    return bool(calls) and all(call.name in _LOCAL for call in calls)
-
-
-def _continues_loop(each: Try, place: int, facts: Facts) -> bool:
-    """Return whether the handler lets the loop continue, at least sometimes."""
-    handler = each.handlers[place]
-    if handler.types and all(name.rpartition(".")[2] in _NO_FAILURES for name in handler.types):
-        return False
-    if handler.types and not any(map(_is_failure, handler.types)):
-        return False
-    inside = list(facts.within(facts.calls, handler.body))
-    if handler.uses_error and len(inside) == 1 and _CONVERTS.search(inside[0].method):
-        return False
-    if not handler.exits:
-        return True
-    leaving = [
-        step
-        for step in facts.within(facts.steps, handler.body)
-        if step.kind in ("return", "break", "raise") and step.span.end <= handler.body.end
-    ]
-    guards = [step for step in facts.within(facts.steps, handler.body) if step.kind == "branch"]
-    return all(any(is_within(step.span, guard.span) for guard in guards) for step in leaving)
-
-
-def _is_failure(name: str) -> bool:
-    """Return whether an error type is a failure: `InvalidResponse` of a prompt is none."""
-    last = name.rpartition(".")[2]
-    if _OF_DATA.search(last):
-        return False
-    return not last[:1].isupper() or last.endswith(_FAILURES) or len(last) < 3
-
-
-def _success_ends_loop(loop: Loop, each: Try, facts: Facts) -> bool:
-    """Return whether success ends the loop."""
-    calls = list(facts.within(facts.calls, each.body))
-    if calls and all(call.method in _WAITS and library_of(call, facts.language) is None for call in calls):
-        return False
-    handlers = [handler.span for handler in each.handlers]
-    branches = [step.span for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
-    for step in facts.within(facts.steps, loop.body):
-        if step.kind not in ("return", "break") or step.span.start < each.span.start:
-            continue
-        if any(is_within(step.span, handler) for handler in handlers):
-            continue
-        # A conditional exit belongs to a loop that continues on success, except a `return answer` inside the
-        # tried body.
-        under = any(is_within(step.span, branch) for branch in branches)
-        gives = step.kind == "return" and bool(step.text) and is_within(step.span, each.body)
-        if (gives or not under) and facts.function_of(step) is facts.function_of(loop):
-            return True
-    return False
-
-
-def _go_retries(loop: Loop, each: Try, facts: Facts) -> bool:
-    if loop.kind == "each":
-        return False
-    if any(handler.exits for handler in each.handlers):
-        return False
-    steps = list(facts.within(facts.steps, loop.body))
-    branches = [step for step in steps if step.kind == "branch"]
-    return any(
-        step.kind in ("return", "break")
-        and all(_SUCCESS.search(branch.text) for branch in branches if is_within(step.span, branch.span))
-        for step in steps
-    )
-
-
-def _go_leaves_on_success(loop: Loop, facts: Facts) -> bool:
-    if loop.kind == "each":
-        return False
-    for step in facts.within(facts.steps, loop.body):
-        if step.kind == "branch" and _SUCCESS.search(step.text):
-            inside = facts.within(facts.steps, step.span)
-            if any(one.kind in ("return", "break") for one in inside):
-                return True
-    return False
-
-
-def _ends_with_context(loop: Loop, facts: Facts) -> bool:
-    """Return whether a Go loop has `case <-ctx.Done(): return`."""
-    return facts.language == "go" and any(
-        call.method == "Done" and "ctx" in call.receiver_written.lower()
-        for call in facts.within(facts.calls, loop.body)
-    )
-
-
-def _is_limited(loop: Loop, facts: Facts) -> bool:
-    if loop.kind != "endless" or _ends_with_context(loop, facts):
-        return True
-    for each in facts.tries:
-        for handler in each.handlers:
-            if is_within(handler.span, loop.body) and handler.exits:
-                return True
-    counters = {
-        target
-        for each in facts.within(facts.assignments, loop.span)
-        if each.operator in ("+=", "-=", "++", "--")
-        for target in each.targets
-    }
-    return any(
-        step.kind == "branch" and any(re.search(rf"\b{re.escape(name)}\b", step.text) for name in counters)
-        for step in facts.within(facts.steps, loop.body)
-    )
 
 
 # Frequency: code that runs for each request, message or item.

@@ -1,0 +1,367 @@
+"""Loops that try one thing again after it failed, in contrast to those that go on to the next thing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from faultkit.code.facts import Call, Facts, Loop, Try, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.waits import is_constant, is_sleep, waits_in
+
+_COUNTED = re.compile(
+    r"retr|attempt|backoff|delay|range|tries|trial|deadline|monotonic|max|left|<", re.IGNORECASE
+)
+"""Words in the head of a loop that retries, in contrast to one that iterates over work."""
+_FAILURES = ("Error", "Exception", "Timeout", "Failure", "Fault", "Failed", "Unavailable", "Reset")
+_SUCCESS = re.compile(r"\b\w*[eE]rr == nil\b|StatusCode\s*(<|==)")
+_SIZE = re.compile(r"\.length\b|\.size\b|\blen\(")
+_NUMBERED = re.compile(r"attempt|retr|tr(y|ies)|round|^_", re.IGNORECASE)
+"""Names of counters of tries; a counter with another name is one of items, if the tried call is given it."""
+_COUNTER = re.compile(r"\b(\w+)\s*:?=[^=]")
+_NEXT = re.compile(r"next|^_*(pop|poll|shift|dequeue|take|borrow|readline)", re.IGNORECASE)
+"""Calls that go on to something else: the next host, item or page."""
+_READS = re.compile(
+    r"^(Read|Decode|Recv|Receive|Scan|Next|Accept|Unwrap|read|recv|receive|next|accept|get)"
+    r"(_?([Oo]ne|[Mm]essage|[Ff]rame|[Ll]ine|[Ee]vent|[Rr]ecord|[Pp]acket|[Kk]ey|ch|Delimited|From|Msg|Full|nowait))?$"
+    r"|[uU]nwrap"
+)
+"""Calls that read the next part of a stream, a queue or a keyboard."""
+_CONFLICTS = re.compile(
+    r"(Watch|Conflict|Duplicate\w*|Stale\w*|Optimistic\w*|Concurrent\w*|Interrupted\w*)(Error|Exception)$"
+)
+"""Errors of two that did the same at once: the next try is expected to work."""
+_DECIDES = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
+_ROUND = re.compile(r"attempt|retr|tr(y|ies)|round|^_|^[inkx]$", re.IGNORECASE)
+_NO_FAILURES = frozenset(
+    {
+        "BlockingIOError",
+        "EOFError",
+        "IndexError",
+        "InterruptedError",
+        "KeyError",
+        "KeyboardInterrupt",
+        "SSLWantReadError",
+        "SSLWantWriteError",
+        "StopIteration",
+        "TypeError",
+        "UnicodeDecodeError",
+        "ValueError",
+    }
+)
+_ANSWERS = frozenset(
+    {"BlockingIOError", "FileExistsError", "InterruptedError", "SSLWantReadError", "SSLWantWriteError"}
+)
+"""Errors that mean "not yet", or "not under this name"."""
+_LOCAL = frozenset({"list", "tuple", "set", "dict", "sorted", "len", "next", "iter", "max", "min", "sum"})
+_OF_DATA = re.compile(r"(Header|Parse|Syntax|Decode|Format|Validation|Attribute|Lookup)Error$")
+"""Errors of data, which will fail again."""
+_CONVERTS = re.compile(r"raise|throw|convert|translate|(^|_)fail", re.IGNORECASE)
+"""Names of functions that convert an error into another one and do not return."""
+_WAITS = frozenset(
+    (
+        "result", "wait", "wait_for", "get", "join", "recv", "accept", "poll", "acquire", "input", "int",
+        "upper", "lower", "strip", "prompt", "question", "run_forever",
+    )
+)  # fmt: skip
+"""Calls that wait: waiting once more for something under way is no retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Code that is tried again after a failure."""
+
+    how: Literal["loop", "decorator", "helper"]
+    span: Span
+    """The head of the loop, the decorator, or the call of the helper: where a finding points."""
+    body: Span
+    """The code that is tried again."""
+    call: Call | None
+    """The decorator or helper."""
+    loop: Loop | None
+    waits: bool | None
+    """Whether it waits between tries; None if a helper decides."""
+    waits_longer: bool | None
+    limited: bool | None
+
+
+def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
+    """Return what a loop tries again, or None if it is no retry."""
+    if loop.kind == "comprehension":
+        return None
+    again = _retried_body(loop, facts)
+    if again is None:
+        return None
+    if loop.kind in ("each", "while") and not _COUNTED.search(loop.over):
+        return None
+    if loop.kind == "count" and _SIZE.search(loop.over) and not _ROUND.search(loop.over):
+        return None
+    head = Span(loop.span.start, min(loop.body.start, loop.span.end))
+    if _is_decided_elsewhere(loop, facts):
+        return Retry("loop", head, again, None, loop, None, None, None)
+    waits = waits_in(loop, facts)
+    longer = not waits or not all(map(is_constant, waits))
+    pauses = bool(waits) or (facts.language == "go" and "<-" in facts.text(loop.body))
+    return Retry("loop", head, again, None, loop, pauses, longer, _is_limited(loop, facts))
+
+
+def _is_decided_elsewhere(loop: Loop, facts: Facts) -> bool:
+    """Return whether a policy decides: `if (retryHandler.retryRequest(error, count))`."""
+    return any(
+        step.kind == "branch" and _DECIDES.search(step.text) and "(" in step.text.strip("() ")
+        for step in facts.within(facts.steps, loop.body)
+    )
+
+
+def _is_directly_in(loop: Loop, facts: Facts, place: Span) -> bool:
+    if not is_within(place, loop.body):
+        return False
+    return not any(
+        is_within(place, each.body) for each in facts.within(facts.loops, loop.body) if each != loop
+    )
+
+
+def _retried_body(loop: Loop, facts: Facts) -> Span | None:
+    """Return what is tried, if a failure leads to the next round and a success out of the loop."""
+    if facts.language == "go":
+        return loop.body if any(_go_retries(call, loop, facts) for call in _go_tried(loop, facts)) else None
+    function = facts.function_of(loop)
+    for each in facts.within(facts.tries, loop.body):
+        if (
+            not each.handlers
+            or not _is_directly_in(loop, facts, each.span)
+            or facts.function_of(each) is not function
+        ):
+            continue
+        if (
+            _tries_each_item(loop, each, facts)
+            or _tries_another(loop, each, facts)
+            or _is_answer(each)
+            or _is_local(each, facts)
+        ):
+            continue
+        if any(
+            _continues_loop(each, place, facts) and _success_ends_loop(loop, each, place, facts)
+            for place in range(len(each.handlers))
+        ):
+            return each.body
+    return None
+
+
+def _tries_each_item(loop: Loop, each: Try, facts: Facts) -> bool:
+    """Return whether each round tries another item: that is a search, not a retry."""
+    items = [name for name in loop.targets if not _ROUND.search(name)]
+    before = Span(loop.body.start, each.body.end)
+    if any(facts.mentions(name, before) for name in items):
+        return True
+    counter = _counter(loop, facts)
+    return bool(counter) and not _NUMBERED.search(counter) and _is_given(counter, before, facts)
+
+
+def _counter(loop: Loop, facts: Facts) -> str:
+    """Return the variable of a loop that counts, or that goes from one thing to the next."""
+    if loop.kind not in ("count", "endless"):
+        return ""
+    if loop.targets:
+        return loop.targets[0]
+    found = _COUNTER.search(facts.text(loop.head))
+    return "" if found is None else found[1]
+
+
+def _is_given(name: str, span: Span, facts: Facts) -> bool:
+    """Return whether a call in the span has a variable as an argument, or is made on it."""
+    word = re.compile(rf"(?<![\w.]){re.escape(name)}\b(?!\s*\*\*)")
+    return any(
+        call.written.partition(".")[0] == name
+        or any(word.search(argument.value.text) for argument in call.arguments)
+        for call in facts.within(facts.calls, span)
+        if not is_logging(call) and not is_sleep(call)
+    )
+
+
+def _tries_another(loop: Loop, each: Try, facts: Facts) -> bool:
+    """Return whether the next round tries something else, as after `path = path.parent`."""
+    if any(
+        _NEXT.search(call.method) and not is_logging(call)
+        for call in facts.within(facts.calls, Span(loop.body.start, each.body.end))
+    ):
+        return True
+    after = Span(each.body.end, loop.body.end)
+    return any(facts.mentions(name, each.body) for name in _changed(after, facts))
+
+
+def _changed(span: Span, facts: Facts) -> set[str]:
+    """Return the variables that get another value in a span, without counters and waits."""
+    return {
+        name.partition("[")[0]
+        for assigned in facts.within(facts.assignments, span)
+        if assigned.operator == "=" and not assigned.targets[0].startswith("self.")
+        for name in assigned.targets
+        if name.partition("[")[0].isidentifier() and not _COUNTED.search(name) and not _ROUND.search(name)
+    }
+
+
+def _is_answer(each: Try) -> bool:
+    """Return whether nothing failed, as in `except FileExistsError: continue`."""
+    return any(
+        handler.types and all(name.rpartition(".")[2] in _ANSWERS for name in handler.types)
+        for handler in each.handlers
+    )
+
+
+def _is_local(each: Try, facts: Facts) -> bool:
+    """Return whether only memory is read again, as in `list(things)` while another thread changes it."""
+    calls = list(facts.within(facts.calls, each.body))
+    return bool(calls) and all(call.name in _LOCAL for call in calls)
+
+
+def _continues_loop(each: Try, place: int, facts: Facts) -> bool:
+    """Return whether the handler lets the loop continue, at least sometimes."""
+    handler = each.handlers[place]
+    if handler.types and all(
+        name.rpartition(".")[2] in _NO_FAILURES or _CONFLICTS.search(name) for name in handler.types
+    ):
+        return False
+    if handler.types and not any(map(_is_failure, handler.types)):
+        return False
+    inside = list(facts.within(facts.calls, handler.body))
+    if handler.uses_error and len(inside) == 1 and _CONVERTS.search(inside[0].method):
+        return False
+    if not handler.exits:
+        return True
+    leaving = [
+        step
+        for step in facts.within(facts.steps, handler.body)
+        if step.kind in ("return", "break", "raise") and step.span.end <= handler.body.end
+    ]
+    guards = [step for step in facts.within(facts.steps, handler.body) if step.kind == "branch"]
+    return all(any(is_within(step.span, guard.span) for guard in guards) for step in leaving)
+
+
+def _is_failure(name: str) -> bool:
+    """Return whether an error type is a failure: `InvalidResponse` of a prompt is none."""
+    last = name.rpartition(".")[2]
+    if _OF_DATA.search(last):
+        return False
+    return not last[:1].isupper() or last.endswith(_FAILURES) or len(last) < 3
+
+
+def _success_ends_loop(loop: Loop, each: Try, place: int, facts: Facts) -> bool:
+    """Return whether success ends the loop, and an error that the handler takes does not."""
+    calls = list(facts.within(facts.calls, each.body))
+    if calls and all(
+        (call.method in _WAITS or _READS.search(call.method)) and library_of(call, facts.language) is None
+        for call in calls
+    ):
+        return False
+    handlers = [handler.span for handler in each.handlers]
+    goes_on = facts.text(each.handlers[place].body).rstrip(" ;}\n").endswith("continue")
+    branches = [step.span for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
+    for step in facts.within(facts.steps, loop.body):
+        if step.kind not in ("return", "break") or step.span.start < each.span.start:
+            continue
+        if any(is_within(step.span, handler) for handler in handlers):
+            continue
+        if step.span.start > each.span.end and not goes_on:
+            # After an error, too.
+            continue
+        # A conditional exit belongs to a loop that continues on success, except a `return answer` inside the
+        # tried body.
+        under = any(is_within(step.span, branch) for branch in branches)
+        gives = step.kind == "return" and bool(step.text) and is_within(step.span, each.body)
+        if (gives or not under) and facts.function_of(step) is facts.function_of(loop):
+            return True
+    return False
+
+
+# Go: no try, but errors as values.
+
+
+def _go_tried(loop: Loop, facts: Facts) -> list[Call]:
+    """Return the calls in a Go loop whose errors are looked at, without those of streams and events."""
+    if loop.kind == "each":
+        return []
+    scope, counter = facts.function_of(loop), _counter(loop, facts)
+    selects = [
+        step.span
+        for step in facts.within(facts.steps, loop.body)
+        if step.kind == "branch" and facts.syntax.source.startswith(b"select", step.span.start)
+    ]
+    changed = _changed(loop.body, facts)
+    if any(
+        _READS.search(call.method) and _is_directly_in(loop, facts, call.span)
+        for call in facts.within(facts.calls, loop.body)
+        if library_of(call, "go") is None
+    ):
+        return []  # Each round has a connection, message or event of its own.
+    return [
+        call
+        for call in facts.within(facts.calls, loop.body)
+        if call.assigned
+        and call.assigned[-1].lower().endswith("err")
+        and facts.function_of(call) is scope
+        and _is_directly_in(loop, facts, call.span)
+        and not any(is_within(call.span, each) for each in selects)
+        and not (counter and not _NUMBERED.search(counter) and _is_given(counter, call.span, facts))
+        and not any(_is_given(name, call.span, facts) for name in changed - {*call.assigned})
+    ]
+
+
+def _go_retries(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether a success of the call leaves the loop, and a failure does not."""
+    arms = [arm for arm in facts.within(facts.arms, loop.body) if arm.span.start > call.span.start]
+    steps = [
+        step
+        for step in facts.within(facts.steps, loop.body)
+        if step.kind in ("return", "break") and step.span.start > call.span.start
+    ]
+    always = [step for step in steps if not any(is_within(step.span, arm.span) for arm in arms)]
+    error = re.compile(rf"\b{re.escape(call.assigned[-1])} (==|!=) nil")
+    for branch in facts.within(facts.steps, loop.body):
+        if branch.kind != "branch" or branch.span.end < call.span.end:
+            continue
+        first = next((arm for arm in arms if arm.fork == branch.span and arm.place == 0), None)
+        tested = error.search(branch.text)
+        if first is None or (tested is None and not _SUCCESS.search(branch.text)):
+            continue
+        ends = any(is_within(step.span, first.span) for step in steps)
+        if tested is not None and tested[1] == "!=":
+            otherwise = [arm for arm in arms if arm.fork == branch.span and arm.place == 1]
+            if otherwise and not first.leaves:
+                return any(is_within(step.span, otherwise[0].span) for step in steps)
+            goes_on = facts.text(first.span).rstrip(" }\n\t").endswith("continue")
+            return goes_on and any(step.span.start > branch.span.end for step in always)
+        if ends and _SUCCESS.search(branch.text):
+            fails = any(arm.fork == branch.span and arm.place == 1 and arm.leaves for arm in arms)
+            return not always and not fails
+    return False
+
+
+def _ends_with_context(loop: Loop, facts: Facts) -> bool:
+    """Return whether a Go loop has `case <-ctx.Done(): return`, or the like with another channel."""
+    return facts.language == "go" and any(
+        arm.leaves == "function" and re.match(r"case\s+<-", facts.text(arm.span))
+        for arm in facts.within(facts.arms, loop.body)
+    )
+
+
+def _is_limited(loop: Loop, facts: Facts) -> bool:
+    if loop.kind != "endless" or _ends_with_context(loop, facts):
+        return True
+    for each in facts.tries:
+        for handler in each.handlers:
+            if is_within(handler.span, loop.body) and handler.exits:
+                return True
+    counters = {
+        target
+        for each in facts.within(facts.assignments, loop.span)
+        if each.operator in ("+=", "-=", "++", "--")
+        for target in each.targets
+    }
+    return any(
+        step.kind == "branch" and any(re.search(rf"\b{re.escape(name)}\b", step.text) for name in counters)
+        for step in facts.within(facts.steps, loop.body)
+    )
