@@ -47,6 +47,13 @@ def arms_of_try(node: Node, parts: TryParts, grammar: Grammar) -> Iterator[Arm]:
         yield Arm(whole, place, _span(handler.body), _leaves(_last(handler.body), grammar))
 
 
+def outcomes(value: Node, grammar: Grammar) -> list[Node]:
+    """Return the parts of which a value is one: of `a() if x else b()` and `a() or b()` both calls."""
+    if value.type in ("conditional_expression", "ternary_expression"):
+        return list(grammar.forks[value.type](value))
+    return value.named_children if value.type == "boolean_operator" else []
+
+
 def _is_case(node: Node) -> bool:
     return node.type.endswith("_case") or node.type in _CASES_THAT_FALL_THROUGH
 

@@ -36,6 +36,7 @@ _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _VALUE_LEVELS = 2
 """Levels of variables that are followed: options that hold headers that hold a key."""
 _RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
+_COMMENT = re.compile(r"(?:^|\s)(?:#|//|/\*)\s*\w.*")
 _DECLARED = re.compile(rb"(export\s+)?(default\s+)?(async\s+)?function\s*\*?\s*\w")
 _SOCKETS = ("websocket", "websocket_route")
 _IN_THREAD = (
@@ -311,6 +312,14 @@ class Facts:
         for caller in self.callers_of(scope):
             if self.named_function_of(caller) is not scope:
                 yield from self.calls_in_routes(caller, levels - 1)
+
+    def comment_at(self, place: Placed) -> str:
+        """Return the comments on the line of a place and on the line above it; empty if there are none."""
+        line = self.line(place)
+        above = self.syntax.line_text(line - 1).strip() if line > 1 else ""
+        beside = _COMMENT.search(self.syntax.line_text(line))
+        found = [above] if above.startswith(("#", "//", "*", "/*")) else []
+        return " ".join([*found, *([] if beside is None else [beside[0]])])
 
     def mentions(self, word: str, span: Span) -> bool:
         """Return whether code in the span, without comments and texts, contains this identifier."""

@@ -35,6 +35,7 @@ from bisect import bisect_right
 
 from faultkit.base.text import one_line
 from faultkit.code.facts.arguments import arguments_of
+from faultkit.code.facts.arms import outcomes
 from faultkit.code.facts.collect import unwrap, value_of
 from faultkit.code.facts.collected import CollectedNodes, RawBinding, RawCall, RawScope, place_of, span
 from faultkit.code.facts.fact_values import (
@@ -451,19 +452,10 @@ class Resolver:
         targets: dict[int, Binding] = {}
         for raw in self.found.assignments:
             if raw.binding.value is not None:
-                for each in self._outcomes(raw.binding.value):
-                    targets[each.id] = raw.binding
+                inner = unwrap(self.grammar, raw.binding.value)
+                for each in (inner, *outcomes(inner, self.grammar)):
+                    targets[unwrap(self.grammar, each).id] = raw.binding
         return targets
-
-    def _outcomes(self, value: Node) -> list[Node]:
-        """Return what a value may be: of `a() if x else b()` and `a() or b()` both calls."""
-        inner = unwrap(self.grammar, value)
-        parts = list[Node]()
-        if inner.type in ("conditional_expression", "ternary_expression"):
-            parts = list(self.grammar.forks[inner.type](inner))
-        elif inner.type == "boolean_operator":
-            parts = inner.named_children
-        return [inner, *(unwrap(self.grammar, each) for each in parts)]
 
     def _call_in(self, value: Node | None) -> Call | None:
         if value is None:

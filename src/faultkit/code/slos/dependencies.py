@@ -16,12 +16,12 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import (
-    Retry,
     is_in_retry_loop,
     is_over_items,
     is_retried,
     retries,
 )
+from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.waits import SLEEPS
 from faultkit.code.slos.costs import Dependency, EntryKind, WorkKind
 

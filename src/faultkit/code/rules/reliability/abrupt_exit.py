@@ -28,7 +28,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     after_fork = facts.calls_named("os.fork", "os.forkpty")
     for call in facts.calls_named(*_EXITS.get(facts.language, _NODE)):
         if call.name in _HARD and not after_fork:
-            if facts.function_of(call) is not None and not _says_why(call, facts):
+            if facts.function_of(call) is not None and not facts.comment_at(call):
                 yield Hit(call.span, f"{call.written}() ends the process without any clean-up", POSSIBLE)
         elif facts.route_of(call) is not None:
             yield Hit(call.span, f"{call.written}() ends the whole service for one request", CERTAIN)
@@ -45,15 +45,6 @@ def _in_library(call: Call, facts: Facts) -> bool:
     if scope is None or not scope.name:
         return False
     return not _STARTS.search(scope.short_name) and not facts.imports_any(*_COMMANDS)
-
-
-def _says_why(call: Call, facts: Facts) -> bool:
-    """Return whether a comment stands on the line or above it."""
-    line = facts.syntax.line(call.span.start)
-    above = facts.syntax.line_text(line - 1).strip() if line > 1 else ""
-    return (
-        above.startswith(("#", "//")) or re.search(r"(#|//)\s*\w", facts.syntax.line_text(line)) is not None
-    )
 
 
 RULE = Rule(

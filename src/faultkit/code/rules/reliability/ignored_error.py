@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CERTAIN, GO, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, GO, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
@@ -20,7 +20,6 @@ _WITH_ERROR = frozenset(
         "os.ReadFile",
         "os.WriteFile",
         "os.Rename",
-        "os.MkdirAll",
         "io.ReadAll",
         "io/ioutil.ReadAll",
         "io/ioutil.ReadFile",
@@ -44,10 +43,21 @@ _WITH_ERROR = frozenset(
     }
 )
 
+_HARDLY_FAILS = frozenset({"encoding/json.Marshal", "strconv.ParseBool"})
+"""Functions that fail only for values that the types of a program rule out."""
+_LOSES = frozenset(
+    {
+        "database/sql.Tx.Commit",
+        "database/sql.DB.Begin().Commit",
+        "database/sql.DB.BeginTx().Commit",
+        "os.Rename",
+        "os.WriteFile",
+    }
+)
+"""Functions whose error may not be left out even on purpose: what was to be done is not done."""
 _PARSES = frozenset({"strconv.Atoi", "strconv.ParseInt", "strconv.ParseBool", "strconv.ParseFloat"})
-_OPTIONAL = re.compile(r"\.Get\(|FormValue\(|Getenv\(|Query\w*\(|Param\w*\(")
-"""Sources of optional input: a missing number is zero, as intended."""
 _KEY = re.compile(r"(^|[a-z_])(id|ID|Id|key|Key)$")
+"""Names of numbers for which 0 is no default: it may be the key of a row."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -57,14 +67,37 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if call.is_deferred or call.is_launched:
             continue
+        is_meant = {*call.assigned} == {"_"}  # `_ = f()` says so.
+        if call.name in _HARDLY_FAILS or (is_meant and call.name not in _LOSES):
+            continue
+        if _is_drained(call) or (call.assigned[-1:] == ("_",) and facts.comment_at(call)):
+            continue
         if call.name in _PARSES and call.assigned[-1:] == ("_",):
-            if not _is_optional(call, facts):
+            if _KEY.search(call.assigned[0]) and not _is_matched(call):
                 what = f"{call.written}() gives 0 for what it cannot read, and its error is thrown away"
                 yield Hit(call.span, what, POSSIBLE, "medium")
         elif call.assigned[-1:] == ("_",) and not _row(call):
-            yield Hit(call.span, f"the error of {call.written}() is discarded", CERTAIN)
+            sure = LIKELY if is_meant else CERTAIN
+            yield Hit(call.span, f"the error of {call.written}() is discarded", sure, _mild(call))
         elif call.is_discarded and not _row(call):
-            yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY)
+            yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY, _mild(call))
+
+
+def _mild(call: Call) -> Severity | None:
+    """Return a lower severity for what the next use reports."""
+    return "medium" if call.name in ("io.Copy", "net/http.NewRequest", "time.Parse") else None
+
+
+def _is_drained(call: Call) -> bool:
+    """Return whether a body is only read to its end, so that its connection can be used again."""
+    first = call.argument(place=0)
+    return first is not None and first.value.text in ("io.Discard", "ioutil.Discard")
+
+
+def _is_matched(call: Call) -> bool:
+    """Return whether the number is a part that was cut out of a text, mostly by a pattern that checks it."""
+    given = call.argument(place=0)
+    return given is not None and re.search(r"\w\[[^\]]*\]$", given.value.text.strip()) is not None
 
 
 def _scans(facts: Facts) -> set[Call]:
@@ -76,23 +109,6 @@ def _scans(facts: Facts) -> set[Call]:
         for call in facts.calls_of_method("Scan")
         if call.positional and all(each.value.text.startswith("&") for each in call.positional)
     }
-
-
-def _is_optional(call: Call, facts: Facts) -> bool:
-    """Return whether zero is a valid default, or is checked later.
-
-    As a key it is not: 0 may be the key of a row.
-    """
-    name = call.assigned[0]
-    if _KEY.search(name):
-        return False
-    if _OPTIONAL.search(facts.text(call.span)):
-        return True
-    scope = facts.function_of(call)
-    compared = re.compile(rf"(?<![\w.]){re.escape(name)}\s*(==|!=|<=?|>=?)")
-    return scope is not None and any(
-        step.kind == "branch" and compared.search(step.text) for step in facts.within(facts.steps, scope.span)
-    )
 
 
 def _row(call: Call) -> bool:

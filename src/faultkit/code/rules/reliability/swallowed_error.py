@@ -253,9 +253,7 @@ def _may_be_dropped(source: Call, call: Call, facts: Facts) -> bool:
     """Return whether the error of a promise is no loss: of a lookup, of a clean-up, or with a reason."""
     if _is_no_loss(source) or _READS.match(source.method) or _in_handler(call.span, facts):
         return True
-    line = facts.syntax.line(call.span.start)
-    above = facts.syntax.line_text(line - 1).strip() if line > 1 else ""
-    if above.startswith(("//", "*", "/*")) or "//" in facts.syntax.line_text(call.end_line):
+    if facts.comment_at(call) or "//" in facts.syntax.line_text(call.end_line):
         return True
     return any(_CLEANS_UP.match(scope.short_name) for scope in facts.functions_around(call))
 

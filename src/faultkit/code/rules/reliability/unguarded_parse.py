@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 
 _PARSERS = ("json.loads", "JSON.parse", "orjson.loads", "ujson.loads")
@@ -31,6 +31,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if given.value.text.startswith("self.") or _is_parser(call, facts):
             continue
+        if _is_tested(call, given.value.text, facts):
+            continue
         if _DIRECT.search(given.value.text) or facts.route_of(call) is not None:
             what = f"{call.written}({given.value.text[:40]}) fails on anything that is not JSON"
             yield Hit(call.span, what, LIKELY)
@@ -40,6 +42,17 @@ def _is_parser(call: Call, facts: Facts) -> bool:
     """Return whether the function exists to parse: its error informs the caller."""
     scope = facts.named_function_of(call)
     return scope is not None and _PARSES.search(scope.short_name) is not None
+
+
+def _is_tested(call: Call, text: str, facts: Facts) -> bool:
+    """Return whether the text is known there: `if (v === 'true' || v === 'false') JSON.parse(v)`."""
+    equal = re.compile(rf"(?<![\w.]){re.escape(text)}\s*={{2,3}}\s*['\"`\d]")
+    if re.search(r"\b(safe|valid)", facts.comment_at(call)):
+        return True
+    return any(
+        step.kind == "branch" and equal.search(step.text) and is_within(call.span, step.span)
+        for step in facts.steps
+    )
 
 
 def _has_catch(call: Call, facts: Facts) -> bool:
