@@ -146,7 +146,7 @@ HOMES: dict[str, tuple[str, ...]] = {
 OWNERS: dict[str, tuple[str, ...]] = {
     "create_default_context": ("base/certificates.py",),
     "get_close_matches": ("base/text.py",),
-    "killpg": ("base/process_group.py",),
+    "os.killpg": ("base/process_group.py",),
     "signal.signal": ("base/child_process.py", "base/signals.py"),
     "add_signal_handler": ("base/signals.py",),
     "os.replace": ("base/files.py",),

@@ -7,8 +7,13 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_over_data
-from faultkit.code.rules.vocabulary.remote_calls import IN_BROWSER, RemoteCall, remote_calls
+from faultkit.code.rules.vocabulary.data_sizes import base_name, is_over_data
+from faultkit.code.rules.vocabulary.remote_calls import (
+    IN_BROWSER,
+    RemoteCall,
+    chain_of,
+    remote_calls,
+)
 from faultkit.code.rules.vocabulary.repetition import (
     counter_of,
     frequency_of,
@@ -38,6 +43,9 @@ _FEW = re.compile(
     re.IGNORECASE,
 )
 """Lists that grow with the installation and not with its data, and lists of which one is sought."""
+_LISTS = re.compile(
+    r"^_?(list|find|fetch|load|get|query|search|scan|select)(_?all|\w*s)$|^keys$", re.IGNORECASE
+)
 _SHORT_LINES = 25
 """A function of this text is a look-up if it is short and reads only; a longer one is a piece of work."""
 
@@ -127,9 +135,21 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
         return None
     if not (loop.kind == "count" or uses_item(call, loop, facts)):
         return None
-    if not is_over_data(loop, facts) and frequency_of(loop, facts) not in ("request", "message"):
-        return None  # A list of which nothing shows that it can be long.
-    return loop
+    if is_over_data(loop, facts) or _is_loaded(loop, facts):
+        return loop
+    # Of other lists nothing shows that they can be long, unless a client sends them.
+    return loop if frequency_of(loop, facts) in ("request", "message") else None
+
+
+def _is_loaded(loop: Loop, facts: Facts) -> bool:
+    """Return whether the list comes from a query or a request itself: `rows = await db.list()`."""
+    base = base_name(loop.over)
+    known = {remote.call for remote in remote_calls(facts)}
+    return bool(base) and any(
+        (each.call is not None and (each.call in known or {*chain_of(each.call)} & known))
+        or (each.call is not None and each.call.is_awaited and _LISTS.search(each.call.method) is not None)
+        for each in facts.assignments_to(base, loop)
+    )
 
 
 def _last_word(over: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
@@ -69,15 +69,12 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
 def _go(call: Call, facts: Facts) -> Iterator[Hit]:
     if call.name not in _GO or not _is_short_lived(call, facts):
         return
+    # Without a transport of its own it shares the default one, and its connections.
     owns_transport = call.name.endswith("Transport") or call.has("Transport")
     if any(call is not each and each.name in _GO for each in facts.calls_around(call)):
         return
     if owns_transport and (frequency_of(call, facts) or _sends(call, facts)):
         yield Hit(call.span, f"{call.written}{{}} with a transport of its own shares no connections", LIKELY)
-    elif not owns_transport and frequency_of(call, facts):
-        # Without a transport of its own it still shares the default one.
-        mild: Severity = "low"
-        yield Hit(call.span, f"{call.written}{{}} is made anew each time", POSSIBLE, mild)
 
 
 def _is_short_lived(call: Call, facts: Facts) -> bool:

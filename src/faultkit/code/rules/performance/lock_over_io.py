@@ -16,13 +16,13 @@ _LOCK = re.compile(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
 _NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
 _DRIVERS = re.compile(r"Connection|Protocol|Statement|Driver|Pool|Session|Listener|Conn$", re.IGNORECASE)
 _SLEEPS = frozenset(("time.sleep", "time.Sleep", "Thread.sleep", "java.lang.Thread.sleep", "subprocess.run",
-                     "subprocess.check_output", "asyncio.sleep"))  # fmt: skip
+                     "subprocess.check_output"))  # fmt: skip
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    waits = {request.call for request in http_requests(facts)} | {*facts.calls_named(*_SLEEPS)}
-    waits |= {each.call for each in remote_calls(facts) if each.kind == "http"}
-    http = {*waits}
+    http = {request.call for request in http_requests(facts)}
+    http |= {each.call for each in remote_calls(facts) if each.kind == "http"}
+    waits = http | {*facts.calls_named(*_SLEEPS)}
     if facts.language != "python":
         waits |= {sql.call for sql in sql_calls(facts) if not _is_of_driver(sql.call, facts)}
     for call in sorted(waits, key=lambda each: each.span):

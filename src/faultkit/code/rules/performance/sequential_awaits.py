@@ -12,6 +12,7 @@ from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _READS = re.compile(r"^_?(fetch|load|get|list|query|find|lookup|count|read|search)(_|[A-Z]|$)")
 _ONE_AT_A_TIME = re.compile(
@@ -27,7 +28,9 @@ _FIRST = re.compile(r"token|auth|login|csrf|permission|current_?user", re.IGNORE
 
 def _check(facts: Facts) -> Iterator[Hit]:
     safe = {request.call for request in http_requests(facts) if request.is_safe}
-    reads = [call for call in facts.calls if call.is_awaited and _is_read(call, safe)]
+    # Queries share a pool or a transaction: together they gain little.
+    queries = {remote.call for remote in remote_calls(facts) if remote.kind == "database"}
+    reads = [call for call in facts.calls if call.is_awaited and call not in queries and _is_read(call, safe)]
     for first, second in pairwise(reads):
         scope = facts.function_of(first)
         if scope is None or facts.function_of(second) is not scope or is_within(second.span, first.span):

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.data_sizes import is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import is_over_data, last_word
 
 _SHORT = re.compile(r"err|msg|message|path|prefix|indent|title", re.IGNORECASE)
 """Texts that stay short."""
+_MANY = re.compile(
+    r"(row|record|event|order|user|item|product|message|entry|entrie|log|transaction)s?$", re.I
+)
 _DESCRIBES = re.compile(r"(Go)?String|toString|__str__|__repr__|Error|describe")
 
 
@@ -25,6 +28,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         around = facts.loops_around(each)
         if not any(is_over_data(loop, facts) for loop in around):
+            continue
+        # CPython adds in place unless the text is shared; lines and words are too few to matter.
+        if facts.language == "python" and not any(_MANY.search(last_word(loop.over)) for loop in around):
             continue
         scope = facts.function_of(each)
         if _SHORT.search(name) or (scope is not None and _DESCRIBES.match(scope.short_name)):

@@ -22,16 +22,19 @@ _HANDED_ON = ("Body", "data", "content", "body")
 _GO_BODIES = frozenset(("io.ReadAll", "io/ioutil.ReadAll"))
 _BOUNDS = re.compile(r"MaxBytesReader|LimitReader|LimitedReader|ContentLength")
 _SETTINGS = re.compile(
-    r"config|settings|\.env|secret|token|key|cert|schema|template|\.ya?ml|\.toml|\.sql|version|/proc/",
+    r"config|settings|\.env|secret|token|key|cert|schema|template|\.ya?ml|\.toml|\.sql|version|/proc/|/sys/|/etc/|\bproc_|procstat"
+    r"|rc['\"]|requirement|reqs|passwd|authorized|lua|html|\.json|crl|\.conf|manifest|licen[sc]e|readme|\.md\b|metadata",
     re.IGNORECASE,
 )
+
+_DATA = re.compile(r"\.(csv|tsv|log|txt|jsonl|ndjson|dat|xml|gz)\b|data|export|dump", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     whole = _WHOLE.get("javascript" if facts.language in JAVASCRIPT else facts.language)
     for call in facts.calls:
         if call.method == "readlines" and facts.language == "python" and not call.arguments:
-            if _is_iterated(call, facts):
+            if _is_iterated(call, facts) and not _is_small(call, facts):
                 yield Hit(
                     call.span, f"{call.written}() holds all lines, though they are used one by one", LIKELY
                 )
@@ -55,7 +58,7 @@ def _is_read_whole(call: Call, facts: Facts) -> bool:
 
 def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
     opened = call.origin or call
-    if _SETTINGS.search(facts.text(opened.span)) or _SETTINGS.search(_function(call, facts)):
+    if _is_small(call, facts):
         return
     if _split(call, facts) or call.method == "readAllLines":
         yield Hit(call.span, f"{call.written}() holds the whole file, though it is used line by line", LIKELY)
@@ -63,6 +66,15 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() holds the whole file only to hand it on", LIKELY)
     elif frequency_of(call, facts) == "request" and not _is_literal(opened):
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
+
+
+def _is_small(call: Call, facts: Facts) -> bool:
+    """Return whether it is a file of settings, or one with a fixed name that is no data."""
+    opened = call.origin or call
+    text = facts.text(opened.span)
+    if _SETTINGS.search(text) or _SETTINGS.search(_function(call, facts)):
+        return True
+    return _is_literal(opened) and _DATA.search(text) is None
 
 
 def _is_handed_on(call: Call, facts: Facts) -> bool:

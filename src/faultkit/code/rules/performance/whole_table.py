@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.row_queries import row_queries
+from faultkit.code.rules.vocabulary.data_sizes import is_data
+from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -15,12 +16,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if facts.language == "go" and not _collects(rows.call, facts):
             continue
+        if not _may_be_long(rows, facts):
+            continue
         sure = facts.route_of(rows.call) is not None or not _is_streamed(rows.call, facts)
         yield Hit(
             rows.call.span,
             f"{rows.call.written}() takes every row of the table",
             LIKELY if sure else POSSIBLE,
         )
+
+
+def _may_be_long(rows: RowQuery, facts: Facts) -> bool:
+    """Return whether the table grows with the data, or whoever asks waits for all of it."""
+    if facts.route_of(rows.call) is not None or rows.table is None:
+        return True
+    return is_data(rows.table) or is_data(f"{rows.table}s")
 
 
 def _collects(call: Call, facts: Facts) -> bool:

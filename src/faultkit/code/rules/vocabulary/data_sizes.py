@@ -43,9 +43,7 @@ _NAMELESS = frozenset(
     ("list", "all", "result", "results", "values", "array", "arr", "collection", "them", "input")
 )
 """Lists that are named by what they are: the name of the item says more."""
-_QUEUE = re.compile(
-    r"queue|pending|backlog|todo|frontier|buffer|waiting|jobs|tasks|messages|events|open_?list", re.I
-)
+_QUEUE = re.compile(r"queue|backlog|frontier|buffer|jobs|tasks|messages|events|open_?list", re.I)
 _READS = re.compile(r"\b(read\w*|[nN]ext|Scan|hasNext\w*|poll)\(")
 _SOURCES = re.compile(
     r"\b(fetchall|fetch_all|readlines|readAllLines|splitlines|split|findAll|findMany|find|query|Query|all|json"
@@ -58,6 +56,13 @@ def last_word(over: str) -> str:
     bare = _FUNCTIONS.sub("", _WRAPPERS.sub("", re.sub(r"([\"'`]).*?\1", "", over)))
     words = re.findall(r"[A-Za-z_]\w*", bare)
     return words[-1] if words else ""
+
+
+def base_name(over: str) -> str:
+    """Return the variable of a list: of `list(found.rows)` found; empty if it is none."""
+    bare = _FUNCTIONS.sub("", _WRAPPERS.sub("", over)).rstrip(")")
+    found = re.fullmatch(r"(\w+)(\.(rows|models|data|items|results|Items|body))*", bare.strip())
+    return "" if found is None else found[1]
 
 
 def is_data(over: str) -> bool:
@@ -93,10 +98,9 @@ def is_over_data(loop: Loop, facts: Facts) -> bool:
         return True
     if last_word(loop.over) in _NAMELESS and any(_DATA.search(name) for name in loop.targets):
         return True
-    if not loop.over.isidentifier():
-        return False
+    base = base_name(loop.over)
     return any(
         each.value is not None and _SOURCES.search(each.value.text)
-        for each in facts.assignments_to(loop.over, loop)
+        for each in (facts.assignments_to(base, loop) if base else ())
         if not _FEW.search(loop.over)
     )

@@ -66,6 +66,8 @@ class RowQuery:
     is_limited: bool
     is_one: bool
     """Whether it selects by a key, or only one row is read."""
+    table: str | None = None
+    """The table or model; None if it is not known."""
 
 
 def row_queries(facts: Facts) -> tuple[RowQuery, ...]:
@@ -85,7 +87,8 @@ def _sql(facts: Facts) -> Iterator[RowQuery]:
             continue
         narrowed = table is not None and _narrowed(sql, table.end())
         limited = _LIMIT.search(facts.text(sql.call.span)) is not None or _LIMIT.search(sql.sql) is not None
-        yield RowQuery(sql.call, narrowed, limited, _is_one(sql, facts))
+        name = None if table is None else table[1].strip("\"'`[]").rpartition(".")[2]
+        yield RowQuery(sql.call, narrowed, limited, _is_one(sql, facts), name)
 
 
 def _is_part(call: Call) -> bool:
@@ -159,7 +162,7 @@ def _orm(facts: Facts) -> Iterator[RowQuery]:
         if options is not None and options.value.shape in ("name", "other", "call") and language != "go":
             limited = True  # The options are unknown, and may hold a limit.
         one = any(each.method in _ONE_ROW for each in facts.calls_on(call))
-        yield RowQuery(call, narrowed, limited, one)
+        yield RowQuery(call, narrowed, limited, one, _model(call, chain, facts))
 
 
 def _is_python_query(call: Call, chain: tuple[Call, ...], facts: Facts) -> bool:
@@ -209,6 +212,25 @@ _ORM: dict[str, Callable[[Call, tuple[Call, ...], Facts], bool]] = {
     "go": _is_go_query,
     "java": _is_java_query,
 }
+
+
+def _model(call: Call, chain: tuple[Call, ...], facts: Facts) -> str | None:
+    """Return the model: of `prisma.user.findMany()` user, of `session.query(User).all()` User."""
+    for each in (call, *chain):
+        first = each.argument(place=0)
+        if each.method in ("query", "select", "Find", "collection") and first is not None:
+            return re.sub(r"\W+", "", first.value.text) or None
+    if facts.language == "python":
+        if ".objects" in call.name:
+            return call.written.partition(".objects")[0].rpartition(".")[2]
+        found = re.search(r"\bselect\((\w+)", _built(chain, facts) or "")
+        return None if found is None else found[1]
+    if call.method == "getResultList":
+        found = _TABLE.search(facts.text(call.span))
+        return None if found is None else found[1]
+    owner = call.receiver_written.replace("()", "").rpartition(".")[2]
+    bare = re.sub(r"_?([rR]epo(sitory)?|[mM]odel|find)$", "", owner)
+    return bare or None
 
 
 def _built(chain: tuple[Call, ...], facts: Facts) -> str | None:
