@@ -3,6 +3,7 @@
 from faultkit.code.rules.performance import (
     blocking_in_async,
     byte_at_a_time,
+    call_in_transaction,
     call_per_item,
     client_per_call,
     compiled_per_call,
@@ -13,6 +14,7 @@ from faultkit.code.rules.performance import (
     flush_in_loop,
     front_of_list,
     key_scan,
+    lazy_relation,
     list_membership,
     lock_over_io,
     log_in_loop,
@@ -57,4 +59,6 @@ PERFORMANCE: tuple[Rule, ...] = (
     whole_body.RULE,
     key_scan.RULE,
     byte_at_a_time.RULE,
+    lazy_relation.RULE,
+    call_in_transaction.RULE,
 )

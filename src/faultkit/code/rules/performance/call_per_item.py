@@ -46,6 +46,7 @@ _FEW = re.compile(
 _LISTS = re.compile(
     r"^_?(list|find|fetch|load|get|query|search|scan|select)(_?all|\w*s)$|^keys$", re.IGNORECASE
 )
+_REDIS = re.compile(r"redis|cache", re.IGNORECASE)
 _SHORT_LINES = 25
 """A function of this text is a look-up if it is short and reads only; a longer one is a piece of work."""
 
@@ -137,7 +138,15 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
         return None
     if is_over_data(loop, facts) or _is_loaded(loop, facts):
         return loop
-    # Of other lists nothing shows that they can be long, unless a client sends them.
+    if _REDIS.search(call.receiver_written) and _last_word(loop.over).lower().endswith("keys"):
+        return loop
+    # Of other lists nothing shows that they can be long, unless a client or caller sends them.
+    if any(
+        remote.call is call and remote.through is None and remote.is_read for remote in remote_calls(facts)
+    ):
+        scope = facts.named_function_of(call)
+        if scope is not None and any(each.name == loop.over for each in scope.parameters):
+            return loop
     return loop if frequency_of(loop, facts) in ("request", "message") else None
 
 
@@ -157,8 +166,7 @@ def _last_word(over: str) -> str:
     words = [
         word
         for word in re.findall(r"[A-Za-z_]\w*", re.sub(r"([\"'`]).*?\1", "", over))
-        if word
-        not in ("values", "items", "keys", "entries", "list", "sorted", "Object", "length", "len", "i")
+        if word not in ("values", "entries", "list", "sorted", "Object", "length", "len", "i")
     ]
     return words[-1] if words else ""
 

@@ -62,6 +62,9 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
         if frequency:
             what = f"{call.written}() is made anew for every {frequency}, and its connections with it"
             yield Hit(call.span, what, LIKELY)
+        elif call.name.startswith("boto3.") and _is_used_here(call, facts):
+            what = f"{call.written}() reads its models and credentials and connects anew in each call"
+            yield Hit(call.span, what, POSSIBLE)
         elif _serves_one(call, facts):
             yield Hit(call.span, f"{call.written}() is made for one request and then thrown away", POSSIBLE)
 
@@ -123,6 +126,14 @@ def _sends(call: Call, facts: Facts) -> bool:
     return scope is not None and any(
         library_of(each, facts.language) for each in facts.own(facts.calls, scope)
     )
+
+
+def _is_used_here(call: Call, facts: Facts) -> bool:
+    """Return whether a function with parameters makes the client, uses it, and drops it."""
+    scope = facts.named_function_of(call)
+    if scope is None or not any(each.name not in ("self", "cls") for each in scope.parameters):
+        return False
+    return bool(facts.calls_on(call)) and not scope.is_anonymous
 
 
 def _serves_one(call: Call, facts: Facts) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Loop, Scope
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_data, is_over_data, is_queue
 from faultkit.code.rules.vocabulary.repetition import is_over_items
@@ -14,9 +14,10 @@ from faultkit.code.rules.vocabulary.repetition import is_over_items
 def _check(facts: Facts) -> Iterator[Hit]:
     told: set[tuple[str, Scope | None]] = set()
     for call in facts.calls_of_method("insert", "pop", "shift", "unshift"):
-        if not facts.loops_around(call) or not call.receiver_written or not _is_front(call, facts):
+        loops = _loops(call, facts)
+        if not loops or not call.receiver_written or not _is_front(call, loops, facts):
             continue
-        if _ends_the_loop(call, facts) or not _may_be_long(call, facts):
+        if _ends_the_loop(call, loops[-1], facts) or not _may_be_long(call, loops[-1], facts):
             continue
         place = (call.receiver_written, facts.function_of(call))
         if place in told:
@@ -25,14 +26,25 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() moves every other item of the list", LIKELY)
 
 
-def _may_be_long(call: Call, facts: Facts) -> bool:
+def _loops(call: Call, facts: Facts) -> tuple[Loop, ...]:
+    """Return the loops around a call, also that in whose head it stands: `while ((job = queue.shift()))`."""
+    heads = [
+        loop
+        for loop in facts.loops
+        if loop.kind == "while" and loop.span.start <= call.span.start < loop.body.start
+    ]
+    return (*facts.loops_around(call), *heads)
+
+
+def _may_be_long(call: Call, loop: Loop, facts: Facts) -> bool:
     """Return whether the list grows with the data or in the loop, and is not merely cut to a length."""
-    loop, name = facts.loops_around(call)[-1], call.receiver_written
+    name = call.receiver_written
     if call.method in ("insert", "unshift"):
         return is_over_data(loop, facts) or loop.kind in ("while", "endless")
     if loop.kind not in ("while", "endless"):
         return False
-    if re.search(r"[<>]=?\s*[^0\s]", loop.over) or re.search(r"\[0\]", loop.over):
+    over = loop.over.replace("=>", "")
+    if re.search(r"[<>]=?\s*[^0\s=]", over) or re.search(r"\[0\]", over):
         return False
     grows = any(
         each.receiver_written == name and each.method in ("append", "extend", "push", "insert")
@@ -41,14 +53,13 @@ def _may_be_long(call: Call, facts: Facts) -> bool:
     return grows or is_data(name) or is_queue(name)
 
 
-def _ends_the_loop(call: Call, facts: Facts) -> bool:
+def _ends_the_loop(call: Call, loop: Loop, facts: Facts) -> bool:
     """Return whether it runs once, right before leaving: `rest.insert(0, x)`, then `return`."""
-    loop = facts.loops_around(call)[-1]
     after = facts.syntax.source[call.span.end : loop.span.end].lstrip(b" \t\r\n;)")
     return after.startswith((b"return", b"break", b"raise", b"throw"))
 
 
-def _is_front(call: Call, facts: Facts) -> bool:
+def _is_front(call: Call, loops: tuple[Loop, ...], facts: Facts) -> bool:
     first = call.argument(place=0)
     if facts.language == "python":
         zero = first is not None and first.value.text == "0"
@@ -56,15 +67,16 @@ def _is_front(call: Call, facts: Facts) -> bool:
             return zero and len(call.positional) == 2
         return zero and call.method == "pop" and len(call.positional) == 1
     if call.method == "unshift":
-        return any(map(is_over_items, facts.loops_around(call)))
+        return any(map(is_over_items, loops))
     # Engines move small arrays quickly; only an array that drives the loop is reported.
+    length = f"{call.receiver_written.replace('self.', 'this.')}.length"
     return (
         call.method == "shift"
         and not call.arguments
         and any(
-            (loop.kind == "while" and f"{call.receiver_written}.length" in loop.over)
+            (loop.kind == "while" and length in loop.over)
             or (loop.kind in ("while", "endless") and is_queue(call.receiver_written))
-            for loop in facts.loops_around(call)
+            for loop in loops
         )
     )
 

@@ -40,7 +40,7 @@ def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts) -> bool:
         not mine
         or not other
         or _mentions(inner.over, other)
-        or not re.fullmatch(r"[\w.:&*\s]+|enumerate\(\w+\)", inner.over)
+        or not re.fullmatch(r"[\w.:&*\s]+(\.stream\(\))?|enumerate\(\w+\)", inner.over)
     ):
         return False
     for step in facts.within(facts.steps, span):

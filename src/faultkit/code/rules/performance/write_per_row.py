@@ -29,6 +29,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         loop = _loop(call, facts)
         if loop is not None and not _counts(call, loop, facts):
             yield Hit(call.span, f"{call.written}() waits for the disk after every row", CERTAIN)
+    yield from _saved(facts)
     for remote in remote_calls(facts):
         call = remote.call
         if remote.kind != "database" or remote.is_read or _is_batched(call, facts):
@@ -41,6 +42,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
         # Inside a transaction the disk waits once; the round trips are still many.
         what = f"{call.written}() sends one row at a time"
         yield Hit(call.span, what, LIKELY if remote.through is None else POSSIBLE)
+
+
+def _saved(facts: Facts) -> Iterator[Hit]:
+    """Yield items that save themselves: `for user in users: user.save()` of Django and Mongoose."""
+    has_models = any(re.search(r"^django\b|(^|\.)models\b", module) for module in facts.imports.modules)
+    for call in facts.calls_of_method("save", "destroy"):
+        loop = _loop(call, facts)
+        if loop is None or call.positional or call.receiver_written not in _words(loop):
+            continue
+        if call.is_awaited or (facts.language == "python" and has_models):
+            yield Hit(call.span, f"{call.written}() sends one row at a time", LIKELY)
+
+
+def _words(loop: Loop) -> set[str]:
+    return {word for target in loop.targets for word in re.findall(r"[A-Za-z_]\w*", target)}
 
 
 def _loop(call: Call, facts: Facts) -> Loop | None:
@@ -76,7 +92,8 @@ def _counts(call: Call, loop: Loop, facts: Facts) -> bool:
 
 def _is_batched(call: Call, facts: Facts) -> bool:
     owner = call.receiver_written.lower()
-    if any(word in owner for word in ("pipe", "batch", "bulk", "stmt", "multi")):
+    prepared = () if facts.language == "java" else ("stmt",)
+    if any(word in owner for word in ("pipe", "batch", "bulk", "multi", *prepared)):
         return True
     scope = facts.named_function_of(call)
     text = "" if scope is None else facts.text(scope.body)

@@ -39,6 +39,10 @@ _WRAPPERS = re.compile(
 _FUNCTIONS = re.compile(
     r"\b(list|sorted|len|range|enumerate|reversed|tuple|set|iter|Object\.\w+)\(|\.(length|size)\b"
 )
+_ITEMS = re.compile(
+    r"row|record|order|user|customer|product|transaction|payment|invoice|comment|employee|student|post|article|ticket"
+)
+"""Items of which there are many, whatever their list is called: `for user in incoming`."""
 _NAMELESS = frozenset(
     ("list", "all", "result", "results", "values", "array", "arr", "collection", "them", "input")
 )
@@ -96,7 +100,8 @@ def is_over_data(loop: Loop, facts: Facts) -> bool:
         return True
     if is_data(loop.over) or _SOURCES.search(loop.over):
         return True
-    if last_word(loop.over) in _NAMELESS and any(_DATA.search(name) for name in loop.targets):
+    named = _DATA if last_word(loop.over) in _NAMELESS else _ITEMS
+    if not is_few(loop.over) and any(named.fullmatch(name.rpartition(" ")[2]) for name in loop.targets):
         return True
     base = base_name(loop.over)
     return any(

@@ -163,7 +163,13 @@ _STATICS = re.compile(
     r"|\w*(Service|Client|Api|API|Util\w*|Helper|Manager|Provider|Factory|Store))$"
 )
 _MODEL_CALLS = frozenset(("find", "findAll", "count", "countDocuments", "exists", "create", "update"))
-_QUERY = re.compile(r"\.query\(\)|\.select\(\)|\.scalars\(\)|\.Where\(\)|\.Model\(\)|\.Table\(\)")
+_AWS = re.compile(
+    r"^boto3\.(client\(\)|resource\(\)(\.\w+\(\))?|resource\(\)\.\w+)\.(get|put|head|delete|update)_(item|object)$"
+)
+_CACHE = re.compile(r"^(django\.core\.cache\.)cache\.(get|set|delete)$")
+_QUERY = re.compile(
+    r"\b[A-Z]\w*\.query\.|\.query\(\)|\.select\(\)|\.scalars\(\)|\.Where\(\)|\.Model\(\)|\.Table\(\)"
+)
 _ENDS_QUERY = frozenset(
     (
         "first",
@@ -257,6 +263,9 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
     for call in facts.calls:
         if call in seen or call.is_decorator:
             continue
+        if facts.language == "java" and (prepared := _prepared(call)) is not None:
+            yield prepared
+            continue
         if in_javascript and (built := _built_query(call, facts)) is not None:
             seen.update((call, *chain_of(call)))
             yield built
@@ -274,6 +283,18 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
             origin is None or (origin not in seen and _by_name(origin, has_orm) is None)
         ):
             yield found
+
+
+def _prepared(call: Call) -> RemoteCall | None:
+    """Return `statement.executeUpdate()` of JDBC, whose SQL was given to `prepareStatement`."""
+    made = call.origin
+    if made is None or made.method != "prepareStatement" or call.arguments:
+        return None
+    if call.method not in ("executeQuery", "executeUpdate", "execute"):
+        return None
+    first = made.argument(place=0)
+    verb = "" if first is None else _verb(first.value.literal)
+    return RemoteCall(call, "database", call.method == "executeQuery" or verb == "select")
 
 
 def _is_sent(call: Call, facts: Facts) -> bool:
@@ -295,6 +316,8 @@ def _by_name(call: Call, has_orm: bool) -> RemoteCall | None:
         if method in _REDIS_READS or method in _REDIS_WRITES:
             return RemoteCall(call, "cache", method in _REDIS_READS)
         return None
+    if _AWS.match(call.name) or _CACHE.match(call.name):
+        return RemoteCall(call, "cache", method.startswith(("get", "head", "describe")))
     if method in _ENDS_QUERY and _QUERY.search(call.name):
         return RemoteCall(call, "database", True)
     reads, writes = _READS.match(method) is not None, _WRITES.match(method) is not None

@@ -114,7 +114,7 @@ _JOBS = frozenset(
     )
 )  # fmt: skip
 _JOB_NAMES = re.compile(
-    r"^(lambda_handler|on_?message|handle_?(message|event|request|job|task)|process_?(message|event|job))$",
+    r"^(lambda_handler|handler|on_?message|handle_?(message|event|request|job|task)|process_?(message|event|job))$",
     re.IGNORECASE,
 )
 _ONCE = re.compile(
@@ -218,8 +218,15 @@ def uses_item(call: Call, loop: Loop, facts: Facts) -> bool:
         # Not `rows[0]` or `this.x`: what is stored there is not the item.
         bare = [target for target in each.targets if not re.search(r"\w[.\[]", target)]
         names.update(word for target in bare for word in re.findall(r"[A-Za-z_]\w*", target))
-    text = facts.text(call.span)
-    return any(re.search(rf"(?<![\w.]){re.escape(name)}\b", text) for name in names - {"_"})
+    texts = [facts.text(call.span)]
+    if not call.arguments and call.receiver_written:
+        # `statement.setLong(1, order.id())`, then `statement.executeQuery()`.
+        texts += [
+            facts.text(each.span)
+            for each in facts.within(facts.calls, loop.body)
+            if each.receiver_written == call.receiver_written and each.method.startswith(("set", "bind"))
+        ]
+    return any(re.search(rf"(?<![\w.]){re.escape(name)}\b", text) for name in names - {"_"} for text in texts)
 
 
 def _is_handler(scope: Scope) -> bool:

@@ -130,7 +130,7 @@ def _is_one(sql: SqlCall, facts: Facts) -> bool:
 
 _MANY: dict[str, re.Pattern[str]] = {
     "python": re.compile(
-        r"(\.query\(\).*|\.select\(\).*|\.scalars\(\)|\.execute\(\)|\.objects(\.\w+\(\))*)\.all$"
+        r"(\.query\(\).*|(^|\.)[A-Z]\w*\.query(\.\w+\(\))*|\.select\(\).*|\.scalars\(\)|\.execute\(\)|\.objects(\.\w+\(\))*)\.all$"
     ),
     "javascript": re.compile(
         r"\.findMany$|\.find\(\)(\.\w+\(\))*\.(toArray|lean|exec)$"

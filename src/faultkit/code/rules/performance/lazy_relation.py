@@ -1,0 +1,211 @@
+"""Finds related objects that an ORM loads one by one, in a loop over the result of a query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Loop
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.data_sizes import base_name
+
+_FIELDS = re.compile(
+    r"^(name|title|email|username|first_name|last_name|full_name|display_name|slug|phone|address|city|company|currency"
+    r"|country|price|sku|number|get_\w+)$"
+)
+"""Fields by which a related object shows: `order.customer.name`. A date or a file has others."""
+_PLAIN = re.compile(
+    r"(^_|date|time|_at|_on|file|image|photo|avatar|thumbnail|attachment|picture|status|state|type|kind|role|level|mode"
+    r"|method|data|json|config|meta|settings|field|option|enum)$|^(meta|self|cls|session|request|context)",
+    re.IGNORECASE,
+)
+"""Attributes that are values and no related objects."""
+_MANAGER_CALLS = frozenset(
+    ("all", "filter", "exclude", "count", "exists", "first", "last", "get", "order_by")
+)
+_NAMES = re.compile(r"['\"](\w+)")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    find = {"python": _python, "java": _java}.get(facts.language, _javascript)
+    for loop in facts.loops:
+        if not loop.targets or not re.fullmatch(r"(const |let )?\w+", loop.targets[0]):
+            continue
+        item = loop.targets[0].rpartition(" ")[2]
+        told: set[str] = set()
+        for span, relation, confidence in find(loop, item, _source(loop, facts), facts):
+            if relation not in told:
+                told.add(relation)
+                yield Hit(span, f"{relation} is loaded by a query of its own for every {item}", confidence)
+
+
+def _source(loop: Loop, facts: Facts) -> str:
+    """Return the query whose result the loop goes through: its own text, or what its variable was given."""
+    base = base_name(loop.over)
+    if not base:
+        return loop.over
+    given = [each.value.text for each in facts.assignments_to(base, loop) if each.value is not None]
+    return " ".join(given)
+
+
+_Found = tuple[Span, str, float]
+
+
+# Python: Django and SQLAlchemy.
+
+
+def _python(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
+    if re.search(r"\b[A-Z]\w*\.objects\b", source) and not re.search(r"\.(values|values_list|raw)\(", source):
+        yield from _django(loop, item, source, facts)
+        return
+    found = re.search(r"\b(?:query|select)\(\s*([A-Z]\w*)\s*\)|\b([A-Z]\w*)\.query\b", source)
+    if found and not re.search(r"load\(|\.options\(|contains_eager|with_entities", source):
+        yield from _sqlalchemy(loop, item, found[1] or found[2], facts)
+
+
+def _django(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
+    joined = _named("select_related", source)
+    fetched = _named("prefetch_related", source)
+    for span, relation in _members(loop, item, facts):
+        if joined is not None and fetched is not None and relation not in joined | fetched:
+            yield span, f"{item}.{relation}", LIKELY
+    for call in facts.within(facts.calls, loop.body):
+        parts = call.written.split(".")
+        if len(parts) != 3 or parts[0] != item or parts[2] not in _MANAGER_CALLS or _PLAIN.search(parts[1]):
+            continue
+        # `.filter(…)` asks again even if all were loaded before; `text.count("x")` is no query.
+        is_query = any(each.name for each in call.arguments) or not call.arguments
+        is_loaded = parts[2] == "all" and (fetched is None or parts[1] in fetched)
+        if is_query and not is_loaded:
+            yield call.span, f"{item}.{parts[1]}", LIKELY
+
+
+def _named(method: str, source: str) -> set[str] | None:
+    """Return the relations that a query loads with it; None if they are not written out."""
+    named = set[str]()
+    for found in re.finditer(rf"\.{method}\(([^()]*(?:\([^()]*\)[^()]*)*)\)", source):
+        names = _NAMES.findall(found[1])
+        if not names:
+            return None
+        named.update(name.partition("__")[0] for name in names)
+    return named
+
+
+def _members(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield `customer` of each `order.customer.name`."""
+    read = [(each.span, each.written) for each in facts.within(facts.accesses, loop.body)]
+    read += [(each.span, each.written) for each in facts.within(facts.calls, loop.body)]
+    for span, written in sorted(read):
+        parts = written.split(".")
+        if len(parts) < 3 or parts[0] != item or _PLAIN.search(parts[1]) or "(" in parts[1]:
+            continue
+        if _FIELDS.match(parts[2]):
+            yield span, parts[1]
+
+
+def _sqlalchemy(loop: Loop, item: str, model: str, facts: Facts) -> Iterator[_Found]:
+    declared = {
+        target.removeprefix("self."): "" if each.value is None else each.value.text
+        for each in facts.assignments
+        if each.owner == model
+        for target in each.targets
+    }
+    for span, relation in sorted((*_members(loop, item, facts), *_collections(loop, item, facts))):
+        if not declared:
+            yield span, f"{item}.{relation}", POSSIBLE
+        elif re.search(
+            r"relationship\((?!.*lazy=['\"](joined|selectin|subquery))", declared.get(relation, "")
+        ):
+            yield span, f"{item}.{relation}", LIKELY
+
+
+def _collections(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield `books` of `for book in author.books` and `len(author.books)`."""
+    plural = re.compile(rf"{item}\.([a-z_]+s)")
+    for inner in facts.within(facts.loops, loop.body):
+        if found := plural.fullmatch(inner.over):
+            yield inner.head, found[1]
+    for call in facts.within(facts.calls, loop.body):
+        first = call.argument(place=0)
+        found = None if first is None else plural.fullmatch(first.value.text)
+        if call.name in ("len", "list", "sorted", "sum") and found and not _PLAIN.search(found[1]):
+            yield call.span, found[1]
+
+
+# Java: JPA.
+
+
+_REPOSITORY = re.compile(
+    r"(?i:repo(sitory)?|dao)\.(find|get|list|query|search)(?!\w*(With|Fetch|Join|Graph))\w*\("
+)
+_FETCHES = re.compile(r"join\s+fetch|EntityGraph|fetch\s*=\s*FetchType\.EAGER|projection", re.IGNORECASE)
+_READ = frozenset(("size", "stream", "isEmpty", "forEach", "iterator", "get", "contains"))
+_GETTER = re.compile(r"get([A-Z]\w*)")
+_SHOWN = re.compile(
+    r"get(Name|Title|Email|Username|FirstName|LastName|FullName|Phone|Address|City|Code|Price|Sku)"
+)
+_VALUES = re.compile(
+    r"(Date|Time|At|Status|State|Type|Kind|Role|Level|Mode|Enum|Id|Key|Value|Class|Metadata|File)$"
+)
+
+
+def _java(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
+    base = base_name(loop.over)
+    made = [each.call for each in facts.assignments_to(base, loop) if each.call is not None] if base else []
+    made += [] if base else facts.within(facts.calls, loop.head)
+    names = " ".join(f"{each.name}(" for each in made)
+    if not (_REPOSITORY.search(f"{source} {names}") or ".getResultList(" in source):
+        return
+    if _FETCHES.search(facts.syntax.source.decode("utf-8", "replace")):
+        return
+    for inner in facts.within(facts.loops, loop.body):
+        found = re.fullmatch(rf"{item}\.get([A-Z]\w*s)\(\)(\.stream\(\))?", inner.over)
+        if found and inner.kind == "each":
+            yield inner.head, f"{item}.get{found[1]}()", POSSIBLE
+    for call in facts.within(facts.calls, loop.body):
+        parts = call.written.split(".")
+        if len(parts) < 3 or parts[0] != item or not (getter := _GETTER.fullmatch(parts[1])):
+            continue
+        is_list = getter[1].endswith("s") and parts[2] in _READ
+        is_one = not getter[1].endswith("s") and _SHOWN.fullmatch(parts[2]) is not None
+        if (is_list or is_one) and not _VALUES.search(getter[1]):
+            yield call.span, f"{item}.{parts[1]}()", POSSIBLE
+
+
+# JavaScript: Sequelize, TypeORM, Mongoose.
+
+
+_FINDS = re.compile(r"\.(findAll|findAndCountAll|find|findMany|getMany)\(")
+_GETS = re.compile(r"(get|count)([A-Z]\w*)|populate|\$relatedQuery|loadRelation|load")
+
+
+def _javascript(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
+    if not _FINDS.search(source) or re.search(r"\.find\(\s*\(?\w*\)?\s*=>", source):
+        return
+    for call in facts.within(facts.calls, loop.body):
+        found = _GETS.fullmatch(call.method)
+        if found is None or not call.is_awaited or call.receiver_written != item:
+            continue
+        if found[2] is None or not call.positional or call.positional[0].value.shape == "object":
+            yield call.span, f"{item}.{call.method}()", LIKELY
+    if re.search(r"relations|leftJoinAndSelect|innerJoinAndSelect|include", source):
+        return
+    for step in facts.within(facts.steps, loop.body):
+        if step.kind == "await" and (waits := re.fullmatch(rf"{item}\.(\w+)", step.text.strip())):
+            yield step.span, f"{item}.{waits[1]}", LIKELY
+
+
+RULE = Rule(
+    id="FK-P027",
+    slug="lazy-relation-in-loop",
+    title="A query for every related object",
+    why="One query for the list is followed by one for each of its rows: a page of a hundred rows asks the "
+    "database a hundred and one times.",
+    fix="Load the relation with the list: select_related or prefetch_related, selectinload, include, "
+    "JOIN FETCH or an entity graph.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA),
+    check=_check,
+)
