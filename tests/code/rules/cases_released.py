@@ -111,6 +111,22 @@ CASES = [
               conn.close();
             }
           }
+          Connection open(DataSource source) throws SQLException {
+            Connection conn = source.getConnection();
+            try {
+              conn.setAutoCommit(false);
+            } catch (SQLException e) {
+              conn.close();
+              throw e;
+            }
+            return conn;
+          }
+          private Connection held;
+          void hold(DataSource source) throws SQLException {
+            held = source.getConnection();
+            work();
+            if (old) held.close();
+          }
           void open(File f) throws IOException {
             FileInputStream in = new FileInputStream(f);
             in.close();
@@ -216,6 +232,17 @@ CASES = [
           n, err := read(f)
           f.Close()
           return n, err
+        }
+        func list(p string) []string {
+          <-slots
+          f, err := os.Open(p)
+          slots <- struct{}{}
+          if err != nil {
+            return nil
+          }
+          names := read(f)
+          f.Close()
+          return names
         }
         func touch(p string) error {
           f, err := os.Create(p)

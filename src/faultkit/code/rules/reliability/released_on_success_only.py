@@ -27,7 +27,8 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
         (re.compile(r"\.(Acquire|Conn)$"), "high"),
     ),
     "java": (
-        (re.compile(r"\.getConnection$|^getConnection$|\.openSession$|\.createEntityManager$"), "high"),
+        (re.compile(r"(?i:source|ds|drivermanager|pool|provider|factory|db)(\(\))?\.getConnection$"), "high"),
+        (re.compile(r"\.openSession$|\.createEntityManager$"), "high"),
         (re.compile(r"(Pool|pool)\w*(\(\))?\.(getResource|borrowObject)$"), "high"),
         (
             re.compile(r"^java\.(io\.(FileInputStream|FileOutputStream|FileReader|FileWriter)|net\.Socket)$"),
@@ -75,10 +76,15 @@ def _severity(
 
 
 def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
-    """Return whether the variable belongs to an outer function, or is released by a `with` or `try (…)`."""
+    """Return whether the variable is a field, belongs to others, or is released by a `with` or `try (…)`."""
     if any(each.written == name and each.is_managed for each, _ in facts.managed):
         return True
-    if any(name in each.targets and each.scope is None for each in facts.assignments):
+    if any({name, f"self.{name}"} & {*each.targets} and each.scope is None for each in facts.assignments):
+        return True
+    if any(
+        step.kind in ("return", "yield") and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.(])", step.text)
+        for step in facts.within(facts.steps, scope.body)
+    ):
         return True
     outer = {each for each in facts.functions_around(call) if each is not scope}
     return any(name in each.targets and each.scope in outer for each in facts.assignments)
@@ -109,9 +115,9 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
     in_handlers = [each for each in ends if any(is_within(each.span, one.body) for one in handlers)]
     normal = [each for each in ends if each not in in_handlers]
     if facts.language != "go":
-        if in_handlers and normal:
-            return False  # Released after an error, and without one.
-        last = (normal or ends)[-1]
+        if in_handlers or not normal:
+            return False  # Released after an error; without one it is kept, or released as well.
+        last = normal[-1]
         between = [
             each
             for each in facts.calls
@@ -122,23 +128,21 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
         return any(not is_logging(each) for each in between)
     # Go has no exceptions: a return is missed if no release stands before it in its block.
     first = min(each.span.start for each in (normal or ends))
+    check = next(
+        (each for each in handlers if each.span.start > call.span.end and each.name == call.assigned[-1]),
+        None,
+    )
     for step in facts.within(facts.steps, scope.body):
         if step.kind != "return" or facts.function_of(step) is not scope:
             continue
         if not call.span.end < step.span.start or step.span.end > first:
             continue
         block = next((each for each in reversed(handlers) if is_within(step.span, each.body)), None)
-        if block is not None and _checks(call, block.span.start, facts):
-            continue
+        if block is not None and block is check:
+            continue  # The `if err != nil` of the call itself: nothing was taken.
         if not any(block is not None and is_within(each.span, block.body) for each in ends):
             return True
     return False
-
-
-def _checks(call: Call, start: int, facts: Facts) -> bool:
-    """Return whether a block is the `if err != nil` of the call itself: then nothing was taken."""
-    between = facts.syntax.source[call.span.end : start]
-    return not between.strip(b" \t\n;)")
 
 
 RULE = Rule(
