@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses
+from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _POLLS = frozenset(
     (
@@ -16,6 +18,10 @@ _POLLS = frozenset(
         "locked", "alive", "ready", "now", "len", "isEmpty", "size",
     )
 )  # fmt: skip
+_ASKS = frozenset({"get_nowait", "recv_nowait", "receive_nowait"})
+_WAITS = frozenset({"wait", "join", "get", "select", "poll", "acquire", "recv", "accept"})
+_EMPTY = re.compile(r"(Empty|WouldBlock)$")
+_COMMENT = re.compile(r"//[^\n]*|\bcontinue\b")
 _LEAVES = ("return", "break", "raise", "yield", "await")
 
 
@@ -23,6 +29,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for loop in facts.loops:
         if loop.kind == "while":
             yield from _spinning(loop.body, loop.span, loop.over, facts)
+        if facts.language == "go" and loop.kind in ("endless", "while"):
+            yield from _selecting(loop, facts)
+        if loop.kind in ("endless", "while") and _polls_empty(loop, facts):
+            yield Hit(loop.head, "this loop asks an empty queue again and again without a pause", LIKELY)
+            continue
         if loop.kind != "endless":
             continue
         steps = [step for step in facts.within(facts.steps, loop.body) if step.kind in _LEAVES]
@@ -30,6 +41,50 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if steps or not all(map(_is_quick, calls)):
             continue
         yield Hit(loop.head, "this loop has no end and no pause", LIKELY)
+
+
+def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
+    """Yield `select` statements in a loop whose `default` does nothing, so that nothing is waited for."""
+    calls = list(facts.within(facts.calls, loop.body))
+    if any(is_sleep(call) for call in calls):
+        return
+    for use in channel_uses(facts):
+        if use.select is None or not is_within(use.select, loop.body):
+            continue
+        if facts.loops_around(use)[-1:] != (loop,):
+            continue
+        cases = cases_of(use.select, facts)
+        idle = any(not head and not _COMMENT.sub("", body).strip(" \n\t;") for head, body in cases)
+        alone = not any(
+            call.span.end < use.select.start or call.span.start > use.select.end
+            for call in calls
+            if not _is_quick(call)
+        )
+        if idle and alone:
+            yield Hit(
+                Span(use.select.start, use.select.start + 6),
+                "this select never waits, so the loop spins",
+                LIKELY,
+            )
+            return
+
+
+def _polls_empty(loop: Loop, facts: Facts) -> bool:
+    """Return whether the loop goes on at once when `get_nowait()` finds nothing."""
+    asks = [call for call in facts.within(facts.calls, loop.body) if call.method in _ASKS]
+    if not asks or any(
+        is_sleep(call) or call.method in _WAITS for call in facts.within(facts.calls, loop.body)
+    ):
+        return False
+    if any(step.kind == "await" for step in facts.within(facts.steps, loop.body)):
+        return False
+    return any(
+        is_within(asks[0].span, each.body)
+        and any(_EMPTY.search(name) for handler in each.handlers for name in handler.types)
+        and not any(handler.exits for handler in each.handlers)
+        for each in facts.tries
+        if is_within(each.span, loop.body)
+    )
 
 
 def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[Hit]:

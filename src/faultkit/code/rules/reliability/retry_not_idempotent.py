@@ -14,6 +14,8 @@ from faultkit.code.rules.vocabulary.repetition import retries
 
 _KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)
 
+_ALL_METHODS = re.compile(r"^(None|False)$|['\"](POST|PATCH)['\"]|=>\s*true$")
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
     again = retries(facts)
@@ -25,11 +27,27 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"{request.call.written}() is a {request.method} and is tried again"
                 sure = POSSIBLE if _headers_from_elsewhere(request.call, facts) else LIKELY
                 yield Hit(request.call.span, what, sure)
+    yield from _of_adapter(facts)
     for sql in sql_calls(facts):
         if sql.verb == "insert" and not _KEY.search(sql.sql):
             for retry in again:
                 if is_within(sql.call.span, retry.body) and "rollback" not in facts.text(retry.body).lower():
                     yield Hit(sql.call.span, f"{sql.call.written}() inserts and is tried again", LIKELY)
+
+
+def _of_adapter(facts: Facts) -> Iterator[Hit]:
+    """Yield retries of a client that are told to repeat every method, in a text that sends a POST."""
+    posts = [request for request in http_requests(facts) if request.method in ("POST", "PATCH")]
+    # A session from elsewhere: `session.post(…)`.
+    others = [
+        call for call in facts.calls_of_method("post", "patch") if call.receiver_written and call.arguments
+    ]
+    if (not posts and not others) or _KEY.search(facts.text(Span(0, len(facts.syntax.source)))):
+        return
+    for call in facts.calls_of_method("Retry", "axiosRetry", "axios-retry"):
+        given = call.argument("allowed_methods", "method_whitelist", "retryCondition")
+        if given is not None and _ALL_METHODS.search(given.value.text):
+            yield Hit(given.value.span, "this repeats every request that fails, a POST as well", LIKELY)
 
 
 def _has_key(call: Call, tried: Span, facts: Facts) -> bool:

@@ -27,7 +27,23 @@ _CHANGES = frozenset(
 _GUARDS = re.compile(r"\block|mutex|\.Lock\(\)|synchronized|atomic|sync\.Map|RLock|acquire", re.IGNORECASE)
 
 
+_SINGLETON = re.compile(
+    r"@(RestController|Controller|Service|Component|Repository|Singleton|ApplicationScoped|WebServlet|Path)\b"
+    r"[^{;]*\bclass\s+(\w+)"
+)
+_PLAIN = re.compile(
+    r"(^|\.)(HashMap|ArrayList|HashSet|LinkedList|TreeMap|LinkedHashMap|ArrayDeque|StringBuilder)$"
+)
+_FIELD_CHANGES = frozenset(
+    ("put", "add", "remove", "computeIfAbsent", "merge", "putIfAbsent", "clear", "addAll", "putAll", "append",
+     "compute", "poll", "push")
+)  # fmt: skip
+_AT_START = frozenset(("PostConstruct", "Autowired", "Inject", "PreDestroy", "EventListener"))
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "java":
+        yield from _fields(facts)
     shared = _shared(facts)
     if not shared:
         return
@@ -39,6 +55,33 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         for span, name in _changes(scope, shared, facts):
             yield Hit(span, f"{name} is shared by all requests and changed here without a lock", LIKELY)
+
+
+def _fields(facts: Facts) -> Iterator[Hit]:
+    """Yield changes of plain collections in classes of which all requests share one object."""
+    text = facts.text(Span(0, len(facts.syntax.source)))
+    classes = {found[2] for found in _SINGLETON.finditer(text)}
+    if not classes:
+        return
+    fields = {
+        each.targets[0].removeprefix("self.")
+        for each in facts.assignments
+        if each.scope is None
+        and each.owner.rpartition(".")[2] in classes
+        and each.call is not None
+        and each.call.constructs
+        and _PLAIN.search(each.call.name)
+    }
+    for call in facts.calls_of_method(*_FIELD_CHANGES):
+        name = call.receiver_written.removeprefix("self.")
+        scope = facts.named_function_of(call)
+        if name not in fields or scope is None or scope.owner.rpartition(".")[2] not in classes:
+            continue
+        made_once = scope.short_name == scope.owner.rpartition(".")[2]
+        if made_once or any(each.method in _AT_START for each in scope.decorators):
+            continue
+        if not _GUARDS.search(facts.text(scope.span)):
+            yield Hit(call.span, f"{name} is shared by all requests and changed here without a lock", LIKELY)
 
 
 def _shared(facts: Facts) -> set[str]:

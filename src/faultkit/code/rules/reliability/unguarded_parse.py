@@ -17,6 +17,16 @@ _REMOTE = re.compile(
     re.IGNORECASE,
 )
 
+_ADDS = frozenset({"on", "once", "addListener", "addEventListener"})
+_EVENTS = frozenset({"message", "data", "pmessage", "messageBuffer", "packet", "publish"})
+_SUBSCRIBES = frozenset({"subscribe", "pSubscribe", "consume", "eachMessage", "run"})
+_LISTENER = re.compile(
+    r"^_?(on_?message|handle_?message|process_?message|message_?handler|callback)$", re.IGNORECASE
+)
+_STREAMS = re.compile(
+    r"ws\b|web_?socket|socket|pubsub|consumer|subscription|listen\(|iter_lines|messages", re.IGNORECASE
+)
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_PARSERS):
@@ -33,9 +43,30 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _is_tested(call, given.value.text, facts):
             continue
-        if _DIRECT.search(given.value.text) or facts.route_of(call) is not None:
+        known = _DIRECT.search(given.value.text) or facts.route_of(call) is not None
+        if known or _is_message(call, given.value.text, facts):
             what = f"{call.written}({given.value.text[:40]}) fails on anything that is not JSON"
             yield Hit(call.span, what, LIKELY)
+
+
+def _is_message(call: Call, text: str, facts: Facts) -> bool:
+    """Return whether a message is parsed that a listener was given, or that came out of a stream."""
+    head = re.split(r"[.\[(]", text)[0]
+    if any(head in loop.targets and _STREAMS.search(loop.over) for loop in facts.loops_around(call)):
+        return True
+    scope = facts.function_of(call)
+    if scope is None or head not in " ".join(each.name for each in scope.parameters):
+        return False
+    if _LISTENER.match(scope.short_name):
+        return True
+    for each in facts.calls_around(call):
+        if not any(argument.value.span == scope.span for argument in each.arguments):
+            continue
+        first = each.argument(place=0)
+        event = "" if first is None else first.value.literal
+        if (each.method in _ADDS and event in _EVENTS) or each.method in _SUBSCRIBES:
+            return True
+    return False
 
 
 def _is_parser(call: Call, facts: Facts) -> bool:

@@ -21,6 +21,7 @@ _TAKE_OVER = frozenset(
         "push_async_exit", "callback", "register", "addCleanup",
     )
 )  # fmt: skip
+_COPIES = ("toString", "toByteArray", "copy", "readLines")
 _USES = frozenset(
     (
         "io.ReadAll", "io.Copy", "io.CopyN", "io.ReadFull", "io.WriteString", "io/ioutil.ReadAll",
@@ -28,7 +29,11 @@ _USES = frozenset(
         "json.load", "json.dump", "pickle.load", "pickle.dump", "marshal.load", "marshal.dump",
         "tomllib.load", "tomli.load", "yaml.load", "yaml.safe_load", "yaml.dump", "yaml.safe_dump",
         "shutil.copyfileobj", "hashlib.file_digest", "ast.parse",
-        "xml.etree.ElementTree.parse", "numpy.load", "numpy.save", "pandas.read_csv",
+        "xml.etree.ElementTree.parse", "numpy.load", "numpy.save", "pandas.read_csv", "plistlib.load",
+        "configparser.ConfigParser.read_file", "email.message_from_file",
+        "java.util.Properties.load", "java.util.Properties.store", "Properties.load", "Properties.store",
+        "ImageIO.read", "javax.imageio.ImageIO.read", "java.nio.file.Files.copy",
+        *(f"{package}IOUtils.{name}" for package in ("", "org.apache.commons.io.") for name in _COPIES),
     )
 )  # fmt: skip
 """Functions that read or write a file and leave it open."""
@@ -42,7 +47,7 @@ _WRAPS = frozenset(
 """Functions that return a reader or writer of the file: its holder has the file."""
 _NEED_CONNECTION = frozenset(("execute", "executemany", "cursor", "makefile", "query"))
 """Methods of connections whose results need the connection, such as cursors."""
-_BUILT_IN = frozenset(("print", "list", "tuple", "set", "sum", "len", "sorted", "max", "min"))
+_BUILT_IN = frozenset(("print", "list", "tuple", "set", "sum", "len", "sorted", "max", "min", "dict", "next"))
 """Python functions; in other languages such names may mean anything."""
 
 
@@ -191,7 +196,11 @@ def _wrapper_escapes(wrapper: Call, body: Span, facts: Facts) -> bool:
     """Return whether a wrapper is returned: `return bufio.NewReader(f)`, directly or through a variable."""
     if wrapper.name not in _WRAPS:
         return False
-    if wrapper.is_returned or wrapper.is_argument:
+    if wrapper.is_argument:
+        # `list(csv.reader(f))` reads it to the end.
+        around = facts.calls_around(wrapper)
+        return not around or not only_uses(around[-1], facts)
+    if wrapper.is_returned:
         return True
     return any(
         "." in name or "[" in name or _escapes(name, wrapper, body, facts, deep=False)

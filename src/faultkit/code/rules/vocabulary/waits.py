@@ -34,10 +34,9 @@ def is_sleep(call: Call) -> bool:
         call.method == "sleep" and call.receiver.startswith("java.util.concurrent.TimeUnit")
     ):
         return True
-    return _WAIT_WORDS.search(call.method) is not None and call.method not in (
-        "wait_for",
-        "waitFor",
-    )
+    if call.method in ("wait_for", "waitFor") or call.method.lower().endswith("nowait"):
+        return False
+    return _WAIT_WORDS.search(call.method) is not None
 
 
 def waits_in(loop: Loop, facts: Facts) -> tuple[Call, ...]:
