@@ -8,6 +8,7 @@ from tests.code.rules.cases import bad, good
 
 _PY, _JS, _TS, _GO, _JAVA = "python", "javascript", "typescript", "go", "java"
 _RULE = "released-on-success-only"
+_PLACE = "file-written-in-place"
 
 CASES = [
     bad(
@@ -252,5 +253,96 @@ CASES = [
           return f.Close()
         }
     """,
+    ),
+    # Transactions and locks.
+    bad(
+        _RULE,
+        _GO,
+        'package a\nimport "database/sql"\nfunc pay(db *sql.DB) error {\n tx, err := db.Begin()\n if err != nil { return err }\n if _, err := tx.Exec("UPDATE a SET x = 1"); err != nil {\n  return err\n }\n return tx.Commit()\n}',
+        4,
+    ),
+    good(
+        _RULE,
+        _GO,
+        'package a\nimport "database/sql"\nfunc pay(db *sql.DB) error {\n tx, err := db.Begin()\n if err != nil { return err }\n defer tx.Rollback()\n if _, err := tx.Exec("UPDATE a SET x = 1"); err != nil {\n  return err\n }\n return tx.Commit()\n}\nfunc two(db *sql.DB) error {\n tx, err := db.Begin()\n if err != nil { return err }\n if _, err := tx.Exec("UPDATE a SET x = 1"); err != nil {\n  tx.Rollback()\n  return err\n }\n return tx.Commit()\n}',
+    ),
+    bad(
+        _RULE,
+        _JS,
+        "async function pay(order) {\n  const t = await sequelize.transaction();\n  await Order.create(order, { transaction: t });\n  await t.commit();\n}",
+        2,
+    ),
+    good(
+        _RULE,
+        _JS,
+        "async function pay(order) {\n  const t = await sequelize.transaction();\n  try {\n    await Order.create(order, { transaction: t });\n    await t.commit();\n  } catch (e) {\n    await t.rollback();\n    throw e;\n  }\n}\nasync function two(order) {\n  await sequelize.transaction(async (t) => { await Order.create(order, { transaction: t }); });\n}",
+    ),
+    bad(
+        _RULE,
+        _TS,
+        "async function write(row: Row) {\n  const release = await this.mutex.acquire();\n  await this.store(row);\n  release();\n}",
+        2,
+    ),
+    good(
+        _RULE,
+        _TS,
+        "async function write(row: Row) {\n  const release = await this.mutex.acquire();\n  try { await this.store(row); } finally { release(); }\n}",
+    ),
+    # State that is read back.
+    bad(
+        _PLACE,
+        _PY,
+        "import json\nclass Store:\n    def load(self):\n        with open(self.state_path) as f:\n            return json.load(f)\n    def save(self, data):\n        with open(self.state_path, 'w') as f:\n            json.dump(data, f)",
+        7,
+    ),
+    bad(
+        _PLACE,
+        _PY,
+        "import json\nfrom pathlib import Path\nCONFIG = Path('config.json')\ndef load():\n    return json.loads(CONFIG.read_text())\ndef save(c):\n    CONFIG.write_text(json.dumps(c))",
+        7,
+    ),
+    good(
+        _PLACE,
+        _PY,
+        "import json, os\nclass Store:\n    def load(self):\n        with open(self.state_path) as f:\n            return json.load(f)\n    def save(self, data):\n        with open(self.state_path + '.tmp', 'w') as f:\n            json.dump(data, f)\n        os.replace(self.state_path + '.tmp', self.state_path)",
+    ),
+    good(
+        _PLACE,
+        _PY,
+        "import json\ndef load(state_path):\n    with open(state_path) as f:\n        return json.load(f)\ndef save(state_path, data):\n    with open(state_path, 'w') as f:\n        json.dump(data, f)",
+    ),
+    good(_PLACE, _PY, "def report(rows):\n    with open('report.json', 'w') as f:\n        f.write(rows)"),
+    good(
+        _PLACE,
+        _PY,
+        "def log(row):\n    with open(STATE, 'a') as f:\n        f.write(row)\ndef load():\n    return open(STATE).read()",
+    ),
+    bad(
+        _PLACE,
+        _JS,
+        "const fs = require('fs');\nfunction load() { return JSON.parse(fs.readFileSync(STATE_FILE, 'utf8')); }\nfunction save(state) { fs.writeFileSync(STATE_FILE, JSON.stringify(state)); }",
+        3,
+    ),
+    good(
+        _PLACE,
+        _JS,
+        "const fs = require('fs');\nfunction load() { return JSON.parse(fs.readFileSync(STATE_FILE, 'utf8')); }\nfunction save(state) { fs.writeFileSync(STATE_FILE + '.tmp', JSON.stringify(state)); fs.renameSync(STATE_FILE + '.tmp', STATE_FILE); }",
+    ),
+    bad(
+        _PLACE,
+        _GO,
+        'package a\nimport "os"\nfunc (s *Store) load() ([]byte, error) { return os.ReadFile(s.statePath) }\nfunc (s *Store) save(b []byte) error { return os.WriteFile(s.statePath, b, 0o600) }',
+        4,
+    ),
+    good(
+        _PLACE,
+        _GO,
+        'package a\nimport "os"\nfunc (s *Store) load() ([]byte, error) { return os.ReadFile(s.statePath) }\nfunc (s *Store) save(b []byte) error {\n if err := os.WriteFile(s.tmp, b, 0o600); err != nil { return err }\n return os.Rename(s.tmp, s.statePath)\n}',
+    ),
+    bad(
+        _PLACE,
+        _JAVA,
+        "class A {\n  String load() throws IOException { return Files.readString(stateFile); }\n  void save(String s) throws IOException { Files.writeString(stateFile, s); }\n}",
+        3,
     ),
 ]

@@ -58,6 +58,7 @@ from faultkit.code.rules.reliability import (
     upstream_error_unmapped,
     waitgroup_add_inside,
     wall_clock_duration,
+    write_in_place,
     writes_without_transaction,
 )
 from faultkit.code.rules.rule import Rule
@@ -121,4 +122,5 @@ RELIABILITY: tuple[Rule, ...] = (
     acknowledged_before_work.RULE,
     grpc_without_deadline.RULE,
     lost_update.RULE,
+    write_in_place.RULE,
 )

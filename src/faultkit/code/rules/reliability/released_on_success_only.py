@@ -24,7 +24,7 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
     ),
     "go": (
         (re.compile(r"^os\.(Open|Create|OpenFile)$|^net\.(Dial|DialTimeout)$"), "medium"),
-        (re.compile(r"\.(Acquire|Conn)$"), "high"),
+        (re.compile(r"\.(Acquire|Conn)$|\.(Begin|BeginTx|Beginx|BeginTxx)$"), "high"),
     ),
     "java": (
         (re.compile(r"(?i:source|ds|drivermanager|pool|provider|factory|db)(\(\))?\.getConnection$"), "high"),
@@ -36,6 +36,8 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
         ),
     ),
 }
+_TRANSACTIONS = frozenset({"Begin", "BeginTx", "Beginx", "BeginTxx", "transaction", "startTransaction"})
+_MUTEX = re.compile(r"mutex|lock|sem", re.IGNORECASE)
 _RELEASES = frozenset(
     ("close", "Close", "release", "Release", "end", "closeQuietly", "putconn", "releaseConnection",
      "returnResource", "returnObject", "put_connection", "release_connection", "disconnect")
@@ -55,7 +57,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ends = [
             each
             for each in facts.within(facts.calls, scope.body)
-            if each.span.start > call.span.end and _ends(each, name)
+            if each.span.start > call.span.end and _ends(each, name, call)
         ]
         if not ends or any(_is_sure(each, scope, facts) for each in ends):
             continue
@@ -70,9 +72,15 @@ def _severity(
     for pattern, severity in takes:
         if pattern.search(call.name):
             return severity
-    if facts.language in JAVASCRIPT and call.method in ("connect", "acquire") and call.is_awaited:
-        return "high" if _POOLS.search(call.receiver_written) or call.name == "pg.Pool.connect" else None
-    return None
+    if facts.language not in JAVASCRIPT or not call.is_awaited:
+        return None
+    owner = call.receiver_written
+    if call.method in ("connect", "acquire") and (_POOLS.search(owner) or call.name == "pg.Pool.connect"):
+        return "high"
+    if call.method == "acquire" and _MUTEX.search(owner):
+        return "high"
+    plain = not any(each.value.shape == "function" for each in call.positional)
+    return "high" if call.method == "transaction" and plain and owner else None
 
 
 def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
@@ -90,13 +98,19 @@ def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
     return any(name in each.targets and each.scope in outer for each in facts.assignments)
 
 
-def _ends(call: Call, name: str) -> bool:
+def _ends(call: Call, name: str, taken: Call) -> bool:
+    if taken.method == "acquire" and call.written == name:
+        return True  # `const release = await mutex.acquire()`
+    if taken.method in _TRANSACTIONS:
+        return call.method.lower() in ("commit", "rollback") and call.receiver_written == name
     if call.method not in _RELEASES:
         return False
     return call.receiver_written == name or any(each.value.text == name for each in call.arguments)
 
 
 def _shown(end: Call, name: str) -> str:
+    if end.written == name:
+        return f"{name}()"
     return f"{end.written}()" if end.receiver_written == name else f"{end.written}({name})"
 
 

@@ -1,0 +1,92 @@
+"""Finds files that this program reads back, and writes in place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+
+_WRITES = frozenset(
+    ("fs.writeFile", "fs.writeFileSync", "fs/promises.writeFile", "fs.promises.writeFile",
+     "fs-extra.writeJson", "fs-extra.writeJsonSync", "fs-extra.writeFile", "os.WriteFile", "io/ioutil.WriteFile", "os.Create",
+     "java.nio.file.Files.write", "java.nio.file.Files.writeString", "java.io.FileWriter",
+     "java.io.FileOutputStream")
+)  # fmt: skip
+_READS = frozenset(
+    ("fs.readFile", "fs.readFileSync", "fs/promises.readFile", "fs.promises.readFile", "fs-extra.readJson",
+     "fs-extra.readJsonSync", "fs-extra.readFile", "os.ReadFile", "io/ioutil.ReadFile", "os.Open",
+     "java.nio.file.Files.readAllBytes", "java.nio.file.Files.readString", "java.nio.file.Files.readAllLines",
+     "java.nio.file.Files.newBufferedReader", "java.io.FileReader", "java.io.FileInputStream", "require")
+)  # fmt: skip
+_REPLACES = re.compile(r"rename|replace\(|\.move\(|te?mp|atomic|swap|\.new\b|\bpart\b", re.IGNORECASE)
+_STATE = re.compile(
+    r"state|config|settings|cache|store|session|index|checkpoint|token|cookie|offset|cursor|registry|users|database"
+    r"|\bdb\b|_db|creds|credential|manifest|history|queue|snapshot|metadata|json\b",
+    re.IGNORECASE,
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    read = {path for call in facts.calls if (path := _path(call, "read", facts))}
+    if not read:
+        return
+    for call in facts.calls:
+        path = _path(call, "write", facts)
+        if not path or path not in read or not _STATE.search(path):
+            continue
+        scope = facts.function_of(call)
+        if scope is None or _is_parameter(path, facts.functions_around(call)):
+            continue
+        outer = facts.named_function_of(call) or scope
+        if not _REPLACES.search(facts.text(outer.span)):
+            what = f"{path[:40]} is read back here, and is half written while {call.written}() runs"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _path(call: Call, how: str, facts: Facts) -> str:
+    """Return the path that a call reads or writes, as written; empty if it does neither."""
+    if facts.language == "python":
+        return _python_path(call, how)
+    names = _READS if how == "read" else _WRITES
+    first = call.argument(place=0)
+    return first.value.text if call.name in names and first is not None else ""
+
+
+def _python_path(call: Call, how: str) -> str:
+    if call.name in ("open", "io.open", "codecs.open"):
+        first, mode = call.argument("file", place=0), call.argument("mode", place=1)
+        text = "r" if mode is None else mode.value.literal
+        writes = "w" in text
+        wanted = writes if how == "write" else "r" in text and "+" not in text
+        return first.value.text if wanted and first is not None else ""
+    if call.method in (("write_text", "write_bytes") if how == "write" else ("read_text", "read_bytes")):
+        return call.receiver_written
+    if call.method == "open" and call.receiver_written and call.receiver_written != "os":
+        mode = call.argument("mode", place=0)
+        text = "r" if mode is None else mode.value.literal
+        return call.receiver_written if ("w" in text) == (how == "write") else ""
+    return ""
+
+
+def _is_parameter(path: str, around: Iterator[Scope]) -> bool:
+    """Return whether a caller chooses the path: then the function writes files of any kind."""
+    head = re.split(r"[.\[(]", path)[0]
+    return any(
+        each.name == head for scope in around for each in scope.parameters if head not in ("self", "this")
+    )
+
+
+RULE = Rule(
+    id="FK-R059",
+    slug="file-written-in-place",
+    title="State written in place",
+    why="If the process ends or the disk fills while it writes, the old state is gone and the new one is not "
+    "there; a reader at that moment sees half of it.",
+    fix="Write a temporary file in the same folder, flush it, and rename it over the old one.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)
