@@ -10,7 +10,8 @@ from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, 
 
 _WRITES = frozenset(
     ("fs.writeFile", "fs.writeFileSync", "fs/promises.writeFile", "fs.promises.writeFile",
-     "fs-extra.writeJson", "fs-extra.writeJsonSync", "fs-extra.writeFile", "os.WriteFile", "io/ioutil.WriteFile", "os.Create",
+     "fs-extra.writeJson", "fs-extra.writeJsonSync", "fs-extra.writeFile", "os.WriteFile",
+     "io/ioutil.WriteFile", "os.Create",
      "java.nio.file.Files.write", "java.nio.file.Files.writeString", "java.io.FileWriter",
      "java.io.FileOutputStream")
 )  # fmt: skip
