@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 
 _ACKS = frozenset(
@@ -20,12 +21,7 @@ _QUEUES = re.compile(
 _QUICK = re.compile(
     r"^(loads|parse|decode|json|get|debug|info|warn\w*|error|log|print\w*|Print\w*|Unmarshal|toString|String|len"
     r"|now|Now|time|split|strip|format|str|int|dict|list|isinstance|append|inc|observe|start|ack|close|stop"
-    r"|readValue|getBody|getMessageProperties|getDeliveryTag|from|monotonic|NewDecoder|Decode|on|done)$"
-)
-_WORK = re.compile(
-    r"^_*(process|handle|save|store|insert|update|upsert|send|publish|write|execute|create|charge|pay|ship|import"
-    r"|upload|deliver|dispatch|run|work|perform|apply|persist|index|sync|notify|post|put|transfer|commit)",
-    re.IGNORECASE,
+    r"|receive\w*|readValue|getBody|getMessageProperties|getDeliveryTag|from|monotonic|NewDecoder|Decode|on|done)$"
 )
 
 
@@ -53,27 +49,36 @@ def _is_message(call: Call) -> bool:
     return bool(last) and _QUEUES.search(last) is not None
 
 
+def _is_work(call: Call) -> bool:
+    return not _QUICK.match(call.method) and not is_logging(call) and not call.constructs
+
+
+def _round(call: Call, scope: Scope, facts: Facts) -> Span:
+    """Return the code for one message: the body of the loop around the acknowledgement, or the function."""
+    loops = facts.loops_around(call)
+    return loops[-1].body if loops else scope.body
+
+
 def _work_before(call: Call, scope: Scope, facts: Facts) -> bool:
     return any(
-        not _QUICK.match(each.method) and not is_logging(each) and not each.constructs
-        for each in facts.own(facts.calls, scope)
-        if each.span.end < call.span.start and not is_within(call.span, each.span)
+        _is_work(each) and each.span.end < call.span.start
+        for each in facts.within(facts.calls, _round(call, scope, facts))
     )
 
 
 def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
-    """Return a call after an acknowledgement, in the same block or further out, that does the work."""
+    """Return the first call after an acknowledgement that does the work."""
+    if any(is_within(call.span, handler.span) for each in facts.tries for handler in each.handlers):
+        return None
+    body = _round(call, scope, facts)
     leaves = [
         step.span.start
-        for step in facts.within(facts.steps, scope.body)
+        for step in facts.within(facts.steps, body)
         if step.kind in ("return", "continue", "break", "raise") and step.span.start > call.span.end
     ]
-    end = min(leaves, default=scope.body.end)
-    arms = [each for each in facts.tries for handler in each.handlers if is_within(call.span, handler.span)]
-    if arms:
-        return None
-    for each in facts.own(facts.calls, scope):
-        if each.span.start > call.span.end and each.span.start < end + 1 and _WORK.match(each.method):
+    end = min(leaves, default=body.end)
+    for each in facts.within(facts.calls, body):
+        if call.span.end < each.span.start <= end and _is_work(each) and facts.function_of(each) is scope:
             return each
     return None
 

@@ -22,6 +22,10 @@ _ASKS = frozenset({"get_nowait", "recv_nowait", "receive_nowait"})
 _WAITS = frozenset({"wait", "join", "get", "select", "poll", "acquire", "recv", "accept"})
 _EMPTY = re.compile(r"(Empty|WouldBlock)$")
 _COMMENT = re.compile(r"//[^\n]*|\bcontinue\b")
+_COMMENTS = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.DOTALL)
+_NOTHING = re.compile(r"\.(empty|isEmpty|is_empty)\(\)|\.(qsize|size)\(\)\s*==\s*0|\.length\s*===?\s*0")
+"""Conditions that hold while there is nothing to do."""
+_ASKED = re.compile(r"empty|size|length", re.IGNORECASE)
 _LEAVES = ("return", "break", "raise", "yield", "await")
 
 
@@ -70,7 +74,9 @@ def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
 
 
 def _polls_empty(loop: Loop, facts: Facts) -> bool:
-    """Return whether the loop goes on at once when `get_nowait()` finds nothing."""
+    """Return whether the loop goes on at once when `get_nowait()` or `empty()` finds nothing."""
+    if _skips_nothing(loop, facts) or _works_on_something_only(loop, facts):
+        return True
     asks = [call for call in facts.within(facts.calls, loop.body) if call.method in _ASKS]
     if not asks or any(
         is_sleep(call) or call.method in _WAITS for call in facts.within(facts.calls, loop.body)
@@ -87,6 +93,36 @@ def _polls_empty(loop: Loop, facts: Facts) -> bool:
     )
 
 
+def _skips_nothing(loop: Loop, facts: Facts) -> bool:
+    """Return whether the first thing in the loop is `if queue.empty(): continue`."""
+    first = next((step for step in facts.within(facts.steps, loop.body) if step.kind == "branch"), None)
+    if first is None or not _NOTHING.search(first.text) or not _ASKED.search(first.text):
+        return False
+    inside = [step for step in facts.within(facts.steps, first.span) if step.kind == "continue"]
+    before = [call for call in facts.within(facts.calls, loop.body) if call.span.end <= first.span.start]
+    others = [call for call in facts.within(facts.calls, first.span) if call.method not in _POLLS]
+    return len(inside) == 1 and not before and not others
+
+
+def _works_on_something_only(loop: Loop, facts: Facts) -> bool:
+    """Return whether all work depends on what `queue.poll()` found, and nothing waits (Java)."""
+    if facts.language != "java":
+        return False
+    calls = list(facts.within(facts.calls, loop.body))
+    polls = [call for call in calls if call.method == "poll" and not call.arguments and call.assigned]
+    if not polls or "queue" not in polls[0].receiver_written.lower() or any(map(is_sleep, calls)):
+        return False
+    name = polls[0].assigned[0]
+    branches = [
+        step.span
+        for step in facts.within(facts.steps, loop.body)
+        if step.kind == "branch" and re.search(rf"\b{re.escape(name)}\s*!=\s*null", step.text)
+    ]
+    return bool(branches) and all(
+        call in polls or any(is_within(call.span, each) for each in branches) for call in calls
+    )
+
+
 def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[Hit]:
     """Yield loops that wait by polling, such as `while not done: pass`."""
     if [
@@ -95,7 +131,8 @@ def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[
         *facts.within(facts.steps, body),
     ]:
         return
-    if facts.syntax.source[body.start : body.end].strip(b"{} \n;") not in (b"", b"pass", b"...", b"continue"):
+    text = _COMMENTS.sub("", facts.text(body)).strip("{} \t\n;")
+    if text not in ("", "pass", "...", "continue"):
         return
     called = re.findall(r"(\w+)\s*\(", condition)
     if called and (any(word not in _POLLS for word in called) or _takes(called, facts)):

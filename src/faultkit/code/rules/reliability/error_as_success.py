@@ -10,11 +10,11 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around
 
-_KEYS = r"(?:error|errors|err|exception|error_?[mM]essage|error_?[mM]sg)"
+_KEYS = r"(?:[eE]rror|[eE]rrors|[eE]rr|[eE]xception|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
 _NO_ERROR = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\")\b)"
 _ERROR_BODY = re.compile(
     rf"[\"']{_KEYS}[\"']\s*[:,]{_NO_ERROR}|[{{,(]\s*{_KEYS}\s*[:=](?!=){_NO_ERROR}|\{{\s*(?:error|err)\s*[,}}]"
-    r"|[\"']?\b(?:success|ok)[\"']?\s*[:,=]\s*(?:False|false)\b"
+    r"|[\"']?\b(?:success|Success|ok|OK|Ok)[\"']?\s*[:,=]\s*(?:False|false)\b"
     r"|[\"']?\bstatus[\"']?\s*[:,=]\s*[\"'](?:error|fail\w*)[\"']"
 )
 _STATUS = re.compile(
@@ -41,6 +41,10 @@ _PYTHON = frozenset(
 )
 _SENDS = frozenset({"json", "send", "jsonp"})
 _GO_CODED = frozenset({"JSON", "IndentedJSON", "PureJSON", "SecureJSON", "String"})
+_MADE_OF_ERROR = re.compile(r"(?:\.|new )\w*(?:[eE]rror|[fF]ail)\w*\(|\be\w*\.get(?:Localized)?Message\(\)")
+"""A body that a function for errors makes, or that holds the text of the exception."""
+_PROXIED = re.compile(r"[\"']?statusCode[\"']?\s*:\s*200\b")
+"""The answer of a function behind a gateway."""
 _PAIR = re.compile(r"[)\]}\"'\w]\s*,\s*[\w.]+\s*$")
 """The end of `return body, status`."""
 
@@ -52,6 +56,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for block in failure_blocks(facts):
         route = handler_around(block, facts)
         if route is None:
+            for step in facts.within(facts.steps, block.span):
+                if step.kind == "return" and _PROXIED.search(step.text) and _is_error(step.text):
+                    yield Hit(step.span, "this answers an error with a status of success", LIKELY)
             continue
         for span in _answers(block.span, route, facts):
             if span not in seen and not any(is_within(span, each) for each in seen):
@@ -61,12 +68,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _answers(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
     calls = [call for call in facts.within(facts.calls, block) if _is_error(_body(call, facts))]
+    if facts.language == "go":
+        # `fmt.Fprintf(w, "failed: %v", err)`
+        writes = (call for call in facts.within(facts.calls, block) if call.name.startswith("fmt.Fprint"))
+        calls += [call for call in writes if re.search(r"\berr\b|[eE]rror|[fF]ail", _body(call, facts))]
     if facts.language == "python":
         yield from _python(block, route, facts)
     elif facts.language == "go":
         yield from _go(calls, block, facts)
     elif facts.language == "java":
-        yield from _java(block, facts)
+        yield from _java(block, route, facts)
     else:
         yield from _javascript(calls, block, route, facts)
 
@@ -131,7 +142,8 @@ def _javascript(calls: list[Call], block: Span, route: Scope, facts: Facts) -> I
         for each in facts.within(facts.assignments, block):
             if each.targets in (("ctx.body",), ("ctx.response.body",)) and _is_error(facts.text(each.span)):
                 yield each.span
-        if route.route is not None and route.route.framework in ("nest", "fastify"):
+        replies = len(route.parameters) > 1 and route.parameters[1].name == "reply"
+        if replies or (route.route is not None and route.route.framework in ("nest", "fastify")):
             for step in facts.within(facts.steps, block):
                 if step.kind == "return" and step.text.startswith("{") and _is_error(step.text):
                     yield step.span
@@ -149,24 +161,30 @@ def _go(calls: list[Call], block: Span, facts: Facts) -> Iterator[Span]:
                 and not _STATUS.search(text)
             ):
                 yield call.span
-        elif (
+        elif (call.name.startswith("fmt.Fprint") and code == "w" and not _STATUS.search(text)) or (
             call.method == "Encode" and "NewEncoder(w)" in facts.text(call.span) and not _STATUS.search(text)
         ):
             yield call.span
 
 
-def _java(block: Span, facts: Facts) -> Iterator[Span]:
+def _java(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
+    stated = _STATUS.search(facts.text(block))
     for step in facts.within(facts.steps, block):
         text = step.text.strip()
-        if step.kind != "return" or not _is_error(text):
+        if step.kind != "return":
             continue
         if re.match(r"(new )?(ResponseEntity|Response)\b", text):
-            if re.match(r"(ResponseEntity|Response)\s*\.ok\(|.*HttpStatus\.OK\b", text, re.DOTALL):
+            ok = re.match(r"(ResponseEntity|Response)\s*\.ok\(|.*HttpStatus\.OK\b", text, re.DOTALL)
+            if ok and (_is_error(text) or _MADE_OF_ERROR.search(text)):
                 yield step.span
-        elif re.match(r"(Collections\.singletonMap|Map\.of)\(", text) and not _STATUS.search(
-            facts.text(block)
-        ):
+        elif re.match(r"(Collections\.singletonMap|Map\.of)\(", text) and _is_error(text) and not stated:
             yield step.span
+    for call in facts.within(facts.calls, block):
+        if call.method == "put" and _is_error(_body(call, facts)) and not stated:
+            # A map that is filled here and returned as it is.
+            returned = [step.text for step in facts.within(facts.steps, route.body) if step.kind == "return"]
+            if call.receiver_written in returned:
+                yield call.span
 
 
 RULE = Rule(

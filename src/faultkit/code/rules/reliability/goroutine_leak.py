@@ -12,7 +12,7 @@ from faultkit.code.rules.vocabulary.channels import (
     cases_of,
     channel_uses,
     goroutine_around,
-    unbuffered_channels,
+    made_channels,
 )
 
 _MAIN = re.compile(r"main|cmd", re.IGNORECASE)
@@ -20,7 +20,7 @@ _MAIN = re.compile(r"main|cmd", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    made = tuple(unbuffered_channels(facts))
+    made = tuple(made_channels(facts))
     if not made:
         return
     uses = channel_uses(facts)
@@ -29,6 +29,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if scope is None or _MAIN.match(scope.short_name) or _is_given_away(each, scope, facts):
             continue
         mine = [use for use in uses if use.channel == name and is_within(use.span, scope.body)]
+        if (unclosed := _unclosed_range(name, mine, scope, facts)) is not None:
+            what = f"{name} is never closed, so this goroutine waits for ever for the next value"
+            yield Hit(unclosed.span, what, LIKELY)
+            continue
+        if each.call is None or len(each.call.arguments) != 1:
+            continue
         sends = [use for use in mine if use.sends and use.select is None]
         receives = [use for use in mine if not use.sends and goroutine_around(use.span, facts) is None]
         for send in sends:
@@ -38,6 +44,24 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if why := _is_left(sender, receives, scope, facts):
                 yield Hit(send.span, f"this goroutine waits for ever to send on {name} if {why}", LIKELY)
                 break
+
+
+def _unclosed_range(name: str, uses: list[ChannelUse], scope: Scope, facts: Facts) -> ChannelUse | None:
+    """Return `for x := range ch` in a goroutine, if the function that sends never closes the channel."""
+    if any(
+        call.name == "close" and any(each.value.text == name for each in call.arguments)
+        for call in facts.within(facts.calls, scope.body)
+    ):
+        return None
+    sends = [use for use in uses if use.sends and goroutine_around(use.span, facts) is None]
+    for use in uses:
+        if sends and _is_range(use, facts) and goroutine_around(use.span, facts) is not None:
+            return use
+    return None
+
+
+def _is_range(use: ChannelUse, facts: Facts) -> bool:
+    return not use.sends and "range " in facts.text(use.span)
 
 
 def _is_given_away(made: Assignment, scope: Scope, facts: Facts) -> bool:
@@ -82,6 +106,9 @@ def _is_left(sender: Call, receives: list[ChannelUse], scope: Scope, facts: Fact
                 if other and (not in_loop or re.search(r"\breturn\b", body)):
                     return f"{' '.join(condition.split())[:40]} comes first"
         return ""
+    once = len(receives) == 1 and not facts.loops_around(receives[0]) and not _is_range(receives[0], facts)
+    if once and facts.loops_around(sender):
+        return "another one was quicker: only one value is received"
     for use in receives:
         loops = facts.loops_around(use)
         inside = [step for step in returns if loops and is_within(step.span, loops[-1].body)]

@@ -10,7 +10,7 @@ from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, 
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _STUB = re.compile(r"(^|[.\w])\w*Stub\.[A-Z]\w*$")
-_GO_CLIENT = re.compile(r"\.New\w+Client\(\)\.[A-Z]\w*$")
+_GO_CLIENT = re.compile(r"\.(New\w+Client\(\)|\w+Client)\.[A-Z]\w*$")
 _JAVA_STUB = re.compile(r"Grpc\.new(Blocking|Future)Stub\(\)(\.\w+\(\))*\.[a-z]\w*$")
 _STUB_OPTIONS = re.compile(r"^with[A-Z]|^build$|^getChannel$|^getCallOptions$")
 _BARE = re.compile(r"^context\.(Background|TODO)\(\)$")
@@ -37,7 +37,7 @@ def _go(facts: Facts) -> Iterator[Call]:
         return
     for call in facts.calls:
         first = call.argument(place=0)
-        if not _GO_CLIENT.search(call.name) or first is None:
+        if not _GO_CLIENT.search(call.name) or first is None or len(call.positional) < 2:
             continue
         given = first.value.text
         made = [each for each in facts.assignments_to(given, call) if each.value is not None]

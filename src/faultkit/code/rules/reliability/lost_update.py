@@ -18,10 +18,12 @@ _LOADS = re.compile(
 )
 _GUARDS = re.compile(
     r"select_for_update|with_for_update|for update|\bF\(|\block|mutex|LOCK|pessimistic|optimistic|version"
-    r"|\$inc|\bincrement\(|\bdecrement\(|WATCH|watch\(|serializable|compare|@Lock|isolation",
+    r"|\$inc|\.increment\(|\.decrement\(|WATCH|watch\(|serializable|compare|@Lock|isolation",
     re.IGNORECASE,
 )
-_SAVES = frozenset({"save", "commit", "flush", "saveAndFlush", "update"})
+_JPA_LOADS = re.compile(r"\.(findById|findBy\w+|getById|getReferenceById|find)\(")
+_COMPUTES = re.compile(r"\s*[+\-]|\.(add|subtract|plus|minus)\(")
+_SAVES = frozenset({"save", "Save", "Updates", "commit", "flush", "saveAndFlush", "update"})
 _AMOUNTS = re.compile(
     r"balance|stock|quantity|qty|count|credit|amount|points|inventory|seats|available|remaining|total|used|views|likes"
     r"|votes|score|counter|downloads|hits|attempts|usage|quota",
@@ -39,10 +41,33 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if not _AMOUNTS.search(field) or _GUARDS.search(facts.text(each.scope.span)):
             continue
-        if _is_loaded(name, each, facts) and _is_saved(name, each, each.scope, facts):
+        if _is_loaded(name, each, facts) and _is_saved(name, each.span.end, each.scope, facts):
             what = f"two requests at once read the same {each.targets[0]}, and one of the changes is lost"
             yield Hit(each.span, what, LIKELY if handler_around(each, facts) else POSSIBLE)
+    if facts.language == "java":
+        yield from _by_setters(facts)
     yield from _in_cache(facts)
+
+
+def _by_setters(facts: Facts) -> Iterator[Hit]:
+    """Yield `a.setBalance(a.getBalance() - x)` of an entity that is loaded and saved here."""
+    for call in facts.calls:
+        field, name = call.method.removeprefix("set"), call.receiver_written
+        scope, given = facts.function_of(call), call.argument(place=0)
+        if field == call.method or not name.isidentifier() or scope is None or given is None:
+            continue
+        rest = given.value.text.partition(f"{name}.get{field}()")[2]
+        if not _COMPUTES.match(rest) or not _AMOUNTS.search(field) or _GUARDS.search(facts.text(scope.span)):
+            continue
+        loaded = any(
+            name in made.targets and made.value is not None and _JPA_LOADS.search(made.value.text)
+            for made in facts.assignments_to(name, call)
+        )
+        if loaded and _is_saved(name, call.span.end, scope, facts):
+            shown = field[:1].lower() + field[1:]
+            what = f"two requests at once read the same {shown}, and one of the changes is lost"
+            # A version in the entity, in another file, would make it fail instead.
+            yield Hit(call.span, what, POSSIBLE, "medium")
 
 
 def _changes(each: Assignment) -> bool:
@@ -54,6 +79,12 @@ def _changes(each: Assignment) -> bool:
 
 def _is_loaded(name: str, each: Assignment, facts: Facts) -> bool:
     """Return whether this function has read the object from a database."""
+    if facts.language == "go":
+        return any(
+            call.method in ("First", "Take", "Find", "Last") and facts.function_of(call) is each.scope
+            for call in facts.calls_of_method("First", "Take", "Find", "Last")
+            if any(one.value.text == f"&{name}" for one in call.arguments)
+        )
     return any(
         made.call is not None and _LOADS.search(made.call.name) is not None
         for made in facts.assignments_to(name, each)
@@ -61,11 +92,11 @@ def _is_loaded(name: str, each: Assignment, facts: Facts) -> bool:
     )
 
 
-def _is_saved(name: str, each: Assignment, scope: Scope, facts: Facts) -> bool:
+def _is_saved(name: str, after: int, scope: Scope, facts: Facts) -> bool:
     for call in facts.within(facts.calls, scope.body):
-        if call.span.start < each.span.end or call.method not in _SAVES:
+        if call.span.start < after or call.method not in _SAVES:
             continue
-        if call.receiver_written == name or any(one.value.text == name for one in call.arguments):
+        if call.receiver_written == name or any(one.value.text.lstrip("&") == name for one in call.arguments):
             return True
         if call.method in ("commit", "flush") and "session" in call.receiver_written.lower():
             return True
@@ -93,18 +124,23 @@ def _in_cache(facts: Facts) -> Iterator[Hit]:
 
 
 def _is_store(call: Call) -> bool:
-    return re.search(r"redis|cache|\brdb\b|memcache|kv", call.receiver_written, re.IGNORECASE) is not None
+    names = f"{call.receiver_written} {call.receiver}"
+    return re.search(r"redis|cache|\brdb\b|memcache|\bkv\b", names, re.IGNORECASE) is not None
 
 
 def _is_derived(text: str, read: Call, facts: Facts) -> bool:
     """Return whether a value is computed from what was read, at once or through one variable."""
-    if re.search(r"[+\-]\s*\w", text) is None:
-        return False
     holders = [
         each.targets[0]
         for each in facts.assignments
         if each.value is not None and is_within(read.span, each.value.span) and len(each.targets) == 1
     ]
+    if text in holders:
+        return any(
+            each.targets == (text,) and each.operator in ("+=", "-=", "++") for each in facts.assignments
+        )
+    if re.search(r"[+\-]\s*\w", text) is None:
+        return False
     return facts.text(read.span) in text or any(
         re.search(rf"\b{re.escape(name)}\b", text) for name in holders
     )

@@ -12,13 +12,26 @@ _GO = (
     "net/http.ListenAndServeTLS",
     "net/http.Server.ListenAndServe",
     "net/http.Serve",
+    *(f"github.com/gin-gonic/gin.{made}().{run}" for made in ("Default", "New") for run in ("Run", "RunTLS")),
+    *(f"github.com/labstack/echo{version}.New().Start" for version in ("", "/v4", "/v5")),
+    *(f"github.com/gofiber/fiber/{version}.New().Listen" for version in ("v2", "v3")),
+    "google.golang.org/grpc.NewServer().Serve",
 )
-_NODE = ("express().listen", "http.createServer().listen", "https.createServer().listen")
+_NODE = (
+    "express().listen",
+    "http.createServer().listen",
+    "https.createServer().listen",
+    "koa.listen",
+    "fastify().listen",
+    "restify.createServer().listen",
+)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "go":
-        if facts.calls_of_method("Shutdown") or facts.imports_any("os/signal"):
+        if facts.calls_of_method("Shutdown", "GracefulStop", "ShutdownWithContext") or facts.imports_any(
+            "os/signal"
+        ):
             return
         for call in facts.calls_named(*_GO):
             if _is_aside(call, facts):

@@ -14,6 +14,7 @@ _SOURCES = re.compile(
     r"(^|\.)(fs|fs-extra|graceful-fs)\.createReadStream$|^fs\.createReadStream$|^createReadStream$"
     r"|(^|\.)zlib\.create\w+$|\.getObject\(\)\.createReadStream$"
 )
+_FILES = re.compile(r"(^|\.)createWriteStream$")
 _HANDLES = re.compile(
     r"""\.(on|once|addListener)\(\s*['"]error['"]|\bpipeline\s*\(|\bfinished\s*\(|\bpump\s*\("""
 )
@@ -22,7 +23,7 @@ _HANDLES = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     seen = set[Call]()
     for call in facts.calls_of_method("pipe"):
-        source = _source(call)
+        source = _source(call) or _target(call, facts)
         if source is None or source in seen or _is_handled(call, source, facts):
             continue
         seen.add(source)
@@ -36,6 +37,17 @@ def _source(call: Call) -> Call | None:
     while origin is not None and not _SOURCES.search(origin.name):
         origin = origin.origin
     return origin
+
+
+def _target(call: Call, facts: Facts) -> Call | None:
+    """Return the call that made the file that is written to."""
+    given = call.argument(place=0)
+    if given is None:
+        return None
+    for made in facts.calls:
+        if _FILES.search(made.name) and (made.span == given.value.span or given.value.text in made.assigned):
+            return made
+    return None
 
 
 def _is_handled(call: Call, source: Call, facts: Facts) -> bool:

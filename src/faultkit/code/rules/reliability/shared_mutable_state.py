@@ -72,6 +72,19 @@ def _fields(facts: Facts) -> Iterator[Hit]:
         and each.call.constructs
         and _PLAIN.search(each.call.name)
     }
+    numbers = {
+        each.targets[0].removeprefix("self.")
+        for each in facts.assignments
+        if each.scope is None
+        and each.owner.rpartition(".")[2] in classes
+        and each.type in ("int", "long", "double")
+    }
+    for each in facts.assignments:
+        name, scope = each.targets[0].removeprefix("self."), each.scope
+        if name not in numbers or scope is None or scope.route is None:
+            continue
+        if each.operator in ("++", "--", "+=", "-=") and not _GUARDS.search(facts.text(scope.span)):
+            yield Hit(each.span, f"{name} is shared by all requests and changed here without a lock", LIKELY)
     for call in facts.calls_of_method(*_FIELD_CHANGES):
         name = call.receiver_written.removeprefix("self.")
         scope = facts.named_function_of(call)

@@ -20,6 +20,7 @@ _REMOTE = re.compile(
 _ADDS = frozenset({"on", "once", "addListener", "addEventListener"})
 _EVENTS = frozenset({"message", "data", "pmessage", "messageBuffer", "packet", "publish"})
 _SUBSCRIBES = frozenset({"subscribe", "pSubscribe", "consume", "eachMessage", "run"})
+_BODY = re.compile(r"\[['\"](body|Body|Message|message|data)['\"]\]|\.body\b")
 _LISTENER = re.compile(
     r"^_?(on_?message|handle_?message|process_?message|message_?handler|callback)$", re.IGNORECASE
 )
@@ -52,6 +53,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _is_message(call: Call, text: str, facts: Facts) -> bool:
     """Return whether a message is parsed that a listener was given, or that came out of a stream."""
     head = re.split(r"[.\[(]", text)[0]
+    outer = facts.named_function_of(call)
+    if outer is not None and outer.short_name in ("lambda_handler", "handler") and _BODY.search(text):
+        return True
     if any(head in loop.targets and _STREAMS.search(loop.over) for loop in facts.loops_around(call)):
         return True
     scope = facts.function_of(call)

@@ -68,11 +68,11 @@ def cases_of(select: Span, facts: Facts) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def unbuffered_channels(facts: Facts) -> Iterator[Assignment]:
-    """Yield `ch := make(chan T)` in functions."""
+def made_channels(facts: Facts) -> Iterator[Assignment]:
+    """Yield `ch := make(chan T)` and `ch := make(chan T, n)` in functions."""
     for each in facts.assignments:
         call = each.call
-        if each.scope is None or call is None or call.name != "make" or len(call.arguments) != 1:
+        if each.scope is None or call is None or call.name != "make" or not call.arguments:
             continue
         if call.arguments[0].value.text.startswith("chan ") and len(each.targets) == 1:
             yield each

@@ -14,6 +14,8 @@ _REQUESTS = frozenset({"req", "_req", "request", "_request"})
 _RESPONSES = frozenset({"res", "response", "reply", "resp"})
 _CHECKED = re.compile(r"^\(?\s*(e|err|error|ex|\w*Err|\w*Error)\s*(!==?\s*(null|undefined)\s*)?\)?$")
 """The condition of `if (err)`."""
+_NEXT_ROUTES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+"""Names of the functions that Next.js calls for the methods of a route."""
 _SOCKETS = ("websocket", "websocket_route")
 
 
@@ -21,6 +23,8 @@ def is_handler(scope: Scope) -> bool:
     """Return whether a function answers requests: it has a route, or the parameters `(req, res)`."""
     if scope.route is not None:
         return not any(each.method in _SOCKETS for each in scope.decorators)
+    if scope.name in _NEXT_ROUTES:
+        return True
     names = [each.name for each in scope.parameters]
     return len(names) >= 2 and names[0] in _REQUESTS and names[1] in _RESPONSES
 

@@ -19,7 +19,7 @@ _LEVELS = frozenset(
     )
 )  # fmt: skip
 _OWNER = re.compile(
-    r"(^|[._])_*(log|logs|logger|logging|console|slog|logrus|zap|zlog|glog|klog|sugar)$|Log(ger)?$"
+    r"(^|[._])_*(log|logs|logger|logging|console|slog|logrus|zap|zlog|glog|klog|sugar|LOG|LOGGER)$|Log(ger)?$"
 )
 _PRINTS = frozenset(
     ("print", "pprint.pprint", "fmt.Print", "fmt.Printf", "fmt.Println", "System.out.println",
@@ -100,6 +100,11 @@ def is_secret_name(name: str, facts: Facts) -> bool:
     return words == ["token"] and is_about_access(facts)
 
 
+def _is_own_token(written: str, facts: Facts) -> bool:
+    """Return whether it is the token of a client: `self.token`."""
+    return written == "self.token" and _ABOUT_SYNTAX.search(facts.syntax.source) is None
+
+
 def is_about_access(facts: Facts) -> bool:
     """Return whether tokens in this text give access, rather than being parts of a language."""
     source = facts.syntax.source
@@ -129,7 +134,7 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return ""
     if _WHOLE.match(written):
         return written
-    if is_secret_name(last, facts) and not _PLACES.search(written):
+    if _is_own_token(written, facts) or (is_secret_name(last, facts) and not _PLACES.search(written)):
         return written
     if _BODY.match(written):
         route = handler_around(access, facts)

@@ -136,7 +136,8 @@ def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True)
         return True
     for step in facts.within(facts.steps, body):
         sends = step.kind == "await" and facts.language == "go"
-        if (sends or step.kind in ("return", "yield")) and any(_bare(word, step.span, used, facts)):
+        leaves = step.kind in ("return", "yield") and not _is_read_out(name, step.span, facts)
+        if (sends or leaves) and any(_bare(word, step.span, used, facts)):
             return True
     for each in facts.within(facts.assignments, body):
         value = None if each.call is call else each.value
@@ -148,6 +149,15 @@ def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True)
 
 def _is_itself(text: str, name: str) -> bool:
     return text in (name, f"&{name}", f"*{name}") or text.startswith(f"{name}.(")
+
+
+def _is_read_out(name: str, span: Span, facts: Facts) -> bool:
+    """Return whether a list is made of it: `[row for row in reader]`; a generator would need it later."""
+    source = facts.syntax.source
+    return any(
+        loop.over == name and source[loop.span.start : loop.span.start + 1] in (b"[", b"{")
+        for loop in facts.within(facts.loops, span)
+    )
 
 
 def _is_taken_by_thread(word: re.Pattern[bytes], name: str, body: Span, facts: Facts) -> bool:

@@ -15,6 +15,8 @@ _LISTENS = frozenset({"on", "addListener", "addEventListener", "prependListener"
 _REMOVES = re.compile(
     r"\.(off|removeListener|removeEventListener|removeAllListeners|unsubscribe|abort)\s*\(|\bonce\s*:\s*true|\bsignal\b"
 )
+_ARRIVALS = frozenset({"connection", "request", "session", "upgrade", "secureConnection"})
+"""Events that come once for every client."""
 _GLOBALS = frozenset({"process", "window", "document", "globalThis", "self"})
 _EFFECTS = frozenset({"useEffect", "useLayoutEffect", "React.useEffect"})
 _INTERVALS = frozenset({"setInterval", "window.setInterval", "global.setInterval"})
@@ -27,7 +29,7 @@ class Subscription:
 
     call: Call
     often: str
-    """How often the call runs: for each `request`, `message`, `item` or `rendering`."""
+    """How often the call runs: for each `request`, `message`, `connection`, `call` or `rendering`."""
 
 
 def kept_listeners(facts: Facts) -> Iterator[Subscription]:
@@ -61,6 +63,12 @@ def _how_often(call: Call, facts: Facts) -> str:
         return "" if ends or not facts.text(effect.body).startswith("{") else "rendering"
     if any(is_handler(scope) for scope in facts.functions_around(call)):
         return "request"
+    for each in facts.calls_around(call):
+        first = each.argument(place=0)
+        if each.method in _LISTENS and first is not None and first.value.literal in _ARRIVALS:
+            return first.value.literal
+        if each.name == "Promise" and call.method in _LISTENS:
+            return "call"
     found = frequency_of(call, facts)
     return found if found in ("request", "message") else ""
 
