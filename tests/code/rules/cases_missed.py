@@ -29,443 +29,85 @@ def _good_java(rule: str, code: str) -> Case:
 
 CASES = [
     # A map of the class.
-    _bad_java(
-        "unbounded-cache",
-        "private static final Map<String, Session> SESSIONS = new HashMap<>();\nstatic void add(String id, Session s) { SESSIONS.put(id, s); }",
-        1,
-    ),
-    _good_java(
-        "unbounded-cache",
-        "private static final Map<String, Session> SESSIONS = new HashMap<>();\nstatic void add(String id, Session s) { SESSIONS.put(id, s); }\nstatic void end(String id) { SESSIONS.remove(id); }",
-    ),
-    _good_java(
-        "unbounded-cache",
-        "private final Map<String, Integer> sessions = new HashMap<>();\nvoid add(String id) { sessions.put(id, 1); }",
-    ),
+    _bad_java("unbounded-cache", "private static final Map<String, Session> SESSIONS = new HashMap<>();\nstatic void add(String id, Session s) { SESSIONS.put(id, s); }", 1),
+    _good_java("unbounded-cache", "private static final Map<String, Session> SESSIONS = new HashMap<>();\nstatic void add(String id, Session s) { SESSIONS.put(id, s); }\nstatic void end(String id) { SESSIONS.remove(id); }"),
+    _good_java("unbounded-cache", "private final Map<String, Integer> sessions = new HashMap<>();\nvoid add(String id) { sessions.put(id, 1); }"),
     # Opened among the arguments of what only reads it.
     bad("file-not-closed", _PY, "import json\ndef f(p):\n    return json.load(open(p))", 3),
     bad("file-not-closed", _PY, "import csv\ndef f(p):\n    return list(csv.reader(open(p)))", 3),
     bad("file-not-closed", _PY, "import json\ndef f(p, d):\n    json.dump(d, open(p, 'w'))", 3),
-    good(
-        "file-not-closed", _PY, "import json\ndef f(p):\n    with open(p) as f:\n        return json.load(f)"
-    ),
+    good("file-not-closed", _PY, "import json\ndef f(p):\n    with open(p) as f:\n        return json.load(f)"),
     good("file-not-closed", _PY, "def f(p):\n    return Reader(open(p))"),
-    good(
-        "file-not-closed",
-        _PY,
-        "from contextlib import closing\ndef f(p):\n    with closing(open(p)) as f:\n        return f.read()",
-    ),
+    good("file-not-closed", _PY, "from contextlib import closing\ndef f(p):\n    with closing(open(p)) as f:\n        return f.read()"),
     # Other protocols wait, too.
-    bad(
-        "socket-without-timeout",
-        _PY,
-        "import smtplib\ndef send(m):\n    with smtplib.SMTP(host, 25) as s:\n        s.send_message(m)",
-        3,
-    ),
-    bad(
-        "socket-without-timeout",
-        _PY,
-        "import smtplib\ndef send(m):\n    with smtplib.SMTP_SSL(host) as s:\n        s.send_message(m)",
-        3,
-    ),
-    bad(
-        "socket-without-timeout",
-        _PY,
-        "import ftplib\ndef get():\n    with ftplib.FTP(host) as f:\n        f.nlst()",
-        3,
-    ),
-    good(
-        "socket-without-timeout",
-        _PY,
-        "import smtplib\ndef send(m):\n    with smtplib.SMTP(host, 25, timeout=10) as s:\n        s.send_message(m)",
-    ),
-    good(
-        "socket-without-timeout",
-        _PY,
-        "import smtplib\ndef send(m):\n    with smtplib.SMTP(host, 25, me, 10) as s:\n        s.send_message(m)",
-    ),
+    bad("socket-without-timeout", _PY, "import smtplib\ndef send(m):\n    with smtplib.SMTP(host, 25) as s:\n        s.send_message(m)", 3),
+    bad("socket-without-timeout", _PY, "import smtplib\ndef send(m):\n    with smtplib.SMTP_SSL(host) as s:\n        s.send_message(m)", 3),
+    bad("socket-without-timeout", _PY, "import ftplib\ndef get():\n    with ftplib.FTP(host) as f:\n        f.nlst()", 3),
+    good("socket-without-timeout", _PY, "import smtplib\ndef send(m):\n    with smtplib.SMTP(host, 25, timeout=10) as s:\n        s.send_message(m)"),
+    good("socket-without-timeout", _PY, "import smtplib\ndef send(m):\n    with smtplib.SMTP(host, 25, me, 10) as s:\n        s.send_message(m)"),
     # Sent, and the outcome is not looked at.
-    bad(
-        "unchecked-response-status",
-        _PY,
-        "import requests\ndef tell(u, e):\n    requests.post(u, json=e, timeout=3)",
-        3,
-    ),
-    bad(
-        "unchecked-response-status",
-        _PY,
-        "import httpx\nasync def tell(c: httpx.AsyncClient, e):\n    await c.post(u, json=e)",
-        3,
-    ),
-    bad(
-        "unchecked-response-status",
-        _JS,
-        "async function tell(e) { await fetch(u, {method: 'POST', body: e}); }",
-        1,
-    ),
-    good(
-        "unchecked-response-status",
-        _PY,
-        "import requests\ndef tell(u, e):\n    requests.post(u, json=e, timeout=3).raise_for_status()",
-    ),
+    bad("unchecked-response-status", _PY, "import requests\ndef tell(u, e):\n    requests.post(u, json=e, timeout=3)", 3),
+    bad("unchecked-response-status", _PY, "import httpx\nasync def tell(c: httpx.AsyncClient, e):\n    await c.post(u, json=e)", 3),
+    bad("unchecked-response-status", _JS, "async function tell(e) { await fetch(u, {method: 'POST', body: e}); }", 1),
+    good("unchecked-response-status", _PY, "import requests\ndef tell(u, e):\n    requests.post(u, json=e, timeout=3).raise_for_status()"),
     good("unchecked-response-status", _PY, "import requests\ndef warm(u):\n    requests.get(u, timeout=3)"),
-    good(
-        "unchecked-response-status",
-        _JS,
-        "const axios = require('axios');\nasync function tell(e) { await axios.post(u, e); }",
-    ),
+    good("unchecked-response-status", _JS, "const axios = require('axios');\nasync function tell(e) { await axios.post(u, e); }"),
     # A query whose promise is dropped.
-    bad(
-        "fire-and-forget",
-        _JS,
-        "async function save(pool, o) {\n  pool.query('INSERT INTO orders (id) VALUES ($1)', [o.id]);\n  return o;\n}",
-        2,
-    ),
-    bad(
-        "fire-and-forget",
-        _TS,
-        "async function save(o: Order) {\n  this.prisma.order.create({data: o});\n  return o;\n}",
-        2,
-    ),
-    good(
-        "fire-and-forget",
-        _JS,
-        "async function save(pool, o) {\n  await pool.query('INSERT INTO orders (id) VALUES ($1)', [o.id]);\n  return o;\n}",
-    ),
-    good(
-        "fire-and-forget",
-        _JS,
-        "async function save(pool, o) {\n  pool.query('INSERT INTO orders (id) VALUES ($1)', [o.id]).catch(report);\n  return o;\n}",
-    ),
-    good(
-        "fire-and-forget",
-        _JS,
-        "function save(pool, o, done) {\n  pool.query('INSERT INTO orders (id) VALUES ($1)', [o.id], done);\n}",
-    ),
-    good(
-        "fire-and-forget",
-        _JS,
-        "function save(db, o) {\n  db.prepare('INSERT INTO orders (id) VALUES (?)').run(o.id);\n}",
-    ),
+    bad("fire-and-forget", _JS, "async function save(pool, o) {\n  pool.query('INSERT INTO orders (id) VALUES ($1)', [o.id]);\n  return o;\n}", 2),
+    bad("fire-and-forget", _TS, "async function save(o: Order) {\n  this.prisma.order.create({data: o});\n  return o;\n}", 2),
+    good("fire-and-forget", _JS, "async function save(pool, o) {\n  await pool.query('INSERT INTO orders (id) VALUES ($1)', [o.id]);\n  return o;\n}"),
+    good("fire-and-forget", _JS, "async function save(pool, o) {\n  pool.query('INSERT INTO orders (id) VALUES ($1)', [o.id]).catch(report);\n  return o;\n}"),
+    good("fire-and-forget", _JS, "function save(pool, o, done) {\n  pool.query('INSERT INTO orders (id) VALUES ($1)', [o.id], done);\n}"),
+    good("fire-and-forget", _JS, "function save(db, o) {\n  db.prepare('INSERT INTO orders (id) VALUES (?)').run(o.id);\n}"),
     # A client that is never ended.
-    bad(
-        "connection-not-closed",
-        _JS,
-        "const { Client } = require('pg');\nasync function load() {\n  const c = new Client({host: 'x'});\n  await c.connect();\n  return (await c.query('SELECT 1')).rows;\n}",
-        3,
-    ),
-    bad(
-        "connection-not-closed",
-        _TS,
-        "import pg from 'pg';\nasync function load() {\n  const c = new pg.Client();\n  await c.connect();\n  return (await c.query('SELECT 1')).rows;\n}",
-        3,
-    ),
-    good(
-        "connection-not-closed",
-        _JS,
-        "const { Client } = require('pg');\nasync function load() {\n  const c = new Client({host: 'x'});\n  try { return await c.query('SELECT 1'); } finally { await c.end(); }\n}",
-    ),
-    good(
-        "connection-not-closed",
-        _JS,
-        "const { Client } = require('pg');\nasync function open() {\n  const c = new Client({host: 'x'});\n  await c.connect();\n  return c;\n}",
-    ),
+    bad("connection-not-closed", _JS, "const { Client } = require('pg');\nasync function load() {\n  const c = new Client({host: 'x'});\n  await c.connect();\n  return (await c.query('SELECT 1')).rows;\n}", 3),
+    bad("connection-not-closed", _TS, "import pg from 'pg';\nasync function load() {\n  const c = new pg.Client();\n  await c.connect();\n  return (await c.query('SELECT 1')).rows;\n}", 3),
+    good("connection-not-closed", _JS, "const { Client } = require('pg');\nasync function load() {\n  const c = new Client({host: 'x'});\n  try { return await c.query('SELECT 1'); } finally { await c.end(); }\n}"),
+    good("connection-not-closed", _JS, "const { Client } = require('pg');\nasync function open() {\n  const c = new Client({host: 'x'});\n  await c.connect();\n  return c;\n}"),
     # A goroutine for every connection, however many come.
-    _bad_go(
-        "unbounded-fan-out",
-        "func serve(l net.Listener) {\n for {\n  conn, err := l.Accept()\n  if err != nil { log.Print(err); continue }\n  go handle(conn)\n }\n}",
-        5,
-    ),
-    _bad_go(
-        "unbounded-fan-out",
-        "func serve(l net.Listener) {\n for {\n  conn, err := l.Accept()\n  if err != nil { return }\n  go func() { handle(conn) }()\n }\n}",
-        5,
-    ),
-    _good_go(
-        "unbounded-fan-out",
-        "func serve(l net.Listener) {\n slots := make(chan struct{}, 100)\n for {\n  conn, err := l.Accept()\n  if err != nil { return }\n  slots <- struct{}{}\n  go func() { defer func() { <-slots }(); handle(conn) }()\n }\n}",
-    ),
-    _good_go(
-        "unbounded-fan-out",
-        "func serve(l net.Listener) {\n l = netutil.LimitListener(l, 100)\n for {\n  conn, err := l.Accept()\n  if err != nil { return }\n  go handle(conn)\n }\n}",
-    ),
+    _bad_go("unbounded-fan-out", "func serve(l net.Listener) {\n for {\n  conn, err := l.Accept()\n  if err != nil { log.Print(err); continue }\n  go handle(conn)\n }\n}", 5),
+    _bad_go("unbounded-fan-out", "func serve(l net.Listener) {\n for {\n  conn, err := l.Accept()\n  if err != nil { return }\n  go func() { handle(conn) }()\n }\n}", 5),
+    _good_go("unbounded-fan-out", "func serve(l net.Listener) {\n slots := make(chan struct{}, 100)\n for {\n  conn, err := l.Accept()\n  if err != nil { return }\n  slots <- struct{}{}\n  go func() { defer func() { <-slots }(); handle(conn) }()\n }\n}"),
+    _good_go("unbounded-fan-out", "func serve(l net.Listener) {\n l = netutil.LimitListener(l, 100)\n for {\n  conn, err := l.Accept()\n  if err != nil { return }\n  go handle(conn)\n }\n}"),
     # A server that waits for its clients as long as they like.
-    _bad_go("socket-without-timeout", 'func main() { log.Fatal(http.ListenAndServe(":80", nil)) }', 1),
-    _bad_go(
-        "socket-without-timeout",
-        'func main() {\n s := &http.Server{Addr: ":80", Handler: h}\n log.Fatal(s.ListenAndServe())\n}',
-        2,
-    ),
-    _good_go(
-        "socket-without-timeout",
-        'func main() {\n s := &http.Server{Addr: ":80", ReadHeaderTimeout: 5 * time.Second}\n log.Fatal(s.ListenAndServe())\n}',
-    ),
-    _good_go(
-        "socket-without-timeout",
-        'func main() {\n s := &http.Server{Addr: ":80"}\n s.ReadTimeout = 5 * time.Second\n log.Fatal(s.ListenAndServe())\n}',
-    ),
+    _bad_go("socket-without-timeout", "func main() { log.Fatal(http.ListenAndServe(\":80\", nil)) }", 1),
+    _bad_go("socket-without-timeout", "func main() {\n s := &http.Server{Addr: \":80\", Handler: h}\n log.Fatal(s.ListenAndServe())\n}", 2),
+    _good_go("socket-without-timeout", "func main() {\n s := &http.Server{Addr: \":80\", ReadHeaderTimeout: 5 * time.Second}\n log.Fatal(s.ListenAndServe())\n}"),
+    _good_go("socket-without-timeout", "func main() {\n s := &http.Server{Addr: \":80\"}\n s.ReadTimeout = 5 * time.Second\n log.Fatal(s.ListenAndServe())\n}"),
     # Printed to a console, where it is lost.
-    _bad_java(
-        "swallowed-error", "void f() { try { go(); } catch (SQLException e) { e.printStackTrace(); } }", 1
-    ),
-    _good_java(
-        "swallowed-error",
-        "void f() { try { go(); } catch (SQLException e) { e.printStackTrace(); throw new IllegalStateException(e); } }",
-    ),
-    _good_java(
-        "swallowed-error",
-        "public static void main(String[] a) { try { go(); } catch (SQLException e) { e.printStackTrace(); } }",
-    ),
+    _bad_java("swallowed-error", "void f() { try { go(); } catch (SQLException e) { e.printStackTrace(); } }", 1),
+    _good_java("swallowed-error", "void f() { try { go(); } catch (SQLException e) { e.printStackTrace(); throw new IllegalStateException(e); } }"),
+    _good_java("swallowed-error", "public static void main(String[] a) { try { go(); } catch (SQLException e) { e.printStackTrace(); } }"),
     # Durations by the wall clock.
-    _bad_java(
-        "wall-clock-for-durations",
-        "long began = System.currentTimeMillis();\nlong f() { return System.currentTimeMillis() - began; }",
-        2,
-    ),
-    _bad_java(
-        "wall-clock-for-durations",
-        "void f() { long deadline = System.currentTimeMillis() + 5000;\n while (System.currentTimeMillis() < deadline) { go(); } }",
-        2,
-    ),
-    bad(
-        "wall-clock-for-durations",
-        _PY,
-        "import time\ndef f():\n    deadline = time.time() + 5\n    while time.time() < deadline:\n        go()",
-        4,
-    ),
-    bad(
-        "wall-clock-for-durations",
-        _JS,
-        "function f() { const end = Date.now() + 5000;\n  while (Date.now() < end) { go(); } }",
-        2,
-    ),
-    _good_java(
-        "wall-clock-for-durations",
-        "void f() { long deadline = System.nanoTime() + n;\n while (System.nanoTime() < deadline) { go(); } }",
-    ),
-    good(
-        "wall-clock-for-durations", _PY, "import time\ndef f(row):\n    return time.time() < row.expires_at"
-    ),
+    _bad_java("wall-clock-for-durations", "long began = System.currentTimeMillis();\nlong f() { return System.currentTimeMillis() - began; }", 2),
+    _bad_java("wall-clock-for-durations", "void f() { long deadline = System.currentTimeMillis() + 5000;\n while (System.currentTimeMillis() < deadline) { go(); } }", 2),
+    bad("wall-clock-for-durations", _PY, "import time\ndef f():\n    deadline = time.time() + 5\n    while time.time() < deadline:\n        go()", 4),
+    bad("wall-clock-for-durations", _JS, "function f() { const end = Date.now() + 5000;\n  while (Date.now() < end) { go(); } }", 2),
+    _good_java("wall-clock-for-durations", "void f() { long deadline = System.nanoTime() + n;\n while (System.nanoTime() < deadline) { go(); } }"),
+    good("wall-clock-for-durations", _PY, "import time\ndef f(row):\n    return time.time() < row.expires_at"),
     # Spring's client waits for ever unless it is told not to.
-    _bad_java(
-        "http-call-without-timeout",
-        "private final RestTemplate rest = new RestTemplate();\nString f() { return rest.getForObject(url, String.class); }",
-        2,
-    ),
-    _bad_java(
-        "http-call-without-timeout",
-        "String f() { return new RestTemplate().getForObject(url, String.class); }",
-        1,
-    ),
-    _good_java(
-        "http-call-without-timeout",
-        "private final RestTemplate rest = new RestTemplate(factory);\nString f() { return rest.getForObject(url, String.class); }",
-    ),
-    _good_java(
-        "http-call-without-timeout",
-        "private final RestTemplate rest;\nA(RestTemplate rest) { this.rest = rest; }\nString f() { return rest.getForObject(url, String.class); }",
-    ),
-    _good_java(
-        "http-call-without-timeout",
-        "String f() { RestTemplate rest = new RestTemplate(); rest.setRequestFactory(factory);\n return rest.getForObject(url, String.class); }",
-    ),
+    _bad_java("http-call-without-timeout", "private final RestTemplate rest = new RestTemplate();\nString f() { return rest.getForObject(url, String.class); }", 2),
+    _bad_java("http-call-without-timeout", "String f() { return new RestTemplate().getForObject(url, String.class); }", 1),
+    _good_java("http-call-without-timeout", "private final RestTemplate rest = new RestTemplate(factory);\nString f() { return rest.getForObject(url, String.class); }"),
+    _good_java("http-call-without-timeout", "private final RestTemplate rest;\nA(RestTemplate rest) { this.rest = rest; }\nString f() { return rest.getForObject(url, String.class); }"),
+    _good_java("http-call-without-timeout", "String f() { RestTemplate rest = new RestTemplate(); rest.setRequestFactory(factory);\n return rest.getForObject(url, String.class); }"),
     # Sessions of SQLAlchemy, and what they connect to.
-    bad(
-        "connection-not-closed",
-        _PY,
-        "from sqlalchemy.orm import sessionmaker\nSession = sessionmaker(engine)\ndef f():\n    s = Session()\n    return s.query(Order).all()",
-        4,
-    ),
-    bad(
-        "connection-not-closed",
-        _PY,
-        "from sqlalchemy import create_engine\nengine = create_engine(url)\ndef f():\n    c = engine.connect()\n    return c.execute(q).fetchall()",
-        4,
-    ),
-    good(
-        "connection-not-closed",
-        _PY,
-        "from sqlalchemy.orm import sessionmaker\nSession = sessionmaker(engine)\ndef f():\n    with Session() as s:\n        return s.query(Order).all()",
-    ),
-    good(
-        "connection-not-closed",
-        _PY,
-        "from sqlalchemy.orm import sessionmaker\nSession = sessionmaker(engine)\ndef get_db():\n    db = Session()\n    try:\n        yield db\n    finally:\n        db.close()",
-    ),
-    bad(
-        "database-without-timeout",
-        _PY,
-        "from sqlalchemy import create_engine\nengine = create_engine('postgresql://db/shop')",
-        2,
-    ),
-    good(
-        "database-without-timeout",
-        _PY,
-        "from sqlalchemy import create_engine\nengine = create_engine('postgresql://db/shop?connect_timeout=3')",
-    ),
-    good(
-        "database-without-timeout",
-        _PY,
-        "from sqlalchemy import create_engine\nengine = create_engine(url, connect_args={'connect_timeout': 3})",
-    ),
-    good(
-        "database-without-timeout",
-        _PY,
-        "from sqlalchemy import create_engine\nengine = create_engine('sqlite:///a.db')",
-    ),
+    bad("connection-not-closed", _PY, "from sqlalchemy.orm import sessionmaker\nSession = sessionmaker(engine)\ndef f():\n    s = Session()\n    return s.query(Order).all()", 4),
+    bad("connection-not-closed", _PY, "from sqlalchemy import create_engine\nengine = create_engine(url)\ndef f():\n    c = engine.connect()\n    return c.execute(q).fetchall()", 4),
+    good("connection-not-closed", _PY, "from sqlalchemy.orm import sessionmaker\nSession = sessionmaker(engine)\ndef f():\n    with Session() as s:\n        return s.query(Order).all()"),
+    good("connection-not-closed", _PY, "from sqlalchemy.orm import sessionmaker\nSession = sessionmaker(engine)\ndef get_db():\n    db = Session()\n    try:\n        yield db\n    finally:\n        db.close()"),
+    bad("database-without-timeout", _PY, "from sqlalchemy import create_engine\nengine = create_engine('postgresql://db/shop')", 2),
+    good("database-without-timeout", _PY, "from sqlalchemy import create_engine\nengine = create_engine('postgresql://db/shop?connect_timeout=3')"),
+    good("database-without-timeout", _PY, "from sqlalchemy import create_engine\nengine = create_engine(url, connect_args={'connect_timeout': 3})"),
+    good("database-without-timeout", _PY, "from sqlalchemy import create_engine\nengine = create_engine('sqlite:///a.db')"),
     bad("secret-in-code", _PY, "DB = 'postgresql://app:hunter2hunter@db/shop'", 1),
     good("secret-in-code", _PY, "DB = 'postgresql://postgres:postgres@db/shop'"),
     good("secret-in-code", _PY, "DB = 'postgresql://app:%s@db/shop' % password"),
     # A row that was not read.
-    bad(
-        "ignored-error",
-        _GO,
-        'package a\nimport "database/sql"\nfunc f(rows *sql.Rows) {\n for rows.Next() {\n  rows.Scan(&id, &name)\n }\n}',
-        5,
-    ),
-    good(
-        "ignored-error",
-        _GO,
-        'package a\nimport "database/sql"\nfunc f(rows *sql.Rows) error {\n for rows.Next() {\n  if err := rows.Scan(&id); err != nil { return err }\n }\n return rows.Err()\n}',
-    ),
-    good(
-        "ignored-error",
-        _GO,
-        'package a\nimport ("bufio"; "database/sql")\nfunc f(s *bufio.Scanner) {\n s.Scan()\n}',
-    ),
+    bad("ignored-error", _GO, "package a\nimport \"database/sql\"\nfunc f(rows *sql.Rows) {\n for rows.Next() {\n  rows.Scan(&id, &name)\n }\n}", 5),
+    good("ignored-error", _GO, "package a\nimport \"database/sql\"\nfunc f(rows *sql.Rows) error {\n for rows.Next() {\n  if err := rows.Scan(&id); err != nil { return err }\n }\n return rows.Err()\n}"),
+    good("ignored-error", _GO, "package a\nimport (\"bufio\"; \"database/sql\")\nfunc f(s *bufio.Scanner) {\n s.Scan()\n}"),
     # A task that Celery runs again for ever.
-    bad(
-        "retry-without-limit",
-        _PY,
-        "from celery import shared_task\n@shared_task(bind=True, max_retries=None)\ndef pay(self, order):\n    raise self.retry(countdown=60)",
-        2,
-    ),
-    good(
-        "retry-without-limit",
-        _PY,
-        "from celery import shared_task\n@shared_task(bind=True, max_retries=5)\ndef pay(self, order):\n    raise self.retry(countdown=60)",
-    ),
-    # A file that is handed to what reads it stays open.
-    bad(
-        "file-not-closed",
-        _PY,
-        "import csv\ndef load(p):\n    f = open(p)\n    return list(csv.DictReader(f))",
-        3,
-    ),
-    good("file-not-closed", _PY, "import csv\ndef load(p):\n    f = open(p)\n    return csv.DictReader(f)"),
-    _bad_java(
-        "file-not-closed",
-        "void load(File f) throws IOException {\n Properties p = new Properties();\n FileInputStream in = new FileInputStream(f);\n p.load(in);\n}",
-        3,
-    ),
-    _good_java(
-        "file-not-closed",
-        "void load(File f) throws IOException {\n Properties p = new Properties();\n try (FileInputStream in = new FileInputStream(f)) { p.load(in); }\n}",
-    ),
-    # Messages that listeners are given.
-    bad(
-        "unguarded-parse",
-        _JS,
-        "ws.on('message', (data) => {\n  const order = JSON.parse(data);\n  handle(order);\n});",
-        2,
-    ),
-    bad(
-        "unguarded-parse",
-        _JS,
-        "subscriber.subscribe('orders', (message) => {\n  handle(JSON.parse(message));\n});",
-        2,
-    ),
-    bad(
-        "unguarded-parse",
-        _PY,
-        "import json\nasync def feed(websocket):\n    async for message in websocket:\n        use(json.loads(message))",
-        4,
-    ),
-    bad(
-        "unguarded-parse",
-        _PY,
-        "import json\ndef on_message(client, userdata, msg):\n    use(json.loads(msg.payload))",
-        3,
-    ),
-    good(
-        "unguarded-parse",
-        _JS,
-        "ws.on('message', (data) => {\n  try { handle(JSON.parse(data)); } catch (e) { ws.close(1003); }\n});",
-    ),
-    good("unguarded-parse", _JS, "worker.on('exit', (code) => { handle(JSON.parse(message)); });"),
-    # Retries of a client that repeat everything.
-    bad(
-        "retry-of-non-idempotent-call",
-        _PY,
-        "import requests\nfrom requests.adapters import HTTPAdapter\nfrom urllib3.util.retry import Retry\ns = requests.Session()\ns.mount('https://', HTTPAdapter(max_retries=Retry(total=3, allowed_methods=None)))\ndef pay(o):\n    return s.post(URL, json=o, timeout=3)",
-        5,
-    ),
-    good(
-        "retry-of-non-idempotent-call",
-        _PY,
-        "import requests\nfrom requests.adapters import HTTPAdapter\nfrom urllib3.util.retry import Retry\ns = requests.Session()\ns.mount('https://', HTTPAdapter(max_retries=Retry(total=3)))\ndef pay(o):\n    return s.post(URL, json=o, timeout=3)",
-    ),
-    good(
-        "retry-of-non-idempotent-call",
-        _PY,
-        "import requests\nfrom requests.adapters import HTTPAdapter\nfrom urllib3.util.retry import Retry\ns = requests.Session()\ns.mount('https://', HTTPAdapter(max_retries=Retry(total=3, allowed_methods=None)))\ndef load():\n    return s.get(URL, timeout=3)",
-    ),
-    bad(
-        "retry-of-non-idempotent-call",
-        _JS,
-        "const axios = require('axios');\nconst axiosRetry = require('axios-retry');\naxiosRetry(axios, { retries: 3, retryCondition: () => true });\nconst pay = (o) => axios.post(URL, o, { timeout: 3000 });",
-        3,
-    ),
-    # Loops that ask and never wait.
-    _bad_go(
-        "busy-loop",
-        "func f(in chan int) {\n for {\n  select {\n  case n := <-in:\n   use(n)\n  default:\n  }\n }\n}",
-        3,
-    ),
-    _good_go(
-        "busy-loop",
-        "func f(in chan int) {\n for {\n  select {\n  case n := <-in:\n   use(n)\n  default:\n   time.Sleep(d)\n  }\n }\n}",
-    ),
-    _good_go(
-        "busy-loop",
-        "func f(quit chan int) {\n for {\n  select {\n  case <-quit:\n   return\n  default:\n  }\n  work()\n }\n}",
-    ),
-    bad(
-        "busy-loop",
-        _PY,
-        "import queue\ndef run(q):\n    while True:\n        try:\n            item = q.get_nowait()\n        except queue.Empty:\n            continue\n        work(item)",
-        3,
-    ),
-    good(
-        "busy-loop",
-        _PY,
-        "import queue, time\ndef run(q):\n    while True:\n        try:\n            item = q.get_nowait()\n        except queue.Empty:\n            time.sleep(0.1)\n            continue\n        work(item)",
-    ),
-    good(
-        "busy-loop",
-        _PY,
-        "import queue\ndef drain(q):\n    while True:\n        try:\n            work(q.get_nowait())\n        except queue.Empty:\n            break",
-    ),
-    # Fields of an object that all requests share.
-    bad(
-        "shared-mutable-state",
-        _JAVA,
-        '@RestController\nclass Carts {\n  private final Map<String, Cart> carts = new HashMap<>();\n  @PostMapping("/carts")\n  void add(@RequestBody Cart c) { carts.put(c.id(), c); }\n}',
-        5,
-    ),
-    good(
-        "shared-mutable-state",
-        _JAVA,
-        '@RestController\nclass Carts {\n  private final Map<String, Cart> carts = new ConcurrentHashMap<>();\n  @PostMapping("/carts")\n  void add(@RequestBody Cart c) { carts.put(c.id(), c); }\n}',
-    ),
-    good(
-        "shared-mutable-state",
-        _JAVA,
-        '@Service\nclass Rates {\n  private final Map<String, Rate> rates = new HashMap<>();\n  @PostConstruct\n  void load() { rates.put("a", A); }\n  Rates() { rates.put("b", B); }\n  Rate get(String k) { Map<String, Rate> own = new HashMap<>(); own.put(k, A); return rates.get(k); }\n}',
-    ),
-    good(
-        "shared-mutable-state",
-        _JAVA,
-        "class Cart {\n  private final List<Item> items = new ArrayList<>();\n  void add(Item i) { items.add(i); }\n}",
-    ),
-]
+    bad("retry-without-limit", _PY, "from celery import shared_task\n@shared_task(bind=True, max_retries=None)\ndef pay(self, order):\n    raise self.retry(countdown=60)", 2),
+    good("retry-without-limit", _PY, "from celery import shared_task\n@shared_task(bind=True, max_retries=5)\ndef pay(self, order):\n    raise self.retry(countdown=60)"),
+]  # fmt: skip
