@@ -10,7 +10,7 @@ from pathlib import Path
 
 from faultkit.code.advice.analysis import WEIGHTS
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.review.engine import RULES
+from faultkit.code.review.engine import ALL_RULES, RULES
 from faultkit.code.rules import KINDS, Rule
 
 PAGE = Path(__file__).with_name("findings.md")
@@ -26,15 +26,16 @@ one file at a time, so each finding has a confidence: 0.95 if the text alone pro
 code elsewhere could make it right, 0.5 if code elsewhere may well do so. `--min-confidence 0.8` leaves the
 last ones out.
 
-A comment `fault: ignore` suppresses all findings of its line, and `fault: ignore[FK-R001, broad-catch]`
-those of the named rules.
+A comment `fault: ignore[FK-R001, broad-catch] reason` suppresses findings of its statement;
+[code.md](code.md#suppressions) has the other forms. Rules named FK-S are about such comments.
 
 ## The score
 
 One score for reliability and one for performance, from 0 to 1. A finding weighs {weights}, times its
 confidence. The findings of one rule are sorted by weight, and each counts half of the one before it; the sum
 over all rules is the loss, and the score is e to the power of minus the loss. No findings score 1.0, and one
-more finding never raises the score. A folder has the mean of its files.
+more finding never raises the score. A folder has the mean of its files; a file that could not be read whole
+has no score.
 """
 
 
@@ -42,8 +43,8 @@ def findings_page() -> str:
     """Return the page."""
     weights = ", ".join(f"{weight:g} if {severity}" for severity, weight in WEIGHTS.items())
     parts = [_HEAD.format(count=len(RULES), weights=weights)]
-    for kind in KINDS:
-        rules = [rule for rule in RULES if rule.kind == kind]
+    for kind in (*KINDS, "suppression"):
+        rules = [rule for rule in ALL_RULES if rule.kind == kind]
         if rules:
             rows = [_row(rule) for rule in rules]
             parts += [f"## {kind.capitalize()}", _table(("rule", "what", "severity", "languages"), rows)]
@@ -56,6 +57,8 @@ def _row(rule: Rule) -> tuple[str, ...]:
 
 
 def _languages(rule: Rule) -> str:
+    if len(rule.languages) == len(LANGUAGES):
+        return "all"
     return ", ".join(LANGUAGES[name].title for name in rule.languages)
 
 

@@ -97,7 +97,9 @@ EXPERIMENTS = [block for block in YAML if block.page == DOCS / "chaos.md"]
 """Held to their word by tests/cli/test_chaos_docs.py."""
 PARTS_OF_SUITES = [block for block in YAML if block.page in (DOCS / "suites.md", DOCS / "metrics.md")]
 """Checked by tests/agents/test_suites_page.py and test_metrics_page.py."""
-PLANS = [block for block in YAML if block not in (*SCENARIOS, *EXPERIMENTS, *PARTS_OF_SUITES)]
+HOOKS = [block for block in YAML if block.page == DOCS / "code.md"]
+"""Checked by tests/cli/test_review_docs.py."""
+PLANS = [block for block in YAML if block not in (*SCENARIOS, *EXPERIMENTS, *PARTS_OF_SUITES, *HOOKS)]
 SCRIPTS = [block for block in BLOCKS if block.language == "python" and block.page != WALK_THROUGH]
 
 

@@ -3,44 +3,116 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from faultkit.base.errors import InputError
 from faultkit.base.files import check_output_path, write_output
-from faultkit.base.text import count_of, escaped_line
+from faultkit.base.text import count_of
 from faultkit.cli.proof import ProofFlags, print_proof, proof_options, prove_file
-from faultkit.cli.shared_options import json_option, print_json
-from faultkit.code import language_named
-from faultkit.code.advice.analysis import mean_value, score_of
-from faultkit.code.review.engine import DEFAULT_RULES
+from faultkit.cli.review_output import Review, languages_found, print_review, review_document
+from faultkit.cli.shared_options import add_options, json_option, print_json
+from faultkit.code import Language, language_named
+from faultkit.code.review.baseline import (
+    Baseline,
+    Identity,
+    Reviewed,
+    against,
+    baseline_text,
+    empty_baseline,
+    read_baseline,
+)
+from faultkit.code.review.changed_lines import changed_lines
+from faultkit.code.review.config_file import ReviewConfig, find_config, read_config
+from faultkit.code.review.context import CONTEXT_NAMES
+from faultkit.code.review.outcome import hide, is_at_least, judge, shown
 from faultkit.code.review.review_files import (
+    FilesFound,
     FileToReview,
     ReviewedFile,
-    files_to_review,
+    find_files,
     review_all,
     review_file,
-    sarif_document,
+    text_to_review,
 )
-from faultkit.code.rules import KINDS, SEVERITIES, Finding, Rule, Severity
+from faultkit.code.review.sarif_findings import sarif_of_review
+from faultkit.code.review.settings import ReviewFlags, judgement_of, listed, path_choice, rules_of
+from faultkit.code.rules import KINDS, SEVERITIES, Rule, Severity
+from faultkit.code.source_files import MOST_BYTES, repository_of
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-_STYLES: dict[Severity, str] = {"low": "cyan", "medium": "yellow", "high": "red", "critical": "bold red"}
-_MOST_SKIPPED_SHOWN = 5
+F = TypeVar("F", bound=Callable[..., Any])
+STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class _Review:
-    files: tuple[ReviewedFile, ...]
-    findings: tuple[Finding, ...]
-    """Findings that the options select, by file and line."""
-    kinds: tuple[str, ...]
+def _choice_options(command: F) -> F:
+    """Add the options that choose files, rules and findings; a configuration file may set them, too."""
+    return add_options(
+        command,
+        click.option("--config", metavar="FILE", help="Configuration file, instead of the nearest one."),
+        click.option("--no-config", is_flag=True, help="Use no configuration file."),
+        click.option(
+            "--select",
+            metavar="RULES",
+            multiple=True,
+            help="Run only these rules: ids, slugs, FK-P, a kind, all.",
+        ),
+        click.option("--extend-select", metavar="RULES", multiple=True, help="Run these rules besides."),
+        click.option("--ignore", metavar="RULES", multiple=True, help="Do not run these rules."),
+        click.option(
+            "--exclude",
+            metavar="PATTERN",
+            multiple=True,
+            help="Leave out files, as in .gitignore. Repeatable.",
+        ),
+        click.option(
+            "--include",
+            metavar="CONTEXTS",
+            multiple=True,
+            help=f"Review these like production code: {', '.join(CONTEXT_NAMES)}.",
+        ),
+        click.option(
+            "--force-exclude",
+            "is_strict",
+            is_flag=True,
+            help="Apply exclusions and contexts to each FILE that is named, too, as hooks need it.",
+        ),
+        click.option("--kind", type=click.Choice(KINDS), help="Report only findings of this kind."),
+        click.option(
+            "--min-severity",
+            type=click.Choice(SEVERITIES),
+            help="Omit findings below this severity.",
+        ),
+        click.option(
+            "--min-confidence", type=click.FloatRange(0, 1), help="Omit findings below this confidence."
+        ),
+        click.option(
+            "--fail-on",
+            type=click.Choice(SEVERITIES),
+            help="Exit with 1 on a finding of this severity or a higher one.",
+        ),
+        click.option(
+            "--baseline",
+            "baseline_file",
+            metavar="FILE",
+            help="Report only findings that are not in this file.",
+        ),
+        click.option(
+            "--write-baseline",
+            is_flag=True,
+            help="Write the findings to the file of --baseline, and exit with 0.",
+        ),
+        click.option(
+            "--diff",
+            "since",
+            metavar="REF",
+            help="Report only findings on lines that changed since this git ref.",
+        ),
+    )
 
 
 @click.command(
@@ -49,52 +121,53 @@ class _Review:
 Examples:
   fault review app.py
   fault review src --min-severity high --fail-on high
+  fault review . --select FK-R --ignore FK-R005 --exclude 'legacy/**'
+  fault review . --diff origin/main --fail-on medium
+  fault review . --baseline review.json --write-baseline
   fault review . --sarif findings.sarif
   fault review app.py --prove
 """,
 )
-@click.argument("path", metavar="FILE|DIR")
+@click.argument("paths", metavar="FILE|DIR|-...", nargs=-1, required=True)
 @click.option(
     "--lang", metavar="NAME", help="Review only this language; for FILE, by default told by its extension."
 )
-@click.option("--kind", type=click.Choice(KINDS), help="Report only findings of this kind.")
-@click.option(
-    "--min-severity",
-    type=click.Choice(SEVERITIES),
-    default="low",
-    show_default=True,
-    help="Omit findings below this severity.",
-)
-@click.option(
-    "--min-confidence",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Omit findings below this confidence.",
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice(SEVERITIES),
-    help="Exit with 1 on a finding of this severity or a higher one.",
-)
+@click.option("--stdin-filename", metavar="NAME", help="With -: name of the file that is on standard input.")
+@_choice_options
 @json_option()
 @click.option("--sarif", "sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning, to this file.")
 @proof_options
 def command(
-    path: str,
+    paths: tuple[str, ...],
     lang: str | None,
+    stdin_filename: str | None,
+    config: str | None,
+    no_config: bool,
+    select: tuple[str, ...],
+    extend_select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    exclude: tuple[str, ...],
+    include: tuple[str, ...],
+    is_strict: bool,
     kind: str | None,
-    min_severity: Severity,
-    min_confidence: float,
+    min_severity: Severity | None,
+    min_confidence: float | None,
     fail_on: Severity | None,
+    baseline_file: str | None,
+    write_baseline: bool,
+    since: str | None,
     as_json: bool,
     sarif: str | None,
     **proof_flags: Any,
 ) -> int:
     """Report what may fail in production in FILE, or in the source files of DIR, and how to fix it.
 
-    Only rules are used: nothing leaves this machine. A line with the comment `fault: ignore`, or with the
-    names of rules as in `fault: ignore[FK-R001]`, is not reported.
+    Only rules are used: nothing leaves this machine. Settings come from the nearest pyproject.toml with
+    [tool.faultkit.review], or faultkit.toml with [review]; options go before it. In DIR, generated, vendored
+    and built files are skipped, and findings in tests, examples, scripts and the like are counted, not shown;
+    see --include. A FILE that is named is reviewed as it is. Comments suppress findings:
+    `fault: ignore[FK-R001] reason` in a statement, `fault: ignore-next-line` above it, `fault: ignore-file`
+    at the top of a file.
 
     With --prove, FILE is a service in Python or JavaScript: it is run as it is and with the changes that
     `fault improve` would make, side by side under the same faults, and both are measured. FILE itself is not
@@ -102,48 +175,169 @@ def command(
     """
     if sarif is not None:
         check_output_path(sarif, (".sarif", ".json"))
-    rules = tuple(rule for rule in DEFAULT_RULES if kind in (None, rule.kind))
-    wanted, skipped = files_to_review(path, None if lang is None else language_named(lang))
-    is_file = len(wanted) == 1 and wanted[0].path == wanted[0].shown
-    if not wanted:
-        raise InputError(path, "expected source files of a language that the rules know, found none")
-    files = (review_file(wanted[0], rules),) if is_file else tuple(_review_with_progress(wanted, rules))
-    findings = tuple(
-        each
-        for file in files
-        for each in file.findings
-        if _is_at_least(each.severity, min_severity) and each.confidence >= min_confidence
+    language = None if lang is None else language_named(lang)
+    names = _names(paths, stdin_filename, language)
+    settings = _config(names, config, no_config)
+    flags = ReviewFlags(
+        listed("--select", select),
+        listed("--extend-select", extend_select),
+        listed("--ignore", ignore),
+        exclude,
+        listed("--include", include),
+        is_strict,
+        kind,
+        min_severity,
+        min_confidence,
     )
-    review = _Review((*files, *skipped), findings, (kind,) if kind else KINDS)
-    if sarif is not None:
-        write_output(sarif, json.dumps(sarif_document(findings, rules), indent=2, ensure_ascii=False) + "\n")
-    proof = None
-    flags = ProofFlags(**proof_flags)
-    if flags.prove:
-        if not is_file:
-            raise InputError("--prove", f'expected one file that is a service, got "{path}"')
-        proof = prove_file(wanted[0].path, flags)
-    if as_json:
-        print_json(_document(review) | ({} if proof is None else {"proof": proof.document()}))
+    baseline_path = _baseline_path(baseline_file, write_baseline, settings)
+    baseline = _baseline(baseline_path, write_baseline)
+    rules = rules_of(settings, flags)
+    choice = path_choice(settings, flags)
+    if STDIN in paths:
+        found = text_to_review(_standard_input(), names[0], language, choice)
     else:
-        _print(review)
+        found = find_files(paths, language, choice)
+        _check_found(paths, found)
+    is_file = len(paths) == 1 and not os.path.isdir(names[0])
+    asked = ProofFlags(**proof_flags)
+    if asked.prove and (not is_file or STDIN in paths):
+        raise InputError("--prove", f'expected one file that is a service, got "{" ".join(paths)}"')
+    changed = None if since is None else changed_lines(since, list(names))
+    wanted = [each for each in found.wanted if changed is None or changed.has_file(each.path)]
+    files = tuple(_reviewed(wanted, rules, is_alone=is_file and not is_strict))
+    by = judgement_of(settings, flags)
+    findings = [each for file in files for each in judge(file, by)]
+    fixed: dict[Identity, int] = {}
+    if baseline is not None and baseline_path is not None:
+        reviewed = Reviewed(
+            frozenset(file.path for file in files if not file.skipped), frozenset(rule.id for rule in rules)
+        )
+        if write_baseline:
+            write_output(baseline_path, baseline_text(baseline, findings, reviewed))
+            click.echo(f"wrote {count_of(len(shown(findings)), 'finding')} to {baseline_path}", err=True)
+            return 0
+        findings, fixed = against(baseline, findings, reviewed)
+    if changed is not None:
+        findings = hide(
+            findings,
+            "unchanged",
+            lambda each: not changed.touch(each.path, each.finding.line, each.finding.end_line),
+        )
+    review = Review(
+        (*files, *found.skipped),
+        tuple(findings),
+        rules,
+        kind,
+        found.excluded,
+        tuple(sorted(fixed.items())),
+        since,
+    )
+    if sarif is not None:
+        log = sarif_of_review(findings, rules, _root(names), baseline is not None)
+        write_output(sarif, json.dumps(log, indent=2, ensure_ascii=False) + "\n")
+    proof = prove_file(names[0], asked) if asked.prove else None
+    if as_json:
+        print_json(review_document(review) | ({} if proof is None else {"proof": proof.document()}))
+    else:
+        print_review(review)
         if proof is not None:
             print_proof(proof)
-    if fail_on is not None and any(_is_at_least(each.severity, fail_on) for each in findings):
-        return 1
-    return 0 if proof is None else proof.exit_code
+    if proof is not None and proof.exit_code:
+        return proof.exit_code
+    gate = fail_on or settings.fail_on
+    return int(gate is not None and any(is_at_least(each.severity, gate) for each in shown(findings)))
 
 
-def _is_at_least(severity: Severity, least: Severity) -> bool:
-    return SEVERITIES.index(severity) >= SEVERITIES.index(least)
+def _names(paths: Sequence[str], stdin_filename: str | None, language: Language | None) -> tuple[str, ...]:
+    """Return the paths, with a name in place of standard input."""
+    if STDIN not in paths:
+        if stdin_filename is not None:
+            raise InputError("--stdin-filename", "expected - as FILE, got none")
+        return tuple(paths)
+    if len(paths) > 1:
+        raise InputError(STDIN, "expected no other path beside standard input")
+    if stdin_filename is not None:
+        return (stdin_filename,)
+    if language is None:
+        raise InputError(STDIN, "expected --stdin-filename or --lang, which tell the language, got neither")
+    return (f"stdin{language.endings[0]}",)
 
 
-def _review_with_progress(wanted: list[FileToReview], rules: tuple[Rule, ...]) -> Iterator[ReviewedFile]:
+def _standard_input() -> bytes:
+    data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise InputError(STDIN, f"expected at most {MOST_BYTES // 2**20} MiB of source, got more")
+    return data
+
+
+def _config(names: Sequence[str], config: str | None, no_config: bool) -> ReviewConfig:
+    if config is not None and no_config:
+        raise InputError("--config", "expected no --no-config beside it")
+    if config is not None:
+        return read_config(config)
+    if no_config:
+        return ReviewConfig()
+    try:
+        common = os.path.commonpath([os.path.realpath(name) for name in names])
+    except ValueError as error:
+        raise InputError("path", f"expected paths, got something else: {error}") from None
+    return find_config(common) or ReviewConfig()
+
+
+def _check_found(paths: Sequence[str], found: FilesFound) -> None:
+    if found.wanted or found.excluded:
+        return
+    others = languages_found(found.skipped)
+    none = f"none, but {others}" if others else "none"
+    raise InputError(
+        " ".join(paths), f"expected source files of a language that the rules know, found {none}"
+    )
+
+
+def _baseline_path(given: str | None, write: bool, settings: ReviewConfig) -> str | None:
+    path = given
+    if path is None and settings.baseline is not None:
+        path = os.path.relpath(os.path.join(settings.folder, settings.baseline))
+    if path is None and write:
+        raise InputError("--write-baseline", "expected the file to write as --baseline FILE, got none")
+    if path is not None and write:
+        check_output_path(path, (".json",))
+    return path
+
+
+def _baseline(path: str | None, write: bool) -> Baseline | None:
+    if path is None:
+        return None
+    if os.path.exists(path):
+        return read_baseline(path)
+    if write:
+        return empty_baseline(path)
+    raise InputError(path, "cannot be read: there is no such file; --write-baseline writes it")
+
+
+def _root(names: Sequence[str]) -> str:
+    """Return the folder that paths in SARIF are relative to: the repository, else this folder, else DIR."""
+    first = Path(os.path.realpath(names[0]))
+    folder = first if first.is_dir() else first.parent
+    here = Path.cwd().resolve()
+    top = repository_of(folder)
+    if top is not None:
+        return str(top)
+    return str(here if all(Path(os.path.realpath(name)).is_relative_to(here) for name in names) else folder)
+
+
+def _reviewed(
+    wanted: list[FileToReview], rules: tuple[Rule, ...], *, is_alone: bool
+) -> Iterator[ReviewedFile]:
     """Yield the reviewed files, with a progress bar if stderr is a terminal."""
+    if is_alone:
+        # An error about the only file is the result; among others, it is one of the files that were skipped.
+        yield from (review_file(each, rules) for each in wanted)
+        return
     if not sys.stderr.isatty():
         yield from review_all(wanted, rules)
         return
-    # Imported here, as in `_print`: with --json and without a terminal the command starts faster.
+    # Imported here: with --json and without a terminal the command starts faster.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -160,84 +354,3 @@ def _review_with_progress(wanted: list[FileToReview], rules: tuple[Rule, ...]) -
         for each in review_all(wanted, rules):
             yield each
             bar.advance(task)
-
-
-def _scores(review: _Review) -> dict[str, float]:
-    """Return the score of each kind, computed from all findings and not only from those shown."""
-    looked_at = [file for file in review.files if not file.skipped]
-    return {
-        kind: mean_value(score_of(file.findings, kind).value for file in looked_at)
-        for kind in KINDS
-        if kind in review.kinds
-    }
-
-
-def _document(review: _Review) -> dict[str, Any]:
-    return {
-        "files": len([file for file in review.files if not file.skipped]),
-        "scores": _scores(review),
-        "findings": [_finding_document(each) for each in review.findings],
-        "skipped": [{"file": file.file, "why": file.skipped} for file in review.files if file.skipped],
-        "not_all_read": [
-            {"file": file.file, "lines": list(file.broken_lines)}
-            for file in review.files
-            if file.broken_lines
-        ],
-    }
-
-
-def _finding_document(finding: Finding) -> dict[str, Any]:
-    """Return a finding as a JSON document."""
-    return {
-        "rule": finding.rule.id,
-        "slug": finding.rule.slug,
-        "kind": finding.rule.kind,
-        "severity": finding.severity,
-        "confidence": finding.confidence,
-        "title": finding.rule.title,
-        "message": finding.message,
-        "why": finding.rule.why,
-        "fix": finding.rule.fix,
-        "file": finding.file,
-        "function": finding.function,
-        "line": finding.line,
-        "end_line": finding.end_line,
-        "column": finding.column,
-        "end_column": finding.end_column,
-    }
-
-
-def _print(review: _Review) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False, soft_wrap=True)
-    for each in review.findings:
-        severity = Text(each.severity, style=_STYLES[each.severity])
-        title = f"{each.rule.title} ({each.rule.id})"
-        console.print(Text("  ").join((Text(each.place, style="bold"), severity, Text(title))))
-        console.print(f"    {each.message}", markup=False)
-        console.print(f"    fix: {each.rule.fix}", markup=False)
-    _print_end(review, console)
-
-
-def _print_end(review: _Review, console: Console) -> None:
-    looked_at = [file for file in review.files if not file.skipped]
-    severities = [each.severity for each in review.findings]
-    counts = {each: severities.count(each) for each in reversed(SEVERITIES)}
-    by = ", ".join(f"{count} {each}" for each, count in counts.items() if count)
-    count = len(review.findings)
-    found = f"{count_of(count, 'finding')} ({by})" if by else "nothing found"
-    scores = ", ".join(f"{kind} {value:.2f}" for kind, value in _scores(review).items())
-    console.print(f"{count_of(len(looked_at), 'file')}: {found}; {scores}", markup=False)
-    skipped = [file for file in review.files if file.skipped]
-    for file in skipped[:_MOST_SKIPPED_SHOWN]:
-        click.echo(f"skipped {escaped_line(file.file)}: {file.skipped}", err=True)
-    if len(skipped) > _MOST_SKIPPED_SHOWN:
-        click.echo(f"skipped {len(skipped) - _MOST_SKIPPED_SHOWN} more (all with --json)", err=True)
-    for file in review.files:
-        if file.broken_lines:
-            lines = ", ".join(map(str, file.broken_lines[:5]))
-            click.echo(
-                f"warning: {escaped_line(file.file)}: not all of it could be read: see line {lines}", err=True
-            )

@@ -47,8 +47,12 @@ class SourceFile:
 def read_source(path: str | os.PathLike[str], language: Language | None = None) -> SourceFile:
     """Read a source file. Without a language, the file ending decides, or a first line `#!…`."""
     name = local_path(os.fspath(path))
+    return source_of(name, _read_bytes(name), language)
+
+
+def source_of(name: str, data: bytes, language: Language | None = None) -> SourceFile:
+    """Return the bytes of a file, such as standard input, as a source file of this name."""
     known = language or known_language_of(name)
-    data = _read_bytes(name)
     if known is None:
         known = language_of_script(data.split(b"\n", 1)[0].decode("utf-8", "replace")) or language_of(name)
     return SourceFile(name, known, _as_utf8(name, data, known.name == "python"))
@@ -61,22 +65,30 @@ def local_path(path: str) -> str:
     return unquote(path[7:].removeprefix("localhost"))
 
 
-def _read_bytes(path: str) -> bytes:
+def check_file(path: str) -> None:
+    """Raise InputError unless a path is that of a regular file."""
     if not path:
         raise InputError("file", "expected the path of a source file, got nothing")
     try:
-        # Checked before it is opened: opening a pipe would block until there is a writer.
         status = os.stat(path)
-        if stat.S_ISDIR(status.st_mode):
-            raise InputError(path, "expected a file, got a folder")
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(path, "expected a regular file, got a device, pipe or socket")
-        with open(path, "rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(path, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     except ValueError as error:
         raise InputError("file", f"expected a path, got {path[:60]!r}: {error}") from None
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError(path, "expected a file, got a folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(path, "expected a regular file, got a device, pipe or socket")
+
+
+def _read_bytes(path: str) -> bytes:
+    # Checked before it is opened: opening a pipe would block until there is a writer.
+    check_file(path)
+    try:
+        with open(path, "rb") as opened:
+            data = opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     if len(data) > MOST_BYTES:
         raise InputError(path, f"expected at most {MOST_BYTES // 2**20} MiB of source, got more")
     return data
@@ -185,8 +197,12 @@ def _name_in_diffs(path: str) -> str:
     # Links of folders are resolved, as git does; the file itself may be one.
     file = Path(path).absolute()
     folder = file.parent.resolve()
-    root = next((each for each in (folder, *folder.parents) if os.path.exists(each / ".git")), folder)
-    return (folder / file.name).relative_to(root).as_posix()
+    return (folder / file.name).relative_to(repository_of(folder) or folder).as_posix()
+
+
+def repository_of(folder: Path) -> Path | None:
+    """Return the top of the repository that an absolute folder is in; None if it is in none."""
+    return next((each for each in (folder, *folder.parents) if os.path.exists(each / ".git")), None)
 
 
 # Source files of a folder, in a fixed order. Nothing is parsed here, and only the first bytes are read.
@@ -324,6 +340,7 @@ def _source_file(
     if language is None and "." in entry.name:
         return None
     if entry.name.endswith(_GENERATED_ENDINGS):
+        on_skip(relative, "is minified")
         return None
     try:
         with open(entry.path, "rb") as opened:
@@ -358,12 +375,12 @@ def _is_utf8(name: str) -> bool:
 
 def _rules_above(folder: Path) -> tuple[_Rules, ...]:
     """Return the rules of the folders around a repository's folder; its own are read when it is entered."""
-    around = [folder, *folder.parents]
-    top = next((index for index, each in enumerate(around) if os.path.exists(each / ".git")), None)
+    top = repository_of(folder)
     if top is None:
         return ()
-    exclude = _rules_of(around[top] / ".git" / "info" / "exclude", str(around[top]))
-    return (*exclude, *(rules for each in reversed(around[1 : top + 1]) for rules in _rules_in(str(each))))
+    exclude = _rules_of(top / ".git" / "info" / "exclude", str(top))
+    around = [each for each in folder.parents if each.is_relative_to(top)]
+    return (*exclude, *(rules for each in reversed(around) for rules in _rules_in(str(each))))
 
 
 def _rules_in(folder: str) -> tuple[_Rules, ...]:

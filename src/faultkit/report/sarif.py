@@ -1,7 +1,7 @@
 """SARIF 2.1.0, for code scanning services, as plain data for `json`. The only module that builds it.
 
-Lines and columns count from 1, columns in characters. Paths are relative to the folder that the command ran
-in.
+Lines and columns count from 1, columns in characters. Paths are relative to a folder: one that the log names,
+or that in which the command ran.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from urllib.parse import quote
 from faultkit import __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+ROOT = "SRCROOT"
+"""The name of the folder that paths are relative to."""
 
 SarifLevel: TypeAlias = Literal["note", "warning", "error"]
 
@@ -50,9 +53,14 @@ class SarifResult:
 
 
 def sarif_log(
-    rules: Iterable[SarifRule], results: Iterable[SarifResult], invocation: Mapping[str, Any] | None = None
+    rules: Iterable[SarifRule],
+    results: Iterable[SarifResult],
+    invocation: Mapping[str, Any] | None = None,
+    root: str | None = None,
 ) -> dict[str, Any]:
-    """Return a SARIF log with one run."""
+    """Return a SARIF log with one run.
+
+    root: the absolute folder that the paths of files are relative to; None: it is not named"""
     listed = tuple(rules)
     places = {rule.id: place for place, rule in enumerate(listed)}
     seen: dict[str, int] = {}
@@ -69,8 +77,9 @@ def sarif_log(
                     }
                 },
                 **({"invocations": [dict(invocation)]} if invocation is not None else {}),
+                **({} if root is None else {"originalUriBaseIds": {ROOT: {"uri": _folder_uri(root)}}}),
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(each, places, seen) for each in results],
+                "results": [_result(each, places, seen, root is not None) for each in results],
             }
         ],
     }
@@ -85,10 +94,12 @@ def _rule(rule: SarifRule) -> dict[str, Any]:
     }
 
 
-def _result(result: SarifResult, places: Mapping[str, int], seen: dict[str, int]) -> dict[str, Any]:
+def _result(
+    result: SarifResult, places: Mapping[str, int], seen: dict[str, int], has_root: bool
+) -> dict[str, Any]:
     location: dict[str, Any] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": _relative_uri(result.file)},
+            "artifactLocation": _artifact(result.file, has_root),
             "region": dict(result.region),
         }
     }
@@ -104,6 +115,17 @@ def _result(result: SarifResult, places: Mapping[str, int], seen: dict[str, int]
         **({"partialFingerprints": _fingerprints(result.identity, seen)} if result.identity else {}),
         **result.more,
     }
+
+
+def _artifact(file: str, has_root: bool) -> dict[str, str]:
+    if has_root and file.startswith("/"):
+        return {"uri": _folder_uri(file).rstrip("/")}
+    return {"uri": _relative_uri(file), **({"uriBaseId": ROOT} if has_root else {})}
+
+
+def _folder_uri(folder: str) -> str:
+    path = quote(folder.replace("\\", "/").encode("utf-8", "replace"), safe="/:").rstrip("/")
+    return f"file://{'' if path.startswith('/') or not path else '/'}{path}/"
 
 
 def _relative_uri(file: str) -> str:

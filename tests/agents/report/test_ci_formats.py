@@ -21,7 +21,7 @@ from tap.parser import Parser
 from faultkit.agents.report.ci_formats import command, render_github, render_junit, render_sarif, render_tap
 from faultkit.agents.suite.definition import SourcePlace
 from faultkit.agents.suite.results import SuiteResults
-from faultkit.code.review.review_files import sarif_document as sarif_of_findings
+from faultkit.code.review.sarif_findings import sarif_document as sarif_of_findings
 from faultkit.report.sarif import SCHEMA
 from tests.agents.report.samples import (
     ALL,

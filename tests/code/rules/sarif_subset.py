@@ -34,6 +34,7 @@ _RULE = _closed(
     shortDescription=_MESSAGE,
     fullDescription=_MESSAGE,
     help=_MESSAGE,
+    helpUri={"type": "string", "format": "uri", "pattern": "^https://[^ ]+$"},
     defaultConfiguration=_closed((), level=_LEVEL),
     properties=_BAG,
 )
@@ -42,7 +43,9 @@ _LOCATION = _closed(
     physicalLocation=_closed(
         (),
         artifactLocation=_closed(
-            (), uri={"type": "string", "format": "uri-reference", "pattern": r"^[^\\ ]+$"}
+            (),
+            uri={"type": "string", "format": "uri-reference", "pattern": r"^[^\\ ]+$"},
+            uriBaseId=_TEXT,
         ),
         region=_closed((), startLine=_COUNT, startColumn=_COUNT, endLine=_COUNT, endColumn=_COUNT),
     ),
@@ -56,6 +59,8 @@ _RESULT = _closed(
     message=_MESSAGE,
     locations=_list(_LOCATION),
     rank={"type": "number", "minimum": -1, "maximum": 100},
+    baselineState={"enum": ["new", "unchanged", "updated", "absent"]},
+    suppressions=_list(_closed(("kind",), kind={"enum": ["inSource", "external"]}, justification=_TEXT)),
     partialFingerprints={"type": "object", "additionalProperties": {"type": "string"}},
 )
 SARIF = _closed(
@@ -71,6 +76,10 @@ SARIF = _closed(
                     ("name",), name=_TEXT, semanticVersion=_TEXT, rules=_list(_RULE, uniqueItems=True)
                 ),
             ),
+            originalUriBaseIds={
+                "type": "object",
+                "additionalProperties": _closed((), uri={"type": "string", "pattern": "^file:///([^ ]+/)?$"}),
+            },
             columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
             results=_list(_RESULT),
         )

@@ -55,8 +55,8 @@ def test_an_unreadable_file_is_reported_and_the_others_are_reviewed(folder: Path
     wanted, skipped = files_to_review(str(folder))
     done = [*review_all(wanted), *skipped]
     why = {Path(file.file).name: file.skipped for file in done if file.skipped}
-    assert why == {"aa.py": "is a binary file"}
-    assert len(done) == 4
+    assert why == {"aa.py": "is a binary file", "c.rb": "no rules for Ruby"}
+    assert len(done) == 5
 
 
 def test_broken_files_are_reported_with_their_lines(tmp_path: Path) -> None:

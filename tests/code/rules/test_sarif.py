@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from faultkit.code.review.engine import RULES, findings_of
-from faultkit.code.review.review_files import sarif_document
+from faultkit.code.review.sarif_findings import sarif_document
 from tests.code.rules.sarif_subset import SARIF
 from tests.code.rules.test_rules import CASES
 

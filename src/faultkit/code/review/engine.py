@@ -22,6 +22,8 @@ RULES: tuple[Rule, ...] = (*RELIABILITY, *PERFORMANCE)
 """All rules, in the order in which they are shown and checked."""
 DEFAULT_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.by_default)
 """The rules that run unless others are selected."""
+ALL_RULES: tuple[Rule, ...] = (*RULES, *SUPPRESSION_RULES)
+"""All rules, and those about comments that suppress findings."""
 
 
 @dataclass(frozen=True, slots=True)

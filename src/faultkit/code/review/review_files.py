@@ -1,22 +1,34 @@
-"""Review of files and folders: reads them, finds what the rules find, and writes SARIF.
+"""Review of files and folders: which files there are, what each is for, and what the rules find in it.
 
-`engine` reviews one text. The SARIF document itself is made by `faultkit.report.sarif`.
+The steps of a review: `find_files` lists files; `review_file` reviews one, alone and without regard to the
+others, so that files can be reviewed in any order and in several processes; `outcome` judges what was found.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from faultkit.base.errors import InputError
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language
-from faultkit.code.review.engine import DEFAULT_RULES, RULES, findings_in
-from faultkit.code.rules.rule import Finding, Rule, Severity
-from faultkit.code.source_files import local_path, read_source, source_files
-from faultkit.report.sarif import SarifLevel, SarifResult, SarifRule, sarif_log
+from faultkit.code.languages.syntax import Syntax
+from faultkit.code.review.context import BY_NAME, HEAD_BYTES, PRODUCTION, FileHead, context_of
+from faultkit.code.review.engine import DEFAULT_RULES, review_text
+from faultkit.code.review.path_patterns import PathPatterns
+from faultkit.code.rules.rule import Finding, Rule
+from faultkit.code.source_files import (
+    SourceFile,
+    check_file,
+    folder_of,
+    local_path,
+    read_source,
+    repository_of,
+    source_files,
+    source_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +39,19 @@ class ReviewedFile:
     """The path as shown: as given, or with its folder."""
     language: str
     findings: tuple[Finding, ...] = ()
+    suppressed: tuple[tuple[Finding, str], ...] = ()
+    """Findings that a comment suppresses, each with the reason that the comment gives."""
     broken_lines: tuple[int, ...] = ()
-    """Lines that could not be parsed."""
+    """Lines that could not be parsed. Such a file has no score."""
     skipped: str = ""
     """Why the file was skipped; empty if it was not."""
+    context: str = ""
+    """The context whose findings are hidden or narrowed; empty for production code, and for what was asked
+    for."""
+    path: str = ""
+    """The path to open, absolute."""
+    relative: str = ""
+    """The path in the project, with `/`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +61,132 @@ class FileToReview:
     path: str
     shown: str
     language: Language | None
+    relative: str = ""
+    """The path in the project, with `/`: from the top of the repository, or from the given folder."""
+    context: str | None = None
+    """The context, where it is known without the file: that of a pattern, or production; None: its path and
+    its first bytes decide."""
+    include: frozenset[str] = frozenset()
+    """Contexts that are reviewed like production code."""
+    source: bytes | None = None
+    """The text, if it is not that of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathChoice:
+    """Which files of a project are reviewed, and as what."""
+
+    exclude: Sequence[PathPatterns] = ()
+    contexts: Sequence[tuple[PathPatterns, str]] = ()
+    """Contexts by pattern; the last that fits counts."""
+    include: frozenset[str] = frozenset()
+    is_strict: bool = False
+    """Whether `exclude` and contexts count for files that are named, too."""
+
+
+ANY_FILE = PathChoice()
+
+
+@dataclass(frozen=True, slots=True)
+class FilesFound:
+    """The files to review, and those that are not."""
+
+    wanted: tuple[FileToReview, ...]
+    skipped: tuple[ReviewedFile, ...] = ()
+    excluded: int = 0
+    """Number of files that patterns exclude."""
 
 
 def files_to_review(
     path: str, language: Language | None = None
 ) -> tuple[list[FileToReview], list[ReviewedFile]]:
-    """Return the files to review below a path, and the source files that are skipped.
+    """Return the files to review below a path, and the source files that are skipped."""
+    found = find_files((path,), language)
+    return list(found.wanted), list(found.skipped)
 
-    A file that is named is always reviewed; in a folder only files of known languages.
-    """
-    name = local_path(path)
-    if not name:
-        raise InputError("path", "expected a file or a folder, got nothing")
-    if not os.path.isdir(name):
-        return [FileToReview(name, name, language)], []
-    skipped: list[ReviewedFile] = []
+
+def find_files(
+    paths: Iterable[str], language: Language | None = None, choice: PathChoice = ANY_FILE
+) -> FilesFound:
+    """Return the files to review at or below some paths, each once.
+
+    A file that is named is reviewed as production code, whatever it is, unless the choice is strict."""
+    wanted: dict[str, FileToReview] = {}
+    skipped: dict[str, ReviewedFile] = {}
+    excluded: set[str] = set()
+    for path in paths:
+        name = local_path(path)
+        if not name:
+            raise InputError("path", "expected a file or a folder, got nothing")
+        found = (
+            _in_folder(name, language, skipped) if os.path.isdir(name) else [_named(name, language, choice)]
+        )
+        for each in found:
+            real = os.path.realpath(each.path)
+            if (each.context is None) and any(row.match(each.path, each.relative) for row in choice.exclude):
+                excluded.add(real)
+            else:
+                wanted.setdefault(real, _as_chosen(each, choice))
+    return FilesFound(tuple(wanted.values()), tuple(skipped.values()), len(excluded))
+
+
+def text_to_review(data: bytes, name: str, language: Language | None, choice: PathChoice) -> FilesFound:
+    """Return standard input as a file of this name."""
+    each = replace(_named(name, language, choice, must_exist=False), source=data)
+    if each.context is None and any(row.match(each.path, each.relative) for row in choice.exclude):
+        return FilesFound((), (), 1)
+    return FilesFound((_as_chosen(each, choice),))
+
+
+def _as_chosen(each: FileToReview, choice: PathChoice) -> FileToReview:
+    if each.context is not None:
+        return each
+    named = [name for patterns, name in choice.contexts if patterns.match(each.path, each.relative)]
+    return replace(each, context=named[-1] if named else None, include=each.include | choice.include)
+
+
+def _named(
+    name: str, language: Language | None, choice: PathChoice, *, must_exist: bool = True
+) -> FileToReview:
+    if must_exist:
+        check_file(name)
+    path = Path(os.path.abspath(name))
+    top = repository_of(path.parent) or Path.cwd()
+    relative = path.relative_to(top).as_posix() if path.is_relative_to(top) else path.name
+    return FileToReview(name, name, language, relative, None if choice.is_strict else PRODUCTION)
+
+
+def _in_folder(
+    name: str, language: Language | None, skipped: dict[str, ReviewedFile]
+) -> Iterator[FileToReview]:
     base = name.rstrip("/") or name
+    folder = folder_of(name)
+    top = repository_of(folder) or folder
+    above = "" if folder == top else f"{folder.relative_to(top).as_posix()}/"
+    own = _contexts_of(folder, above)
 
     def on_skip(relative: str, why: str) -> None:
-        skipped.append(ReviewedFile(_joined(base, relative), "", skipped=why))
+        shown = _joined(base, relative)
+        skipped[shown] = ReviewedFile(shown, "", skipped=why)
 
-    found = [
-        FileToReview(each.path, _joined(base, each.relative), each.language)
-        for each in source_files(name, language, on_skip)
-        if each.language.name in GRAMMARS
-    ]
-    return found, skipped
+    for each in source_files(name, language, on_skip):
+        shown = _joined(base, each.relative)
+        if each.language.name in GRAMMARS:
+            yield FileToReview(each.path, shown, each.language, f"{above}{each.relative}", include=own)
+        else:
+            skipped[shown] = ReviewedFile(
+                shown, each.language.name, skipped=f"no rules for {each.language.title}"
+            )
+
+
+def _contexts_of(folder: Path, above: str) -> frozenset[str]:
+    """Return the contexts of a folder that is named: naming `tests` asks for tests."""
+    written = above
+    if not above:
+        inside = folder.is_relative_to(Path.cwd()) and folder != Path.cwd() and repository_of(folder) is None
+        written = f"{folder.relative_to(Path.cwd()).as_posix() if inside else folder.name}/"
+    found = context_of(FileHead(f"{written}a", "", ""))
+    return frozenset() if found is None else frozenset({found.name})
 
 
 def _joined(base: str, relative: str) -> str:
@@ -73,16 +194,54 @@ def _joined(base: str, relative: str) -> str:
 
 
 def review_file(wanted: FileToReview, rules: Iterable[Rule] = DEFAULT_RULES) -> ReviewedFile:
-    """Review one file."""
-    source = read_source(wanted.path, wanted.language)
+    """Review one file. Raises InputError if it cannot be read, or is no code."""
+    source = _source_of(wanted)
     if source.language.name not in GRAMMARS:
         known = ", ".join(GRAMMARS)
         raise InputError(
             wanted.shown, f"expected one of {known}, which the rules know, got {source.language.title}"
         )
+    begun = ReviewedFile(
+        wanted.shown,
+        source.language.name,
+        context=_context(wanted, source),
+        path=os.path.abspath(wanted.path),
+        relative=wanted.relative or wanted.shown,
+    )
+    if begun.context and BY_NAME[begun.context].treatment == "skipped":
+        return replace(begun, skipped=f"is {BY_NAME[begun.context].title}")
     syntax = source.parse()
-    findings = findings_in(syntax, file=wanted.shown, rules=rules)
-    return ReviewedFile(wanted.shown, source.language.name, findings, tuple(syntax.broken_lines()))
+    broken = tuple(syntax.broken_lines())
+    if broken and not _has_code(syntax):
+        problem = f"expected code that can be read as {source.language.title}, got something else on line"
+        raise InputError(wanted.shown, f"{problem} {broken[0]}: it has no score")
+    found = review_text(syntax, file=wanted.shown, rules=rules)
+    suppressed = tuple((finding, by.reason) for finding, by in found.suppressed)
+    return replace(begun, findings=found.findings, suppressed=suppressed, broken_lines=broken)
+
+
+def _source_of(wanted: FileToReview) -> SourceFile:
+    if wanted.source is None:
+        return read_source(wanted.path, wanted.language)
+    return source_of(wanted.path, wanted.source, wanted.language)
+
+
+def _context(wanted: FileToReview, source: SourceFile) -> str:
+    """Return the context of a file that counts: empty for production code and for what was asked for."""
+    name = wanted.context
+    if name is None:
+        head = source.source[:HEAD_BYTES].decode("utf-8", "replace")
+        relative = wanted.relative or wanted.shown
+        found = context_of(FileHead(relative, source.language.name, head, len(source.source)))
+        name = PRODUCTION if found is None else found.name
+    return "" if name == PRODUCTION or name in wanted.include else name
+
+
+def _has_code(syntax: Syntax) -> bool:
+    """Return whether something at the top of a broken text could be parsed, apart from comments."""
+    return any(
+        not node.has_error and node.is_named and "comment" not in node.type for node in syntax.root.children
+    )
 
 
 def review_all(
@@ -96,60 +255,3 @@ def review_all(
         except InputError as error:
             language = "" if each.language is None else each.language.name
             yield ReviewedFile(each.shown, language, skipped=error.problem)
-
-
-# Findings as SARIF, for code scanning services. A finding is identified by rule, file, function and message,
-# so that it stays the same when lines are added above it.
-
-
-_LEVELS: dict[Severity, SarifLevel] = {
-    "low": "note",
-    "medium": "warning",
-    "high": "error",
-    "critical": "error",
-}
-_RANKS: dict[Severity, float] = {"low": 2.0, "medium": 5.0, "high": 8.0, "critical": 9.5}
-"""Ranks from 0 to 10, by which services sort."""
-
-
-def sarif_document(findings: Iterable[Finding], rules: Iterable[Rule] = RULES) -> dict[str, Any]:
-    """Return the findings and the rules as a SARIF log."""
-    return sarif_log(map(_rule, rules), map(_result, findings))
-
-
-def _rule(rule: Rule) -> SarifRule:
-    level = _LEVELS[rule.severity]
-    return SarifRule(
-        rule.id,
-        rule.title,
-        level,
-        {
-            "name": "".join(word.capitalize() for word in rule.slug.split("-")),
-            "fullDescription": {"text": rule.why},
-            "help": {"text": rule.fix, "markdown": rule.fix},
-            "properties": {
-                "tags": [rule.kind, *rule.languages],
-                # GitHub's name for the lowest level.
-                "problem.severity": "recommendation" if level == "note" else level,
-            },
-        },
-    )
-
-
-def _result(finding: Finding) -> SarifResult:
-    rule = finding.rule
-    return SarifResult(
-        rule.id,
-        _LEVELS[finding.severity],
-        f"{finding.message}. {rule.fix}",
-        finding.file.replace("\\", "/").removeprefix("./") or "snippet",
-        {
-            "startLine": finding.line,
-            "startColumn": finding.column,
-            "endLine": finding.end_line,
-            "endColumn": finding.end_column,
-        },
-        (finding.function, "function") if finding.function else None,
-        (rule.id, finding.file, finding.function, finding.message),
-        {"rank": round(10 * _RANKS[finding.severity] * finding.confidence, 1)},
-    )

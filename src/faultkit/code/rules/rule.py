@@ -57,8 +57,8 @@ class Rule:
     """One rule: what it finds, why it matters, and how to fix it."""
 
     id: str
-    """`FK-R001` for reliability, `FK-P001` for performance, `FK-S001` for suppressions. Never used twice,
-    never changed."""
+    """`FK-R001` for reliability, `FK-P001` for performance, `FK-S001` for suppressions. Never used
+    twice, never changed."""
     slug: str
     """`http-call-without-timeout`: for people who write it in a comment or a command line."""
     title: str

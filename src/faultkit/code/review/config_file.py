@@ -1,0 +1,215 @@
+"""The configuration of a review: `[tool.faultkit.review]` in pyproject.toml, or `[review]` in faultkit.toml.
+
+The nearest file at or above the reviewed path that has the table counts, up to the top of the repository.
+Patterns of paths are relative to its folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from faultkit.base.documents.checks import join_path, sequence, shown
+from faultkit.base.documents.key_tables import Key, KeyTable
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.toml_text import read_toml_document, toml_line_of
+from faultkit.base.documents.values import choice, number, switch, text
+from faultkit.base.errors import InputError
+from faultkit.base.files import read_text
+from faultkit.code.review.context import CONTEXT_NAMES, PRODUCTION
+from faultkit.code.review.engine import ALL_RULES
+from faultkit.code.review.path_patterns import check_pattern
+from faultkit.code.review.selection import check_rule_name
+from faultkit.code.rules.rule import SEVERITIES, Severity
+from faultkit.code.source_files import repository_of
+
+T = TypeVar("T")
+
+OWN_FILE = "faultkit.toml"
+_TABLES: dict[str, tuple[str, ...]] = {
+    OWN_FILE: ("review",),
+    "pyproject.toml": ("tool", "faultkit", "review"),
+}
+"""Names of files, and the table of each; the first one counts if a folder has both."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewConfig:
+    """What a configuration file sets. None, or nothing in it: not set."""
+
+    folder: str = field(default_factory=os.getcwd)
+    """The absolute folder that patterns and paths are relative to."""
+    select: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    extend_exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    context: Mapping[str, str] = field(default_factory=dict)
+    per_path_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    severity: Mapping[str, Severity] = field(default_factory=dict)
+    min_severity: Severity | None = None
+    min_confidence: float | None = None
+    fail_on: Severity | None = None
+    require_reason: bool = False
+    baseline: str | None = None
+
+
+def _several(read: Callable[[object], T], what: str) -> Callable[[object], tuple[T, ...]]:
+    def read_all(value: object) -> tuple[T, ...]:
+        found = []
+        for index, each in enumerate(sequence(value, what, "")):
+            try:
+                found.append(read(each))
+            except InputError as error:
+                raise error.within(f"[{index}]") from None
+        return tuple(found)
+
+    return read_all
+
+
+def _by(read_key: Callable[[object], str], read: Callable[[object], T]) -> Callable[[object], dict[str, T]]:
+    def read_all(value: object) -> dict[str, T]:
+        if not isinstance(value, Mapping):
+            raise InputError("", f"expected a table, got {shown(value)}")
+        found = {}
+        for key, each in value.items():
+            try:
+                found[read_key(key)] = read(each)
+            except InputError as error:
+                raise error.within(join_path("", key)) from None
+        return found
+
+    return read_all
+
+
+def _rule_name(value: object) -> str:
+    return check_rule_name(value, ALL_RULES)
+
+
+_rule_names = _several(_rule_name, "names of rules")
+_patterns = _several(check_pattern, "patterns of paths")
+_NAMES = {"type": "array", "items": {"type": "string"}}
+_SEVERITY = {"enum": list(SEVERITIES)}
+
+CONFIG_KEYS = KeyTable(
+    Key("select", _rule_names, _NAMES, None, "Rules to run, instead of those that are on by default."),
+    Key("extend-select", _rule_names, _NAMES, (), "Rules to run besides."),
+    Key("ignore", _rule_names, _NAMES, (), "Rules not to run."),
+    Key("exclude", _patterns, _NAMES, (), "Files to leave out, as in `.gitignore`; `--exclude` replaces it."),
+    Key("extend-exclude", _patterns, _NAMES, (), "Files to leave out besides."),
+    Key(
+        "include",
+        _several(choice(CONTEXT_NAMES), "names of contexts"),
+        _NAMES,
+        (),
+        "Contexts to review like production code: `tests`, `scripts`, ….",
+    ),
+    Key(
+        "context",
+        _by(check_pattern, choice((*CONTEXT_NAMES, PRODUCTION))),
+        {"type": "object"},
+        {},
+        'The context of files, by pattern: `"tools/**" = "scripts"`; `production` for none. The last '
+        "one that fits counts.",
+    ),
+    Key(
+        "per-path-ignores",
+        _by(check_pattern, _rule_names),
+        {"type": "object"},
+        {},
+        'Rules not to run on some files: `"app/admin/**" = ["FK-P"]`.',
+    ),
+    Key(
+        "severity",
+        _by(_rule_name, choice(SEVERITIES)),
+        {"type": "object"},
+        {},
+        'Severities of rules: `"FK-R001" = "low"`.',
+    ),
+    Key("min-severity", choice(SEVERITIES), _SEVERITY, None, "Omit findings below this severity."),
+    Key(
+        "min-confidence",
+        number("a number from 0 to 1", lambda value: 0 <= value <= 1),
+        {"type": "number"},
+        None,
+        "Omit findings below this confidence, from 0 to 1.",
+    ),
+    Key(
+        "fail-on", choice(SEVERITIES), _SEVERITY, None, "Exit with 1 on a finding of this severity or higher."
+    ),
+    Key(
+        "require-reason",
+        switch,
+        {"type": "boolean"},
+        False,
+        "Report suppressions without a reason (FK-S003).",
+    ),
+    Key("baseline", text, {"type": "string"}, None, "The file of `--baseline`."),
+    help="The configuration of `fault review`.",
+    has_nulls=False,
+)
+
+
+def find_config(path: str) -> ReviewConfig | None:
+    """Return the configuration that counts for a path; None if there is none."""
+    start = Path(os.path.realpath(path))
+    folder = start if start.is_dir() else start.parent
+    top = repository_of(folder)
+    for each in (folder, *folder.parents):
+        for name in _TABLES:
+            if (each / name).is_file():
+                found = _config_in(str(each / name), os.path.relpath(each / name))
+                if found is not None:
+                    return found
+        if each == top:
+            break
+    return None
+
+
+def read_config(path: str) -> ReviewConfig:
+    """Read a configuration file that a user names. Raises InputError if it has no table for a review."""
+    found = _config_in(path, path)
+    if found is None:
+        table = ".".join(_table_of(path))
+        raise InputError(path, f"expected a table [{table}], found none")
+    return found
+
+
+def _table_of(path: str) -> tuple[str, ...]:
+    return _TABLES.get(os.path.basename(path), _TABLES[OWN_FILE])
+
+
+def _config_in(path: str, source: str) -> ReviewConfig | None:
+    written = read_text(path)
+    value: Any = read_toml_document(written, source)
+    at = ""
+    problems: list[InputError] = []
+    for key in _table_of(path):
+        # Tables above ours belong to others, except those of this tool.
+        if at == "tool.faultkit" or os.path.basename(path) != "pyproject.toml":
+            MappingReader(value, ("review",), at, problems)
+        if not isinstance(value, Mapping) or key not in value:
+            _raise_first(problems, written, source)
+            return None
+        value, at = value[key], join_path(at, key)
+    reader = MappingReader(value, CONFIG_KEYS, at, problems)
+    values = {name.replace("-", "_"): read for name, read in reader.values().items()}
+    _raise_first(problems, written, source)
+    return ReviewConfig(folder=str(Path(os.path.abspath(path)).parent), **values)
+
+
+def _raise_first(problems: list[InputError], written: str, source: str) -> None:
+    """Raise what is wrong, all of it in one error, each with its line."""
+    if problems:
+        raise InputError("", "\n".join(dict.fromkeys(_placed(problems, written, source))))
+
+
+def _placed(problems: list[InputError], written: str, source: str) -> Iterator[str]:
+    for error in problems:
+        line = toml_line_of(written, error.path)
+        place = f"{source}: line {line}" if line is not None else source
+        yield f"{place}: {error}"

@@ -1,0 +1,333 @@
+"""What a file is for, by its path and its first bytes: code that serves users, or tests, examples, output of
+a generator, … One table, `CONTEXTS`. Pure.
+
+    skipped    generated, vendored and built code is not reviewed: its authors are elsewhere
+    hidden     findings in tests, fixtures, benchmarks, examples, docs, scripts and migrations are counted
+    narrowed   in browser code, rules that make sense only on servers (`SERVER_ONLY`) find nothing
+
+The first row that fits decides. `production` stands for none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from faultkit.code.languages import LANGUAGES
+from faultkit.code.rules.rule import JAVASCRIPT, PYTHON, Rule
+
+Treatment: TypeAlias = Literal["skipped", "hidden", "narrowed"]
+
+HEAD_BYTES = 8192
+"""The first bytes of a file, by which it is judged besides its path."""
+PRODUCTION = "production"
+_BUILT_BYTES = 400_000
+_QUOTES = ('"""', "'''")
+_LONG_LINE = 500
+"""Characters of a line that people do not write; the first lines of a licence are shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileHead:
+    """What a file's context is decided by."""
+
+    path: str
+    """Relative to the project, with `/`."""
+    language: str
+    text: str
+    """The first bytes of the file, as text."""
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One row of the table."""
+
+    name: str
+    title: str
+    """What a file is, for messages: `generated code`."""
+    treatment: Treatment
+    folders: str = ""
+    """Names of folders, as alternatives of a regular expression; a file below one belongs here."""
+    names: str = ""
+    """Names of files, likewise."""
+    languages: tuple[str, ...] = ()
+    """The languages that this row is about; empty: all."""
+    says: Callable[[FileHead], bool] | None = None
+    """Whether the head of a file says so."""
+
+    def fits(self, head: FileHead) -> bool:
+        if self.languages and head.language not in self.languages:
+            return False
+        *folders, name = head.path.split("/")
+        if self.folders and any(re.fullmatch(self.folders, each, re.IGNORECASE) for each in folders):
+            return True
+        if self.names and re.fullmatch(self.names, name):
+            return True
+        return self.says is not None and self.says(head)
+
+
+# --- what the head of a file says ---------------------------------------------------------------
+
+_DO_NOT_EDIT = re.compile(
+    r"\bgenerated\b.{0,200}?\bdo\s+not\s+(?:edit|modify|change|touch)\b"
+    r"|\bdo\s+not\s+(?:edit|modify|change)\b.{0,200}?\bgenerated\b"
+    r"|(?<![\w.`])@generated\b|<auto-?generated",
+    re.IGNORECASE | re.DOTALL,
+)
+_GENERATED = re.compile(
+    r"^\W*(?:note:? |warning:? )?(?:this (?:file|code|class|module|source)(?: is| was| has been)? )?"
+    r"(?:auto-? ?|automatically |machine[- ])?generated (?:by|from|with|using|file|code)\b(?! django)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line of a comment that begins so. Not of a docstring: that may be about something generated."""
+_BUNDLE = re.compile(
+    r"webpackBootstrap|webpackUniversalModuleDefinition|__webpack_require__|/\*{6}/|parcelRequire"
+    r"|Object\.defineProperty\(exports, ['\"]__esModule['\"]"
+    r"|\bvar __(?:create|defProp|commonJS|toESM|awaiter|importDefault|esModule|extends) = "
+)
+_MIGRATION = re.compile(
+    r"^Revision ID:|^down_revision\b|\bmigrations\.Migration\b|\bimplements MigrationInterface\b"
+    r"|\bextends BaseJavaMigration\b",
+    re.MULTILINE,
+)
+_UI = re.compile(
+    r"""(?:\bfrom\s+|\bimport\s+|\brequire\(\s*)['"](?:react|react-dom|preact|vue|svelte|solid-js|lit|jquery
+        |@angular/|@ember|ember|backbone|pinia|vuex|vue-router|react-router|react-router-dom|socket\.io-client
+        |@vueuse/|@tanstack/react|@reduxjs/|redux|next/(?:router|navigation|link|image)|@glimmer/
+        |@testing-library/)
+      | (?<![\w.$'"])document\.(?:querySelector|getElement|createElement|addEventListener|body|head|cookie
+        |documentElement|location)
+      | (?<![\w.$'"])window\.(?:location|addEventListener|document|localStorage|sessionStorage|history
+        |navigator|open\(|alert\(|matchMedia|__\w+|\$|jQuery)
+      | (?<![\w.$'"])(?:localStorage|sessionStorage)\. | \bnew\ XMLHttpRequest\b
+      | (?<![\w.$'"])(?:\$|jQuery)\(\s*(?:document|function|['"][.#])
+    """,
+    re.VERBOSE,
+)
+_SERVER = re.compile(
+    r"""(?:\bfrom\s+|\bimport\s+|\brequire\(\s*)['"](?:node:[a-z_/]+|fs|fs/promises|http|https|http2|net|tls|dgram
+        |child_process|cluster|os|path|worker_threads|express|fastify|koa|@koa/.+?|@hapi/.+?|@nestjs/.+?|hono
+        |pg|mysql2?(?:/promise)?|knex|mongoose|mongodb|redis|ioredis|typeorm|sequelize|@prisma/client|kafkajs
+        |amqplib|aws-sdk|@aws-sdk/.+?|next/server|next/headers|socket\.io|ws)['"]
+      | (?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b | ['"]use\ server['"]
+    """,
+    re.VERBOSE,
+)
+_BROWSER_FOLDER = re.compile(
+    r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|www|browser|webapp|webui|ui)/"
+)
+_DOCS_FOLDER = re.compile(
+    r"(?:(?!(?:src|internal|pkg|lib|app)/)[^/]+/)*?(?:docs?|documentation|apidocs?|\.vitepress|\.?storybook)/"
+)
+"""Not below folders of source code: `internal/docs` is code about docs."""
+_SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
+
+
+def _says_generated(head: FileHead) -> bool:
+    lines = list(_leading_comment(head.text))
+    if _DO_NOT_EDIT.search("\n".join(text for _, text in lines)):
+        return True
+    return _GENERATED.search("\n".join(text for quoted, text in lines if not quoted)) is not None
+
+
+def _says_built(head: FileHead) -> bool:
+    # Builds write JavaScript. TypeScript that looks like a bundle is about bundles.
+    if head.language == "javascript" and (head.size > _BUILT_BYTES or _BUNDLE.search(head.text)):
+        return True
+    lines = head.text.splitlines()
+    # The last line is cut off by the end of the head, and may be a long text in a file of its own.
+    return sum(len(line) > _LONG_LINE for line in lines) * 4 > len(lines) and len(head.text) > 1000
+
+
+def _says_migration(head: FileHead) -> bool:
+    in_folder = re.search(r"(?:^|/)migrations/\d{4}_\w+\.py$", head.path)
+    return in_folder is not None or _MIGRATION.search(head.text) is not None
+
+
+def _says_browser(head: FileHead) -> bool:
+    if _SERVER.search(head.text) or _SERVER_FOLDER.search(head.path):
+        return False
+    in_folder = _BROWSER_FOLDER.search(head.path)
+    is_component = head.path.endswith((".tsx", ".jsx"))
+    return in_folder is not None or is_component or _UI.search(head.text) is not None
+
+
+def _says_docs(head: FileHead) -> bool:
+    return _DOCS_FOLDER.match(head.path) is not None
+
+
+def _says_script(head: FileHead) -> bool:
+    # Inside a package, `scripts` holds the code of its commands.
+    return head.language == "python" and head.path.startswith(("scripts/", "script/"))
+
+
+def _leading_comment(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield the lines of the comments with which a file begins, and whether they stand in a docstring."""
+    end = ""
+    for line in text.removeprefix("\ufeff").splitlines():
+        bare = line.strip()
+        if end:
+            yield end in _QUOTES, bare
+            end = "" if end in bare else end
+        elif (begin := bare.lstrip("rR")[:3]) in _QUOTES or bare.startswith("/*"):
+            end = begin if begin in _QUOTES else "*/"
+            yield end in _QUOTES, bare
+            end = "" if end in bare.lstrip("rR")[len(end) :] else end
+        elif not bare or bare.startswith(("#", "//", "--")) or bare.strip(";'\"") == "use strict":
+            yield False, bare
+        else:
+            return
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+_JS = r"(?:[cm]?[jt]s|[jt]sx)"
+CONTEXTS: tuple[Context, ...] = (
+    Context(
+        "generated",
+        "generated code",
+        "skipped",
+        folders=r"generated|__generated__|autogenerated|generated-sources|openapi-client",
+        names=rf".+_pb2(?:_grpc)?\.pyi?|.+\.pb(?:\.gw)?\.go|.+\.gen\.go|.+[._]generated\.\w+"
+        rf"|zz_generated.+|bindata\.go|.+_pb\.(?:d\.)?{_JS}|.+_grpc_pb\.{_JS}|.+\.gen\.{_JS}|.+\.g\.cs"
+        r"|.+\.[Dd]esigner\.cs|parser\.out\.py|.+\.pb\.\w+",
+        says=_says_generated,
+    ),
+    Context(
+        "vendored",
+        "a copy of another project",
+        "skipped",
+        folders=r"vendor|vendored|_vendor|_vendored|vendors|third[-_]?party|3rdparty|godeps|pods|node_modules"
+        r"|bower_components|jspm_packages|site-packages|dist-packages",
+        names=r"jquery(?:[.-].+)?\.js|[\w.-]+?[.-]v?\d+\.\d+\.\d+(?:[.-]\w+)*\.js",
+        # In these, a folder is a part of a package's name.
+        languages=tuple(name for name in LANGUAGES if name not in ("java", "kotlin", "scala", "csharp")),
+    ),
+    Context(
+        "built",
+        "the output of a build",
+        "skipped",
+        folders=r"dist|bundles?|\.next|\.nuxt|\.output|umd",
+        names=rf".+\.min\.{_JS}|.+[.-]bundle\.{_JS}|.+\.chunk\.{_JS}|.+\.umd\.{_JS}",
+        languages=JAVASCRIPT,
+        says=_says_built,
+    ),
+    Context(
+        "tests",
+        "tests",
+        "hidden",
+        folders=r"tests?|__tests__|e2e|testing|test[-_]?utils?|test[-_]?helpers?|test[-_]support"
+        r"|integration[-_]?tests?|unit[-_]?tests?|functional[-_]?tests?|androidtest|cypress|playwright"
+        r"|.+\.(?:unit|integration)?tests?|.+[-_]tests?",
+        names=rf"test_.+\.py|.+_tests?\.\w+|tests?\.\w+|conftest\.py|.+[.-](?:test|spec|e2e|cy)\.{_JS}"
+        r"|.+(?:Tests?|TestCase|IT|ITCase|Spec)\.(?:java|kt|cs|scala|swift)|Test[A-Z].*\.(?:java|kt)"
+        r"|.+_spec\.rb|test[-_]helper.*\.\w+|testutils?\.\w+|test_utils?\.\w+",
+    ),
+    Context("tests", "tests", "hidden", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
+    Context(
+        "fixtures",
+        "fixtures",
+        "hidden",
+        folders=r"fixtures?|__fixtures__|test[-_]?data|mocks|__mocks__|__snapshots__|snapshots",
+        names=rf"mock_.+\.go|.+_mock\.go|.+\.mock\.{_JS}|.+\.(?:stories|fixture)\.{_JS}",
+    ),
+    Context(
+        "benchmarks",
+        "benchmarks",
+        "hidden",
+        folders=r"bench|benches|benchmarks?|microbench(?:mark)?s?|perf[-_]?tests?|load[-_]?tests?",
+        names=rf"bench_.+\.py|.+_bench(?:mark)?\.\w+|.+\.bench(?:mark)?\.{_JS}|.+Benchmark\.(?:java|kt|cs)"
+        r"|benchmark\.\w+",
+    ),
+    Context(
+        "examples",
+        "examples",
+        "hidden",
+        folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|cookbook|docs_src",
+    ),
+    Context("docs", "docs", "hidden", says=_says_docs),
+    Context(
+        "migrations",
+        "migrations",
+        "hidden",
+        languages=PYTHON,
+        says=_says_migration,
+    ),
+    Context(
+        "migrations",
+        "migrations",
+        "hidden",
+        folders=r"(?:\w+[-_])?migrations?",
+        languages=tuple({*JAVASCRIPT, "go", "java", "kotlin", "csharp", "rust", "ruby", "php"}),
+        names=r"V\d[\d_.]*__\w+\.(?:java|kt)",
+        says=_says_migration,
+    ),
+    Context(
+        "scripts",
+        "scripts",
+        "hidden",
+        folders=r"hack|ci|build[-_]?(?:tools|scripts)|devtools",
+        names=rf"setup\.py|noxfile\.py|fabfile\.py|manage\.py|magefile\.go|gulpfile\.{_JS}|[Gg]runtfile\.{_JS}"
+        rf"|.+\.config\.{_JS}|\.\w+rc\.{_JS}|.+\.gradle\.kts|release\.(?:py|{_JS})",
+        says=_says_script,
+    ),
+    Context("browser", "browser code", "narrowed", languages=JAVASCRIPT, says=_says_browser),
+    Context(
+        "scripts",
+        "scripts",
+        "hidden",
+        folders=r"scripts?",
+        languages=tuple(name for name in LANGUAGES if name != "python"),
+    ),
+)
+CONTEXT_NAMES: tuple[str, ...] = tuple(dict.fromkeys(each.name for each in CONTEXTS))
+BY_NAME: dict[str, Context] = {each.name: each for each in CONTEXTS}
+
+SERVER_ONLY: frozenset[str] = frozenset(
+    {
+        "abrupt-exit",
+        "blocking-call-in-async-code",
+        "client-not-closed",
+        "config-read-late",
+        "connection-not-closed",
+        "connection-per-call",
+        "database-without-timeout",
+        "disk-wait-in-loop",
+        "file-not-closed",
+        "http-call-without-timeout",
+        "http-client-per-call",
+        "log-line-per-item",
+        "missing-idempotency-key",
+        "no-graceful-shutdown",
+        "no-retry-on-idempotent-call",
+        "pool-per-call",
+        "shared-mutable-state",
+        "socket-without-timeout",
+        "subprocess-without-timeout",
+        "tls-not-verified",
+        "unbounded-cache",
+        "unbounded-fan-out",
+        "unbounded-queue",
+        "unguarded-parse",
+        "upstream-error-not-mapped",
+        "wall-clock-for-durations",
+        "whole-body-loaded",
+        "whole-file-loaded",
+        "writes-without-transaction",
+    }
+)
+"""Slugs of rules that are about a process that serves many users at once and runs for long. A page in a
+browser serves one, and ends when its tab is closed."""
+
+
+def context_of(head: FileHead) -> Context | None:
+    """Return the context of a file; None for production code."""
+    return next((each for each in CONTEXTS if each.fits(head)), None)
+
+
+def is_about_servers(rule: Rule) -> bool:
+    """Return whether a rule makes no sense in browser code."""
+    return rule.slug in SERVER_ONLY

@@ -1,0 +1,96 @@
+"""What becomes of the findings of a review: shown, or hidden and why. Pure.
+
+A finding is hidden by the first of these that applies: a rule that is ignored for its path (it is left out
+altogether), a comment, the context of its file, a threshold, the baseline, lines that did not change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from faultkit.code.review.context import BY_NAME, is_about_servers
+from faultkit.code.review.path_patterns import PathPatterns
+from faultkit.code.review.review_files import ReviewedFile
+from faultkit.code.review.selection import exactness
+from faultkit.code.rules.rule import SEVERITIES, Finding, Severity
+
+Hiding: TypeAlias = Literal["", "comment", "context", "threshold", "baseline", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFinding:
+    """A finding, and what hides it."""
+
+    finding: Finding
+    path: str
+    """The absolute path of its file."""
+    hidden: Hiding = ""
+    detail: str = ""
+    """Of a comment, its reason; of a context, its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """By which a finding is shown or hidden, apart from what is in its file."""
+
+    kind: str | None = None
+    min_severity: Severity = "low"
+    min_confidence: float = 0.0
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    """Severities by the names of rules; the most exact name counts."""
+    ignores: Sequence[tuple[PathPatterns, tuple[str, ...]]] = ()
+    """Names of rules that are ignored for files that fit."""
+
+
+def judge(file: ReviewedFile, by: Judgement) -> Iterator[JudgedFinding]:
+    """Yield the findings of a file with what hides each, without those of rules that are ignored there."""
+    ignored = [
+        name for patterns, names in by.ignores if patterns.match(file.path, file.relative) for name in names
+    ]
+    listed = [*((each, None) for each in file.findings), *file.suppressed]
+    for each, reason in listed:
+        rule = each.rule
+        if any(exactness(name, rule) for name in ignored) or by.kind not in (None, rule.kind):
+            continue
+        finding = replace(each, severity=_severity(each, by.severities))
+        hidden, detail = _hidden(finding, file.context, by) if reason is None else ("comment", reason)
+        yield JudgedFinding(finding, file.path, hidden, detail)
+
+
+def _severity(finding: Finding, severities: Mapping[str, Severity]) -> Severity:
+    named = {exactness(name, finding.rule): severity for name, severity in severities.items()}
+    strongest = max(named, default=0)
+    return named[strongest] if strongest else finding.severity
+
+
+def _hidden(finding: Finding, context: str, by: Judgement) -> tuple[Hiding, str]:
+    if context and (BY_NAME[context].treatment != "narrowed" or is_about_servers(finding.rule)):
+        return "context", context
+    is_low = not is_at_least(finding.severity, by.min_severity) or finding.confidence < by.min_confidence
+    return ("threshold", "") if is_low else ("", "")
+
+
+def is_at_least(severity: Severity, least: Severity) -> bool:
+    """Return whether a severity is this one or a higher one."""
+    return SEVERITIES.index(severity) >= SEVERITIES.index(least)
+
+
+def hide(
+    findings: Iterable[JudgedFinding], hiding: Hiding, applies: Callable[[JudgedFinding], bool]
+) -> list[JudgedFinding]:
+    """Return the findings, of which those that are shown so far and fit are hidden by this."""
+    return [replace(each, hidden=hiding) if not each.hidden and applies(each) else each for each in findings]
+
+
+def shown(findings: Iterable[JudgedFinding]) -> list[Finding]:
+    """Return the findings that nothing hides."""
+    return [each.finding for each in findings if not each.hidden]
+
+
+def hidden_by_context(findings: Iterable[JudgedFinding]) -> dict[str, int]:
+    """Return the number of hidden findings for each context, the most first."""
+    found = Counter(each.detail for each in findings if each.hidden == "context")
+    return dict(found.most_common())

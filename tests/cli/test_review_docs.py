@@ -1,0 +1,67 @@
+"""The part *Review* of docs/code.md: its configuration, hook and workflow work."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from faultkit.cli.review import command
+from faultkit.code.facts.build import GRAMMARS
+from faultkit.code.review.config_file import read_config
+from faultkit.code.review.context import CONTEXT_NAMES
+
+PROJECT = Path(__file__).parents[2]
+PAGE = (PROJECT / "docs" / "code.md").read_text("utf-8")
+HOOKS = yaml.safe_load((PROJECT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+TYPES = {
+    "python": "python",
+    "javascript": "javascript",
+    "jsx": "javascript",
+    "ts": "typescript",
+    "tsx": "tsx",
+}
+"""Names that pre-commit has for languages, where ours differ."""
+
+
+def documents() -> list[Any]:
+    return [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)]
+
+
+def parsed(line: str) -> click.Context:
+    words = shlex.split(line)
+    assert words[:2] == ["fault", "review"]
+    return command.make_context("review", [*words[2:], "app.py"])
+
+
+def test_the_configuration_of_the_page_is_read(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.+?)```", PAGE, re.DOTALL)
+    (tmp_path / "pyproject.toml").write_text(text)
+    found = read_config(str(tmp_path / "pyproject.toml"))
+    assert found.context == {"tools/**": "scripts", "src/testing/**": "production"}
+
+
+@pytest.mark.parametrize("hook", [HOOKS[0], documents()[0]["repos"][0]["hooks"][0]])
+def test_hooks_call_the_command_for_languages_that_have_rules(hook: dict[str, Any]) -> None:
+    assert parsed(hook["entry"]).params["is_strict"] is True
+    assert {TYPES.get(each, each) for each in hook["types_or"]} <= {*GRAMMARS}
+    assert hook["language"] == "python"
+    assert hook["additional_dependencies"][0].endswith("[code]")
+
+
+def test_the_workflow_of_the_page_calls_the_command() -> None:
+    steps = documents()[1]["jobs"]["review"]["steps"]
+    (line,) = [step["run"] for step in steps if step.get("run", "").startswith("fault ")]
+    params = parsed(line).params
+    uploaded = next(step["with"]["sarif_file"] for step in steps if "upload-sarif" in step.get("uses", ""))
+    assert params["sarif"] == uploaded
+
+
+def test_the_page_lists_every_context() -> None:
+    rows = re.findall(r"^\| `([a-z]+)` \| [^|]+ \| (?:skipped|findings|the same|rules)", PAGE, re.MULTILINE)
+    assert sorted(rows) == sorted(CONTEXT_NAMES)

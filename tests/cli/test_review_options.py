@@ -1,0 +1,317 @@
+"""`fault review`: configuration, contexts, standard input, suppressions, baseline, diff and SARIF."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from faultkit.cli.main import invoke
+from tests.code.rules.sarif_subset import SARIF
+
+BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
+RULES = "FK-R001,FK-R026,FK-S"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("app.py", "tests/test_app.py", "scripts/release.py", "api_pb2.py"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(BAD)
+    Path("main.rs").write_text("fn main() {}\n")
+    return tmp_path
+
+
+def review(capsys: pytest.CaptureFixture[str], *args: str) -> dict[str, Any]:
+    """Return the JSON of a review that finds nothing that fails it."""
+    assert invoke(["review", *args, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def places(document: dict[str, Any]) -> list[str]:
+    return [f"{each['file']} {each['rule']}" for each in document["findings"]]
+
+
+def test_contexts_hide_findings_and_skip_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["review", ".", "--select", RULES]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[-2:] == [
+        "3 files: 2 findings (1 high, 1 medium); reliability 0.48",
+        "not shown: 2 in scripts, 2 in tests; --include scripts,tests shows them",
+    ]
+    assert shown.err.splitlines() == [
+        "skipped api_pb2.py: is generated code",
+        "skipped main.rs: no rules for Rust",
+    ]
+
+
+def test_contexts_may_be_included(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = review(capsys, ".", "--select", "FK-R001", "--include", "tests,generated")
+    assert places(found) == ["api_pb2.py FK-R001", "app.py FK-R001", "tests/test_app.py FK-R001"]
+    assert found["hidden"]["context"] == {"scripts": 1}
+    assert found["skipped"] == [{"file": "main.rs", "why": "no rules for Rust"}]
+
+
+def test_what_is_named_is_reviewed_as_it_is(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert places(review(capsys, "tests", "--select", "FK-R001")) == ["tests/test_app.py FK-R001"]
+    for name in ("tests/test_app.py", "api_pb2.py"):
+        assert places(review(capsys, name, "--select", "FK-R001")) == [f"{name} FK-R001"]
+    both = review(capsys, "app.py", "tests/test_app.py", "--select", "FK-R001")
+    assert places(both) == ["app.py FK-R001", "tests/test_app.py FK-R001"]
+
+
+def test_a_hook_applies_contexts_and_exclusions_to_named_files(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert places(
+        review(capsys, "app.py", "tests/test_app.py", "--select", "FK-R001", "--force-exclude")
+    ) == ["app.py FK-R001"]
+    found = review(capsys, "app.py", "--exclude", "app.py", "--force-exclude")
+    assert (found["files"], found["excluded"]) == (0, 1)
+    assert found["scores"] == {"reliability": None, "performance": None}
+    assert places(review(capsys, "app.py", "--select", "FK-R001", "--exclude", "app.py")) == [
+        "app.py FK-R001"
+    ]
+    found = review(capsys, "main.rs", "--force-exclude")
+    assert [each["file"] for each in found["skipped"]] == ["main.rs"]
+
+
+def test_rules_of_servers_find_nothing_in_browser_code(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = "export async function load(u) {\n  const r = await fetch(u);\n  return r.json();\n}\n"
+    Path("web").mkdir()
+    Path("web/api.js").write_text(f"import {{ ref }} from 'vue';\n{code}")
+    found = review(capsys, "web", "--select", RULES)
+    assert places(found) == ["web/api.js FK-R026"]
+    assert found["hidden"]["context"] == {"browser": 1}
+    Path("web/api.js").write_text(code)
+    assert places(review(capsys, "web", "--select", RULES)) == ["web/api.js FK-R001", "web/api.js FK-R026"]
+
+
+def test_a_configuration_file_sets_what_flags_set(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pyproject.toml").write_text(
+        """\
+[tool.faultkit.review]
+select = ["FK-R001", "FK-R026"]
+exclude = ["scripts/"]
+include = ["tests"]
+fail-on = "critical"
+severity = { "FK-R001" = "critical" }
+[tool.faultkit.review.per-path-ignores]
+"tests/**" = ["FK-R026"]
+[tool.faultkit.review.context]
+"api_pb2.py" = "production"
+"""
+    )
+    assert invoke(["review", "src/..", "--json"]) == 2
+    capsys.readouterr()
+    assert invoke(["review", ".", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert places(found) == [
+        "api_pb2.py FK-R001",
+        "api_pb2.py FK-R026",
+        "app.py FK-R001",
+        "app.py FK-R026",
+        "tests/test_app.py FK-R001",
+    ]
+    assert {each["severity"] for each in found["findings"] if each["rule"] == "FK-R001"} == {"critical"}
+    assert found["excluded"] == 1
+    assert places(review(capsys, ".", "--no-config", "--select", "FK-R026")) == ["app.py FK-R026"]
+    assert places(review(capsys, "app.py", "--select", "FK-R026")) == ["app.py FK-R026"]
+    Path("other.toml").write_text('[review]\nselect = ["FK-R026"]\n')
+    assert places(review(capsys, ".", "--config", "other.toml")) == ["app.py FK-R026"]
+    assert places(review(capsys, "app.py", "--config", "other.toml", "--ignore", "FK-R026")) == []
+
+
+def test_standard_input_is_reviewed_under_a_name(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def given(text: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    given(BAD)
+    assert places(review(capsys, "-", "--stdin-filename", "src/new.py", "--select", "FK-R001")) == [
+        "src/new.py FK-R001"
+    ]
+    given(BAD)
+    assert places(review(capsys, "-", "--lang", "python", "--select", "FK-R001")) == ["stdin.py FK-R001"]
+    given(BAD)
+    found = review(
+        capsys, "-", "--stdin-filename", "tests/test_b.py", "--force-exclude", "--select", "FK-R001"
+    )
+    assert found["hidden"]["context"] == {"tests": 1}
+    given("this is not code at all (((")
+    assert invoke(["review", "-", "--stdin-filename", "a.py"]) == 2
+    assert (
+        "a.py: expected code that can be read as Python, got something else on line 1: it has no score"
+        in (capsys.readouterr().err)
+    )
+
+
+def test_what_was_not_read_has_no_score(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("app.py").write_text("x = 1\ny = (\n")
+    found = review(capsys, "app.py")
+    assert (found["files"], found["scores"]) == (1, {"reliability": None, "performance": None})
+    assert found["not_all_read"] == [{"file": "app.py", "lines": [2]}]
+    assert invoke(["review", "app.py"]) == 0
+    assert capsys.readouterr().out == "1 file: nothing found; no score\n"
+    Path("app.py").write_text("this is not code at all (((")
+    assert invoke(["review", "app.py"]) == 2
+    capsys.readouterr()
+    found = review(capsys, ".", "--include", "tests")
+    assert [each["file"] for each in found["skipped"]] == ["api_pb2.py", "app.py", "main.rs"]
+    Path("rust").mkdir()
+    Path("rust/a.rs").write_text("fn main() {}\n")
+    assert invoke(["review", "rust"]) == 2
+    assert "found none, but 1 Rust" in capsys.readouterr().err
+
+
+def test_suppressions_are_counted_and_the_wrong_ones_shown(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("app.py").write_text(
+        BAD.replace(".json()", ".json()  # fault: ignore[FK-R001, FK-R404] local")
+        + "x = 1  # fault: ignore\n"
+    )
+    found = review(capsys, "app.py", "--select", RULES)
+    assert places(found) == ["app.py FK-R026", "app.py FK-S001", "app.py FK-S002"]
+    assert found["hidden"]["comment"] == 1
+    assert found["scores"] == {"reliability": 0.81}
+    assert places(review(capsys, "app.py", "--select", "FK-R026", "--extend-select", "FK-S002")) == [
+        "app.py FK-R026",
+        "app.py FK-S002",
+    ]
+    Path("faultkit.toml").write_text('[review]\nselect = ["FK-R001"]\nrequire-reason = true\n')
+    assert places(review(capsys, "app.py")) == ["app.py FK-S003"]
+
+
+def test_a_baseline_hides_what_it_has(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ("--select", RULES, "--baseline", "review.json")
+    assert invoke(["review", ".", *args]) == 2
+    assert "review.json: cannot be read: there is no such file; --write-baseline writes it" in (
+        capsys.readouterr().err
+    )
+    assert invoke(["review", ".", *args, "--write-baseline"]) == 0
+    assert capsys.readouterr().err == "wrote 2 findings to review.json\n"
+    found = review(capsys, ".", *args, "--fail-on", "low")
+    assert (places(found), found["hidden"]["baseline"], found["fixed"]) == ([], 2, [])
+    more = "\n\ndef more(url):\n    return requests.get(url)\n"
+    Path("app.py").write_text(f"# a line more\n{BAD}{more}")
+    assert invoke(["review", ".", *args, "--fail-on", "low", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [(each["rule"], each["function"]) for each in found["findings"]] == [("FK-R001", "more")]
+    Path("app.py").write_text("x = 1\n")
+    assert invoke(["review", ".", *args]) == 0
+    assert (
+        "fixed: 2 findings of the baseline; --write-baseline takes them out of it" in capsys.readouterr().out
+    )
+    assert review(capsys, "tests", *args)["fixed"] == []
+    assert invoke(["review", ".", *args, "--write-baseline"]) == 0
+    assert json.loads(Path("review.json").read_text()) == {"version": 1, "findings": []}
+
+
+def git(*words: str) -> None:
+    user = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *user, *words], check=True, capture_output=True)
+
+
+def test_a_diff_shows_findings_on_changed_lines(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = (".", "--select", "FK-R001", "--diff", "HEAD")
+    assert invoke(["review", *args]) == 2
+    assert 'error: --diff: expected files in a git repository, got ".", which is in none' in (
+        capsys.readouterr().err
+    )
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    assert review(capsys, *args)["files"] == 0
+    git("mv", "app.py", "moved ä.py")
+    Path("moved ä.py").write_text(f"{BAD}\n\ndef more(url):\n    return requests.get(url)\n")
+    Path("new.py").write_text(BAD)
+    found = review(capsys, *args)
+    assert [(each["file"], each["line"]) for each in found["findings"]] == [("moved ä.py", 9), ("new.py", 5)]
+    assert found["hidden"]["unchanged"] == 1
+    assert invoke(["review", ".", "--diff", "nope"]) == 2
+    assert 'got "nope"' in capsys.readouterr().err
+    assert invoke(["review", ".", "--diff=--output=x"]) == 2
+    assert not Path("x").exists()
+
+
+def test_sarif_names_files_from_the_top_of_the_repository(
+    project: Path, capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    Path(".git").mkdir()
+    Path("app.py").write_text(BAD.replace(".json()", ".json()  # fault: ignore[FK-R001] it is local"))
+    out = tmp_path_factory.mktemp("out") / "a.sarif"
+    args = ("--select", "FK-R001,FK-R026", "--include", "tests", "--sarif", str(out), "--json")
+    for path in (str(project), "."):
+        assert invoke(["review", path, *args]) == 0
+        log = json.loads(out.read_text())
+        jsonschema.validate(log, SARIF)
+        (run,) = log["runs"]
+        assert run["originalUriBaseIds"] == {"SRCROOT": {"uri": f"file://{project}/"}}
+        assert [
+            (
+                each["locations"][0]["physicalLocation"]["artifactLocation"],
+                each["ruleId"],
+                each.get("suppressions"),
+            )
+            for each in run["results"]
+        ] == [
+            (
+                {"uri": "app.py", "uriBaseId": "SRCROOT"},
+                "FK-R026",
+                None,
+            ),
+            (
+                {"uri": "app.py", "uriBaseId": "SRCROOT"},
+                "FK-R001",
+                [{"kind": "inSource", "justification": "it is local"}],
+            ),
+            ({"uri": "tests/test_app.py", "uriBaseId": "SRCROOT"}, "FK-R001", None),
+            ({"uri": "tests/test_app.py", "uriBaseId": "SRCROOT"}, "FK-R026", None),
+        ]
+        assert all(rule["helpUri"].startswith("https://") for rule in run["tool"]["driver"]["rules"])
+    capsys.readouterr()
+
+
+def test_sarif_says_what_the_baseline_has(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ("app.py", "--select", "FK-R001", "--baseline", "b.json")
+    assert invoke(["review", *args, "--write-baseline"]) == 0
+    Path("app.py").write_text(f"{BAD}\n\ndef more(url):\n    return requests.get(url)\n")
+    assert invoke(["review", *args, "--sarif", "a.sarif"]) == 0
+    results = json.loads(Path("a.sarif").read_text())["runs"][0]["results"]
+    assert [each["baselineState"] for each in results] == ["unchanged", "new"]
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        (["app.py", "--select", "FK-R0001"], "error: --select: unknown rule"),
+        (["app.py", "--ignore", "broad-cach"], 'unknown rule "broad-cach"; did you mean "broad-catch"?'),
+        (["app.py", "--include", "test"], 'got "test"; did you mean "tests"?'),
+        (["app.py", "--select", ","], "error: --select: expected at least one name, got nothing"),
+        (["app.py", "--config", "x.toml", "--no-config"], "error: --config: expected no --no-config"),
+        (["-"], "error: -: expected --stdin-filename or --lang"),
+        (["-", "app.py"], "error: -: expected no other path beside standard input"),
+        (["app.py", "--stdin-filename", "x.py"], "error: --stdin-filename: expected - as FILE"),
+        (["app.py", "--write-baseline"], "error: --write-baseline: expected the file to write as --baseline"),
+        (["app.py", "--baseline", "app.py"], "error: app.py: expected a baseline"),
+        (["app.py", "nope.py"], "error: nope.py: cannot be read: no such file or directory"),
+        (["app.py", "tests/test_app.py", "--prove"], "error: --prove: expected one Python file"),
+        ([], "error: Missing argument"),
+    ],
+)
+def test_bad_options_exit_with_two(
+    project: Path, capsys: pytest.CaptureFixture[str], args: list[str], problem: str
+) -> None:
+    assert invoke(["review", *args]) == 2
+    assert problem in capsys.readouterr().err
