@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from faultkit.agent_tools.argument_kinds import (
     LANGUAGE_NAMES,
+    RULE_LANGUAGES,
     argument,
     choice,
     file,
@@ -27,8 +28,10 @@ from faultkit.agent_tools.argument_kinds import (
 )
 from faultkit.agent_tools.listed_schemas import input_schema
 from faultkit.agent_tools.tool import READS, Argument, Tool
+from faultkit.agent_tools.tool_catalog import TOOLS
 from faultkit.base.errors import InputError, TargetError
 from faultkit.code import LANGUAGES
+from faultkit.code.facts.build import GRAMMARS
 
 
 def tool_of(*arguments: Argument, **more: Any) -> Tool:
@@ -195,6 +198,14 @@ def test_a_path_must_lead_to_what_it_is_for(tmp_path: Path) -> None:
 
 def test_the_listed_languages_are_those_of_the_package() -> None:
     assert LANGUAGE_NAMES.split(", ") == list(LANGUAGES)
+    assert RULE_LANGUAGES.split(", ") == list(GRAMMARS)
+
+
+@pytest.mark.parametrize("kind", ["reliability", "performance"])
+def test_tools_that_need_rules_list_only_languages_that_have_some(kind: str) -> None:
+    for name in (f"fault_score_{kind}", f"fault_suggest_better_function_{kind}"):
+        schema = next(each.schema for each in TOOLS[name].arguments if each.name == "lang")
+        assert schema["description"] == f"Its language: {', '.join(GRAMMARS)}; others need a language model."
     assert [read(language("lang", "It."), name) for name in ("py", "Go")] == [
         LANGUAGES["python"],
         LANGUAGES["go"],

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultkit.agent_tools.argument_kinds import (
+    RULE_LANGUAGES,
     choice,
     either,
     file,
@@ -100,6 +101,7 @@ _SNIPPET = text(
     example='"def load(url):\\n    return httpx.get(url).json()\\n"',
 )
 _SNIPPET_LANGUAGE = language("lang", "Its language.")
+_JUDGED_LANGUAGE = language("lang", f"Its language: {RULE_LANGUAGES}; others need a language model.")
 
 
 def _target(default: float) -> Argument:
@@ -122,7 +124,7 @@ def _score_tool(kind: str, looks_at: str) -> Tool:
             f"explains it by lines. It looks at {looks_at}. Use it to decide whether code needs attention, "
             "and again after a change. Returns JSON: {explanation, score, engine, model}."
         ),
-        arguments=(_SNIPPET, _SNIPPET_LANGUAGE),
+        arguments=(_SNIPPET, _JUDGED_LANGUAGE),
         output=SCORED,
         hints=READS,
         run=f"{_FUNCTIONS}:score_{kind}",
@@ -142,7 +144,7 @@ def _suggest_tool(kind: str, changes: str) -> Tool:
         ),
         arguments=(
             _SNIPPET,
-            _SNIPPET_LANGUAGE,
+            _JUDGED_LANGUAGE,
             number(
                 "score",
                 f"What fault_score_{kind} gave; left out, it is found out.",

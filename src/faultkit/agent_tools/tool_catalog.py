@@ -5,7 +5,7 @@ Declarations only: the function of a tool is imported when it is called first, s
 
 from __future__ import annotations
 
-from faultkit.agent_tools.argument_kinds import LANGUAGE_NAMES
+from faultkit.agent_tools.argument_kinds import LANGUAGE_NAMES, RULE_LANGUAGES
 from faultkit.agent_tools.chaos_tools import CHAOS_TOOLS
 from faultkit.agent_tools.code_tools import CODE_TOOLS
 from faultkit.agent_tools.impact_tools import IMPACT_TOOLS
@@ -29,7 +29,10 @@ Index a project once with fault_index_source_code if a language model is configu
 Languages: {LANGUAGE_NAMES}; py, js, ts or golang work too.
 Paths are absolute. Traffic goes to this machine and private networks, unless the server was started with \
 --allow-target. The error for a wrong argument says what was expected, with an example."""
-_BY_RULES = "\nNo language model is configured: advice comes from Faultkit's own rules, offline."
+_BY_RULES = (
+    "\nNo language model is configured: advice comes from Faultkit's own rules, offline, for "
+    f"{RULE_LANGUAGES}."
+)
 _BY_MODEL = "\nAdvice comes from {model} by {engine}; what is sent there has its secrets taken out."
 
 
