@@ -27,10 +27,10 @@ from faultkit.code.review.baseline import (
     empty_baseline,
     read_baseline,
 )
-from faultkit.code.review.changed_lines import changed_lines
+from faultkit.code.review.changed_lines import ChangedLines, changed_lines
 from faultkit.code.review.config_file import ReviewConfig, find_config, read_config
 from faultkit.code.review.context import CONTEXT_NAMES
-from faultkit.code.review.outcome import hide, is_at_least, judge, shown
+from faultkit.code.review.outcome import JudgedFinding, hide, is_at_least, judge, shown
 from faultkit.code.review.review_files import (
     FilesFound,
     FileToReview,
@@ -43,7 +43,7 @@ from faultkit.code.review.review_files import (
 from faultkit.code.review.sarif_findings import sarif_of_review
 from faultkit.code.review.settings import ReviewFlags, judgement_of, listed, path_choice, rules_of
 from faultkit.code.rules import KINDS, SEVERITIES, Rule, Severity
-from faultkit.code.source_files import MOST_BYTES, repository_of
+from faultkit.code.source_files import MOST_BYTES, local_path, repository_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 STDIN = "-"
@@ -189,40 +189,34 @@ def command(
         min_severity,
         min_confidence,
     )
+    asked = ProofFlags(**proof_flags)
+    if asked.prove and not _is_file(paths):
+        raise InputError("--prove", f'expected one file that is a service, got "{" ".join(paths)}"')
     baseline_path = _baseline_path(baseline_file, write_baseline, settings)
     baseline = _baseline(baseline_path, write_baseline)
-    rules = rules_of(settings, flags)
-    choice = path_choice(settings, flags)
+    rules, choice = rules_of(settings, flags), path_choice(settings, flags)
     if STDIN in paths:
         found = text_to_review(_standard_input(), names[0], language, choice)
     else:
-        found = find_files(paths, language, choice)
-        _check_found(paths, found)
-    is_file = len(paths) == 1 and not os.path.isdir(names[0])
-    asked = ProofFlags(**proof_flags)
-    if asked.prove and (not is_file or STDIN in paths):
-        raise InputError("--prove", f'expected one file that is a service, got "{" ".join(paths)}"')
+        found = find_files(names, language, choice)
+        _check_found(names, found)
     changed = None if since is None else changed_lines(since, list(names))
     wanted = [each for each in found.wanted if changed is None or changed.has_file(each.path)]
-    files = tuple(_reviewed(wanted, rules, is_alone=is_file and not is_strict))
+    is_alone = (STDIN in paths or _is_file(names)) and not is_strict
+    files = tuple(_reviewed(wanted, rules, is_alone=is_alone))
     by = judgement_of(settings, flags)
     findings = [each for file in files for each in judge(file, by)]
     fixed: dict[Identity, int] = {}
     if baseline is not None and baseline_path is not None:
-        reviewed = Reviewed(
-            frozenset(file.path for file in files if not file.skipped), frozenset(rule.id for rule in rules)
-        )
+        paths_reviewed = frozenset(file.path for file in files if not file.skipped)
+        reviewed = Reviewed(paths_reviewed, frozenset(rule.id for rule in rules))
         if write_baseline:
             write_output(baseline_path, baseline_text(baseline, findings, reviewed))
             click.echo(f"wrote {count_of(len(shown(findings)), 'finding')} to {baseline_path}", err=True)
             return 0
         findings, fixed = against(baseline, findings, reviewed)
     if changed is not None:
-        findings = hide(
-            findings,
-            "unchanged",
-            lambda each: not changed.touch(each.path, each.finding.line, each.finding.end_line),
-        )
+        findings = hide(findings, "unchanged", lambda each: not _is_changed(each, changed))
     review = Review(
         (*files, *found.skipped),
         tuple(findings),
@@ -248,12 +242,20 @@ def command(
     return int(gate is not None and any(is_at_least(each.severity, gate) for each in shown(findings)))
 
 
+def _is_file(names: Sequence[str]) -> bool:
+    return len(names) == 1 and names[0] != STDIN and not os.path.isdir(names[0])
+
+
+def _is_changed(judged: JudgedFinding, changed: ChangedLines) -> bool:
+    return changed.touch(judged.path, judged.finding.line, judged.finding.end_line)
+
+
 def _names(paths: Sequence[str], stdin_filename: str | None, language: Language | None) -> tuple[str, ...]:
     """Return the paths, with a name in place of standard input."""
     if STDIN not in paths:
         if stdin_filename is not None:
             raise InputError("--stdin-filename", "expected - as FILE, got none")
-        return tuple(paths)
+        return tuple(map(local_path, paths))
     if len(paths) > 1:
         raise InputError(STDIN, "expected no other path beside standard input")
     if stdin_filename is not None:
