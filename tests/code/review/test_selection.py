@@ -49,7 +49,9 @@ def test_rules_are_selected_by_the_most_exact_name(
     ("name", "problem"),
     [
         ("http-call-without-timeot", 'unknown rule .*; did you mean "http-call-without-timeout"?'),
-        ("FK-R0011", 'unknown rule "FK-R0011"; did you mean "FK-R0'),
+        ("FK-R5", 'unknown rule "FK-R5"; did you mean "FK-R005"?'),
+        ("r0011", 'unknown rule "r0011"; did you mean "FK-R011"?'),
+        ("FK-R999", 'unknown rule "FK-R999"$'),
         ("relibility", 'unknown rule "relibility"; did you mean "reliability"?'),
         ("", "expected the name of a rule"),
         (3, "expected the name of a rule"),

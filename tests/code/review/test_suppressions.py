@@ -107,7 +107,7 @@ def about(code: str, rules: Sequence[Rule] = TIMEOUT) -> list[tuple[str, int, st
 
 def test_an_unknown_name_is_reported() -> None:
     assert about("    requests.get(url)  # fault: ignore[FK-R001, FK-R9999, naive-tme]\n") == [
-        ("FK-S001", 3, 'no rule is named "FK-R9999"; did you mean "FK-R039"?'),
+        ("FK-S001", 3, 'no rule is named "FK-R9999"'),
         ("FK-S001", 3, 'no rule is named "naive-tme"; did you mean "naive-time"?'),
     ]
 

@@ -50,7 +50,9 @@ def judge(file: ReviewedFile, by: Judgement) -> Iterator[JudgedFinding]:
     ignored = [
         name for patterns, names in by.ignores if patterns.match(file.path, file.relative) for name in names
     ]
-    listed = [*((each, None) for each in file.findings), *file.suppressed]
+    # A comment in a file whose findings are hidden hides nothing more.
+    is_hidden = bool(file.context) and BY_NAME[file.context].treatment == "hidden"
+    listed = [*((each, None) for each in file.findings), *(() if is_hidden else file.suppressed)]
     for each, reason in listed:
         rule = each.rule
         if any(exactness(name, rule) for name in ignored) or by.kind not in (None, rule.kind):

@@ -16,6 +16,7 @@ from faultkit.code.rules.rule import Rule
 
 ALL = "all"
 _PREFIX = re.compile(r"FK-?[A-Z]?\d{0,2}", re.IGNORECASE)
+_ALMOST_ID = re.compile(r"(?:FK)?[-_ ]?([A-Z])[-_ ]?(\d{1,9})")
 _BY_ALL, _BY_KIND, _BY_NAME = 1, 2, 100
 
 
@@ -42,10 +43,12 @@ def check_rule_name(name: object, rules: Sequence[Rule]) -> str:
 
 def near_rule(name: str, rules: Sequence[Rule]) -> str:
     """Return `; did you mean "…"?` for a misspelt name, or an empty text."""
-    ids = name.strip().upper().startswith("FK")
-    known = [rule.id for rule in rules] if ids else [*(rule.slug for rule in rules), ALL]
-    kinds = [] if ids else sorted({rule.kind for rule in rules})
-    return did_you_mean(name.strip().upper() if ids else name.strip().lower(), [*kinds, *known])
+    number = _ALMOST_ID.fullmatch(name.strip().upper())
+    if number is not None:
+        meant = f"FK-{number[1]}{int(number[2]):03}"
+        return f'; did you mean "{meant}"?' if any(rule.id == meant for rule in rules) else ""
+    kinds = sorted({rule.kind for rule in rules})
+    return did_you_mean(name.strip().lower(), [*kinds, *(rule.slug for rule in rules), ALL])
 
 
 def selected_rules(

@@ -1,0 +1,68 @@
+"""What hides a finding: paths, comments, contexts and thresholds, in this order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from faultkit.code.review.engine import findings_of
+from faultkit.code.review.outcome import Judgement, hidden_by_context, hide, judge, shown
+from faultkit.code.review.path_patterns import path_patterns
+from faultkit.code.review.review_files import ReviewedFile
+from faultkit.code.rules.rule import Severity
+
+FINDING = next(
+    each
+    for each in findings_of("import requests\nrequests.get(u)\n", "python", file="a.py")
+    if each.rule.id == "FK-R001"
+)
+FILE = ReviewedFile("a.py", "python", (FINDING,), path="/p/a.py", relative="a.py")
+
+
+def outcome(file: ReviewedFile = FILE, by: Judgement = Judgement()) -> list[tuple[str, str]]:  # noqa: B008
+    return [(each.hidden, each.detail) for each in judge(file, by)]
+
+
+def test_a_finding_is_shown_unless_something_hides_it() -> None:
+    assert outcome() == [("", "")]
+    assert outcome(by=Judgement(min_severity="critical")) == [("threshold", "")]
+    assert outcome(by=Judgement(min_confidence=0.99)) == [("threshold", "")]
+    assert outcome(by=Judgement(kind="performance")) == []
+    assert outcome(replace(FILE, context="tests")) == [("context", "tests")]
+    assert outcome(replace(FILE, context="browser")) == [("context", "browser")]
+
+
+def test_a_comment_goes_before_thresholds_and_counts_once() -> None:
+    suppressed = replace(FILE, findings=(), suppressed=((FINDING, "local"),))
+    assert outcome(suppressed, Judgement(min_severity="critical")) == [("comment", "local")]
+    assert outcome(replace(suppressed, context="tests")) == []
+
+
+def test_rules_are_ignored_for_paths() -> None:
+    here = (path_patterns(["a.py"], "/p"), ("FK-R",))
+    assert outcome(by=Judgement(ignores=[here])) == []
+    assert outcome(by=Judgement(ignores=[(path_patterns(["b.py"], "/p"), ("FK-R",))])) == [("", "")]
+    assert outcome(by=Judgement(ignores=[(path_patterns(["a.py"], "/p"), ("FK-P",))])) == [("", "")]
+
+
+@pytest.mark.parametrize(
+    ("severities", "expected"),
+    [
+        ({}, "high"),
+        ({"FK-R001": "low"}, "low"),
+        ({"FK-R001": "low", "FK-R": "critical"}, "low"),
+        ({"reliability": "medium", "FK-P": "low"}, "medium"),
+    ],
+)
+def test_the_most_exact_name_sets_the_severity(severities: dict[str, Severity], expected: str) -> None:
+    (judged,) = judge(FILE, Judgement(severities=severities))
+    assert judged.finding.severity == expected
+
+
+def test_only_what_is_shown_is_hidden_later() -> None:
+    findings = [*judge(FILE, Judgement()), *judge(replace(FILE, context="docs"), Judgement())]
+    left = hide(findings, "unchanged", lambda each: True)
+    assert [each.hidden for each in left] == ["unchanged", "context"]
+    assert (shown(findings), shown(left)) == ([FINDING], [])
+    assert hidden_by_context(left) == {"docs": 1}
