@@ -306,7 +306,7 @@ def test_sarif_says_what_the_baseline_has(project: Path, capsys: pytest.CaptureF
         (["app.py", "--write-baseline"], "error: --write-baseline: expected the file to write as --baseline"),
         (["app.py", "--baseline", "app.py"], "error: app.py: expected a baseline"),
         (["app.py", "nope.py"], "error: nope.py: cannot be read: no such file or directory"),
-        (["app.py", "tests/test_app.py", "--prove"], "error: --prove: expected one Python file"),
+        (["app.py", "tests/test_app.py", "--prove"], "error: --prove: expected one file"),
         ([], "error: Missing argument"),
     ],
 )

@@ -231,7 +231,7 @@ def command(
         write_output(sarif, json.dumps(log, indent=2, ensure_ascii=False) + "\n")
     proof = prove_file(names[0], asked) if asked.prove else None
     if as_json:
-        print_json(review_document(review) | ({} if proof is None else {"proof": proof.document()}))
+        print_json(review_document(review) | ({} if proven is None else {"proof": proven.document()}))
     else:
         print_review(review)
         if proof is not None:
@@ -239,7 +239,9 @@ def command(
     if proof is not None and proof.exit_code:
         return proof.exit_code
     gate = fail_on or settings.fail_on
-    return int(gate is not None and any(is_at_least(each.severity, gate) for each in shown(findings)))
+    if gate is not None and any(is_at_least(each.severity, gate) for each in shown(findings)):
+        return 1
+    return 0 if proven is None else proven.exit_code
 
 
 def _is_file(names: Sequence[str]) -> bool:
