@@ -138,8 +138,8 @@ def print_proof(outcome: ProofOutcome) -> None:
     table = Table(
         title=f"GET {proof.url}: {'; '.join(proof.upstreams)}", title_justify="left", box=box.SIMPLE
     )
-    for column in ("fault", "version", "succeeded", "statuses", "mean", "p95", "upstream calls", "verdict"):
-        table.add_column(column, no_wrap=column not in ("statuses", "upstream calls"))
+    for column in ("fault", "version", "answers", "mean", "upstream calls", "verdict"):
+        table.add_column(column, no_wrap=column not in ("answers", "upstream calls"))
     for each in proof.compared:
         table.add_row(each.fault, "before", *_cells(each.before), each.verdict)
         table.add_row("", "after", *_cells(each.after), end_section=True)
@@ -158,15 +158,11 @@ def print_proof(outcome: ProofOutcome) -> None:
 
 
 def _cells(figures: Figures) -> tuple[str, ...]:
-    statuses = ", ".join(f"{count} × {status}" for status, count in sorted(figures.statuses.items()))
+    answers = [f"{count} × {status}" for status, count in sorted(figures.statuses.items())]
+    if figures.answered < figures.requests:
+        answers.append(f"{figures.requests - figures.answered} × none")
     mean = figures.costs.get(TIME.name)
-    return (
-        f"{figures.succeeded} of {figures.requests}",
-        statuses or "no answer",
-        "" if mean is None else duration(mean.value),
-        duration(figures.p95_ms),
-        str(figures.upstream_requests),
-    )
+    return ", ".join(answers), "" if mean is None else duration(mean.value), str(figures.upstream_requests)
 
 
 def _name_and_url(text: str) -> tuple[str, str]:

@@ -5,8 +5,8 @@
 
 It writes `port NUMBER` to the socket `wire` when it serves. The text of the module is that of `text` instead
 of `file`; everything else, `__file__` included, is as if it stood in `file`. In the texts of modules below
-`root`, the beginnings of URLs in `replaced` are others. For each line `lines` on the wire, and at its end by
-SIGTERM, it answers which lines of the file have run. When the other end of the wire closes, the parent
+`root`, the beginnings of URLs in `replaced` are others. For each line `lines` on the wire, and at the end of
+an ASGI service by SIGTERM, it answers which lines of the file have run. When the other end of the wire closes, the parent
 process has ended: the runner ends its process group.
 """
 
@@ -143,13 +143,10 @@ def main() -> None:
     def ready() -> None:
         wire.sendall(b"port %d\n" % listener.getsockname()[1])
 
-    if setup["interface"] == "wsgi":
+    if setup["interface"] == "asgi":
+        _serve_asgi(app, listener, ready, lambda: wire.sendall(lines.report()))
+    else:
         _serve_wsgi(app, listener, ready)
-    try:
-        _serve_asgi(app, listener, ready)
-    finally:
-        # What runs at the end of a lifespan has run now.
-        wire.sendall(lines.report())
 
 
 def _answer(wire: socket.socket, lines: _Lines) -> None:
@@ -159,7 +156,9 @@ def _answer(wire: socket.socket, lines: _Lines) -> None:
     os.kill(0, signal.SIGKILL)  # Every process of this group, this one included.
 
 
-def _serve_asgi(app: Any, listener: socket.socket, ready: Callable[[], None]) -> None:
+def _serve_asgi(
+    app: Any, listener: socket.socket, ready: Callable[[], None], over: Callable[[], None]
+) -> None:
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -167,6 +166,10 @@ def _serve_asgi(app: Any, listener: socket.socket, ready: Callable[[], None]) ->
             await super().startup(sockets)
             if self.started:
                 ready()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().shutdown(sockets)
+            over()  # Not later: after this, uvicorn sends itself the signal once more.
 
     config = uvicorn.Config(app, log_level="error", lifespan="auto", timeout_graceful_shutdown=1)
     Server(config).run(sockets=[listener])
