@@ -79,6 +79,15 @@ def test_successes_pay_for_twice_the_calls_and_a_second_and_no_more(
     assert ("the price is" in compared.why) == (verdict == "better")
 
 
+def test_a_service_that_broke_down_is_no_measure_of_costs() -> None:
+    down = replace(figures({}, 3.0, 1), ended=True)
+    handled = figures({502: 40}, 10.0, 40)
+    assert compare("resets", down, handled).verdict == "worse"
+    assert compare("resets", down, handled, GOOD.costs).verdict == "better"
+    assert compare("resets", down, figures({502: 40}, 10.0, 120), GOOD.costs).verdict == "worse"
+    assert down.sentence().endswith("1 upstream call, and the process ended")
+
+
 def test_a_difference_in_time_that_may_be_lateness_of_the_machine_does_not_count() -> None:
     late = replace(figures({200: 40}, 100.0), late_ms=96.0)
     assert compare(HEALTHY, GOOD, late).verdict == "no difference"

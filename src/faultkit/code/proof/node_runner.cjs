@@ -6,6 +6,8 @@
 // the file have run. When the other end closes, the parent process has ended: this process group ends.
 'use strict';
 
+if (!process.env.FAULT_PROOF) return; // A thread or a child process of the service.
+
 const fs = require('fs');
 const inspector = require('inspector');
 const Module = require('module');

@@ -70,9 +70,9 @@ def node_interpreter(env: Mapping[str, str]) -> str:
 def _route(code: str) -> str | None:
     """Return the first route that calls a dependency in its handler, else the first without parameters."""
     found = [each for each in _ROUTE.finditer(code) if not {":", "*", "{", "$"} & set(each[2])]
-    ends = [each.start() for each in found[1:]] + [len(code)]
+    places = [each.start() for each in found] + [len(code)]
     calling = [
-        each for each, end in zip(found, ends, strict=True) if _CALLS_OUT.search(code[each.end() : end])
+        each for each, end in zip(found, places[1:], strict=True) if _CALLS_OUT.search(code, each.end(), end)
     ]
     for each in (*calling, *found):
         return each[2]

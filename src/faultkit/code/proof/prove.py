@@ -33,6 +33,7 @@ from faultkit.code.proof.service import Service, Upstream
 from faultkit.code.proof.stub import StubUpstream
 from faultkit.code.proof.verdict import (
     ENOUGH,
+    HEALTHY,
     TIME,
     UPSTREAM_CALLS,
     UPSTREAM_CONNECTIONS,
@@ -174,7 +175,8 @@ def prove(
             for attempt in range(_TRIES):
                 watch(case.name if not attempt else f"{case.name}, again", number, len(cases))
                 measured = run.measure(case)
-                found = compare(case.name, *(measured[each].figures for each in _VERSIONS))
+                usual = next((each.before.costs for each in compared if each.fault == HEALTHY), None)
+                found = compare(case.name, measured["before"].figures, measured["after"].figures, usual)
                 if not (found.before.doubt or found.after.doubt):
                     break
             compared.append(found)
@@ -264,6 +266,7 @@ class _Run:
             results = self._load(targets, case, plane)
             for meter in meters.values():
                 meter.__exit__()
+            ended = {version: each.has_ended for version, each in services.items()}
             after, lateness = plane.measured()
             lines = {version: each.ran_lines() for version, each in services.items()}
             # Connections that a fault holds would keep the services from ending.
@@ -271,7 +274,10 @@ class _Run:
             lines = {version: _joined(lines[version], each.end()) for version, each in services.items()}
         return {
             version: _Measured(
-                self._figures(version, case, results[version], before, after, lateness, meters[version]),
+                replace(
+                    self._figures(version, results[version], before, after, lateness, meters[version]),
+                    ended=ended[version],
+                ),
                 at_start[version],
                 lines[version],
             )
@@ -338,7 +344,6 @@ class _Run:
     def _figures(
         self,
         version: Version,
-        case: FaultCase,
         result: LoadResult,
         before: Snapshot,
         after: Snapshot,

@@ -6,8 +6,8 @@
 It writes `port NUMBER` to the socket `wire` when it serves. The text of the module is that of `text` instead
 of `file`; everything else, `__file__` included, is as if it stood in `file`. In the texts of modules below
 `root`, the beginnings of URLs in `replaced` are others. For each line `lines` on the wire, and at the end of
-an ASGI service by SIGTERM, it answers which lines of the file have run. When the other end of the wire closes, the parent
-process has ended: the runner ends its process group.
+an ASGI service by SIGTERM, it answers which lines of the file have run. When the other end of the wire
+closes, the parent process has ended: the runner ends its process group.
 """
 
 from __future__ import annotations

@@ -76,6 +76,11 @@ class RunningService:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process has ended by itself."""
+        return self._process is not None and self._process.poll() is not None
+
     def __enter__(self) -> RunningService:
         try:
             self.start()

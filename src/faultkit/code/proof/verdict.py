@@ -19,7 +19,7 @@ change worse.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -76,7 +76,7 @@ class Cost:
 
 TIME = Cost("time", "ms", 20.0, 1000.0)
 UPSTREAM_CALLS = Cost("upstream calls", "a call", 0.2)
-UPSTREAM_CONNECTIONS = Cost("upstream connections", "a call", 0.2)
+UPSTREAM_CONNECTIONS = Cost("upstream connections", "a call", 0.2, 2.0)
 CPU = Cost("CPU", "ms a call", 10.0, 50.0)
 OPEN_FILES = Cost("open files", "", 10.0, 50.0)
 MEMORY = Cost("memory", "MB", 32.0, 100.0)
@@ -105,6 +105,8 @@ class Figures:
     """How much of a time may be lateness of this machine."""
     upstream_requests: int = 0
     slos_missed: tuple[str, ...] = ()
+    ended: bool = False
+    """Whether its process ended during the run."""
     doubt: str = ""
     """Why the run decides nothing; empty if it does."""
 
@@ -133,9 +135,9 @@ class Figures:
             whole = "all" if self.answered == self.requests else f"{self.answered} of {self.requests}"
             text = f"{whole} answered ({statuses})"
         time_ms = self.costs[TIME.name].value if TIME.name in self.costs else self.p50_ms
-        return (
-            f"{text}, {time_ms / 1000:.2f} s on average, {count_of(self.upstream_requests, 'upstream call')}"
-        )
+        calls = count_of(self.upstream_requests, "upstream call")
+        ended = ", and the process ended" if self.ended else ""
+        return f"{text}, {time_ms / 1000:.2f} s on average, {calls}{ended}"
 
     def document(self) -> dict[str, Any]:
         return {
@@ -151,6 +153,7 @@ class Figures:
             "slos_missed": list(self.slos_missed),
             "injected": self.injected,
             "upstream_requests": self.upstream_requests,
+            "ended": self.ended,
             "doubt": self.doubt,
         }
 
@@ -224,12 +227,17 @@ class FaultComparison:
         }
 
 
-def compare(fault: str, before: Figures, after: Figures) -> FaultComparison:
-    """Compare both versions under one fault."""
+def compare(
+    fault: str, before: Figures, after: Figures, usual: Mapping[str, Mean] | None = None
+) -> FaultComparison:
+    """Compare both versions under one fault.
+
+    usual: the costs of the old version without a fault. One that breaks down costs little, so that gains of
+    callers pay for what is more than usual only."""
     problem = _why_undecided(fault, before, after)
     if problem:
         return FaultComparison(fault, before, after, "not shown", problem)
-    shares, costs = _shares(before, after), _costs(before, after)
+    shares, costs = _shares(before, after), _costs(before, after, usual or {})
     verdict, why = _judged(shares, costs)
     return FaultComparison(fault, before, after, verdict, why, (*shares, *costs))
 
@@ -264,21 +272,27 @@ def _share(name: str, before: Figures, after: Figures) -> Difference:
     return Difference(name, "%", 100 * was, 100 * now, 100 * low, 100 * high, counts, is_cost=False)
 
 
-def _costs(before: Figures, after: Figures) -> tuple[Difference, ...]:
+def _costs(before: Figures, after: Figures, usual: Mapping[str, Mean]) -> tuple[Difference, ...]:
     late_ms = max(before.late_ms, after.late_ms)
     return tuple(
-        _cost(cost, before.costs[cost.name], after.costs[cost.name], late_ms if cost is TIME else 0.0)
+        _cost(
+            cost,
+            before.costs[cost.name],
+            after.costs[cost.name],
+            usual[cost.name].value if cost.name in usual else 0.0,
+            late_ms if cost is TIME else 0.0,
+        )
         for cost in COSTS
         if cost.name in before.costs and cost.name in after.costs
     )
 
 
-def _cost(cost: Cost, was: Mean, now: Mean, margin: float) -> Difference:
+def _cost(cost: Cost, was: Mean, now: Mean, usual: float, margin: float) -> Difference:
     low, high = difference_interval(was.value, was.interval, now.value, now.interval)
     small, large = sorted((was.value, now.value))
     matters = large - small > max(cost.least, margin) and large >= NOTICED * small
     counts = matters and not low <= 0 <= high
-    most_paid = max(MOST_PAID * was.value, cost.tolerated)
+    most_paid = max(MOST_PAID * max(was.value, usual), cost.tolerated)
     return Difference(cost.name, cost.unit, was.value, now.value, low, high, counts, most_paid)
 
 
