@@ -91,7 +91,8 @@ function takeLines() {
   let inComment = false;
   source.split('\n').forEach((line, index) => {
     const code = line.trim();
-    const first = offset + line.indexOf(code);
+    // Brackets at its beginning belong to what they close.
+    const first = offset + Math.max(line.search(/[^\])};,\s]/), 0);
     offset += line.length + 1;
     const isComment = inComment || /^(\/\/|\/\*)/.test(code);
     if (inComment || code.startsWith('/*')) inComment = !code.includes('*/');

@@ -69,11 +69,15 @@ def node_interpreter(env: Mapping[str, str]) -> str:
 
 def _route(code: str) -> str | None:
     """Return the first route that calls a dependency in its handler, else the first without parameters."""
-    found = [each for each in _ROUTE.finditer(code) if not {":", "*", "{", "$"} & set(each[2])]
-    places = [each.start() for each in found] + [len(code)]
-    calling = [
-        each for each, end in zip(found, places[1:], strict=True) if _CALLS_OUT.search(code, each.end(), end)
+    routes = list(_ROUTE.finditer(code))
+    ends = [each.start() for each in routes[1:]] + [len(code)]
+    handled = [
+        (each, end)
+        for each, end in zip(routes, ends, strict=False)
+        if not {":", "*", "{", "$"} & set(each[2])
     ]
+    found = [each for each, _ in handled]
+    calling = [each for each, end in handled if _CALLS_OUT.search(code, each.end(), end)]
     for each in (*calling, *found):
         return each[2]
     by_hand = _BY_HAND.search(code)

@@ -27,6 +27,7 @@ _GRACE_S = 2.0
 _ANSWER_S = 5.0
 _MISSING = re.compile(r"No module named '([\w.]+)'")
 _MISSING_IN_NODE = re.compile(r"Cannot find (?:module|package) '([^'./][^']*)'")
+_NODE_ERROR = re.compile(r"(Uncaught )?\w*Error\b.*: ")
 _RUNNER = Path(__file__).with_name("runner.py")
 _NODE_RUNNER = Path(__file__).with_name("node_runner.cjs")
 _LAST_LINES = 5
@@ -225,8 +226,8 @@ class RunningService:
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         if self._service.interface == "node":
-            # The stack of an error comes after its message, and Node's version at the end.
-            lines = [line for line in lines if not line.startswith(("    at ", "Node.js v"))]
+            # Before the message of an error is the code that threw it, after it the stack.
+            lines = [line for line in lines if _NODE_ERROR.match(line)][:1] or lines
         return (
             " / ".join(line.strip() for line in lines[-_LAST_LINES:] if line.strip()) or "It wrote nothing."
         )

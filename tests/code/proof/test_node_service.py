@@ -1,0 +1,102 @@
+"""How a JavaScript file is run as a service, read from its text and from the files of its project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from faultkit.base.errors import InputError, TargetError
+from faultkit.code.proof.node_service import node_interpreter, node_service
+from faultkit.code.proof.service import Service, Upstream
+
+EXPRESS = """
+const express = require('express');
+const axios = require('axios');
+const app = express();
+const API = process.env.API_URL || 'https://api.example.com/v1';
+// app.get('/commented', () => fetch(API));
+app.get('/health', (req, res) => res.send('ok'));
+app.get('/items/:id', async (req, res) => res.json((await axios.get(`${API}/items/${req.params.id}`)).data));
+app.get('/items', async (req, res) => {
+  res.json((await axios.get(`${API}/items`)).data);
+});
+app.listen(3000);
+"""
+
+
+def service_of(text: str, tmp_path: Path, **options: object) -> Service:
+    file = tmp_path / "app.js"
+    file.write_text(text)
+    return node_service(str(file), text, **options)  # type: ignore[arg-type]
+
+
+def test_the_route_that_calls_out_is_chosen(tmp_path: Path) -> None:
+    found = service_of(EXPRESS, tmp_path)
+    upstream = Upstream("API_URL", "https://api.example.com/v1", "app.js")
+    assert found == Service("node", str(tmp_path), "/items", (upstream,))
+    assert service_of(EXPRESS, tmp_path, route="/health").route == "/health"
+
+
+@pytest.mark.parametrize(
+    ("code", "route"),
+    [
+        ("http.createServer((req, res) => fetch(U)).listen(1)", "/"),
+        ("http.createServer((req, res) => { if (req.url === '/a') fetch(U) }).listen(1)", "/a"),
+        ("fastify.route({ method: 'GET', url: '/b', handler }); fastify.listen({ port: 1 })", "/b"),
+        ("router.get('/c', handler); app.listen(1)", "/c"),
+        ('app.get("/d", handler); app.listen(1)', "/d"),
+    ],
+)
+def test_routes_of_frameworks_and_of_plain_servers_are_found(code: str, route: str, tmp_path: Path) -> None:
+    assert service_of(f"const U = process.env.U_URL;\n{code}", tmp_path).route == route
+
+
+@pytest.mark.parametrize(
+    ("code", "upstreams"),
+    [
+        ("const a = process.env.API_URL", {"API_URL": ""}),
+        ("const a = process.env['BACKEND'] ?? \"http://b:1/p\"", {"BACKEND": "http://b:1/p"}),
+        ("const { STOCK_URL = 'http://s', PORT: port = '1' } = process.env", {"STOCK_URL": "http://s"}),
+        ("const d = process.env.DATABASE_URL; const a = process.env.A_URL", {"A_URL": ""}),
+        ("const a = 'https://api.example.com/v1/items'", {"https://api.example.com": "https://api.example.com"}),
+        ("const config = require('./lib/config')", {"LIB_URL": "http://lib"}),
+        ("import config from './lib/config.js'", {"LIB_URL": "http://lib"}),
+    ],
+)  # fmt: skip
+def test_upstreams_are_found_in_the_file_and_in_those_that_it_loads(
+    code: str, upstreams: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "config.js").write_text(
+        "module.exports = { url: process.env.LIB_URL || 'http://lib' }"
+    )
+    found = service_of(f"{code}\nhttp.createServer().listen(1)", tmp_path).upstreams
+    assert {each.name: each.default for each in found} == upstreams
+
+
+def test_a_service_runs_in_the_folder_of_its_package(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text("{}")
+    (tmp_path / ".env").write_text("API=https://api.example.com/v2")
+    (tmp_path / "src").mkdir()
+    found = service_of("const a = process.env.API\nhttp.createServer().listen(1)", tmp_path / "src")
+    assert found.root == str(tmp_path)
+    assert found.upstreams[0].default == "https://api.example.com/v2"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("module.exports = app", "a file that calls listen"),
+        ("app.listen(1)", "name one with --route"),
+        ("http.createServer().listen(1)", "upstream is a variable of the environment"),
+    ],
+)
+def test_a_file_that_cannot_be_run_is_reported(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        service_of(text, tmp_path)
+
+
+def test_a_machine_without_node_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="cannot start node"):
+        node_interpreter({"PATH": str(tmp_path)})
