@@ -8,26 +8,27 @@ import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from faultkit.base.errors import RunError
 from faultkit.base.files import rewrite_file
-from faultkit.cli import advice as improve
+from faultkit.cli import improve
 from faultkit.cli.main import invoke
 from tests.llm.scripted_provider import ScriptedServer, said
 
 BAD = """\
-import httpx
+import requests
 
 
 def load(url):
-    return httpx.get(url).json()
+    return requests.get(url).json()
 
 
 class Store:
     def save(self, url):
-        return httpx.post(url, json=1).json()
+        return requests.post(url, json=1).json()
 """
 
 
@@ -62,8 +63,65 @@ def test_stdout_has_the_diff_alone_and_git_applies_it(app: Path, capfd: pytest.C
     lines = err.splitlines()
     assert lines[0].startswith("app.py: score 0.")
     assert lines[0].endswith(", by the rules")
-    assert lines[-1].startswith("needs: ")
-    assert "tenacity" in lines[-1]
+
+
+def test_changes_that_ask_are_listed_and_made_only_on_request(
+    app: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["improve", "app.py"]) == 0
+    out, err = capfd.readouterr()
+    assert "tenacity" not in out
+    assert "raise_for_status" not in out
+    assert "not made without an answer (--unsafe, or --rule ID):" in err
+    assert "FK-R026, lines 5, 10: Is every status of 400 and above an error here" in err
+    safe_score = json_of(["improve", "app.py", "--json"], capfd)["score_after"]
+
+    assert invoke(["improve", "app.py", "--unsafe"]) == 0
+    out, err = capfd.readouterr()
+    assert "+import tenacity" in out
+    assert "raise_for_status" in out
+    assert "\nneeds: tenacity\n" in err
+    assert "check, before you keep the change:" in err
+    assert json_of(["improve", "app.py", "--unsafe", "--json"], capfd)["score_after"] > safe_score
+
+
+def json_of(command: list[str], capfd: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert invoke(command) == 0
+    document: dict[str, Any] = json.loads(capfd.readouterr().out)
+    return document
+
+
+def test_a_rule_that_is_named_is_the_only_one_and_its_question_counts_as_answered(
+    app: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["improve", "app.py", "--rule", "unchecked-response-status"]) == 0
+    out, err = capfd.readouterr()
+    assert "raise_for_status" in out
+    assert "timeout" not in out
+    assert invoke(["improve", "app.py", "--rule", "FK-R026", "--safe"]) == 0
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "1 change asks a question first" in err
+
+
+def test_folders_and_several_files_give_one_diff(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    inner = app.parent / "pkg"
+    inner.mkdir()
+    (inner / "b.py").write_text(BAD)
+    (inner / "clean.py").write_text("x = 1\n")
+    (inner / "notes.md").write_text("no code\n")
+    assert invoke(["improve", ".", "--rule", "FK-R001", "--safe"]) == 0
+    out, err = capfd.readouterr()
+    assert [line for line in out.splitlines() if line.startswith("+++ ")] == [
+        "+++ b/app.py",
+        "+++ b/pkg/b.py",
+    ]
+    assert err.splitlines()[-1] == "3 files: 2 changed"
+    subprocess.run(["git", "apply", "-"], input=out, text=True, check=True, cwd=app.parent)
+    assert "timeout=30.0" in app.read_text()
+    assert "timeout=30.0" in (inner / "b.py").read_text()
+    document = json_of(["improve", "app.py", "pkg", "--json"], capfd)
+    assert [each["file"] for each in document["files"]] == ["app.py", "pkg/b.py", "pkg/clean.py"]
 
 
 def test_after_a_change_there_is_nothing_to_change(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +140,7 @@ def test_write_keeps_mode_line_ends_and_byte_order_mark(app: Path) -> None:
     app.chmod(0o754)
     assert invoke(["improve", "app.py", "--write", "--kind", "reliability"]) == 0
     data = app.read_bytes()
-    assert data.startswith(b"\xef\xbb\xbfimport httpx\r\n")
+    assert data.startswith(b"\xef\xbb\xbfimport requests\r\n")
     assert data.count(b"\n") == data.count(b"\r\n")
     assert b"timeout" in data
     assert stat.S_IMODE(app.stat().st_mode) == 0o754
@@ -110,14 +168,14 @@ def test_only_the_function_that_is_named_is_changed(app: Path, capfd: pytest.Cap
     assert invoke(["improve", "app.py", "--function", "load", "--kind", "reliability"]) == 0
     new = applied(capfd.readouterr().out, app.parent)
     assert new.endswith(BAD[BAD.index("class Store") :])
-    assert "timeout=5.0" in new
+    assert "timeout=30.0" in new
 
 
 def test_a_method_is_changed_where_it_stands(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["improve", "app.py", "--function", "save", "--kind", "reliability", "--write"]) == 0
     new = app.read_text()
     assert new.startswith(BAD[: BAD.index("class Store")])
-    assert "        return httpx.post(url, json=1, timeout=5.0)" in new
+    assert "        return requests.post(url, json=1, timeout=30.0)" in new
 
 
 def test_the_target_decides_how_far_it_goes(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -177,7 +235,12 @@ def test_a_file_that_changed_meanwhile_is_left_alone(app: Path) -> None:
     ("args", "problem"),
     [
         (["nope.py"], "error: nope.py: cannot be read: no such file or directory"),
-        (["."], "error: .: expected a file, got a folder"),
+        (
+            [".", "--function", "load"],
+            "error: --function: expected one file beside it, got .",
+        ),
+        (["app.py", "--rule", "FK-R999"], "error: --rule: expected the id or name of a rule such as FK-R001"),
+        (["docs"], "error: docs: expected files of a language with known changes, found none"),
         (
             ["app.py", "--function", "lod"],
             'error: app.py: function: unknown name "lod"; did you mean "load"?',
@@ -199,6 +262,7 @@ def test_bad_input_exits_with_two_and_changes_nothing(
 ) -> None:
     Path("latin.py").write_bytes("# coding: latin-1\nx = 'ä'\n".encode("latin-1"))
     Path("empty.py").write_text("")
+    Path("docs").mkdir()
     assert invoke(["improve", *args, "--write"]) == 2
     assert capfd.readouterr().err.startswith(problem)
     assert app.read_text() == BAD
@@ -225,7 +289,7 @@ def test_the_answer_of_a_model_names_it(
     model.play(said("openai", proposal(BAD.replace("get(url)", "get(url, timeout=3)"))))
     assert invoke(["improve", "app.py", "--llm-client", "ollama", "--write"]) == 0
     out, err = capfd.readouterr()
-    assert "+    return httpx.get(url, timeout=3).json()" in out
+    assert "+    return requests.get(url, timeout=3).json()" in out
     assert "by ollama (said-by-server)" in err.splitlines()[0]
     assert err.splitlines()[1] == "  It waits no longer."
     assert "timeout=3" in app.read_text()
@@ -234,11 +298,11 @@ def test_the_answer_of_a_model_names_it(
 def test_a_models_function_goes_where_it_was_and_its_imports_to_the_top(
     app: Path, model: ScriptedServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    code = "def load(url):\n    logging.info(url)\n    return httpx.get(url, timeout=3).json()\n"
+    code = "def load(url):\n    logging.info(url)\n    return requests.get(url, timeout=3).json()\n"
     model.play(said("openai", proposal(f"import logging\n\n{code}")))
     assert invoke(["improve", "app.py", "--function", "load", "--llm-client", "ollama", "--write"]) == 0
-    assert app.read_text() == BAD.replace("import httpx\n", "import httpx\nimport logging\n").replace(
-        "    return httpx.get(url)", "    logging.info(url)\n    return httpx.get(url, timeout=3)"
+    assert app.read_text() == BAD.replace("import requests\n", "import requests\nimport logging\n").replace(
+        "    return requests.get(url)", "    logging.info(url)\n    return requests.get(url, timeout=3)"
     )
 
 

@@ -19,6 +19,7 @@ from faultkit.base.secrets import environment_without_secrets
 from faultkit.code import find_function, list_functions, read_source
 from faultkit.code.advice.answers import ChangeAnswer
 from faultkit.code.advice.project_context import embedder_of
+from faultkit.code.advice.selection import Selection
 from faultkit.code.index import Progress, index_project, open_store
 from faultkit.code.proof.prove import Proof, ProofSettings, prove
 from faultkit.code.source_files import folder_of
@@ -178,12 +179,14 @@ def _suggest(call: ToolCall, kind: Literal["performance", "reliability"]) -> Too
             kind,
             score=score if score is None or score <= target else None,
             target_score=target,
+            selection=Selection(unsafe=not values["safe"]),
             cancel=call.cancelled,
         )
     document = without(answer.document(), "old")  # The caller has just sent it.
+    asked = [f"{'check' if each.is_applied else 'not made'}: {each.text()}" for each in answer.questions]
     if not answer.diff:
-        return ToolResult(f"Nothing to change: {answer.reason}.\n\n{as_diff_block('')}", document)
-    notes = [f"also needed at the top of the file: {each}" for each in answer.imports]
+        return ToolResult(f"Nothing to change: {answer.reason}.\n\n{as_diff_block('', asked)}", document)
+    notes = [*asked, *(f"also needed at the top of the file: {each}" for each in answer.imports)]
     notes += [f"uses the package {each}: install it if it is not there" for each in answer.dependencies]
     return ToolResult(as_diff_block(answer.diff, notes), document)
 
@@ -234,6 +237,7 @@ def change_file(call: ToolCall) -> ToolResult:
                 values["file"],
                 target_score=values["target_score"],
                 language=values["lang"],
+                selection=Selection(unsafe=not values["safe"]),
                 cancel=call.cancelled,
             )
         document = answer.document()

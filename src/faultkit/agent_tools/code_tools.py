@@ -53,6 +53,11 @@ CHANGED = object_of(
         "imports": {**TEXTS, "description": "Statements to add at the top of the file"},
         "changes": {**TEXTS, "description": "What was done, one sentence each"},
         "reason": {**TEXT, "description": "Why it goes no further, or why there is no change"},
+        "questions": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "To be answered before changes are kept (applied) or made",
+        },
         **ENGINE,
     }
 )
@@ -115,6 +120,13 @@ def _target(default: float) -> Argument:
     )
 
 
+_SAFE = flag(
+    "safe",
+    "Make only changes that ask no question.",
+    default=False,
+)
+
+
 def _score_tool(kind: str, looks_at: str) -> Tool:
     return Tool(
         name=f"fault_score_{kind}",
@@ -137,10 +149,11 @@ def _suggest_tool(kind: str, changes: str) -> Tool:
         name=f"fault_suggest_better_function_{kind}",
         title=f"Suggest better {kind}",
         description=(
-            f"Suggests changes that raise the {kind} of one function or snippet: {changes}. Behaviour is "
-            f"kept. Use it after a low fault_score_{kind}; for a whole file use "
+            f"Suggests changes that raise the {kind} of one function or snippet: {changes}. "
+            f"Use it after a low fault_score_{kind}; for a whole file use "
             "fault_make_reliability_and_perf_changes. Returns a unified diff in a Markdown code block, which "
-            "you apply: nothing is written. An empty diff comes with a reason."
+            "you apply: nothing is written. Answer the questions `# check: …` in it, or ask the user. An "
+            "empty diff comes with a reason."
         ),
         arguments=(
             _SNIPPET,
@@ -154,6 +167,7 @@ def _suggest_tool(kind: str, changes: str) -> Tool:
                 example="0.3",
             ),
             _target(0.8),
+            _SAFE,
         ),
         output=object_of({**CHANGED["properties"], "new": {**TEXT, "description": "The changed snippet"}}),
         hints=READS,
@@ -287,8 +301,9 @@ CODE_TOOLS: tuple[Tool, ...] = (
         title="Change a file for reliability and performance",
         description=(
             "Works out changes to a whole source file that make it more reliable and faster, as a unified "
-            "diff for `git apply`. It does not write the file: review the diff, apply it, install "
-            "`dependencies`, run the tests, and prove it with verify=true or a fault_run_*_impact_scenario. "
+            "diff for `git apply` at the top of its repository. It writes nothing: answer `questions` or ask "
+            "the user, apply the diff, install `dependencies`, run the tests, and prove it with verify=true "
+            "or a fault_run_*_impact_scenario. "
             "Returns JSON: score (of the file as it is), explanation, old, new, dependencies, diff, and "
             "more. An empty diff comes with a reason."
         ),
@@ -312,6 +327,7 @@ CODE_TOOLS: tuple[Tool, ...] = (
                 longest=4096,
             ),
             flag("contents", "Include old and new, the whole file before and after.", default=True),
+            _SAFE,
         ),
         output=object_of({**CHANGED["properties"], "proof": PROOF}, optional=("proof",)),
         hints=_MAY_RUN_CODE,

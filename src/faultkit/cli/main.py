@@ -46,7 +46,7 @@ COMMANDS: dict[str, LazyCommand] = {
         "faultkit.cli.review:command", "Find reliability and performance problems in source code.", "code"
     ),
     "improve": LazyCommand(
-        "faultkit.cli.advice:improve_command",
+        "faultkit.cli.improve:improve_command",
         "Fix what a review finds in a file: as a diff, or in place.",
         "code",
     ),

@@ -231,17 +231,15 @@ def command(
         write_output(sarif, json.dumps(log, indent=2, ensure_ascii=False) + "\n")
     proof = prove_file(names[0], asked) if asked.prove else None
     if as_json:
-        print_json(review_document(review) | ({} if proven is None else {"proof": proven.document()}))
+        print_json(review_document(review) | ({} if proof is None else {"proof": proof.document()}))
     else:
         print_review(review)
         if proof is not None:
             print_proof(proof)
-    if proof is not None and proof.exit_code:
-        return proof.exit_code
     gate = fail_on or settings.fail_on
     if gate is not None and any(is_at_least(each.severity, gate) for each in shown(findings)):
         return 1
-    return 0 if proven is None else proven.exit_code
+    return 0 if proof is None else proof.exit_code
 
 
 def _is_file(names: Sequence[str]) -> bool:

@@ -106,7 +106,7 @@ def test_the_explanation_names_the_threats_with_lines_and_what_was_changed(app: 
     assert text.startswith("The main threats: ")
     assert "HTTP call without a timeout (line 13)" in text
     assert "The change: " in text
-    assert "a timeout" in text.partition("The change: ")[2]
+    assert "share one HTTP client" in text.partition("The change: ")[2]
 
 
 def test_clean_code_is_not_changed_and_the_reason_is_given() -> None:

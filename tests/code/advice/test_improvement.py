@@ -18,7 +18,9 @@ METHOD = '    async def wait(self):\n        """Doc\nwithout indent."""\n       
 
 def test_the_most_severe_finding_comes_first_and_a_low_target_is_soon_reached() -> None:
     first = improve(TWO, "python", "reliability", None, 0.5)
-    assert first.changes == ("give HTTP calls, or the clients that make them, a timeout",)
+    assert first.changes == (
+        "give HTTP calls, or the clients that make them, a timeout; they raise an error when it is over",
+    )
     assert first.score_before < 0.5 <= first.score_after < 1.0
     assert {each.rule.slug for each in first.answered} == {"http-call-without-timeout"}
 
@@ -75,14 +77,14 @@ def test_a_method_without_its_class_keeps_its_indent_and_its_imports_are_listed(
 
 def test_a_method_of_javascript_is_changed_where_it_stands() -> None:
     better = improve("async load(u) {\n  return fetch(u);\n}\n", "js", None, None, 1.0)
-    assert better.new == "async load(u) {\n  return fetch(u, { signal: AbortSignal.timeout(5000) });\n}\n"
+    assert better.new == "async load(u) {\n  return fetch(u, { signal: AbortSignal.timeout(30000) });\n}\n"
 
 
 def test_a_function_of_go_without_its_file_names_its_imports() -> None:
     text = "func Load(u string) (*http.Response, error) {\n\treturn http.Get(u)\n}\n"
     better = improve(text, "go", None, None, 1.0)
     assert better.new == (
-        "var httpClient = &http.Client{Timeout: 10 * time.Second}\n\n"
+        "var httpClient = &http.Client{Timeout: 30 * time.Second}\n\n"
         "func Load(u string) (*http.Response, error) {\n\treturn httpClient.Get(u)\n}\n"
     )
     assert better.imports == ('import "time"',)

@@ -63,7 +63,7 @@ app = FastAPI(lifespan=_lifespan)
 
 
 @tenacity.retry(
-    retry=tenacity.retry_if_exception_type(httpx.TransportError),
+    retry=tenacity.retry_if_exception_type((httpx.NetworkError, httpx.RemoteProtocolError)),
     stop=tenacity.stop_after_attempt(3) | tenacity.stop_after_delay(5.0),
     wait=tenacity.wait_random_exponential(multiplier=0.1, max=1.0),
     reraise=True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.code.advice.analysis import analyse_function, check_language_has_rules, score_of
@@ -23,6 +23,9 @@ from faultkit.code.advice.answers import (
 )
 from faultkit.code.advice.by_model import ModelQuestion, OriginalCode, ProjectSearch
 from faultkit.code.advice.improvement import check_scores, check_text, explain_change, improve
+from faultkit.code.advice.project_settings import project_of
+from faultkit.code.advice.selection import EVERY_CHANGE, Selection
+from faultkit.code.changes.project import NO_PROJECT, Project
 from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import Language, language_named
 from faultkit.code.languages.syntax import Syntax, parse_fragment
@@ -72,29 +75,38 @@ class Advisor:
         *,
         score: float | None = None,
         target_score: float = 0.8,
+        selection: Selection = EVERY_CHANGE,
+        project: Project = NO_PROJECT,
+        file: str = "",
         cancel: threading.Event | None = None,
     ) -> ChangeAnswer:
         """Suggest a change of a function or a few lines that brings its score to `target_score`, if possible.
 
-        Without a kind, both are improved.
+        Without a kind, both are improved. `selection` and `project` are for the rules.
         """
-        return self._change(OriginalCode(snippet, _language(language)), kind, score, target_score, cancel)
+        original = OriginalCode(snippet, _language(language), file)
+        return self._change(original, kind, score, target_score, cancel, selection, project)
 
     def change_file(
         self,
         path: str | os.PathLike[str],
         *,
+        kind: Kind | None = None,
         target_score: float = 1.0,
         language: str | Language | None = None,
+        selection: Selection = EVERY_CHANGE,
+        changed: Mapping[str, str] | None = None,
         cancel: threading.Event | None = None,
     ) -> ChangeAnswer:
-        """Suggest a change of a whole file, for reliability and performance together. The file is only
-        read."""
-        check_scores(None, None, target_score)
+        """Suggest a change of a whole file; without a kind, for reliability and performance together. The
+        file is only read.
+
+        changed: texts by real path that other files are going to have"""
+        check_scores(kind, None, target_score)
         file = read_changeable(path, None if language is None else _language(language))
-        return self._change(
-            OriginalCode(file.text, file.language, file.name), None, None, target_score, cancel
-        )
+        original = OriginalCode(file.text, file.language, file.name)
+        project = project_of(file.path, changed)
+        return self._change(original, kind, None, target_score, cancel, selection, project)
 
     def slos(
         self,
@@ -144,14 +156,14 @@ class Advisor:
         score: float | None,
         target_score: float,
         cancel: threading.Event | None,
+        selection: Selection,
+        project: Project,
     ) -> ChangeAnswer:
         check_scores(kind, score, target_score)
         check_text(original.text, original.file)
         model = self._question(cancel)
         if model is None:
-            return _change_by_rules(
-                original.text, original.language, kind, score, target_score, original.file
-            )
+            return _change_by_rules(original, kind, score, target_score, selection, project)
         return model.change(original, kind, score, target_score)
 
     def _question(self, cancel: threading.Event | None) -> ModelQuestion | None:
@@ -188,11 +200,19 @@ def _no_score(place: str, language: Language, line: int) -> InputError:
 
 
 def _change_by_rules(
-    text: str, language: Language, kind: Kind | None, given: float | None, target_score: float, file: str
+    original: OriginalCode,
+    kind: Kind | None,
+    given: float | None,
+    target_score: float,
+    selection: Selection,
+    project: Project,
 ) -> ChangeAnswer:
     """Suggest a change by codemods."""
+    text, language, file = original.text, original.language, original.file
     check_language_has_rules(language)
-    improvement = improve(text, language, kind, given, target_score, file=file)
+    improvement = improve(
+        text, language, kind, given, target_score, file=file, project=project, selection=selection
+    )
     broken = parse_fragment(text, language).syntax.broken_lines()
     if broken and improvement.score_before == 1.0 and given is None:
         raise _no_score(file or "snippet", language, broken[0])
@@ -210,6 +230,7 @@ def _change_by_rules(
         reason=improvement.reason,
         engine=RULES.name,
         model=RULES.model,
+        questions=improvement.questions,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultkit.base.errors import InputError
+from faultkit.code.advice.selection import OpenQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class ChangeAnswer:
     """Why the change goes no further, or why there is none."""
     engine: str
     model: str | None
+    questions: tuple[OpenQuestion, ...] = ()
+    """Questions of changes by the rules that are not safe, whether they were made or not."""
 
     def document(self) -> dict[str, Any]:
         return {
@@ -84,6 +87,7 @@ class ChangeAnswer:
             "imports": list(self.imports),
             "changes": list(self.changes),
             "reason": self.reason,
+            "questions": [each.document() for each in self.questions],
             "engine": self.engine,
             "model": self.model,
         }

@@ -18,6 +18,8 @@ from faultkit.base.errors import InputError, RunError
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.answers import RULES, ChangeAnswer
 from faultkit.code.advice.improvement import parse_problem
+from faultkit.code.advice.project_settings import project_of
+from faultkit.code.advice.selection import EVERY_CHANGE, Selection
 from faultkit.code.changes.change import edits_between, lines_of, unified_diff
 from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import Language
@@ -39,6 +41,7 @@ def change_function(
     *,
     target_score: float,
     language: Language | None = None,
+    selection: Selection = EVERY_CHANGE,
     cancel: threading.Event | None = None,
 ) -> ChangeAnswer:
     """Change one function of a file.
@@ -56,7 +59,15 @@ def change_function(
         raise error.at(f"{file.path}: {error.path}") from None
     if advisor.engine == RULES:
         blanked = _blanked(syntax, found, functions)
-        answer = advisor.suggest(blanked, file.language, kind, target_score=target_score, cancel=cancel)
+        answer = advisor.suggest(
+            blanked,
+            file.language,
+            kind,
+            target_score=target_score,
+            selection=selection,
+            project=project_of(file.path),
+            cancel=cancel,
+        )
         new = _carried_over(text, blanked, answer.new)
     else:
         lines = _function_lines(syntax, found)

@@ -2,7 +2,8 @@
 
 A change is kept only if its result still parses, if it leaves fewer findings of the rules that it answers,
 and if no other rule finds more than before. Without a finding there is no change: an empty diff with a
-reason is a valid answer.
+reason is a valid answer. Scores count only changes that are made; those that ask a question and are not
+wanted are listed with it.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from faultkit.base.errors import InputError
+from faultkit.base.text import count_of
 from faultkit.code.advice.analysis import lowest_score, score_value, weight
+from faultkit.code.advice.selection import EVERY_CHANGE, OpenQuestion, Selection
 from faultkit.code.changes import codemods_for
 from faultkit.code.changes.change import Change, Codemod, Source, apply_edits, unified_diff
+from faultkit.code.changes.project import NO_PROJECT, Project
 from faultkit.code.languages import Language, language_named
 from faultkit.code.review.engine import findings_of
-from faultkit.code.rules.rule import KINDS, Finding, Kind
+from faultkit.code.rules.rule import KINDS, Finding, Kind, Rule
 
 LONGEST_TEXT = 1_000_000
 """Characters. A longer text is reviewed but not rewritten."""
@@ -53,16 +57,36 @@ class Improvement:
     score_after: float
     reason: str
     """Why the change goes no further, or why there is none."""
+    questions: tuple[OpenQuestion, ...] = ()
+    """Questions of changes that were made, and of changes that were not made because of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What is wanted, and from what."""
+
+    language: Language
+    kind: Kind | None
+    target: float
+    file: str
+    project: Project
+    selection: Selection
+    rules: tuple[Rule, ...]
 
 
 @dataclass(slots=True)
 class _Draft:
     """The text so far, with its findings and the changes that were accepted."""
 
-    text: str
+    source: Source
     findings: tuple[Finding, ...]
     """Findings of all kinds: an improvement of one kind must not worsen the other."""
     kept: list[Change] = field(default_factory=list)
+    questions: list[OpenQuestion] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return self.source.text
 
 
 def improve(
@@ -73,6 +97,8 @@ def improve(
     target_score: float,
     *,
     file: str = "",
+    project: Project = NO_PROJECT,
+    selection: Selection = EVERY_CHANGE,
 ) -> Improvement:
     """Improve a file, a function or a few lines. Without a kind both count, and the score is the lower one.
 
@@ -82,9 +108,16 @@ def improve(
     check_scores(kind, score, target_score)
     check_text(text, file)
     mark = _BOM if text.startswith(_BOM) else ""
-    draft = _Draft(text.removeprefix(_BOM), findings_of(text.removeprefix(_BOM), known, file=file))
-    before, start = draft.findings, draft.text
-    reason = _obstacle(draft, known) or _improve_until(draft, known, kind, target_score, file)
+    start = text.removeprefix(_BOM)
+    rules = selection.rules_for(known.name)
+    job = _Job(known, kind, target_score, file, project, selection, rules)
+    before = findings_of(start, known, file=file, rules=rules)
+    draft = _Draft(Source(start, known, project), before)
+    reason = _obstacle(draft, job)
+    if not reason:
+        _improve_until(draft, job)
+        draft.questions += _unanswered(draft, job)
+        reason = _end(draft, job)
     new = mark + draft.text
     return Improvement(
         diff=unified_diff(text, new, file or f"snippet{known.endings[0]}"),
@@ -98,6 +131,7 @@ def improve(
         score_before=lowest_score(before, kind),
         score_after=lowest_score(draft.findings, kind),
         reason=reason,
+        questions=tuple(draft.questions),
     )
 
 
@@ -123,54 +157,64 @@ def check_text(text: str, file: str = "") -> None:
         raise InputError(file or "snippet", f"expected at most {LONGEST_TEXT} characters, got {len(text)}")
 
 
-def _obstacle(draft: _Draft, language: Language) -> str:
+def _obstacle(draft: _Draft, job: _Job) -> str:
     """Return why nothing can be changed, whatever is found; empty if it can."""
-    if not codemods_for(language.name):
-        return f"no changes are known for {language.title}"
-    broken = Source(draft.text, language).syntax.broken_lines()
+    if not codemods_for(job.language.name):
+        return f"no changes are known for {job.language.title}"
+    broken = draft.source.syntax.broken_lines()
     if broken:
-        return f"the text cannot be read as {language.title}: see line {broken[0]}"
+        return f"the text cannot be read as {job.language.title}: see line {broken[0]}"
     return ""
 
 
-def _improve_until(draft: _Draft, language: Language, kind: Kind | None, target: float, file: str) -> str:
-    """Change the draft until its score is good enough, and return why it stopped."""
+def _improve_until(draft: _Draft, job: _Job) -> None:
+    """Change the draft until its score is good enough, or nothing more can be done."""
     given_up: set[tuple[str, str]] = set()
     for _ in range(_MOST_STEPS):
-        value = lowest_score(draft.findings, kind)
-        if value >= target:
-            return f"the score is {value:.2f}, and {target:.2f} was asked for"
-        if not _step(draft, language, kind, file, given_up):
-            break
-    left = _of_kind(draft.findings, kind)
-    if not left:
-        return "the rules find nothing to change"
-    named = "; ".join(f"{each.place}: {each.rule.title}" for each in left[:5])
-    more = f"; and {len(left) - 5} more" if len(left) > 5 else ""
-    return f"no change is known for what is left ({named}{more})"
+        if lowest_score(draft.findings, job.kind) >= job.target or not _step(draft, job, given_up):
+            return
 
 
-def _step(
-    draft: _Draft, language: Language, kind: Kind | None, file: str, given_up: set[tuple[str, str]]
-) -> bool:
+def _end(draft: _Draft, job: _Job) -> str:
+    """Return why the change goes no further."""
+    value = lowest_score(draft.findings, job.kind)
+    if value >= job.target:
+        return f"the score is {value:.2f}, and {job.target:.2f} was asked for"
+    offered = [each for each in draft.questions if not each.is_applied]
+    known = {(rule, line) for each in offered for rule in each.rules for line in each.lines}
+    left = [
+        each
+        for each in _of_kind(draft.findings, job.kind)
+        if job.selection.includes(each) and (each.rule.id, each.line) not in known
+    ]
+    parts = []
+    if offered:
+        ask = "asks" if len(offered) == 1 else "ask"
+        parts.append(f"{count_of(len(offered), 'change')} {ask} a question first")
+    if left:
+        named = "; ".join(f"{each.place}: {each.rule.title}" for each in left[:5])
+        more = f"; and {len(left) - 5} more" if len(left) > 5 else ""
+        parts.append(f"no change is known for what is left ({named}{more})")
+    return "; ".join(parts) or "the rules find nothing to change"
+
+
+def _step(draft: _Draft, job: _Job, given_up: set[tuple[str, str]]) -> bool:
     """Make the next change that is accepted; return False if there is none."""
-    for codemod, findings in _candidates(draft.findings, language, kind):
+    for codemod, findings in _candidates(draft, job):
         if (codemod.name, draft.text) in given_up:
             continue
-        if _try(draft, language, codemod, findings, file):
+        if _try(draft, job, codemod, findings):
             return True
         given_up.add((codemod.name, draft.text))
     return False
 
 
-def _candidates(
-    findings: tuple[Finding, ...], language: Language, kind: Kind | None
-) -> Iterator[tuple[Codemod, tuple[Finding, ...]]]:
+def _candidates(draft: _Draft, job: _Job) -> Iterator[tuple[Codemod, tuple[Finding, ...]]]:
     """Yield codemods with the findings that they may answer: by stage, then the most severe first."""
-    own = _of_kind(findings, kind)
+    own = _of_kind(draft.findings, job.kind)
     wanted = [
-        (codemod, tuple(each for each in own if each.rule.slug in codemod.slugs))
-        for codemod in codemods_for(language.name)
+        (codemod, tuple(each for each in own if _is_wanted(codemod, each, draft, job)))
+        for codemod in codemods_for(job.language.name)
     ]
     yield from sorted(
         ((codemod, found) for codemod, found in wanted if found),
@@ -178,29 +222,86 @@ def _candidates(
     )
 
 
-def _try(
-    draft: _Draft, language: Language, codemod: Codemod, findings: tuple[Finding, ...], file: str
-) -> bool:
+def _is_wanted(codemod: Codemod, finding: Finding, draft: _Draft, job: _Job) -> bool:
+    if finding.rule.slug not in codemod.slugs or not job.selection.includes(finding):
+        return False
+    return job.selection.unsafe or not codemod.asks(draft.source, finding)
+
+
+def _try(draft: _Draft, job: _Job, codemod: Codemod, findings: tuple[Finding, ...]) -> bool:
     """Change all findings at once, else the first one alone that is accepted; return False if none is."""
     groups = [findings]
     if len(findings) > 1:
         groups += [(each,) for each in findings[:_MOST_ALONE]]
     for group in groups:
-        change = codemod.rewrite(Source(draft.text, language), group)
+        change = codemod.rewrite(draft.source, group)
         if change is None:
             # A codemod that answers none of the findings answers no single one either.
             if group is findings:
                 return False
             continue
-        new = apply_edits(draft.text, change.edits)
-        if new == draft.text or parse_problem(draft.text, new, language):
+        if _new_packages(draft, change) and not job.selection.unsafe:
             continue
-        after = findings_of(new, language, file=file)
+        new = apply_edits(draft.text, change.edits)
+        if new == draft.text or parse_problem(draft.text, new, job.language):
+            continue
+        after = findings_of(new, job.language, file=job.file, rules=job.rules)
         if _is_better(draft.findings, after, {each.rule.id for each in group}):
-            draft.text, draft.findings = new, after
+            draft.questions += _questions(draft, codemod, group, change, is_applied=True)
+            draft.source, draft.findings = Source(new, job.language, job.project), after
             draft.kept.append(change)
             return True
     return False
+
+
+# Questions.
+
+
+def _unanswered(draft: _Draft, job: _Job) -> Iterator[OpenQuestion]:
+    """Yield the questions of changes that could be made, and are not wanted without an answer."""
+    if job.selection.unsafe or lowest_score(draft.findings, job.kind) >= job.target:
+        return
+    own = [each for each in _of_kind(draft.findings, job.kind) if job.selection.includes(each)]
+    for codemod in codemods_for(job.language.name):
+        findings = tuple(each for each in own if each.rule.slug in codemod.slugs)
+        for question in dict.fromkeys(codemod.asks(draft.source, each) for each in findings):
+            group = tuple(each for each in findings if codemod.asks(draft.source, each) == question)
+            change = codemod.rewrite(draft.source, group)
+            if change is not None:
+                yield from _questions(draft, codemod, group, change, is_applied=False)
+
+
+def _questions(
+    draft: _Draft, codemod: Codemod, findings: tuple[Finding, ...], change: Change, *, is_applied: bool
+) -> Iterator[OpenQuestion]:
+    """Yield what a change asks, each question once."""
+    packages = _new_packages(draft, change)
+    by_question: dict[str, list[Finding]] = {}
+    for each in findings:
+        by_question.setdefault(codemod.asks(draft.source, each), []).append(each)
+    for question, found in by_question.items():
+        if not question and not packages:
+            continue
+        parts = [question] if question else []
+        if packages:
+            named, where = " and ".join(packages), draft.source.project.declared_in
+            parts.append(f"May {where} get a new dependency, {named}?")
+        yield OpenQuestion(
+            rules=tuple(sorted({each.rule.id for each in found})),
+            lines=tuple(sorted({each.line for each in found})),
+            question=" ".join(parts),
+            change=change.description,
+            dependencies=packages,
+            is_applied=is_applied,
+        )
+
+
+def _new_packages(draft: _Draft, change: Change) -> tuple[str, ...]:
+    """Return packages that a change needs, that the project does not declare and the text does not import."""
+    imported = {each.partition(".")[0] for each in draft.source.facts.imports.modules}
+    return tuple(
+        each for each in change.dependencies if draft.source.project.lacks(each) and each not in imported
+    )
 
 
 def _is_better(before: tuple[Finding, ...], after: tuple[Finding, ...], answered: set[str]) -> bool:

@@ -16,6 +16,8 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from faultkit.code.changes.project import NO_PROJECT, Project
+from faultkit.code.changes.questions import always
 from faultkit.code.facts import Call, Facts, facts_of
 from faultkit.code.languages import Language
 from faultkit.code.languages.syntax import Node, Span, Syntax, parse_snippet
@@ -52,6 +54,7 @@ class Source:
 
     text: str
     language: Language
+    project: Project = NO_PROJECT
 
     @cached_property
     def _snippet(self) -> tuple[Syntax, int]:
@@ -90,6 +93,21 @@ class Source:
         return Edit(Span(start - self.shift, end - self.shift), text)
 
 
+HANDLER_TIMEOUT_S, TIMEOUT_S = 5, 30
+"""Time limits of a call in a request handler, whose own caller waits, and elsewhere: longer than calls that
+work take."""
+
+
+def timeout_of(call: Call, facts: Facts) -> int:
+    """Return the time limit for a call in seconds."""
+    return HANDLER_TIMEOUT_S if any(facts.calls_in_routes(call)) else TIMEOUT_S
+
+
+Asks: TypeAlias = Callable[[Source, Finding], str]
+"""Returns the question that a change for a finding asks; empty if the change is safe."""
+SAFE: Asks = always("")
+
+
 @dataclass(frozen=True, slots=True)
 class Codemod:
     """A rewrite for the findings of some rules."""
@@ -102,6 +120,8 @@ class Codemod:
     stage: int = 0
     """Codemods of a later stage run after all of an earlier one, whatever the severity: they move calls
     to where other codemods do not find them."""
+    asks: Asks = SAFE
+    """Returns the question that the change for a finding asks; empty if that change is safe."""
 
 
 def change_of(

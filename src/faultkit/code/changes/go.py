@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.changes.change import (
+    TIMEOUT_S,
     Change,
     Codemod,
     Edit,
@@ -17,12 +18,13 @@ from faultkit.code.changes.change import (
     newline_of,
     statement_of,
 )
-from faultkit.code.facts import Call, Scope
+from faultkit.code.changes.questions import STREAM, always, ends_soon, is_stream
+from faultkit.code.facts import Call, Scope, is_within
 from faultkit.code.languages.syntax import Node, walk
 from faultkit.code.rules.rule import Finding
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
-TIMEOUT_S, PROGRAM_TIMEOUT_S = 10, 60
+PROGRAM_TIMEOUT_S = 60
 _BLOCKS = ("block", "source_file", "statement_list")
 _CLOSES = {
     "os.Open": "{}.Close()", "os.Create": "{}.Close()", "os.OpenFile": "{}.Close()", "net.Dial": "{}.Close()",
@@ -48,7 +50,7 @@ def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
         client = call.origin
         if client is not None and client.name == "net/http.Client":
             literal = _literal(source, client)
-            if literal is not None:
+            if literal is not None and all(each.type != "literal_element" for each in literal.named_children):
                 seconds = f"{imports.need('time')}.Second"
                 edits[client.span.start] = add_key(source, literal, f"Timeout: {TIMEOUT_S} * {seconds}")
         elif call.name.startswith(("net/http.DefaultClient.",)) or call.name.count(".") == 1:
@@ -66,14 +68,18 @@ def _literal(source: Source, call: Call) -> Node | None:
 
 
 def _shared_client(source: Source, imports: GoImports, edits: dict[int, Edit]) -> str:
-    """Return the package variable for the client; an existing one if an earlier change made it."""
-    http = alias_of(source, "net/http")
-    value = f"&{http}.Client{{Timeout: {TIMEOUT_S} * {imports.need('time')}.Second}}"
-    known = re.search(rf"^var (\w+) = {re.escape(value)}", source.text, re.MULTILINE)
-    if known:
-        return known[1]
+    """Return the package variable for the client; an existing one if an earlier change made it, here or in
+    another file of the package."""
+    http, time = alias_of(source, "net/http"), alias_of(source, "time")
+    value = f"&{http}.Client{{Timeout: {TIMEOUT_S} * {time}.Second}}"
+    for text in (source.text, *_always_built(source)):
+        known = re.search(rf"^var (\w+) = {re.escape(value)}", text, re.MULTILINE)
+        if known and (text is source.text or not _is_bound(known[1], source.text)):
+            return known[1]
+    imports.need("time")
+    texts = (source.text, *(text for _, text in source.project.package))
     name, number = "httpClient", 2
-    while re.search(rf"\b{name}\b", source.text):
+    while any(re.search(rf"\b{name}\b", text) for text in texts):
         name, number = f"httpClient{number}", number + 1
     first = next((each for each in source.syntax.root.named_children if each.type.endswith("_declaration")
                   and each.type != "import_declaration"), None)  # fmt: skip
@@ -82,6 +88,20 @@ def _shared_client(source: Source, imports: GoImports, edits: dict[int, Edit]) -
         end = newline_of(source)
         edits[-1] = insert(source, before.start_byte, f"var {name} = {value}{end}{end}")
     return name
+
+
+def _always_built(source: Source) -> Iterator[str]:
+    """Yield the files of the package that are built whenever this one is: no tests, no build constraints."""
+    clause = re.search(r"^package \w+", source.text, re.MULTILINE)
+    for name, text in source.project.package:
+        is_plain = not name.endswith("_test.go") and "_" not in name and "//go:build" not in text
+        if is_plain and clause is not None and re.search(rf"^{clause[0]}$", text, re.MULTILINE):
+            yield text
+
+
+def _is_bound(name: str, text: str) -> bool:
+    """Return whether a name is used for anything but calls on it, so that it may mean something else."""
+    return re.search(rf"\b{name}\b(?!\.)", text) is not None
 
 
 def _above_comments(node: Node) -> Node:
@@ -117,6 +137,7 @@ def _closings(source: Source, findings: tuple[Finding, ...]) -> Change | None:
         place = _after_error(source, call)
         if (
             place is None
+            or source.facts.loops_around(call)
             or not call.assigned
             or not call.assigned[0].isidentifier()
             or call.assigned[0] == "_"
@@ -163,12 +184,17 @@ def _after_defer(statement: Node) -> Node:
 def _contexts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
     edits: dict[int, Edit] = {}
     for call in filter(None, map(source.call_at, findings)):
-        context = _context(source, call)
+        context = "" if _is_launched(source, call) else _context(source, call)
         name = _WITH_CONTEXT.get(call.name) or (f"{call.method}Context" if call.method in _SQL else "")
         if not context or not name:
             continue
         edits |= {each.span.start: each for each in _with_context(source, call, name, context)}
     return _change(findings, "stop work when the caller has gone", list(edits.values()), GoImports(source))
+
+
+def _is_launched(source: Source, call: Call) -> bool:
+    """Return whether a goroutine makes the call: it may go on after the caller's context has ended."""
+    return any(each.is_launched and is_within(call.span, each.span) for each in source.facts.calls)
 
 
 def _with_context(source: Source, call: Call, name: str, context: str) -> Iterator[Edit]:
@@ -195,6 +221,9 @@ def _programs(source: Source, findings: tuple[Finding, ...]) -> Change | None:
         statement = statement_of(source.node_at(call.span), _BLOCKS)
         if call.name != "os/exec.Command" or scope is None or statement is None or scope.body.start in seen:
             continue
+        words = [each.value.literal for each in call.positional[:2]]
+        if not words or not words[0] or not ends_soon(words):
+            continue
         text = source.facts.text(scope.span)
         if re.search(r"\b(ctx|cancel)\b", text) or source.facts.loops_around(call):
             continue
@@ -209,12 +238,28 @@ def _programs(source: Source, findings: tuple[Finding, ...]) -> Change | None:
     return _change(findings, "end programs that run too long", edits, imports)
 
 
+def _question(source: Source, finding: Finding) -> str:
+    """Ask about the time limit of a client, which covers the body of the answer, too."""
+    call = source.call_at(finding)
+    return STREAM if call is not None and is_stream(call, source.facts) else ""
+
+
 GO: tuple[Codemod, ...] = (
-    Codemod("http-timeout", ("http-call-without-timeout",), _timeouts),
+    Codemod("http-timeout", ("http-call-without-timeout",), _timeouts, asks=_question),
     Codemod("closing", ("response-not-closed", "file-not-closed", "connection-not-closed"), _closings),
-    Codemod("status-check", ("unchecked-response-status",), _statuses),
+    Codemod(
+        "status-check",
+        ("unchecked-response-status",),
+        _statuses,
+        asks=always("Is every status of 400 and above an error here, and is the returned error handled?"),
+    ),
     Codemod("context", ("missing-cancellation",), _contexts),
-    Codemod("program-timeout", ("subprocess-without-timeout",), _programs),
+    Codemod(
+        "program-timeout",
+        ("subprocess-without-timeout",),
+        _programs,
+        asks=always(f"Does the program always end within {PROGRAM_TIMEOUT_S} s?"),
+    ),
 )
 
 

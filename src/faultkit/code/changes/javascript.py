@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.changes.change import (
@@ -17,23 +18,25 @@ from faultkit.code.changes.change import (
     insert,
     newline_of,
     statement_of,
+    timeout_of,
 )
+from faultkit.code.changes.questions import STREAM, always, is_stream
 from faultkit.code.facts import Call
-from faultkit.code.languages.syntax import Node, walk
+from faultkit.code.facts.fact_values import Value
+from faultkit.code.languages.syntax import Node, Span, walk
 from faultkit.code.rules.rule import Finding
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
-TIMEOUT_MS = 5000
-_SIGNAL = f"signal: AbortSignal.timeout({TIMEOUT_MS})"
-_TIMEOUT = f"timeout: {TIMEOUT_MS}"
 _BLOCKS = ("statement_block", "program")
+_FUNCTIONS = ("arrow_function", "function_expression", "function", "generator_function")
+_NAMES = ("identifier", "member_expression")
 _SENDS_DATA = ("post", "put", "patch")
-_OPTIONS: dict[str, tuple[str, int]] = {
-    "fetch": (_SIGNAL, 1),
-    "got": (f"timeout: {{ request: {TIMEOUT_MS} }}", 1),
-    "http": (_SIGNAL, 1),
-}
-"""The entry to add to the options of a call, and the index of the options among its arguments."""
+_SIGNAL_SINCE = (17, 3)
+"""The first Node.js with AbortSignal.timeout."""
+_URL_NAME = re.compile(r"^(url|uri|href|link|endpoint)$|(Url|URL|Uri|URI|Href)$")
+_NO_HANDLER = (
+    "Is the event 'error' of the request handled? It is emitted when the time is over, and ends the program."
+)
 
 
 def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
@@ -41,44 +44,158 @@ def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
     for finding in findings:
         call = source.call_at(finding)
         library = None if call is None else library_of(call)
-        if call is None or library is None:
+        if call is None or library is None or _is_own_name(source, call):
             continue
+        limit_ms = 1000 * timeout_of(call, source.facts)
         client = call.origin
         if library.name == "axios" and client is not None and client.name == "axios.create":
-            call, entry, place = client, _TIMEOUT, 0
+            edit = _option(source, client, f"timeout: {limit_ms}", 0)
+            call = client
+        elif library.name == "http":
+            edit = _node_option(source, call, _signal(limit_ms)) if _has_signals(source) else None
+        elif library.name == "fetch":
+            edit = _option(source, call, _signal(limit_ms), 1) if _has_signals(source) else None
+        elif library.name == "axios":
+            edit = _option(source, call, f"timeout: {limit_ms}", _axios_place(call))
+        elif library.name == "got":
+            edit = _option(source, call, f"timeout: {{ request: {limit_ms} }}", 1)
         else:
-            entry, place = _axios(call) if library.name == "axios" else _OPTIONS.get(library.name, ("", 0))
-        edit = _option(source, call, entry, place) if entry else None
+            edit = None
         if edit is not None:
             edits[call.span.start] = edit
-    return change_of(findings, "end HTTP calls that take too long", list(edits.values()))
+    return change_of(findings, "end HTTP calls that take too long, with an error", list(edits.values()))
 
 
-def _axios(call: Call) -> tuple[str, int]:
+def _signal(limit_ms: int) -> str:
+    return f"signal: AbortSignal.timeout({limit_ms})"
+
+
+def _has_signals(source: Source) -> bool:
+    return source.project.node is None or source.project.node >= _SIGNAL_SINCE
+
+
+def _is_own_name(source: Source, call: Call) -> bool:
+    """Return whether a name such as `fetch` is bound in the text: a parameter, a variable, a function."""
+    name = call.written.partition(".")[0]
+    if name in source.facts.imports.names:
+        return False
+    around = tuple(source.facts.functions_around(call))
+    if any(each.name.strip("{}[]. ") == name for scope in around for each in scope.parameters):
+        return True
+    if any(scope.short_name == name and not scope.owner for scope in source.facts.scopes):
+        return True
+    head = re.compile(rf"[{{,\s]{re.escape(name)}\b")
+    heads = (source.facts.text(Span(scope.span.start, scope.body.start)) for scope in around)
+    if any(head.search(each.partition("(")[2]) for each in heads):
+        # A name in a destructured parameter: `({ fetch }) => …`
+        return True
+    bound = (target for each in source.facts.assignments for target in each.targets if each.call is not call)
+    return "." not in call.written and any(
+        name in re.findall(r"[\w$]+", each) for each in bound if "." not in each
+    )
+
+
+def _axios_place(call: Call) -> int:
+    """Return the index of the options among the arguments."""
     if call.method in _SENDS_DATA:
-        return _TIMEOUT, 2
+        return 2
     if call.method == "request" or call.name in ("axios", "axios.create()"):
         first = call.argument(place=0)
-        return _TIMEOUT, 1 if first is not None and first.value.shape == "text" else 0
-    return _TIMEOUT, 1
+        return 1 if first is not None and first.value.shape == "text" else 0
+    return 1
+
+
+def _node_option(source: Source, call: Call, entry: str) -> Edit | None:
+    """Add an entry to the options of Node's http.request: (url), (options) or (url, options), each with or
+    without a callback."""
+    arguments = _arguments(source, call)
+    given = [] if arguments is None else [each for each in arguments.named_children if not each.is_extra]
+    if not given or len(given) > 3:
+        return None
+    if given[0].type == "object":
+        return add_key(source, given[0], entry)
+    if len(given) > 1 and given[1].type == "object":
+        return add_key(source, given[1], entry)
+    shape = _shape_of(source, call, given[0])
+    if shape == "object":
+        return source.edit(
+            given[0].start_byte, given[0].end_byte, f"{{ {entry}, ...{source.syntax.text(given[0])} }}"
+        )
+    if len(given) == 3 and given[1].type in _NAMES:
+        return source.edit(
+            given[1].start_byte, given[1].end_byte, f"{{ {entry}, ...{source.syntax.text(given[1])} }}"
+        )
+    if shape == "url" and (len(given) == 1 or (len(given) == 2 and given[1].type in _FUNCTIONS)):
+        return insert(source, given[0].end_byte, f", {{ {entry} }}")
+    return None
+
+
+def _shape_of(source: Source, call: Call, node: Node) -> str:
+    """Return `url` or `object` if the text shows what the first argument is; else an empty text."""
+    if node.type in ("string", "template_string"):
+        return "url"
+    text = source.syntax.text(node)
+    if node.type == "new_expression" and re.match(r"new\s+URL\b", text):
+        return "url"
+    if node.type == "identifier":
+        values = [each.value for each in source.facts.assignments_to(text, call) if text in each.targets]
+        shapes = {"" if each is None else _value_shape(each) for each in values}
+        if len(shapes) == 1:
+            return shapes.pop()
+        if not values and _URL_NAME.search(text):
+            return "url"
+    return ""
+
+
+def _value_shape(value: Value) -> str:
+    if value.shape == "object":
+        return "object"
+    is_url = value.shape == "text" or re.match(r"new\s+URL\b|`", value.text)
+    return "url" if is_url else ""
+
+
+def _question(source: Source, finding: Finding) -> str:
+    call = source.call_at(finding)
+    library = None if call is None else library_of(call)
+    if call is None or library is None:
+        return ""
+    if is_stream(call, source.facts):
+        return STREAM
+    if library.name == "http" and not _handles_errors(source, call):
+        return _NO_HANDLER
+    return ""
+
+
+def _handles_errors(source: Source, call: Call) -> bool:
+    return any(
+        each.method in ("on", "once", "addListener")
+        and each.argument(place=0) is not None
+        and "error" in (each.arguments[0].value.text)
+        for each in source.facts.calls_on(call)
+    )
 
 
 def _option(source: Source, call: Call, entry: str, place: int) -> Edit | None:
-    """Add an entry to the options object of a call; a new object if it has none."""
+    """Add an entry to the options object of a call; a new object if it has none. A variable is spread, so
+    that its own entries win."""
     arguments = _arguments(source, call)
     if arguments is None:
         return None
     given = [each for each in arguments.named_children if not each.is_extra]
-    if place < len(given) and given[place].type == "object":
-        return add_key(source, given[place], entry)
-    if place < len(given) and given[place].type not in ("arrow_function", "function_expression", "function"):
+    if any(each.type == "spread_element" for each in given):
+        return None
+    if place < len(given):
+        options = given[place]
+        if options.type == "object":
+            return add_key(source, options, entry)
+        if options.type in _NAMES:
+            return source.edit(
+                options.start_byte, options.end_byte, f"{{ {entry}, ...{source.syntax.text(options)} }}"
+            )
         return None
     if place > len(given):
         missing = ", undefined" * (place - len(given))
         return insert(source, given[-1].end_byte, f"{missing}, {{ {entry} }}") if given else None
-    if place < len(given):
-        # Node's http.get takes its callback last.
-        return insert(source, given[place].start_byte, f"{{ {entry} }}, ")
     if not given:
         return source.edit(arguments.start_byte, arguments.end_byte, f"({{ {entry} }})")
     return insert(source, given[-1].end_byte, f", {{ {entry} }}")
@@ -165,7 +282,12 @@ def _spans_lines(nodes: list[Node]) -> bool:
 
 
 JAVASCRIPT: tuple[Codemod, ...] = (
-    Codemod("http-timeout", ("http-call-without-timeout",), _timeouts),
-    Codemod("status-check", ("unchecked-response-status",), _statuses),
+    Codemod("http-timeout", ("http-call-without-timeout",), _timeouts, asks=_question),
+    Codemod(
+        "status-check",
+        ("unchecked-response-status",),
+        _statuses,
+        asks=always("Is every status of 400 and above an error here, and is the exception handled?"),
+    ),
     Codemod("closing", ("file-not-closed",), _closings),
 )

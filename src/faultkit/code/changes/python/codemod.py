@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import libcst as cst
 
-from faultkit.code.changes.change import Change, Codemod, Source, edits_between
+from faultkit.code.changes.change import SAFE, Asks, Change, Codemod, Source, edits_between
+from faultkit.code.changes.project import Project
 from faultkit.code.changes.python.rewriting import Rewriting
 from faultkit.code.changes.python.tree import Tree
 from faultkit.code.facts import Call, Facts
@@ -28,6 +29,10 @@ class CodemodContext:
     @property
     def facts(self) -> Facts:
         return self.source.facts
+
+    @property
+    def project(self) -> Project:
+        return self.source.project
 
     def calls(self) -> Iterator[tuple[Finding, Call, cst.Call]]:
         """Yield findings that point at a call, with the call as a fact and as a node."""
@@ -52,6 +57,7 @@ def python_codemod(
     description: str,
     collect: Callable[[CodemodContext], None],
     *,
+    asks: Asks = SAFE,
     stage: int = 0,
 ) -> Codemod:
     """Return a codemod from its collecting function."""
@@ -76,7 +82,7 @@ def python_codemod(
             dependencies=tuple(sorted({*context.dependencies})),
         )
 
-    return Codemod(name, slugs, rewrite, stage)
+    return Codemod(name, slugs, rewrite, stage, asks)
 
 
 # Calls and small expressions of a libcst tree with something added, in the layout that they have.

@@ -11,9 +11,11 @@ from typing import cast
 
 import libcst as cst
 
+from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, python_codemod
 from faultkit.code.changes.python.tree import free_name, is_unconditional, nodes_in, variables_in
 from faultkit.code.facts import Call
+from faultkit.code.rules.rule import Finding
 
 _ASYNC = ("httpx.AsyncClient", "aiohttp.ClientSession")
 _CLOSING = ("sqlite3.connect", "psycopg2.connect", "psycopg.connect", "pymysql.connect", "MySQLdb.connect")
@@ -235,9 +237,17 @@ def _in_async_def(context: CodemodContext, text: str) -> cst.BaseStatement:
     return next(iter(nodes_in(function.body, cst.With)))
 
 
+def _question(source: Source, finding: Finding) -> str:
+    call = source.call_at(finding)
+    if call is not None and call.name.endswith("PoolExecutor"):
+        return "May the code wait at the end of the block until all tasks of the executor are done?"
+    return ""
+
+
 CONTEXT_MANAGERS = python_codemod(
     "context-managers",
     ("file-not-closed", "response-not-closed", "client-not-closed", "connection-not-closed"),
     "close what is opened, on every way out, with a with block",
     _collect_context_managers,
+    asks=_question,
 )

@@ -8,10 +8,13 @@ from typing import TypeAlias, cast
 
 import libcst as cst
 
+from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, python_codemod, with_keyword
 from faultkit.code.changes.python.tree import free_name, is_unconditional, nodes_in
+from faultkit.code.changes.questions import always
 from faultkit.code.facts import Call, Scope
 from faultkit.code.facts.facts import is_within
+from faultkit.code.rules.rule import Finding
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
 # HTTP status codes.
@@ -102,6 +105,7 @@ STATUS_CHECK = python_codemod(
     ("unchecked-response-status",),
     "raise an error for answers with a status of 400 and above",
     _collect_status_check,
+    asks=always("Is every status of 400 and above an error here, and is the exception handled?"),
 )
 
 
@@ -126,6 +130,7 @@ EXIT_STATUS = python_codemod(
     ("exit-status-ignored",),
     "raise an error when a program that is run fails",
     _collect_exit_status,
+    asks=always("Is every exit status but 0 an error here, and is subprocess.CalledProcessError handled?"),
 )
 
 
@@ -244,9 +249,31 @@ def _wrapped(block: cst.CSTNode, first: int, last: int, handlers: list[cst.Excep
     return block.with_changes(body=[*block.body[:first], new_try, *block.body[last + 1 :]])
 
 
+_HANDLER_METHODS = (
+    "exception_handler",
+    "add_exception_handler",
+    "errorhandler",
+    "register_error_handler",
+    "middleware",
+    "add_middleware",
+)
+
+
+def _mapping_question(source: Source, finding: Finding) -> str:
+    """Ask unless the file makes the application, and adds nothing to it that could answer the errors."""
+    made = source.facts.calls_named(*_APPLICATIONS)
+    adds = source.facts.calls_of_method(*_HANDLER_METHODS)
+    if made and not adds and not any(each.has("exception_handlers", "middleware") for each in made):
+        return ""
+    return "Does nothing else of the application, such as an exception handler, answer these errors?"
+
+
+_APPLICATIONS = ("fastapi.FastAPI", "flask.Flask", "starlette.applications.Starlette")
+
 ERROR_MAPPING = python_codemod(
     "error-mapping",
     ("upstream-error-not-mapped",),
     "answer with 504 or 502 when what a handler depends on is late or fails",
     _collect_error_mapping,
+    asks=_mapping_question,
 )

@@ -2,74 +2,95 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import libcst as cst
 
+from faultkit.code.changes.change import Source, timeout_of
 from faultkit.code.changes.python.codemod import (
     CodemodContext,
     add_keyword,
     add_keywords,
+    keyword_of,
     python_codemod,
     with_keyword,
 )
 from faultkit.code.changes.python.rewriting import NodeChange, spaced
 from faultkit.code.changes.python.tree import free_name, nodes_in, variables_in
+from faultkit.code.changes.questions import STREAM, always, ends_soon, is_stream
 from faultkit.code.facts import Call
 from faultkit.code.facts.facts import is_within
+from faultkit.code.rules.rule import Finding
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
-# Timeouts of HTTP calls. A timeout goes to the client if the text creates one, otherwise to the call.
+# Timeouts of HTTP calls. A timeout goes to the client if the text creates one, otherwise to the call. httpx
+# has limits of its own, so that a limit there would change nothing but the score.
 
 
-TIMEOUT_S, CONNECT_TIMEOUT_S = 5.0, 2.0
-_ON_CLIENT = {
-    "httpx": (
-        ("httpx.Client", "httpx.AsyncClient"),
-        "httpx",
-        "Timeout",
-        f"{TIMEOUT_S}, connect={CONNECT_TIMEOUT_S}",
-    ),
-    "aiohttp": (("aiohttp.ClientSession",), "aiohttp", "ClientTimeout", f"total={TIMEOUT_S}"),
-}
-_PLAIN = ("requests", "httpx", "urllib", "urllib3")
+_PLAIN = ("requests", "urllib", "urllib3")
+_AIOHTTP = "How long may the slowest call take? aiohttp allows 300 s."
+_OWN_LIMITS = ("mount", "send", "request", "get_adapter")
+"""Methods of a session whose use, or replacement, may give all its calls a limit."""
 
 
 def _collect_http_timeout(context: CodemodContext) -> None:
     for _, call, node in context.calls():
         library = library_of(call)
-        if library is None:
+        if library is None or keyword_of(node, "timeout") is not None or _has_own_limit(context, call):
             continue
-        client = _client(context, call, library.name)
-        if client is not None:
-            add_keyword(context, client, "timeout", _value(context, library.name))
-        elif library.name == "aiohttp":
-            add_keyword(context, node, "timeout", _value(context, library.name))
+        limit = float(timeout_of(call, context.facts))
+        if library.name == "aiohttp":
+            client = context.node(call.origin) if _is_session(call.origin) else None
+            value = f"{context.new.member('aiohttp', 'ClientTimeout')}(total={limit})"
+            add_keyword(context, client or node, "timeout", value)
         elif library.name in _PLAIN:
-            add_keyword(context, node, "timeout", str(TIMEOUT_S))
+            add_keyword(context, node, "timeout", str(limit))
 
 
-def _client(context: CodemodContext, call: Call, library: str) -> cst.Call | None:
-    if library not in _ON_CLIENT or call.origin is None or call.origin.name not in _ON_CLIENT[library][0]:
-        return None
-    return context.node(call.origin)
+def _is_session(call: Call | None) -> TypeGuard[Call]:
+    return call is not None and call.name == "aiohttp.ClientSession"
 
 
-def _value(context: CodemodContext, library: str) -> str:
-    _, module, name, arguments = _ON_CLIENT[library]
-    return f"{context.new.member(module, name)}({arguments})"
+def _has_own_limit(context: CodemodContext, call: Call) -> bool:
+    """Return whether a limit may come from elsewhere: an adapter of the session, or the caller's timeout."""
+    if any(
+        "timeout" in each.name.lower()
+        for scope in context.facts.functions_around(call)
+        for each in scope.parameters
+    ):
+        return True
+    session = call.origin
+    if session is None:
+        return False
+    names = {f"{each}.{method}" for each in session.assigned for method in _OWN_LIMITS}
+    return any(each.method == "mount" for each in context.facts.calls_on(session)) or any(
+        {*each.targets} & names for each in context.facts.assignments
+    )
+
+
+def _http_question(source: Source, finding: Finding) -> str:
+    call = source.call_at(finding)
+    library = None if call is None else library_of(call)
+    if call is None or library is None:
+        return ""
+    if library.name == "aiohttp":
+        return _AIOHTTP
+    return STREAM if is_stream(call, source.facts) else ""
 
 
 HTTP_TIMEOUT = python_codemod(
     "http-timeout",
     ("http-call-without-timeout",),
-    "give HTTP calls, or the clients that make them, a timeout",
+    "give HTTP calls, or the clients that make them, a timeout; they raise an error when it is over",
     _collect_http_timeout,
+    asks=_http_question,
 )
 
 
 # Timeouts of sockets.
 
 
-SOCKET_TIMEOUT_S = 5.0
+SOCKET_TIMEOUT_S = 30.0
 
 
 def _collect_socket_timeout(context: CodemodContext) -> None:
@@ -92,27 +113,55 @@ def _wrapped(wrapper: cst.Call, first: cst.Arg, rest: cst.Arg) -> NodeChange:
 
 
 SOCKET_TIMEOUT = python_codemod(
-    "socket-timeout", ("socket-without-timeout",), "give connections a timeout", _collect_socket_timeout
+    "socket-timeout",
+    ("socket-without-timeout",),
+    "give connections a timeout",
+    _collect_socket_timeout,
+    asks=always(
+        f"May the connection be silent for {SOCKET_TIMEOUT_S:g} s, and do callers set no limit of their own?"
+    ),
 )
 
 
-# Timeouts of child processes.
+# Timeouts of child processes. Popen is for programs that run beside the caller: they get none. Nor do
+# programs that are known to run long, and those that only a variable names: they may be the user's own.
 
 
 SUBPROCESS_TIMEOUT_S = 60.0
-_RUNS = ("run", "call", "check_call", "check_output", "Popen.wait", "Popen.communicate")
-_TABLE = {f"subprocess.{name}": ("timeout", str(SUBPROCESS_TIMEOUT_S)) for name in _RUNS}
+_RUNS = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
 
 
 def _collect_subprocess_timeout(context: CodemodContext) -> None:
-    add_keywords(context, _TABLE)
+    for _, call, node in context.calls():
+        if call.name in _RUNS and _ends_soon(node):
+            add_keyword(context, node, "timeout", str(SUBPROCESS_TIMEOUT_S))
+
+
+def _ends_soon(node: cst.Call) -> bool:
+    """Return whether the program is named in the code, and is not one that may run for long."""
+    given = next(
+        (each.value for each in node.args if each.keyword is None or each.keyword.value == "args"), None
+    )
+    if isinstance(given, cst.SimpleString):
+        words = str(given.evaluated_value).split()
+    elif isinstance(given, (cst.List, cst.Tuple)):
+        first = [each.value for each in given.elements[:2]]
+        words = [str(each.evaluated_value) for each in first if isinstance(each, cst.SimpleString)]
+        words = words if first and isinstance(first[0], cst.SimpleString) else []
+    else:
+        words = []
+    return ends_soon(words)
 
 
 SUBPROCESS_TIMEOUT = python_codemod(
     "subprocess-timeout",
     ("subprocess-without-timeout",),
-    "give programs that are run a timeout",
+    "give programs that are run a timeout; they are killed when it is over",
     _collect_subprocess_timeout,
+    asks=always(
+        f"Does the program always end within {SUBPROCESS_TIMEOUT_S:g} s, and is subprocess.TimeoutExpired "
+        "handled?"
+    ),
 )
 
 
@@ -172,6 +221,10 @@ CACHE_SIZE = python_codemod(
     ("unbounded-cache",),
     f"let functions remember {MOST_CACHED_RESULTS} results at most",
     _collect_cache_size,
+    asks=always(
+        f"May results be worked out again once {MOST_CACHED_RESULTS} others are kept? "
+        "A recursion that relies on them gets slow."
+    ),
 )
 
 
@@ -205,6 +258,7 @@ QUEUE_SIZE = python_codemod(
     ("unbounded-queue",),
     f"let queues hold {MOST_QUEUED_ITEMS} items at most, then make writers wait",
     _collect_queue_size,
+    asks=always(f"May the writers of the queue wait while it holds {MOST_QUEUED_ITEMS} items?"),
 )
 
 
@@ -272,4 +326,7 @@ FAN_OUT = python_codemod(
     ("unbounded-fan-out",),
     f"let {AT_ONCE} tasks run at a time, and not one for every item",
     _collect_fan_out,
+    asks=always(
+        f"May the others wait while {AT_ONCE} of the tasks run? Tasks that need each other would stop."
+    ),
 )

@@ -8,13 +8,15 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, parenthesised, python_codemod, with_first
-from faultkit.code.changes.python.rewriting import NodeChange
+from faultkit.code.changes.python.rewriting import NodeChange, known_name
 from faultkit.code.changes.python.tree import nodes_in, variables_in
 from faultkit.code.facts import Call
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.review.engine import findings_of
+from faultkit.code.rules.rule import Finding
 
 # Calls that block an event loop: an async variant is awaited if there is one, else a thread runs the call.
 
@@ -33,6 +35,9 @@ def _collect_blocking_calls(context: CodemodContext) -> None:
         if function is None or function.asynchronous is None or context.new.has(node):
             continue
         if _is_head(context, node) or call.name in _NOT_IN_THREADS or "connect()" in call.name:
+            continue
+        if call.name != "time.sleep" and not context.project.supports_python(3, 9):
+            # asyncio.to_thread is new in Python 3.9.
             continue
         loop = context.new.need("asyncio")
         change: _Move
@@ -85,11 +90,22 @@ def _awaited(
     return step
 
 
+def _blocking_question(source: Source, finding: Finding) -> str:
+    call = source.call_at(finding)
+    held = () if call is None else source.facts.managed_around(call)
+    if any(_LOCK.search(each.written) for each in held):
+        return "A lock is held during the call: may other tasks, which may want it, run meanwhile?"
+    return ""
+
+
+_LOCK = re.compile(r"lock|mutex|semaphore|condition", re.IGNORECASE)
+
 BLOCKING_CALLS = python_codemod(
     "blocking-calls",
     _SLUGS,
     "let the event loop go on while a call waits",
     _collect_blocking_calls,
+    asks=_blocking_question,
     stage=1,
 )
 
@@ -102,6 +118,7 @@ _ON_PURPOSE = re.compile(r"^_|cache|memo|state|registry|seen", re.IGNORECASE)
 
 def _collect_mutable_default(context: CodemodContext) -> None:
     wanted = {each.span for each in context.findings}
+    optional = _none_of(context)
     for function in nodes_in(context.tree.module, cst.FunctionDef):
         if not isinstance(function.body, cst.IndentedBlock):
             continue
@@ -111,6 +128,8 @@ def _collect_mutable_default(context: CodemodContext) -> None:
             if param.default is not None
             and context.tree.span(param.default) in wanted
             and _is_mistake(context, param.name.value, param.default)
+            and not _handles_none(context, param.name.value, function.body)
+            and (optional or param.annotation is None)
         ]
         if not found:
             continue
@@ -118,7 +137,9 @@ def _collect_mutable_default(context: CodemodContext) -> None:
         for param in found:
             name, value = param.name.value, context.tree.code(param.default)  # type: ignore[arg-type]
             lines += f"if {name} is None:\n    {name} = {value}\n"
-            context.new.replace(param, lambda each: _without_value(context, cst.ensure_type(each, cst.Param)))
+            context.new.replace(
+                param, lambda each: _without_value(context, cst.ensure_type(each, cst.Param), optional)
+            )
         _at_start(context, function.body, function.get_docstring() is not None, lines)
 
 
@@ -131,12 +152,36 @@ def _is_mistake(context: CodemodContext, name: str, default: cst.BaseExpression)
     )
 
 
-def _without_value(context: CodemodContext, param: cst.Param) -> cst.Param:
+def _handles_none(context: CodemodContext, name: str, body: cst.CSTNode) -> bool:
+    """Return whether None has a meaning of its own there already."""
+    return any(
+        isinstance(each.left, cst.Name)
+        and each.left.value == name
+        and any(
+            isinstance(target.comparator, cst.Name) and target.comparator.value == "None"
+            for target in each.comparisons
+        )
+        for each in nodes_in(body, cst.Comparison)
+    )
+
+
+def _none_of(context: CodemodContext) -> str:
+    """Return the form of `x or None` in annotations; empty if the project has none that is sure to work."""
+    is_late = known_name(context.tree.module, "__future__", "annotations") is not None
+    if is_late or context.project.supports_python(3, 10):
+        return "{} | None"
+    known = known_name(context.tree.module, "typing", "Optional")
+    return "" if known is None else f"{known}[{{}}]"
+
+
+def _without_value(context: CodemodContext, param: cst.Param, optional: str) -> cst.Param:
     annotation = param.annotation
     if annotation is not None and "None" not in context.tree.code(annotation.annotation):
         text = context.tree.code(annotation.annotation)
-        if "Optional" not in text and not isinstance(annotation.annotation, cst.SimpleString):
-            annotation = annotation.with_changes(annotation=context.new.expression(f"{text} | None"))
+        if not text.startswith(("Optional", "typing.Optional", "Any")) and not isinstance(
+            annotation.annotation, cst.SimpleString
+        ):
+            annotation = annotation.with_changes(annotation=context.new.expression(optional.format(text)))
     return param.with_changes(default=cst.Name("None"), annotation=annotation)
 
 
@@ -149,11 +194,26 @@ def _at_start(context: CodemodContext, body: cst.IndentedBlock, has_docstring: b
         context.new.before(first, lines, below_comments=False)
 
 
+def _default_question(source: Source, finding: Finding) -> str:
+    """Ask if a decorator, such as that of a route or a command, may read the defaults of the function."""
+    place = Span(finding.span.start + source.shift, finding.span.end + source.shift)
+    for scope in source.facts.scopes:
+        is_default = is_within(place, scope.span) and not is_within(place, scope.body)
+        if is_default and any(each.method not in _HARMLESS for each in scope.decorators):
+            return "Does no decorator of the function read its defaults, and may callers see None there?"
+    return ""
+
+
+_HARMLESS = frozenset(
+    ("staticmethod", "classmethod", "property", "contextmanager", "asynccontextmanager", "wraps", "override")
+)
+
 MUTABLE_DEFAULT = python_codemod(
     "mutable-default",
     ("mutable-default-argument",),
     "make a default value anew for every call",
     _collect_mutable_default,
+    asks=_default_question,
 )
 
 
@@ -229,8 +289,21 @@ def _collect_line_by_line(context: CodemodContext) -> None:
         if call.method != "readlines" or node.args or not isinstance(node.func, cst.Attribute):
             continue
         # A list with a name may be iterated twice.
-        if isinstance(above, (cst.For, cst.CompFor)) and above.iter is node:
-            context.new.swap(node, node.func.value)
+        if not isinstance(above, (cst.For, cst.CompFor)) or above.iter is not node:
+            continue
+        if isinstance(above, cst.For) and _moves(context, above.body, node.func.value):
+            continue
+        context.new.swap(node, node.func.value)
+
+
+def _moves(context: CodemodContext, body: cst.CSTNode, file: cst.BaseExpression) -> bool:
+    """Return whether a loop over a file may change the file, or where it is read."""
+    names = {each.value for each in variables_in(context.tree, file)}
+    return any(
+        each.value in names
+        or each.value in ("open", "seek", "truncate", "unlink", "remove", "replace", "rename")
+        for each in nodes_in(body, cst.Name)
+    )
 
 
 LINE_BY_LINE = python_codemod(

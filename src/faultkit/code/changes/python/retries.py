@@ -6,22 +6,26 @@ function of its own: the code around it may not be repeatable.
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from faultkit.code.changes.python.codemod import CodemodContext, python_codemod, with_first, with_keyword
-from faultkit.code.changes.python.limits import TIMEOUT_S
 from faultkit.code.changes.python.rewriting import NodeChange
 from faultkit.code.changes.python.tree import free_name, nodes_in
-from faultkit.code.facts import Call
+from faultkit.code.changes.questions import always, callers_in_async, is_stream, sends
+from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
-TRIES = 3
+TRIES, TOTAL_S = 3, 5.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 1.0
 _METHODS = ("get", "head", "options")
 _ERRORS = {
-    "httpx": ("TransportError",),
-    "requests": ("ConnectionError", "Timeout"),
+    "httpx": ("NetworkError", "RemoteProtocolError"),
+    "requests": ("ConnectionError",),
 }
+"""Errors of broken connections. A call that took too long is not repeated: its caller has waited enough."""
+_POLLS = re.compile(r"poll|retr|backoff|until|repeat|attempt|every", re.IGNORECASE)
 _TYPES = ("httpx.Client", "httpx.AsyncClient", "requests.Session")
 _TENACITY = (
     "retry", "retry_if_exception_type", "stop_after_attempt", "stop_after_delay", "wait_random_exponential",
@@ -37,6 +41,8 @@ def _collect_retry(context: CodemodContext) -> None:
         if library is None or library.name not in _ERRORS or call.method not in _METHODS:
             continue
         if not isinstance(node.func, cst.Attribute) or not _fits(node) or not _can_be_moved(context, call):
+            continue
+        if sends(call, context.facts) or is_stream(call, context.facts) or _is_polled(call, context.facts):
             continue
         owner = context.tree.code(node.func.value)
         is_shared = _is_shared(context, node.func.value)
@@ -60,7 +66,20 @@ def _can_be_moved(context: CodemodContext, call: Call) -> bool:
     """Return whether it is in a function and does not block an event loop, which would be hidden
     afterwards."""
     scope = context.facts.function_of(call)
-    return scope is not None and (call.is_awaited or not scope.is_async)
+    if scope is None or (scope.is_async and not call.is_awaited):
+        return False
+    return not any(callers_in_async(call, context.facts))
+
+
+def _is_polled(call: Call, facts: Facts) -> bool:
+    """Return whether something around a call, or its function's user, calls it again and again."""
+    if any(_POLLS.search(each.written) for each in facts.calls_around(call)):
+        return True
+    scope = facts.named_function_of(call)
+    return scope is not None and any(
+        _POLLS.search(each.written) and any(one.value.text == scope.short_name for one in each.arguments)
+        for each in facts.calls
+    )
 
 
 def _fits(node: cst.Call) -> bool:
@@ -86,22 +105,36 @@ def _is_shared(context: CodemodContext, owner: cst.BaseExpression) -> bool:
 
 
 def _function(context: CodemodContext, call: Call, library: str, owner: str) -> str:
-    """Return the new function without its name."""
-    named = {each: context.new.member("tenacity", each) for each in _TENACITY}
-    word = "async def" if call.is_awaited else "def"
-    result = f"await {{owner}}.{call.method}" if call.is_awaited else f"{{owner}}.{call.method}"
+    """Return the new function without its name; with the standard library alone if the project declares its
+    dependencies, and tenacity is not among them."""
+    word, wait = ("async def", "await ") if call.is_awaited else ("def", "")
     client = "" if owner else f"client: {context.new.member(library, call.receiver.partition('.')[2])}, "
     errors = [context.new.member(library, each) for each in _ERRORS[library]]
     caught = errors[0] if len(errors) == 1 else f"({', '.join(errors)})"
+    head = f"{word} {{name}}({client}url, **options):\n"
+    result = f"return {wait}{owner or 'client'}.{call.method}(url, **options)\n"
+    if context.project.lacks("tenacity") and not context.facts.imports_any("tenacity"):
+        sleep = f"{wait}{context.new.need('asyncio' if call.is_awaited else 'time')}.sleep"
+        return (
+            f"{head}"
+            f"    for attempt in range({TRIES - 1}):\n"
+            f"        try:\n"
+            f"            {result}"
+            f"        except {caught}:\n"
+            f"            {sleep}({context.new.need('random')}.uniform(0, {FIRST_WAIT_S} * 2**attempt))\n"
+            f"    {result}"
+        )
+    context.dependencies.append("tenacity")
+    named = {each: context.new.member("tenacity", each) for each in _TENACITY}
     return (
         f"@{named['retry']}(\n"
         f"    retry={named['retry_if_exception_type']}({caught}),\n"
-        f"    stop={named['stop_after_attempt']}({TRIES}) | {named['stop_after_delay']}({TIMEOUT_S}),\n"
+        f"    stop={named['stop_after_attempt']}({TRIES}) | {named['stop_after_delay']}({TOTAL_S}),\n"
         f"    wait={named['wait_random_exponential']}(multiplier={FIRST_WAIT_S}, max={LONGEST_WAIT_S}),\n"
         f"    reraise=True,\n"
         f")\n"
-        f"{word} {{name}}({client}url, **options):\n"
-        f"    return {result.format(owner=owner or 'client')}(url, **options)\n"
+        f"{head}"
+        f"    {result}"
     )
 
 
@@ -109,7 +142,6 @@ def _add_function(
     context: CodemodContext, text: str, call: Call, node: cst.Call, functions: dict[str, str]
 ) -> str:
     """Return the name of the function; an equal one that an earlier change added is reused."""
-    context.dependencies.append("tenacity")
     wanted = f"_{call.method}_with_retry"
     for function in nodes_in(context.tree.module, cst.FunctionDef):
         name = function.name.value
@@ -129,6 +161,9 @@ RETRY = python_codemod(
     ("no-retry-on-idempotent-call",),
     "repeat calls that may be repeated when the connection fails, with growing waits and a limit",
     _collect_retry,
+    asks=always(
+        f"May each call reach its server up to {TRIES} times, and does nothing else repeat it already?"
+    ),
 )
 
 
@@ -179,4 +214,5 @@ RETRY_BOUNDS = python_codemod(
     ("retry-without-limit", "retry-without-backoff"),
     "give retries a limit and growing waits",
     _collect_retry_bounds,
+    asks=always(f"May it wait between tries, and fail after {TRIES} of them?"),
 )

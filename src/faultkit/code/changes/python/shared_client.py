@@ -19,8 +19,8 @@ from faultkit.code.changes.python.codemod import (
     with_keyword,
     without_keyword,
 )
-from faultkit.code.changes.python.limits import CONNECT_TIMEOUT_S, TIMEOUT_S
 from faultkit.code.changes.python.tree import free_name, is_known_before, nodes_in, variables_in
+from faultkit.code.changes.questions import always
 from faultkit.code.facts import Call
 
 
@@ -81,6 +81,8 @@ def _add_to(context: CodemodContext, lifespan: cst.BaseExpression, lines: list[s
 # The codemod.
 
 
+TIMEOUT_S, CONNECT_TIMEOUT_S = 5.0, 2.0
+"""httpx allows 5 s for each step, connecting included."""
 MOST_CONNECTIONS = 100
 _METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "request")
 _ON_CLIENT_ONLY = ("verify", "cert", "proxy", "proxies", "trust_env", "cookies")
@@ -101,6 +103,8 @@ class _Shared:
     arguments: tuple[str, ...]
     anchor: cst.BaseStatement
     """The top-level statement before which the client is made."""
+    exists: bool = False
+    """Whether the file has this client already."""
 
     def closing(self, construction: str) -> list[str]:
         """Return closing lines. An httpx client cannot be reused, but an application may start again, as
@@ -209,6 +213,9 @@ def _shared(
 ) -> _Shared:
     """Return one client for all calls with equal settings."""
     key = kind, arguments
+    known = _existing(context, kind) if not arguments else ""
+    if key not in shared and known:
+        shared[key] = _Shared(known, kind, arguments, _anchor(context, node), exists=True)
     if key not in shared:
         used = {each.name for each in shared.values()}
         name, number = free_name(context.tree, _NAMES[kind]), 2
@@ -218,7 +225,22 @@ def _shared(
     return shared[key]
 
 
-def _place(context: CodemodContext, clients: list[_Shared]) -> None:
+def _existing(context: CodemodContext, kind: str) -> str:
+    """Return the name of a client of this kind, without settings, that the file makes at its top."""
+    for each in context.facts.assignments:
+        is_plain = each.scope is None and not each.owner and each.call is not None and not each.call.arguments
+        if (
+            is_plain
+            and each.call is not None
+            and _MAKERS.get(each.call.name) == kind
+            and len(each.targets) == 1
+        ):
+            return each.targets[0]
+    return ""
+
+
+def _place(context: CodemodContext, every: list[_Shared]) -> None:
+    clients = [each for each in every if not each.exists]
     constructions = {each.name: _construction(context, each) for each in clients}
     for each in clients:
         context.new.above(each.anchor, constructions[each.name])
@@ -265,4 +287,8 @@ SHARED_CLIENT = python_codemod(
     ("http-client-per-call",),
     "share one HTTP client, which keeps connections (and cookies), between all calls",
     _collect_shared_client,
+    asks=always(
+        "May all calls share one client, with its cookies and between threads? Tests that replace functions "
+        "of the library no longer reach the calls."
+    ),
 )

@@ -1,0 +1,289 @@
+"""`fault improve`: changes that make files more reliable or faster, as one diff."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from faultkit.base.errors import InputError
+from faultkit.base.files import rewrite_file
+from faultkit.base.text import count_of, escaped_line
+from faultkit.cli.llm import LlmOptions, advisor_from, llm_options, status_while_asking
+from faultkit.cli.shared_options import LANGUAGE, json_option, print_json
+from faultkit.code import Language, language_named, local_path
+from faultkit.code.advice.advisor import Advisor
+from faultkit.code.advice.answers import RULES, ChangeAnswer
+from faultkit.code.advice.selection import Selection, selection_of
+from faultkit.code.changes import codemods_for
+from faultkit.code.changes.change import unified_diff
+from faultkit.code.review.review_files import files_to_review
+from faultkit.code.rules import KINDS
+from faultkit.code.rules.rule import Kind
+
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+_MOST_QUESTIONS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the options ask for."""
+
+    function: str | None
+    kind: Kind | None
+    target_score: float
+    language: Language | None
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """A file with its change."""
+
+    path: str
+    shown: str
+    answer: ChangeAnswer
+    diff: str
+
+    def document(self, function: str | None, *, is_written: bool) -> dict[str, Any]:
+        return {
+            **self.answer.document(),
+            "diff": self.diff,
+            "file": self.shown,
+            "function": function,
+            "written": is_written and bool(self.diff),
+        }
+
+
+@click.command(
+    "improve",
+    epilog="""\b
+Examples:
+  fault improve app.py
+  fault improve app.py --function index | git apply
+  fault improve app.py --unsafe --target-score 0.8 --write
+  fault improve src --rule FK-R001 --safe --write
+""",
+)
+@click.argument("paths", metavar="FILE|DIR...", nargs=-1, required=True)
+@click.option("--function", metavar="NAME", help="Change only this function, and what it needs.")
+@click.option("--kind", type=click.Choice(KINDS), help="Apply only rules of this kind; by default both.")
+@click.option(
+    "--rule",
+    "rules",
+    metavar="ID",
+    multiple=True,
+    help="Change only what this rule finds, also if the change asks a question. Repeatable.",
+)
+@click.option(
+    "--safe/--unsafe",
+    "is_safe",
+    default=None,
+    help="Leave out, or make, the changes that ask a question; by default only those of --rule are made.",
+)
+@click.option(
+    "--target-score",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Stop making changes of a file at this score, from 0 to 1.",
+)
+@LANGUAGE
+@click.option(
+    "--write", is_flag=True, help="Write the changes to the files; by default they are only printed."
+)
+@json_option("Print JSON: scores, diff, questions, dependencies and more.")
+@llm_options
+def improve_command(
+    paths: tuple[str, ...],
+    function: str | None,
+    kind: Kind | None,
+    rules: tuple[str, ...],
+    is_safe: bool | None,
+    target_score: float,
+    lang: str | None,
+    write: bool,
+    as_json: bool,
+    llm: LlmOptions,
+) -> None:
+    """Suggest changes that make files more reliable or faster, as a diff for `git apply`.
+
+    Every change answers a finding of `fault review`. Safe changes keep what working code does. Others ask a
+    question that only you can answer: they are listed with it, and made with --unsafe or --rule. Without a
+    flag for a language model the offline rules answer, and nothing leaves this machine. The diff goes to
+    stdout, everything else to stderr.
+    """
+    if not 0 <= target_score <= 1:
+        raise InputError("--target-score", f"expected a number from 0 to 1, got {target_score:g}")
+    language = None if lang is None else language_named(lang)
+    selection = selection_of(rules, None if is_safe is None else not is_safe)
+    wanted = _Wanted(function, kind, target_score, language, selection)
+    files, is_one = _files(paths, wanted)
+    with ExitStack() as stack:
+        advisor = advisor_from(llm, files[0][0], stack)
+        _check_options(advisor, wanted, is_one=is_one, chooses=bool(rules) or is_safe is not None)
+        with status_while_asking(advisor):
+            answers = _answers(advisor, files, wanted, is_one=is_one)
+    names, folder = _names_in_diff([path for path, _ in files])
+    changed = [
+        _Changed(path, shown, answer, unified_diff(answer.old, answer.new, names[path]))
+        for path, shown, answer in answers
+    ]
+    if write:
+        for each in changed:
+            if each.diff:
+                rewrite_file(each.path, each.answer.new.encode("utf-8"), each.answer.old.encode("utf-8"))
+    diff = "".join(each.diff for each in changed)
+    if as_json:
+        documents = [each.document(function, is_written=write) for each in changed]
+        print_json(documents[0] if is_one else {"files": documents, "diff": diff})
+        return
+    _print_diff(diff)
+    told = changed if is_one else [each for each in changed if each.diff or each.answer.questions]
+    for each in told:
+        _explain(each.answer, each.shown)
+    if not is_one:
+        count = sum(bool(each.diff) for each in changed)
+        click.echo(f"{count_of(len(changed), 'file')}: {count} changed", err=True)
+    if write:
+        for each in changed:
+            if each.diff:
+                click.echo(f"{each.shown} was changed", err=True)
+    elif diff and folder is not None:
+        click.echo(f"to be applied in {folder}", err=True)
+
+
+def _files(paths: Sequence[str], wanted: _Wanted) -> tuple[list[tuple[str, str]], bool]:
+    """Return the files with the names that are shown, and whether it is one file that was named."""
+    local = [local_path(path) for path in paths]
+    if len(local) == 1 and not os.path.isdir(local[0]):
+        return [(local[0], paths[0])], True
+    if wanted.function is not None:
+        raise InputError("--function", f"expected one file beside it, got {' '.join(paths)}")
+    found: dict[str, str] = {}
+    for path in local:
+        listed, _ = files_to_review(path, wanted.language)
+        for each in listed:
+            if each.language is None or codemods_for(each.language.name):
+                found.setdefault(each.path, each.shown)
+    if not found:
+        raise InputError(paths[0], "expected files of a language with known changes, found none")
+    return list(found.items()), False
+
+
+def _check_options(advisor: Advisor, wanted: _Wanted, *, is_one: bool, chooses: bool) -> None:
+    """Raise InputError for options that need the rules, if a model answers."""
+    if advisor.engine == RULES:
+        return
+    if not is_one:
+        raise InputError("FILE", f"expected one file for {advisor.engine.name}, got several or a folder")
+    if chooses:
+        raise InputError("--rule", "expected no --rule, --safe or --unsafe for a language model, got one")
+
+
+def _answers(
+    advisor: Advisor, files: list[tuple[str, str]], wanted: _Wanted, *, is_one: bool
+) -> list[tuple[str, str, ChangeAnswer]]:
+    answers: list[tuple[str, str, ChangeAnswer]] = []
+    new: dict[str, str] = {}
+    for path, shown in files:
+        try:
+            answer = _change_of(advisor, path, wanted, new)
+        except InputError as error:
+            if is_one:
+                raise
+            click.echo(f"skipped {escaped_line(shown)}: {error.problem}", err=True)
+            continue
+        new[os.path.realpath(path)] = answer.new
+        answers.append((path, shown, answer))
+    return answers
+
+
+def _change_of(advisor: Advisor, path: str, wanted: _Wanted, new: dict[str, str]) -> ChangeAnswer:
+    if wanted.function is not None:
+        from faultkit.code.advice.function_change import change_function
+
+        return change_function(
+            advisor,
+            path,
+            wanted.function,
+            wanted.kind,
+            target_score=wanted.target_score,
+            language=wanted.language,
+            selection=wanted.selection,
+        )
+    return advisor.change_file(
+        path,
+        kind=wanted.kind,
+        target_score=wanted.target_score,
+        language=wanted.language,
+        selection=wanted.selection,
+        changed=new,
+    )
+
+
+def _names_in_diff(paths: Sequence[str]) -> tuple[dict[str, str], str | None]:
+    """Return the files' names in the diff and the folder to apply it in.
+
+    The folder is None for the current one, if all files are in it; otherwise it is the top of their
+    repository, or the folder that they have in common.
+    """
+    # A link within the folder keeps its name, which git knows; git does not change what a link leads to.
+    given = {path: Path(os.path.abspath(path)) for path in paths}
+    here = Path.cwd()
+    if all(each.is_relative_to(here) for each in given.values()):
+        return {path: each.relative_to(here).as_posix() for path, each in given.items()}, None
+    real = {path: Path(os.path.realpath(path)) for path in paths}
+    common = Path(os.path.commonpath([each.parent for each in real.values()]))
+    top = next((each for each in (common, *common.parents) if (each / ".git").exists()), common)
+    return {path: each.relative_to(top).as_posix() for path, each in real.items()}, str(top)
+
+
+def _print_diff(diff: str) -> None:
+    """Print a diff, in colour on a terminal."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        # As bytes, so that line ends reach `git apply` unchanged.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(diff.encode("utf-8"))
+        sys.stdout.buffer.flush()
+        return
+    for line in diff.splitlines():
+        is_name = line.startswith(("--- ", "+++ "))
+        click.echo(click.style(line, bold=True) if is_name else click.style(line, fg=_COLOURS.get(line[:1])))
+
+
+def _explain(answer: ChangeAnswer, file: str) -> None:
+    """Print the scores, the changes, what they need and what they ask to stderr."""
+
+    def say(text: str) -> None:
+        click.echo(text, err=True)
+
+    by = "the rules" if answer.model is None else f"{answer.engine} ({answer.model})"
+    if answer.old == answer.new:
+        say(f"{file}: nothing to change, by {by}: {answer.reason}")
+    else:
+        say(f"{file}: score {answer.score:.2f} → {answer.score_after:.2f}, by {by}")
+        for change in answer.changes:
+            say(f"  {change}")
+        if not answer.changes:
+            say(f"  {answer.explanation}")
+        say(f"  ({answer.reason})")
+        if answer.dependencies:
+            say(f"needs: {', '.join(answer.dependencies)}")
+    for is_applied, title in (
+        (True, "check, before you keep the change:"),
+        (False, "not made without an answer (--unsafe, or --rule ID):"),
+    ):
+        asked = [each for each in answer.questions if each.is_applied == is_applied]
+        if asked:
+            say(title)
+        for each in asked[:_MOST_QUESTIONS]:
+            say(f"  {each.text()}")
+        if len(asked) > _MOST_QUESTIONS:
+            say(f"  and {len(asked) - _MOST_QUESTIONS} more (all with --json)")
