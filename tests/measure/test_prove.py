@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import urllib.request
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -242,6 +244,36 @@ def test_a_proof_that_is_stopped_leaves_no_process(file: Path) -> None:
         prove(str(file), file.read_text(), BOUNDED, QUICK, lambda *_: stop.set(), stop)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_stopped_leaves_no_process(file: Path, number: signal.Signals) -> None:
+    pids = file.parent / "pids"
+    file.write_text(
+        f"{SEED_APP}\nwith open({str(pids)!r}, 'a') as pids:\n    pids.write(f'{{os.getpid()}}\\n')\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "faultkit", "review", str(file), "--prove"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as command:
+        try:
+            wait_until(lambda: pids.exists() and pids.read_text().count("\n") == 2)
+            command.send_signal(number)
+            assert command.wait(30) != 0
+        finally:
+            command.kill()
+    for pid in map(int, pids.read_text().split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(1200):
+        if holds():
+            return
+        threading.Event().wait(0.05)
+    raise AssertionError("it does not hold after a minute")
+
+
 def test_a_service_is_gone_when_it_is_closed(file: Path) -> None:
     with running(file, BOUNDED) as service:
         assert service.url.startswith("http://127.0.0.1:")
@@ -356,11 +388,11 @@ def test_a_service_ends_with_its_parent(file: Path) -> None:
 
 def test_an_upstream_is_asked_by_its_own_name() -> None:
     upstream = Upstream("UPSTREAM_URL", "https://example.com/v1")
-    given = _spec("before-0", upstream, "https://api.example.org/v2")
+    given = _spec("0", upstream, "https://api.example.org/v2")
     assert (given.listen, given.upstream) == (Endpoint(LOOPBACK, 0), Endpoint("api.example.org", 443))
     assert (given.tls, given.speaks, given.rewrite_host) == (True, "http", True)
     with pytest.raises(InputError, match="--upstream: UPSTREAM_URL: "):
-        _spec("before-0", upstream, "https://:x")
+        _spec("0", upstream, "https://:x")
 
 
 def test_a_module_of_a_package_keeps_its_imports(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ from faultkit.load.segment import call_once
 from faultkit.load.slo import judge_all
 from faultkit.load.workers import LoadResult, run_load
 from faultkit.plan import Plan
-from faultkit.proxy.data_plane import Lateness, ProxyCounts, ProxySpec, Snapshot
+from faultkit.proxy.data_plane import Lateness, ProxySpec, Snapshot
 from faultkit.proxy.remote import PlaneProcess
 from faultkit.scenario.impact import SLOS
 
@@ -243,8 +243,12 @@ class _Run:
     def measure(self, case: FaultCase) -> dict[Version, _Measured]:
         """Run both versions under a fault. Raises RunError if it was stopped."""
         with ExitStack() as stack:
-            plane = stack.enter_context(PlaneProcess(Plan(seed=self._settings.seed)))
-            services = {each: self._version(each, plane) for each in _VERSIONS}
+            # Each has a plane of its own: with the same names and seed, the n-th calls of both share their
+            # fate.
+            planes = {
+                each: stack.enter_context(PlaneProcess(Plan(seed=self._settings.seed))) for each in _VERSIONS
+            }
+            services = {each: self._version(each, planes[each]) for each in _VERSIONS}
             for each in services.values():
                 stack.callback(each.close)
             for each in services.values():
@@ -259,29 +263,29 @@ class _Run:
             for target in targets.values():
                 for _ in range(_WARM_UP):
                     call_once(replace(target, timeout_s=min(target.timeout_s, 5.0)), self._stop.is_set)
-            before = plane.snapshot()
-            meters = {
-                version: stack.enter_context(UsageMeter(each.pid)) for version, each in services.items()
-            }
-            results = self._load(targets, case, plane)
-            for meter in meters.values():
-                meter.__exit__()
+            before = {version: plane.snapshot() for version, plane in planes.items()}
+            with ExitStack() as metering:
+                meters = {
+                    version: metering.enter_context(UsageMeter(each.pid))
+                    for version, each in services.items()
+                }
+                results = self._load(targets, case, planes)
             ended = {version: each.has_ended for version, each in services.items()}
-            after, lateness = plane.measured()
+            after = {version: plane.measured() for version, plane in planes.items()}
             lines = {version: each.ran_lines() for version, each in services.items()}
             # Connections that a fault holds would keep the services from ending.
-            plane.close()
+            for plane in planes.values():
+                plane.close()
             lines = {version: _joined(lines[version], each.end()) for version, each in services.items()}
         return {
-            version: _Measured(
+            each: _Measured(
                 replace(
-                    self._figures(version, results[version], before, after, lateness, meters[version]),
-                    ended=ended[version],
+                    self._figures(results[each], before[each], *after[each], meters[each]), ended=ended[each]
                 ),
-                at_start[version],
-                lines[version],
+                at_start[each],
+                lines[each],
             )
-            for version in _VERSIONS
+            for each in _VERSIONS
         }
 
     def _version(self, version: Version, plane: PlaneProcess) -> RunningService:
@@ -289,7 +293,7 @@ class _Run:
         replaced: dict[str, str] = {}
         for number, upstream in enumerate(self._service.upstreams):
             target = self._targets[upstream.name]
-            bound = plane.open_proxy(_spec(f"{version}-{number}", upstream, target))
+            bound = plane.open_proxy(_spec(str(number), upstream, target))
             # The path of a given URL replaces that of the default.
             given = self._settings.upstreams.get(upstream.name)
             path = upstream.path if given is None else urlsplit(given).path
@@ -306,20 +310,22 @@ class _Run:
         )
 
     def _load(
-        self, targets: Mapping[Version, Target], case: FaultCase, plane: PlaneProcess
+        self, targets: Mapping[Version, Target], case: FaultCase, planes: Mapping[Version, PlaneProcess]
     ) -> dict[Version, LoadResult]:
         """Send the load to both versions at once; their calls take turns."""
         load = self._settings.load
         assert load.rate_rps is not None
         begin_at = 0.0
+        shift_s = {version: number / len(targets) / load.rate_rps for number, version in enumerate(targets)}
 
         def begin() -> None:
             nonlocal begin_at
             begin_at = time.monotonic() + _MARGIN_S
-            plane.set_plan(Plan(case.rules, self._settings.seed), load.duration_s, origin=begin_at)
+            for version, plane in planes.items():
+                plan = Plan(case.rules, self._settings.seed)
+                plane.set_plan(plan, load.duration_s, origin=begin_at + shift_s[version])
 
         together = threading.Barrier(len(targets), begin)
-        shift_s = {version: number / len(targets) / load.rate_rps for number, version in enumerate(targets)}
 
         def send(version: Version) -> LoadResult:
             def when() -> float:
@@ -342,20 +348,14 @@ class _Run:
         return {version: each.result() for version, each in running.items()}
 
     def _figures(
-        self,
-        version: Version,
-        result: LoadResult,
-        before: Snapshot,
-        after: Snapshot,
-        lateness: Lateness,
-        meter: UsageMeter,
+        self, result: LoadResult, before: Snapshot, after: Snapshot, lateness: Lateness, meter: UsageMeter
     ) -> Figures:
         load = self._settings.load
         summary = result.tally.summary(load, total_s=result.total_s)
         # Lateness is no doubt here: differences that are no longer than it do not count.
         found = doubts(summary, load, lateness=lateness, is_decided=lambda late: True)
         calls, connections, injected = (
-            _grown(name, version, before, after) for name in ("requests", "accepted", "injected")
+            _total(name, after) - _total(name, before) for name in ("requests", "accepted", "injected")
         )
         response = summary.response
         at = {each.percent: each.ms for each in response.percentiles}
@@ -397,11 +397,6 @@ def _joined(one: RanLines, other: RanLines) -> RanLines:
     return RanLines(one.executable | other.executable, one.ran | other.ran)
 
 
-def _grown(name: str, version: Version, before: Snapshot, after: Snapshot) -> int:
-    """Return by how much a counter of this version's proxies has grown."""
-
-    def total(snapshot: Snapshot) -> int:
-        own: list[ProxyCounts] = [each for each in snapshot.proxies if each.name.startswith(f"{version}-")]
-        return sum(getattr(each, name) for each in own)
-
-    return total(after) - total(before)
+def _total(name: str, snapshot: Snapshot) -> int:
+    """Return a counter of all proxies."""
+    return sum(getattr(each, name) for each in snapshot.proxies)

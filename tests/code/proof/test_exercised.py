@@ -1,0 +1,90 @@
+"""Which parts of a change have run."""
+
+from __future__ import annotations
+
+from faultkit.code.languages import language_named
+from faultkit.code.proof.exercised import START, ChangedPart, RanLines, changed_parts, ranges_text
+
+PYTHON = language_named("python")
+OLD = """\
+import a
+
+
+def one():
+    return a.get()
+
+
+def two():
+    a.log()
+    return 2
+"""
+NEW = """\
+import a
+import b
+
+
+def one():
+    try:
+        return b.get()
+
+    except b.Error:
+        return None
+
+
+def two():
+    return 2
+"""
+OLD_LINES = frozenset({1, 4, 5, 8, 9, 10})
+NEW_LINES = frozenset({1, 2, 5, 6, 7, 9, 10, 13, 14})
+
+
+def parts(**ran: set[int]) -> tuple[ChangedPart, ...]:
+    """Return the parts, if these lines of the new version ran, and all lines of the old one."""
+    return changed_parts(
+        OLD,
+        NEW,
+        PYTHON,
+        {
+            "before": {
+                START: RanLines(OLD_LINES, frozenset({1, 4, 8})),
+                "healthy": RanLines(OLD_LINES, OLD_LINES),
+            },
+            "after": {name: RanLines(NEW_LINES, frozenset(lines)) for name, lines in ran.items()},
+        },
+    )
+
+
+def test_parts_are_runs_of_changed_lines_in_one_function() -> None:
+    at_start = {1, 2, 5, 13}
+    found = parts(start=at_start, healthy=at_start | {6, 7}, resets=at_start | {6, 7, 9, 10})
+    assert found == (
+        ChangedPart("after", (2,), "", (START,), ()),
+        ChangedPart("after", (6, 7, 9, 10), "one", ("healthy", "resets"), ()),
+        ChangedPart("before", (9,), "two", ("healthy",), ()),
+    )
+    assert [each.place for each in found] == ["2", "6-7, 9-10 (one)", "9 of the old version (two)"]
+
+
+def test_lines_that_never_ran_are_named() -> None:
+    at_start = {1, 2, 5, 13}
+    _, part, _ = parts(start=at_start, healthy=at_start | {6, 7})
+    assert (part.exercised_by, part.not_run) == (("healthy",), (9, 10))
+    assert part.document() == {
+        "version": "after",
+        "lines": "6-7, 9-10",
+        "function": "one",
+        "exercised_by": ["healthy"],
+        "not_run": "9-10",
+    }
+    _, part, _ = parts(start=at_start)
+    assert (part.exercised_by, part.not_run, part.only_at_start) == ((), (6, 7, 9, 10), True)
+
+
+def test_lines_that_no_interpreter_runs_belong_to_no_part() -> None:
+    empty = {"before": {START: RanLines()}, "after": {START: RanLines()}}
+    assert changed_parts("a = 1\n", "# new\na = 1\n", PYTHON, empty) == ()  # type: ignore[arg-type]
+
+
+def test_line_numbers_are_written_as_ranges() -> None:
+    assert ranges_text((1, 2, 3, 5, 8, 9)) == "1-3, 5, 8-9"
+    assert ranges_text(()) == ""

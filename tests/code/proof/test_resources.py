@@ -1,0 +1,39 @@
+"""What a process uses while it is measured."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from faultkit.code.proof.resources import Usage, usage_costs, usage_of
+from faultkit.code.proof.verdict import CPU, MEMORY, OPEN_FILES
+
+
+def test_means_are_of_the_samples_and_the_processor_s_time_is_that_of_a_call() -> None:
+    samples = [Usage(1.0 + 0.2 * n, 10 + n % 2, 50_000_000) for n in range(5)]
+    costs = usage_costs(samples, 40)
+    assert round(costs[CPU.name].value, 6) == 20.0
+    assert costs[OPEN_FILES.name].value == 10.4
+    low, high = costs[OPEN_FILES.name].interval
+    assert low < 10.4 < high
+    assert costs[MEMORY.name].interval == (50.0, 50.0)
+
+
+def test_too_few_samples_have_no_mean() -> None:
+    assert usage_costs([Usage(1.0, 10, 1)] * 3, 40) == {}
+    assert usage_costs([Usage(1.0, 10, 1)] * 9, 0) == {}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_children_count() -> None:
+    alone = usage_of(os.getpid())
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        both = usage_of(os.getpid())
+        child.communicate(b"\n")
+    assert alone is not None
+    assert both is not None
+    assert both.memory_bytes > alone.memory_bytes
+    assert usage_of(child.pid) is None
