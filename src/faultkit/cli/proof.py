@@ -27,6 +27,17 @@ _OPTIONS = (
         "1 worse, 6 no difference, not shown or not all exercised.",
     ),
     click.option(
+        "--rule",
+        metavar="ID",
+        multiple=True,
+        help="With --prove: prove only what this rule changes, as in `fault improve`. Repeatable.",
+    ),
+    click.option(
+        "--safe/--unsafe",
+        default=None,
+        help="With --prove: leave out, or make, the changes that ask a question, as in `fault improve`.",
+    ),
+    click.option(
         "--upstream",
         metavar="NAME=URL",
         multiple=True,
@@ -45,7 +56,7 @@ _OPTIONS = (
     click.option(
         "--prove-duration",
         metavar="TIME",
-        default="2s",
+        default="3s",
         show_default=True,
         help="With --prove: how long calls are sent under each fault.",
     ),
@@ -64,6 +75,8 @@ class ProofFlags:
     """The options of a proof, as given."""
 
     prove: bool
+    rule: tuple[str, ...]
+    safe: bool | None
     upstream: tuple[str, ...]
     route: str | None
     python: str | None
@@ -106,6 +119,7 @@ def prove_file(path: str, flags: ProofFlags) -> ProofOutcome:
     """Run and measure a file before and after its change; remove their files and processes afterwards."""
     from faultkit.base.signals import StopSignal
     from faultkit.code.advice.advisor import Advisor
+    from faultkit.code.advice.selection import selection_of
 
     settings = flags.settings()
 
@@ -113,7 +127,8 @@ def prove_file(path: str, flags: ProofFlags) -> ProofOutcome:
         if sys.stderr.isatty():
             click.echo(f"\r\x1b[K{step}/{of} {what}", err=True, nl=step == of)
 
-    change = Advisor().change_file(path)
+    selection = selection_of(flags.rule, None if flags.safe is None else not flags.safe)
+    change = Advisor().change_file(path, selection=selection)
     if not change.diff:
         return ProofOutcome(None, change.reason)
     stop = threading.Event()

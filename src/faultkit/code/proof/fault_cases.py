@@ -15,13 +15,14 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.reset import Reset
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.plan import Rule
+from faultkit.plan.match import Match
 from faultkit.plan.schedule import Period, Schedule, Seconds
 from faultkit.plan.trigger import Trigger
 
 _BURST_S = 0.5
 _SHARE = 0.3
 _PIECE_BYTES = 32
-_PAUSE_S = 0.4
+_PAUSE_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,13 @@ def fault_cases(latency_ms: float) -> tuple[FaultCase, ...]:
         FaultCase("resets", (Rule("resets", Reset(on="data")),)),
         FaultCase(
             "slow stream",
-            (Rule("slow", Slicer(average_bytes=_PIECE_BYTES, delay_us=_PAUSE_S * 1e6)),),
+            # Towards the client, that is the service: before that, the proxy waits for the whole head.
+            (
+                Rule(
+                    "slow",
+                    Slicer(average_bytes=_PIECE_BYTES, delay_us=_PAUSE_S * 1e6),
+                    Match(side="client", direction="egress"),
+                ),
+            ),
         ),
     )

@@ -59,7 +59,7 @@ Watch = Callable[[str, int, int], None]
 """Called with the current step, its number and the number of steps."""
 
 _VERSIONS: tuple[Version, Version] = ("before", "after")
-_RPS = 20.0
+_RPS = 12.0
 _WARM_UP = 3
 """Calls before a run that are not measured: the first ones import modules and fill pools."""
 _MARGIN_S = 0.2
@@ -80,7 +80,7 @@ class ProofSettings:
     """The interpreter that runs a Python service; None: that of its project."""
     environment: Mapping[str, str] | None = None
     """The environment of the service, beside its upstreams; None: that of this process."""
-    duration_s: float = 2.0
+    duration_s: float = 3.0
     """Seconds during which calls are sent; calls that are under way at the end are awaited."""
     latency_ms: float = 2000.0
     timeout_s: float = 10.0
