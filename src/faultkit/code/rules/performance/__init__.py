@@ -3,7 +3,6 @@
 from faultkit.code.rules.performance import (
     blocking_in_async,
     byte_at_a_time,
-    call_in_transaction,
     call_per_item,
     client_per_call,
     compiled_per_call,
@@ -60,5 +59,4 @@ PERFORMANCE: tuple[Rule, ...] = (
     key_scan.RULE,
     byte_at_a_time.RULE,
     lazy_relation.RULE,
-    call_in_transaction.RULE,
 )
