@@ -1,8 +1,9 @@
 """Requests inside transactions: what opens one, and what does not."""
+# ruff: noqa: E101 - Go is written with tabs
 
 from __future__ import annotations
 
-from tests.code.rules.cases import bad, good
+from tests.code.rules.cases import bad
 
 _RULE = "request-in-transaction"
 
