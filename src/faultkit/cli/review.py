@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,7 +37,6 @@ from faultkit.code.review.review_files import (
     FileToReview,
     ReviewedFile,
     find_files,
-    review_all,
     review_file,
     text_to_review,
 )
@@ -112,6 +112,12 @@ def _choice_options(command: F) -> F:
             metavar="REF",
             help="Report only findings on lines that changed since this git ref.",
         ),
+        click.option(
+            "--jobs",
+            type=click.IntRange(1),
+            help="Number of processes; by default one for each processor.",
+        ),
+        click.option("--no-cache", is_flag=True, help="Review all files, also those that did not change."),
     )
 
 
@@ -156,6 +162,8 @@ def command(
     baseline_file: str | None,
     write_baseline: bool,
     since: str | None,
+    jobs: int | None,
+    no_cache: bool,
     as_json: bool,
     sarif: str | None,
     **proof_flags: Any,
@@ -203,7 +211,7 @@ def command(
     changed = None if since is None else changed_lines(since, list(names))
     wanted = [each for each in found.wanted if changed is None or changed.has_file(each.path)]
     is_alone = (STDIN in paths or _is_file(names)) and not is_strict
-    files = tuple(_reviewed(wanted, rules, is_alone=is_alone))
+    files = tuple(_reviewed(wanted, rules, is_alone, jobs, no_cache))
     by = judgement_of(settings, flags)
     findings = [each for file in files for each in judge(file, by)]
     fixed: dict[Identity, int] = {}
@@ -329,16 +337,23 @@ def _root(names: Sequence[str]) -> str:
 
 
 def _reviewed(
-    wanted: list[FileToReview], rules: tuple[Rule, ...], *, is_alone: bool
+    wanted: list[FileToReview], rules: tuple[Rule, ...], is_alone: bool, jobs: int | None, no_cache: bool
 ) -> Iterator[ReviewedFile]:
     """Yield the reviewed files, with a progress bar if stderr is a terminal."""
     if is_alone:
         # An error about the only file is the result; among others, it is one of the files that were skipped.
         yield from (review_file(each, rules) for each in wanted)
         return
-    if not sys.stderr.isatty():
-        yield from review_all(wanted, rules)
-        return
+    # Imported here: a single file needs none of this.
+    from faultkit.code.review.cache import open_cache
+    from faultkit.code.review.review_many import review_many, usable_processors
+
+    with nullcontext() if no_cache else open_cache(rules) as cache:
+        found = review_many(wanted, rules, jobs=jobs or usable_processors(), cache=cache)
+        yield from found if not sys.stderr.isatty() else _with_progress(found, len(wanted))
+
+
+def _with_progress(found: Iterator[ReviewedFile], count: int) -> Iterator[ReviewedFile]:
     # Imported here: with --json and without a terminal the command starts faster.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -352,7 +367,7 @@ def _reviewed(
         transient=True,
     )
     with bar:
-        task = bar.add_task("reviewing", total=len(wanted))
-        for each in review_all(wanted, rules):
+        task = bar.add_task("reviewing", total=count)
+        for each in found:
             yield each
             bar.advance(task)

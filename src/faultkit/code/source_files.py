@@ -47,7 +47,7 @@ class SourceFile:
 def read_source(path: str | os.PathLike[str], language: Language | None = None) -> SourceFile:
     """Read a source file. Without a language, the file ending decides, or a first line `#!…`."""
     name = local_path(os.fspath(path))
-    return source_of(name, _read_bytes(name), language)
+    return source_of(name, bytes_of_file(name), language)
 
 
 def source_of(name: str, data: bytes, language: Language | None = None) -> SourceFile:
@@ -81,7 +81,8 @@ def check_file(path: str) -> None:
         raise InputError(path, "expected a regular file, got a device, pipe or socket")
 
 
-def _read_bytes(path: str) -> bytes:
+def bytes_of_file(path: str) -> bytes:
+    """Return the bytes of a file of source code. Raises InputError."""
     # Checked before it is opened: opening a pipe would block until there is a writer.
     check_file(path)
     try:

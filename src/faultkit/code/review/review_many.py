@@ -1,0 +1,161 @@
+"""Review of many files: in several processes, and by a cache of what was found before."""
+
+from __future__ import annotations
+
+import os
+import queue
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from typing import TypeAlias
+
+from faultkit.base.child_process import ChildProcess, Parent
+from faultkit.base.errors import InputError
+from faultkit.base.garbage import undisturbed
+from faultkit.code.review.cache import ReviewCache
+from faultkit.code.review.engine import ALL_RULES, DEFAULT_RULES
+from faultkit.code.review.review_files import FileToReview, ReviewedFile, review_all
+from faultkit.code.review.stored_review import stored_review, stored_text
+from faultkit.code.rules.rule import Rule
+from faultkit.code.source_files import bytes_of_file
+
+_TOGETHER = 12
+"""Files that are reviewed in one call of a process."""
+_WORTH_A_PROCESS = 60
+"""Files for each process, at least: to start one takes as long as to review some tens of files."""
+_AHEAD = 4
+"""Groups of files that are under way or done for each process, before the first of them is taken."""
+
+Reviewer: TypeAlias = Callable[[list[FileToReview]], Future[list[str]]]
+"""Reviews files; the result is a text for each, as `stored_review` makes it."""
+
+
+def usable_processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def review_many(
+    wanted: Sequence[FileToReview],
+    rules: Iterable[Rule] = DEFAULT_RULES,
+    *,
+    jobs: int = 1,
+    cache: ReviewCache | None = None,
+) -> Iterator[ReviewedFile]:
+    """Review files in up to `jobs` processes; results come in the order of the files."""
+    listed = tuple(rules)
+    jobs = max(1, min(jobs, len(wanted) // _WORTH_A_PROCESS))
+    with _reviewer(listed, jobs) as review:
+        waiting: deque[_Group] = deque()
+        for files in _groups(wanted):
+            waiting.append(_Group(files, review, cache, listed))
+            if len(waiting) > _AHEAD * jobs:
+                yield from waiting.popleft().results()
+        while waiting:
+            yield from waiting.popleft().results()
+
+
+def _groups(wanted: Iterable[FileToReview]) -> Iterator[list[FileToReview]]:
+    files = iter(wanted)
+    while group := list(islice(files, _TOGETHER)):
+        yield group
+
+
+class _Group:
+    """Some files, of which those that the cache does not have are being reviewed."""
+
+    def __init__(
+        self, files: list[FileToReview], review: Reviewer, cache: ReviewCache | None, rules: tuple[Rule, ...]
+    ) -> None:
+        self._files = files
+        self._cache = cache
+        self._rules = rules
+        self._keys = [None if cache is None else _key(each, cache) for each in files]
+        self._known = [None if key is None or cache is None else cache.get(key) for key in self._keys]
+        new = [each for each, text in zip(files, self._known, strict=True) if text is None]
+        self._new = review(new) if new else None
+
+    def results(self) -> Iterator[ReviewedFile]:
+        """Wait for the files and yield them."""
+        new = iter(() if self._new is None else self._new.result())
+        for each, key, known in zip(self._files, self._keys, self._known, strict=True):
+            text = next(new) if known is None else known
+            try:
+                reviewed = stored_review(text, each)
+            except (ValueError, KeyError, TypeError):
+                # A damaged row of the cache.
+                (reviewed,) = review_all([each], self._rules)
+                known, text = None, stored_text(reviewed)
+            if known is None and key is not None and self._cache is not None:
+                self._cache.put(key, text)
+            yield reviewed
+
+
+def _key(wanted: FileToReview, cache: ReviewCache) -> bytes | None:
+    """Return the key of a file in the cache; None if it cannot be read, which is no result to keep."""
+    if wanted.source is not None:
+        return cache.key(wanted, wanted.source)
+    try:
+        return cache.key(wanted, bytes_of_file(wanted.path))
+    except InputError:
+        return None
+
+
+@contextmanager
+def _reviewer(rules: tuple[Rule, ...], jobs: int) -> Iterator[Reviewer]:
+    ids = tuple(rule.id for rule in rules)
+    if jobs == 1:
+        with undisturbed():
+            yield _Here(ids)
+        return
+    idle: queue.SimpleQueue[ChildProcess] = queue.SimpleQueue()
+    with ExitStack() as stack:
+        for number in range(jobs):
+            name = f"review worker {number}"
+            child = ChildProcess("faultkit.code.review.review_many:ReviewWorker", ids, name=name)
+            idle.put(stack.enter_context(child))
+        threads = stack.enter_context(ThreadPoolExecutor(jobs))
+        stack.callback(threads.shutdown, wait=False, cancel_futures=True)
+
+        def review(files: list[FileToReview]) -> list[str]:
+            child = idle.get()
+            try:
+                texts: list[str] = child.call("review", files)
+                return texts
+            finally:
+                idle.put(child)
+
+        yield lambda files: threads.submit(review, files)
+
+
+class _Here:
+    """Reviews files in this process, at once."""
+
+    def __init__(self, rules: tuple[str, ...]) -> None:
+        self._worker = ReviewWorker(None, rules)
+
+    def __call__(self, files: list[FileToReview]) -> Future[list[str]]:
+        done: Future[list[str]] = Future()
+        done.set_result(self._worker.review(files))
+        return done
+
+
+class ReviewWorker:
+    """Reviews files in a process of its own."""
+
+    def __init__(self, parent: Parent | None, rules: tuple[str, ...]) -> None:
+        self._rules = tuple(rule for rule in ALL_RULES if rule.id in rules)
+        self._undisturbed = undisturbed()
+
+    def __enter__(self) -> ReviewWorker:
+        self._undisturbed.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._undisturbed.__exit__(None, None, None)
+
+    def review(self, files: list[FileToReview]) -> list[str]:
+        """Return a text for each file."""
+        return [stored_text(each) for each in review_all(files, self._rules)]
