@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from bench.review.projects import Project, halves_of, read_projects
 from faultkit.base.errors import InputError
 from faultkit.code.review.engine import DEFAULT_RULES, RULES
+from faultkit.code.review.outcome import Judgement, judge, shown
 from faultkit.code.review.review_files import files_to_review, review_all
 from faultkit.code.rules.rule import Finding, Rule
 
@@ -29,6 +30,7 @@ _OTHER_FILES = re.compile(
     r"test_.*\.py|.*_tests?\.\w+|conftest\.py|.*[.-](?:test|spec|bench|stories)\.\w+|.*(?:Test|Tests|TestCase|IT)\.(?:java|kt|cs)"
     r"|.*\.min\.\w+|tests?\.\w+"
 )
+_BY_DEFAULT = Judgement()
 _ONE_GRAMMAR = {"tsx": "typescript"}
 
 
@@ -118,13 +120,13 @@ def collect(corpus: Path, half: str, ids: Sequence[str] = (), jobs: int | None =
 
 
 def _review(project: Project, folder: Path, ids: Sequence[str]) -> list[Found]:
-    """Review a project from inside its folder, as its developers would."""
+    """Review a project from inside its folder, as its developers would; return what the command shows."""
     os.chdir(folder)
     found: list[Found] = []
     wanted, _ = files_to_review(".")
     for file in review_all([each for each in wanted if is_production(each.shown)], chosen_rules(ids)):
-        if file.findings:
-            found += _as_found(project, file.file, file.language, file.findings)
+        if findings := shown(judge(file, _BY_DEFAULT)):
+            found += _as_found(project, file.file, file.language, findings)
     return found
 
 
