@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _ALL = ("asyncio.gather", "Promise.all", "Promise.allSettled")
 _STARTS = (
@@ -29,14 +31,40 @@ _MAPPED = re.compile(
 )
 
 
+_HELD = re.compile(r"\b(self|this)\.")
+"""Members, which are set with the object and few."""
+_REMOTE = re.compile(
+    r"^_?(fetch|download|upload|request|post|send|crawl|scrape|ping|probe|notify|publish|deliver|query|charge"
+    r"|email)(_|[A-Z]|$)"
+)
+_PLAIN = frozenset(("get", "put", "call", "fetch", "load"))
+"""Functions, not methods, with names of requests."""
+_ENDS = re.compile(
+    r"^_?(a?close|stop|shutdown|end|cancel|abort|destroy|dispose|disconnect|cleanup|clean_up|flush|remove"
+    r"|unsubscribe|rollback|release|drain|kill|terminate|getattr|get_name)",
+    re.IGNORECASE,
+)
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_ALL):
         given = " ".join(each.value.text for each in call.arguments)
-        if call.arguments and _MAPPED.search(given) and "self." not in given and not _limited(call, facts):
+        if (
+            call.arguments
+            and _MAPPED.search(given)
+            and not _HELD.search(given)
+            and not _limited(call, facts)
+            and _reaches_out(_started_by(call, facts), facts)
+        ):
             yield Hit(call.span, f"{call.written}() starts one task for every item at once", LIKELY)
     for call in facts.calls:
         starts = call.name in _STARTS or call.is_launched
-        if starts and _per_item(call, facts) and not _limited(call, facts):
+        if (
+            starts
+            and _per_item(call, facts)
+            and not _limited(call, facts)
+            and _reaches_out((call.span,), facts)
+        ):
             started = "a goroutine" if call.is_launched else f"{call.written}()"
             yield Hit(call.span, f"{started} is started for every item, however many there are", LIKELY)
         elif call.is_launched and _per_client(call, facts) and not _limited(call, facts):
@@ -44,6 +72,43 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, POSSIBLE)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
+
+
+def _started_by(call: Call, facts: Facts) -> tuple[Span, ...]:
+    """Return the code that makes the tasks: in the call, or where its variables get their values."""
+    names = {*re.findall(r"[A-Za-z_]\w*", " ".join(each.value.text for each in call.arguments))}
+    scope = facts.function_of(call)
+    made = [
+        each.span
+        for each in facts.assignments
+        if names & {*each.targets} and each.scope is scope and each.value is not None
+    ]
+    pushed = [
+        each.span
+        for each in facts.calls_of_method("append", "push", "add")
+        if each.receiver_written in names and facts.function_of(each) is scope and facts.loops_around(each)
+    ]
+    return (call.span, *made, *pushed)
+
+
+def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
+    """Return whether what is started leaves the process, as far as this text shows.
+
+    Tasks that run already, clean-up and work in memory need no limit.
+    """
+    remote = {each.call for each in remote_calls(facts)}
+    inside = [call for span in spans for call in facts.within(facts.calls, span)]
+    for call in inside:
+        if _ENDS.match(call.method) or is_logging(call):
+            continue
+        if call in remote or _REMOTE.match(call.method) or (not call.receiver and call.method in _PLAIN):
+            return True
+    # Threads are given a function by its name.
+    texts = [argument.value.text for call in inside for argument in call.arguments]
+    named = [scope for scope in facts.scopes if scope.short_name and scope.short_name in texts]
+    if any(call in remote for scope in named for call in facts.within(facts.calls, scope.body)):
+        return True
+    return any(call.name in ("threading.Thread", "multiprocessing.Process") for call in inside)
 
 
 def _per_item(call: Call, facts: Facts) -> bool:

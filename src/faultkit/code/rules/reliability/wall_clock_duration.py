@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from faultkit.base.text import one_line
-from faultkit.code.facts import Call, Facts, Step, Value
+from faultkit.code.facts import Call, Facts, Step, Value, is_within
+from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.rule import CERTAIN, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
 
 _CLOCKS = {
@@ -20,6 +21,11 @@ _CLOCKS = {
     "java": ("System.currentTimeMillis", "java.time.Instant.now"),
 }
 _NODE = ("Date.now",)
+_CALCULATES = re.compile(
+    r"^(max|min|abs|round|floor|ceil|trunc|int|float|total_seconds|Duration|Number|parseInt)$|sleep|wait|timeout",
+    re.IGNORECASE,
+)
+"""Names of functions that calculate with a duration, or wait for it."""
 _BETTER = {"python": "time.monotonic()", "java": "System.nanoTime()"}
 
 
@@ -44,8 +50,39 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if left.span.start <= call.span.start < left.span.end and _alone(call, left.text)
         ]
         if (reads or _plain(left.text) in names) and _plain(right.text) in names:
+            if _is_only_shown(step, facts):
+                continue
             shown = one_line(facts.text(step.span))[:60]
             yield Hit(step.span, f"{shown} is a duration by the wall clock; use {better}", sure, mild)
+
+
+def _is_only_shown(step: Step, facts: Facts) -> bool:
+    """Return whether the duration goes to a log line, a metric or a text alone.
+
+    A jump of the clock spoils one line there. Elsewhere it decides something: it is compared, returned, kept.
+    """
+    if _is_handed_on(step, facts):
+        return True
+    scope = facts.function_of(step)
+    around = [each for each in facts.assignments if is_within(step.span, each.span) and each.scope is scope]
+    if any(each.operator == "+=" for each in around[-1:]):
+        return True  # A sum of durations is a figure for a report.
+    names = {name for each in around[-1:] for name in each.targets}
+    uses = [
+        each
+        for each in facts.accesses
+        if each.written in names and each.span.start > step.span.end and facts.function_of(each) is scope
+    ]
+    return bool(uses) and all(_is_handed_on(each, facts) for each in uses)
+
+
+def _is_handed_on(place: Placed, facts: Facts) -> bool:
+    """Return whether it stands in a text or among the arguments of a call that does not calculate."""
+    if any(is_within(place.span, text.span) for text in facts.texts):
+        return True
+    scope = facts.function_of(place)
+    around = [call for call in facts.calls_around(place) if facts.function_of(call) is scope]
+    return any(not _CALCULATES.search(call.method) for call in around)
 
 
 def _is_deadline(step: Step, clocks: tuple[Call, ...], facts: Facts) -> bool:
