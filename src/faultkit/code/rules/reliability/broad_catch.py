@@ -5,13 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Handler, Try
+from faultkit.code.facts import Call, Facts, Handler, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _ALL = frozenset({"BaseException", "builtins.BaseException", "Throwable", "java.lang.Throwable"})
 
-_REPORTS = re.compile(r"warn|report|handle_?error|trace_?back|_exc$|capture_?exception", re.IGNORECASE)
+_REPORTS = re.compile(
+    r"warn|report|handle_?error|trace_?back|_exc$|capture_?exception|^_*(raise|throw|fail|abort|reject)|Failure$"
+    r"|failed$|exc_info|set_?exception|^err$",
+    re.IGNORECASE,
+)
+"""Names of functions that report the current error, or end with another one."""
+_NEAR = re.compile(
+    r"^_*(int|float|str|bool|len|get\w*|find\w*|parse\w*|decode|encode|split|strip|lower|upper|format|from\w*|to\w*"
+    r"|is\w*|has\w*|gmtime|localtime|strptime|valueOf|substring|match|search|group|cast|name|type|getattr"
+    r"|eval|list|tuple|dict|set|sorted|next|stat|add|append|trim|nextToken|intValue|size|toArray)$"
+)
+_IGNORED = re.compile(r"(ignore|expected|unused|swallow|_+$|_*ignored)", re.IGNORECASE)
+_DIRECTIVE = re.compile(
+    r"(?:#|//|/?\*+)\s*(?:pylint|noqa|nosec|type:|pragma|NOSONAR|NOPMD|todo|fixme|xxx)\b.*", re.IGNORECASE
+)
+_COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
 _ASKS = re.compile(r"^_*(is|has|can|could|supports|should)_?|able$|^_?check", re.IGNORECASE)
 """Names of functions that answer yes or no."""
 
@@ -32,9 +48,48 @@ def _confidence(each: Try, handler: Handler, facts: Facts) -> float:
     # client) it is right to log everything.
     if handler.uses_error or _reports_error(handler, facts) or _answers_no(each, handler, facts):
         return 0.0
+    if _is_explained(handler, facts) or _is_lookup(each, handler, facts) or _cleans_up(handler, facts):
+        return 0.0
     if not handler.types or any(name in _ALL for name in handler.types):
-        return CERTAIN
+        return 0.0 if re.search(r"^\s*(from \S+ )?import\b", facts.text(handler.body)) else CERTAIN
+    if any(not is_logging(call) and not call.constructs for call in facts.within(facts.calls, handler.body)):
+        return 0.0  # It does something about it.
     return POSSIBLE if handler.exits and len(list(facts.within(facts.calls, each.body))) < 3 else LIKELY
+
+
+def _is_explained(handler: Handler, facts: Facts) -> bool:
+    """Return whether a comment, or the name of the error, says why everything is caught."""
+    text = facts.text(handler.span)
+    return _IGNORED.match(handler.name) is not None or _COMMENT.search(_DIRECTIVE.sub("", text)) is not None
+
+
+def _is_lookup(each: Try, handler: Handler, facts: Facts) -> bool:
+    """Return whether a value is looked up or converted in one step, and a default stands in for it."""
+    calls = list(facts.within(facts.calls, each.body))
+    remote = {one.call for one in remote_calls(facts)}
+    if any(call.is_discarded or call in remote for call in calls):
+        return False
+    gives = [
+        *(one for one in facts.within(facts.assignments, handler.body) if one.value is not None),
+        *(step for step in facts.within(facts.steps, handler.body) if step.kind == "return" and step.text),
+    ]
+    inside = [*facts.within(facts.calls, handler.body)]
+    lines = facts.text(each.body).strip("{} \n").count("\n")
+    return bool(gives) and lines < 6 and len(inside) <= 1 and all(map(_is_near, calls))
+
+
+def _is_near(call: Call) -> bool:
+    """Return whether a call, by its name, converts or looks up something in memory."""
+    return _NEAR.match(call.method) is not None or call.constructs
+
+
+def _cleans_up(handler: Handler, facts: Facts) -> bool:
+    """Return whether it stands in a handler or a finally of another try: an error is under way already."""
+    return any(
+        (other.finally_ is not None and is_within(handler.span, other.finally_))
+        or any(one is not handler and is_within(handler.span, one.body) for one in other.handlers)
+        for other in facts.tries
+    )
 
 
 def _reports_error(handler: Handler, facts: Facts) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _RUNS = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
@@ -13,26 +14,75 @@ _WAITS = ("subprocess.Popen.wait", "subprocess.Popen.communicate")
 _NODE = ("execSync", "execFileSync", "spawnSync", "exec", "execFile")
 
 
+_QUICK = re.compile(
+    r"""^[\[(]*\s*f?["'`](?:/\S*/)?(ps|pgrep|pkill|kill|taskkill|clear|cls|whoami|id|uname|hostname|which|where|tput|stty"""
+    r"""|stat|df|sysctl|lsof|lsb_release|sw_vers|reset|true|date)\b|--?version\b|--prefix\b|["'\s](version|rev-parse)\b""",
+    re.IGNORECASE,
+)
+"""Programs that only report something of this machine, and end by themselves."""
+_COMMANDS = (
+    "argparse", "optparse", "click", "typer", "docopt", "fire", "commander", "yargs", "oclif", "inquirer",
+    "github.com/spf13/cobra", "github.com/urfave/cli", "github.com/alecthomas/kingpin", "setuptools",
+)  # fmt: skip
+"""Libraries of command lines: their user sees that a program hangs, and ends it."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    for call, hit in _waits(facts):
+        if facts.route_of(call) is None and (facts.imports_any(*_COMMANDS) or _is_quick(call, facts)):
+            continue
+        yield hit
+
+
+def _is_quick(call: Call, facts: Facts) -> bool:
+    process = call if call.origin is None else call.origin
+    first = process.argument(place=0)
+    if first is not None and _QUICK.search(" ".join(each.value.text for each in process.positional)):
+        return True
+    # The process was told to end before it is waited for.
+    scope = facts.function_of(call)
+    return call.name in _WAITS and any(
+        each.method in ("kill", "terminate", "send_signal") and facts.function_of(each) is scope
+        for each in facts.calls_on(process)
+    )
+
+
+def _waits(facts: Facts) -> Iterator[tuple[Call, Hit]]:
     for call in facts.calls_named(*_RUNS, *_WAITS):
         in_route = facts.route_of(call) is not None
         if not call.has("timeout") and not call.spreads and not (call.name in _WAITS and call.positional):
+            if _uses_terminal(call) and call.name != "subprocess.Popen.wait" and not in_route:
+                continue
             sure = LIKELY if in_route or not _uses_terminal(call) else POSSIBLE
-            yield Hit(
-                call.span, f"{call.written}() waits without a timeout", sure, "high" if in_route else None
-            )
+            severity: Severity | None = "high" if in_route else None
+            yield call, Hit(call.span, f"{call.written}() waits without a timeout", sure, severity)
     for call in facts.calls_named(*(f"child_process.{name}" for name in _NODE)):
         options = [each for each in call.positional[1:] if each.value.shape in ("name", "call", "other")]
-        if not call.has("timeout", "signal") and not call.spreads and not options:
-            yield Hit(call.span, f"{call.written}() waits without a timeout", LIKELY)
+        if call.has("timeout", "signal") or call.spreads or options:
+            continue
+        stdio = call.argument("stdio")
+        shown = stdio is not None and "inherit" in stdio.value.text
+        # With a callback, only its own caller waits.
+        aside = not call.method.endswith("Sync") and not call.is_awaited and facts.route_of(call) is None
+        if not shown and not aside:
+            yield call, Hit(call.span, f"{call.written}() waits without a timeout", LIKELY)
     for call in facts.calls_named("os/exec.Command"):
         ends = [
             each
             for each in facts.calls_on(call)
             if each.method in ("Run", "Output", "CombinedOutput", "Wait")
         ]
-        if ends and not is_bounded(call, facts):
-            yield Hit(call.span, f"{call.written}() runs until the program ends by itself", LIKELY)
+        if ends and not is_bounded(call, facts) and not _has_terminal(call, facts):
+            yield call, Hit(call.span, f"{call.written}() runs until the program ends by itself", LIKELY)
+
+
+def _has_terminal(call: Call, facts: Facts) -> bool:
+    """Return whether a Go program reads from or writes to the terminal of its user."""
+    names = {f"{name}.{each}" for name in call.assigned for each in ("Stdin", "Stdout", "Stderr")}
+    given = [
+        each.value.text for each in facts.assignments if names & {*each.targets} and each.value is not None
+    ]
+    return any(re.search(r"\b[oO]s\.Std|\.(In|Out|ErrOut)\b", text) for text in given)
 
 
 def _uses_terminal(call: Call) -> bool:
