@@ -260,4 +260,9 @@ CASES = [
         "function register(callback) { process.on('uncaughtException', (err) => { console.error(err); callback(err); }); }",
     ),
     good(_LISTENER, _JS, "class Room {\n  onMessage(type, f) { return this.messages.on(type, f); }\n}"),
+    good(
+        _LISTENER,
+        _JS,
+        "class Copy {\n  run() { return new Promise((resolve) => { this.stream.on('end', resolve); }); }\n}",
+    ),
 ]

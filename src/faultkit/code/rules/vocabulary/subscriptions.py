@@ -67,7 +67,11 @@ def _how_often(call: Call, facts: Facts) -> str:
         first = each.argument(place=0)
         if each.method in _LISTENS and first is not None and first.value.literal in _ARRIVALS:
             return first.value.literal
-        if each.name == "Promise" and call.method in _LISTENS:
+        if (
+            each.name == "Promise"
+            and call.method in _LISTENS
+            and not call.receiver_written.startswith("self")
+        ):
             return "call"
     found = frequency_of(call, facts)
     return found if found in ("request", "message") else ""
