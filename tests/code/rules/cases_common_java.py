@@ -253,4 +253,127 @@ CASES = [
     """,
         6,
     ),
+    bad(
+        "error-answered-as-success",
+        "java",
+        """
+        @RestController
+        class Rates {
+          @GetMapping("/rates/{c}")
+          ResponseEntity<Map<String, Object>> rate(@PathVariable String c) {
+            try {
+              return ResponseEntity.ok(Map.of("rate", client.rate(c)));
+            } catch (IOException e) {
+              Map<String, Object> body = new HashMap<>();
+              body.put("error", "unavailable");
+              return new ResponseEntity<>(body, HttpStatus.OK);
+            }
+          }
+        }
+    """,
+        10,
+    ),
+    bad(
+        "secret-in-log",
+        "java",
+        """
+        public class ApiClient {
+            private static final Logger logger = LoggerFactory.getLogger(ApiClient.class);
+            private final String apiKey;
+            public String call(String path) {
+                logger.info("Calling {} with apiKey={}", path, apiKey);
+                return http.get(path, apiKey);
+            }
+        }
+    """,
+        5,
+    ),
+    bad(
+        "secret-in-log",
+        "java",
+        """
+        @Component
+        public class RequestLogFilter extends OncePerRequestFilter {
+            @Override
+            protected void doFilterInternal(HttpServletRequest request, HttpServletResponse response, FilterChain chain) throws IOException, ServletException {
+                log.info("Authorization: {}", request.getHeader("Authorization"));
+                chain.doFilter(request, response);
+            }
+        }
+    """,
+        5,
+    ),
+    bad(
+        "catastrophic-expression",
+        "java",
+        r"""
+        public class Emails {
+            public static boolean valid(String email) {
+                return email.matches("^([a-zA-Z0-9]+[._-]?)+@[a-z]+\\.com$");
+            }
+        }
+    """,
+        3,
+    ),
+    bad(
+        "released-on-success-only",
+        "java",
+        """
+        public class Reports {
+            public void write(String path, List<String> lines) throws IOException {
+                FileWriter writer = new FileWriter(path);
+                for (String line : lines) {
+                    writer.write(line);
+                }
+                writer.close();
+            }
+        }
+    """,
+        3,
+    ),
+    bad(
+        "released-on-success-only",
+        "java",
+        """
+        public class Locks {
+            private final JedisPool pool;
+            public String get(String key) {
+                Jedis jedis = pool.getResource();
+                String value = jedis.get(key);
+                jedis.close();
+                return value;
+            }
+        }
+    """,
+        4,
+    ),
+    bad(
+        "grpc-call-without-deadline",
+        "java",
+        """
+        public class UserClient {
+            private final UserServiceGrpc.UserServiceBlockingStub stub;
+            public UserClient(ManagedChannel channel) {
+                this.stub = UserServiceGrpc.newBlockingStub(channel);
+            }
+            public User get(String id) {
+                return stub.getUser(GetUserRequest.newBuilder().setId(id).build());
+            }
+        }
+    """,
+        7,
+    ),
+    bad(
+        "busy-loop",
+        "java",
+        """
+        class Waiter {
+            void await(Future<?> f) {
+                while (!f.isDone()) {
+                }
+            }
+        }
+    """,
+        3,
+    ),
 ]

@@ -1,4 +1,4 @@
-"""Defects as services in JavaScript and TypeScript have them."""
+"""Defects as services in JavaScript have them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,6 @@ CASES = [
           }
         });
         module.exports = router;
-    """,
-        8,
-    ),
-    bad(
-        "error-answered-as-success",
-        "typescript",
-        """
-        import { Request, Response } from "express";
-        export async function getOrders(req: Request, res: Response): Promise<void> {
-          try {
-            const orders = await orderService.list();
-            res.status(200).json({ orders });
-          } catch (err) {
-            console.error(err);
-            res.status(200).json({ error: "could not load orders" });
-          }
-        }
     """,
         8,
     ),
@@ -81,21 +64,6 @@ CASES = [
     ),
     bad(
         "secret-in-log",
-        "typescript",
-        """
-        @Injectable()
-        export class AuthService {
-          private readonly logger = new Logger(AuthService.name);
-          async login(dto: LoginDto) {
-            this.logger.log(`login attempt ${JSON.stringify(dto)} password=${dto.password}`);
-            return this.users.verify(dto.email, dto.password);
-          }
-        }
-    """,
-        5,
-    ),
-    bad(
-        "secret-in-log",
         "javascript",
         """
         async function callApi(path) {
@@ -119,16 +87,6 @@ CASES = [
         1,
     ),
     bad(
-        "catastrophic-expression",
-        "typescript",
-        r"""
-        export function isUrl(text: string): boolean {
-          return /^(https?:\/\/)?([\w-]+\.?)+(\/[\w-]*)*$/.test(text);
-        }
-    """,
-        2,
-    ),
-    bad(
         "rejection-in-handler",
         "javascript",
         """
@@ -140,24 +98,6 @@ CASES = [
           res.status(201).json(order);
         });
         app.listen(3000);
-    """,
-        5,
-    ),
-    bad(
-        "rejection-in-handler",
-        "typescript",
-        """
-        import express from "express";
-        import { prisma } from "./db";
-        const app = express();
-        app.get("/users/:id", async (req, res) => {
-          const user = await prisma.user.findUnique({ where: { id: req.params.id } });
-          if (!user) {
-            res.sendStatus(404);
-            return;
-          }
-          res.json(user);
-        });
     """,
         5,
     ),
@@ -203,24 +143,6 @@ CASES = [
             res.write(`data: ${JSON.stringify(data)}\n\n`);
           });
         });
-    """,
-        5,
-    ),
-    bad(
-        "listener-leak",
-        "typescript",
-        """
-        import { bus } from "./bus";
-        export class JobRunner {
-          run(job: Job): Promise<Result> {
-            return new Promise((resolve) => {
-              bus.on("done", (id, result) => {
-                if (id === job.id) resolve(result);
-              });
-              bus.emit("start", job);
-            });
-          }
-        }
     """,
         5,
     ),
@@ -398,5 +320,166 @@ CASES = [
         });
     """,
         3,
+    ),
+    bad(
+        "error-answered-as-success",
+        "javascript",
+        """
+        const Router = require("@koa/router");
+        const router = new Router();
+        router.get("/profile", async (ctx) => {
+          try {
+            ctx.body = await profiles.get(ctx.state.user.id);
+          } catch (error) {
+            ctx.body = { success: false, error: error.message };
+          }
+        });
+    """,
+        7,
+    ),
+    bad(
+        "secret-in-log",
+        "javascript",
+        """
+        exports.register = async (req, res, next) => {
+          console.log("register", req.body);
+          try {
+            const user = await User.create(req.body);
+            res.status(201).json({ id: user.id });
+          } catch (e) {
+            next(e);
+          }
+        };
+    """,
+        2,
+    ),
+    bad(
+        "catastrophic-expression",
+        "javascript",
+        r"""
+        function trimTags(html) {
+          return html.replace(/<(\w+)(\s+\w+="[^"]*")*(\s*\w*)*>/g, "");
+        }
+    """,
+        2,
+    ),
+    bad(
+        "catastrophic-expression",
+        "javascript",
+        r"""
+        const re = new RegExp("^(([a-z0-9]+)*\\.)+com$");
+        module.exports = (host) => re.test(host);
+    """,
+        1,
+    ),
+    bad(
+        "rejection-in-handler",
+        "javascript",
+        """
+        const router = require("express").Router();
+        router.delete("/:id", async (req, res) => {
+          await Session.deleteOne({ _id: req.params.id });
+          res.status(204).end();
+        });
+        module.exports = router;
+    """,
+        3,
+    ),
+    bad(
+        "rejection-in-handler",
+        "javascript",
+        """
+        const express = require("express");
+        class App {
+          constructor() {
+            this.app = express();
+            this.app.get("/health", async (req, res) => {
+              const status = await this.checkAll();
+              res.json(status);
+            });
+          }
+        }
+    """,
+        6,
+    ),
+    bad(
+        "fire-and-forget",
+        "javascript",
+        """
+        class Cache {
+          async refresh() { this.data = await load(); }
+          start() {
+            setInterval(() => { this.refresh(); }, 60000);
+          }
+        }
+    """,
+        4,
+    ),
+    bad(
+        "fire-and-forget",
+        "javascript",
+        """
+        const results = [];
+        ids.forEach(async id => {
+          const r = await fetchItem(id);
+          results.push(r);
+        });
+        return results;
+    """,
+        2,
+    ),
+    bad(
+        "listener-leak",
+        "javascript",
+        """
+        const redis = require("redis");
+        const sub = redis.createClient();
+        app.get("/notifications", (req, res) => {
+          sub.on("message", (channel, message) => {
+            res.write(message);
+          });
+        });
+    """,
+        4,
+    ),
+    bad(
+        "listener-leak",
+        "javascript",
+        """
+        import { useEffect, useState } from "react";
+        export function useOnline() {
+          const [online, setOnline] = useState(true);
+          useEffect(() => {
+            window.addEventListener("online", () => setOnline(true));
+            window.addEventListener("offline", () => setOnline(false));
+          }, []);
+          return online;
+        }
+    """,
+        5,
+        6,
+    ),
+    bad(
+        "acknowledged-before-work",
+        "javascript",
+        """
+        const { SQSClient, DeleteMessageCommand } = require("@aws-sdk/client-sqs");
+        async function handle(message) {
+          await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: message.ReceiptHandle }));
+          await processOrder(JSON.parse(message.Body));
+        }
+    """,
+        3,
+    ),
+    bad(
+        "no-graceful-shutdown",
+        "javascript",
+        """
+        const Koa = require("koa");
+        const app = new Koa();
+        app.use(async (ctx) => { ctx.body = "ok"; });
+        app.listen(3000);
+    """,
+        4,
     ),
 ]

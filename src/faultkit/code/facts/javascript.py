@@ -49,10 +49,12 @@ def _import(node: Node) -> Iterator[tuple[str, str]]:
 def _required(node: Node) -> Iterator[tuple[str, str]]:
     """Bind `const x = require("y")`, `const {a: b} = require("y")` and `const x = require("y").z`.
 
-    Of `const app = require("y")()` only the module is known.
+    Of `const app = require("y")()` and `require("y").z()` only the module is known.
     """
     value, name = node.child_by_field_name("value"), node.child_by_field_name("name")
     called = None if value is None else value.child_by_field_name("function")
+    if called is not None and called.type == "member_expression":
+        called = called.child_by_field_name("object")
     if called is not None and called.type == "call_expression":
         value, name = called, None
     rest = ""

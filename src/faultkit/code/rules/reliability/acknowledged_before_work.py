@@ -26,9 +26,15 @@ _QUICK = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls_of_method(*_ACKS):
+    for call in facts.calls_of_method(*_ACKS, "commit", "send"):
         scope = facts.function_of(call)
         if scope is None or call.is_deferred or call.is_argument or not _is_message(call):
+            continue
+        if call.method == "commit" and "consumer" not in call.receiver_written.lower():
+            continue
+        if call.method == "send" and not facts.text(call.span).partition("(")[2].startswith(
+            "new DeleteMessage"
+        ):
             continue
         work = _work_after(call, scope, facts)
         if work is not None and not _work_before(call, scope, facts):
@@ -71,10 +77,17 @@ def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
     if any(is_within(call.span, handler.span) for each in facts.tries for handler in each.handlers):
         return None
     body = _round(call, scope, facts)
+    branches = [
+        step.span
+        for step in facts.within(facts.steps, body)
+        if step.kind == "branch" and step.span.start > call.span.end
+    ]
     leaves = [
         step.span.start
         for step in facts.within(facts.steps, body)
-        if step.kind in ("return", "continue", "break", "raise") and step.span.start > call.span.end
+        if step.kind in ("return", "continue", "break", "raise")
+        and step.span.start > call.span.end
+        and not any(is_within(step.span, branch) for branch in branches)
     ]
     end = min(leaves, default=body.end)
     for each in facts.within(facts.calls, body):

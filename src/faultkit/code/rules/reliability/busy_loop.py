@@ -86,7 +86,10 @@ def _polls_empty(loop: Loop, facts: Facts) -> bool:
         return False
     return any(
         is_within(asks[0].span, each.body)
-        and any(_EMPTY.search(name) for handler in each.handlers for name in handler.types)
+        and any(
+            (handler.is_broad and handler.is_empty) or any(map(_EMPTY.search, handler.types))
+            for handler in each.handlers
+        )
         and not any(handler.exits for handler in each.handlers)
         for each in facts.tries
         if is_within(each.span, loop.body)

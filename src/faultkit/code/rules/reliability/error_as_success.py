@@ -94,12 +94,16 @@ def _python(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
     framework = "" if route.route is None else route.route.framework
     if re.search(r"\bstatus(_code)?\s*=[^=]|set_status\(", _outside_calls(facts.text(route.body))):
         return
+    if framework == "tornado":
+        yield from _written(block, facts)
     for step in facts.within(facts.steps, block):
         text = step.text.strip()
         if step.kind != "return" or facts.function_of(step) is not route or not _is_error(text):
             continue
         found = re.match(r"([\w.]+)\(", text)
         name = found[1].rpartition(".")[2] if found else ""
+        if name == "json" and facts.imports_any("sanic.response"):
+            name = "json_response"
         plain = (
             text.startswith("{") and text.endswith("}") and framework not in ("django", "aiohttp", "tornado")
         )
@@ -108,6 +112,13 @@ def _python(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
         stated = _PAIR.search(text) or re.search(r"\bstatus(_code)?\s*=", text) or _positional_status(text)
         if _SUCCESS.search(text) or not stated:
             yield step.span
+
+
+def _written(block: Span, facts: Facts) -> Iterator[Span]:
+    """Yield what Tornado writes: `self.write({"error": …})`."""
+    for call in facts.within(facts.calls, block):
+        if call.written in ("self.write", "self.finish") and _is_error(_body(call, facts)):
+            yield call.span
 
 
 def _outside_calls(text: str) -> str:
@@ -161,9 +172,10 @@ def _go(calls: list[Call], block: Span, facts: Facts) -> Iterator[Span]:
                 and not _STATUS.search(text)
             ):
                 yield call.span
-        elif (call.name.startswith("fmt.Fprint") and code == "w" and not _STATUS.search(text)) or (
-            call.method == "Encode" and "NewEncoder(w)" in facts.text(call.span) and not _STATUS.search(text)
-        ):
+            continue
+        writes = code == "w" if call.name.startswith("fmt.Fprint") else call.written == "w.Write"
+        encodes = call.method == "Encode" and "NewEncoder(w)" in facts.text(call.span)
+        if (writes or encodes) and not _STATUS.search(text):
             yield call.span
 
 
@@ -175,7 +187,7 @@ def _java(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
             continue
         if re.match(r"(new )?(ResponseEntity|Response)\b", text):
             ok = re.match(r"(ResponseEntity|Response)\s*\.ok\(|.*HttpStatus\.OK\b", text, re.DOTALL)
-            if ok and (_is_error(text) or _MADE_OF_ERROR.search(text)):
+            if ok and (_is_error(text) or _MADE_OF_ERROR.search(text) or _is_filled(text, block, facts)):
                 yield step.span
         elif re.match(r"(Collections\.singletonMap|Map\.of)\(", text) and _is_error(text) and not stated:
             yield step.span
@@ -185,6 +197,16 @@ def _java(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
             returned = [step.text for step in facts.within(facts.steps, route.body) if step.kind == "return"]
             if call.receiver_written in returned:
                 yield call.span
+
+
+def _is_filled(text: str, block: Span, facts: Facts) -> bool:
+    """Return whether a map of the block that the answer holds was filled with an error."""
+    return any(
+        call.method == "put"
+        and _is_error(_body(call, facts))
+        and re.search(rf"\b{re.escape(call.receiver_written)}\b", text) is not None
+        for call in facts.within(facts.calls, block)
+    )
 
 
 RULE = Rule(

@@ -13,7 +13,7 @@ _LOADS = re.compile(
     r"\.objects\.(get|filter\(\)\.first|select_related\(\)\.get)$|get_object_or_404$"
     r"|(^|\.)[A-Z]\w*\.(findById|findOne|findByPk|findUnique|findOneBy|findOneOrFail)$"
     r"|\.(findById|findOne|findByPk|findUnique|findOneBy|findOneByOrFail|findOneOrFail|find_by_id)$"
-    r"|[sS]ession\w*(\(\))?\.(get|query\(\).*\.(first|one|one_or_none|get))$"
+    r"|[sS]ession\w*(\(\))?\.get$|\.query\(\)(\.\w+\(\))*\.(first|one|one_or_none|get)$"
     r"|\.query\.(get|get_or_404|filter_by\(\)\.(first|one))$"
 )
 _GUARDS = re.compile(
@@ -29,6 +29,8 @@ _AMOUNTS = re.compile(
     r"|votes|score|counter|downloads|hits|attempts|usage|quota",
     re.IGNORECASE,
 )
+_SESSION = re.compile(r"session|(^|\.)db$", re.IGNORECASE)
+_FROM_ROW = re.compile(r"(\w+)[!?]?\.(\w+)\s*[+\-]\s*[\w.]+")
 _ARITHMETIC = re.compile(r"[+\-*/]")
 
 
@@ -46,6 +48,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, what, LIKELY if handler_around(each, facts) else POSSIBLE)
     if facts.language == "java":
         yield from _by_setters(facts)
+    if facts.language in JAVASCRIPT:
+        yield from _by_options(facts)
     yield from _in_cache(facts)
 
 
@@ -68,6 +72,23 @@ def _by_setters(facts: Facts) -> Iterator[Hit]:
             what = f"two requests at once read the same {shown}, and one of the changes is lost"
             # A version in the entity, in another file, would make it fail instead.
             yield Hit(call.span, what, POSSIBLE, "medium")
+
+
+def _by_options(facts: Facts) -> Iterator[Hit]:
+    """Yield `update({data: {points: user.points + n}})` with a user that was read before."""
+    for call in facts.calls_of_method("update", "updateOne", "findByIdAndUpdate"):
+        scope = facts.function_of(call)
+        if scope is None or _GUARDS.search(facts.text(scope.span)):
+            continue
+        for argument in call.arguments:
+            found = _FROM_ROW.fullmatch(argument.value.text) if argument.name else None
+            if found is None or not _AMOUNTS.search(found[2]):
+                continue
+            made = [one.call for one in facts.assignments_to(found[1], call) if one.targets == (found[1],)]
+            if any(one is not None and _LOADS.search(one.name) for one in made):
+                shown = f"{found[1]}.{found[2]}"
+                what = f"two requests at once read the same {shown}, and one of the changes is lost"
+                yield Hit(argument.value.span, what, LIKELY if handler_around(call, facts) else POSSIBLE)
 
 
 def _changes(each: Assignment) -> bool:
@@ -98,7 +119,7 @@ def _is_saved(name: str, after: int, scope: Scope, facts: Facts) -> bool:
             continue
         if call.receiver_written == name or any(one.value.text.lstrip("&") == name for one in call.arguments):
             return True
-        if call.method in ("commit", "flush") and "session" in call.receiver_written.lower():
+        if call.method in ("commit", "flush") and _SESSION.search(call.receiver_written):
             return True
     return False
 
@@ -106,12 +127,14 @@ def _is_saved(name: str, after: int, scope: Scope, facts: Facts) -> bool:
 def _in_cache(facts: Facts) -> Iterator[Hit]:
     """Yield `n = cache.get(key)` that is followed by `cache.set(key, n + 1)`."""
     for write in facts.calls_of_method("set", "Set"):
-        key, value = write.argument(place=0), write.argument(place=1)
+        # In Go the context comes first.
+        place = 1 if write.method == "Set" else 0
+        key, value = write.argument(place=place), write.argument(place=place + 1)
         scope = facts.function_of(write)
         if key is None or value is None or scope is None or not _is_store(write):
             continue
         for read in facts.calls_of_method("get", "Get"):
-            first = read.argument(place=0)
+            first = read.argument(place=place)
             if first is None or first.value.text != key.value.text or facts.function_of(read) is not scope:
                 continue
             if read.receiver_written != write.receiver_written or read.span.start > write.span.start:
@@ -133,7 +156,7 @@ def _is_derived(text: str, read: Call, facts: Facts) -> bool:
     holders = [
         each.targets[0]
         for each in facts.assignments
-        if each.value is not None and is_within(read.span, each.value.span) and len(each.targets) == 1
+        if each.value is not None and is_within(read.span, each.value.span)
     ]
     if text in holders:
         return any(

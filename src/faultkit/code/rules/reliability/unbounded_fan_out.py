@@ -58,7 +58,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ):
             yield Hit(call.span, f"{call.written}() starts one task for every item at once", LIKELY)
     for call in facts.calls:
-        starts = call.name in _STARTS or call.is_launched
+        starts = call.name in _STARTS or call.is_launched or (call.method == "Go" and "errgroup" in call.name)
         if (
             starts
             and _per_item(call, facts)

@@ -28,6 +28,8 @@ _STATE = re.compile(
     re.IGNORECASE,
 )
 
+_STORES = re.compile(r"\b(json|pickle|yaml|toml|marshal)\.\w*dump|JSON\.stringify|json\.Marshal|writeValue")
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
     read = {path for call in facts.calls if (path := _path(call, "read", facts))}
@@ -35,15 +37,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     for call in facts.calls:
         path = _path(call, "write", facts)
-        if not path or path not in read or not _STATE.search(path):
+        if not path or path not in read:
             continue
         scope = facts.function_of(call)
-        if scope is None or _is_parameter(path, facts.functions_around(call)):
+        if (
+            scope is None
+            or not _is_state(path, scope, facts)
+            or _is_parameter(path, facts.functions_around(call))
+        ):
             continue
         outer = facts.named_function_of(call) or scope
         if not _REPLACES.search(facts.text(outer.span)):
             what = f"{path[:40]} is read back here, and is half written while {call.written}() runs"
             yield Hit(call.span, what, LIKELY)
+
+
+def _is_state(path: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether the name says so, or a field names the file and an object is stored in it."""
+    if _STATE.search(path):
+        return True
+    return path.startswith("self.") and _STORES.search(facts.text(scope.span)) is not None
 
 
 def _path(call: Call, how: str, facts: Facts) -> str:
