@@ -129,6 +129,14 @@ CASES = [
         _PY,
         "import queue\ndef drain(q):\n    while True:\n        try:\n            work(q.get_nowait())\n        except queue.Empty:\n            break",
     ),
+    _good_java(
+        "busy-loop",
+        "void read(BufferedReader r) throws IOException {\n String line;\n while ((line = r.readLine()) != null) {\n  if (line.isEmpty()) continue;\n  use(line);\n }\n}",
+    ),
+    _good_go(
+        "busy-loop",
+        "func f(out chan int) {\n for {\n  select {\n  case out <- 1:\n   return\n  default:\n   select {\n   case <-out:\n   default:\n   }\n  }\n }\n}",
+    ),
     # Fields of an object that all requests share.
     bad(
         "shared-mutable-state",

@@ -55,7 +55,7 @@ def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
     for use in channel_uses(facts):
         if use.select is None or not is_within(use.select, loop.body):
             continue
-        if facts.loops_around(use)[-1:] != (loop,):
+        if facts.loops_around(use)[-1:] != (loop,) or _is_conditional(use.select, loop, facts):
             continue
         cases = cases_of(use.select, facts)
         idle = any(not head and not _COMMENT.sub("", body).strip(" \n\t;") for head, body in cases)
@@ -71,6 +71,14 @@ def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
                 LIKELY,
             )
             return
+
+
+def _is_conditional(select: Span, loop: Loop, facts: Facts) -> bool:
+    """Return whether a select stands in a branch or in a case of another one."""
+    return any(
+        step.kind == "branch" and step.span != select and is_within(select, step.span)
+        for step in facts.within(facts.steps, loop.body)
+    )
 
 
 def _polls_empty(loop: Loop, facts: Facts) -> bool:
@@ -98,6 +106,8 @@ def _polls_empty(loop: Loop, facts: Facts) -> bool:
 
 def _skips_nothing(loop: Loop, facts: Facts) -> bool:
     """Return whether the first thing in the loop is `if queue.empty(): continue`."""
+    if "(" in loop.over.strip().removeprefix("(").removesuffix(")"):
+        return False  # The condition reads the next line, or takes the next item.
     first = next((step for step in facts.within(facts.steps, loop.body) if step.kind == "branch"), None)
     if first is None or not _NOTHING.search(first.text) or not _ASKED.search(first.text):
         return False
