@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around
+from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around, is_handler
 
 _KEYS = r"(?:[eE]rror|[eE]rrors|[eE]rr|[eE]xception|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
 _NO_ERROR = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\")\b)"
@@ -51,6 +51,8 @@ _PAIR = re.compile(r"[)\]}\"'\w]\s*,\s*[\w.]+\s*$")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     if _OTHER_PROTOCOLS.search(facts.syntax.source):
+        return
+    if not any(map(is_handler, facts.scopes)) and b"statusCode" not in facts.syntax.source:
         return
     seen = set[Span]()
     for block in failure_blocks(facts):

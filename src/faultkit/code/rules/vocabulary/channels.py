@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from faultkit.code.facts import Assignment, Call, Facts, is_within
 from faultkit.code.languages.syntax import Node, Span
@@ -21,6 +22,7 @@ class ChannelUse:
     """The `select` that it is a case of."""
 
 
+@lru_cache(maxsize=4)
 def channel_uses(facts: Facts) -> tuple[ChannelUse, ...]:
     """Return the sends and receives of a Go text, in its order."""
     found = []
@@ -78,6 +80,7 @@ def made_channels(facts: Facts) -> Iterator[Assignment]:
             yield each
 
 
+@lru_cache(maxsize=4)
 def goroutines(facts: Facts) -> tuple[Call, ...]:
     """Return the calls `go func() { … }()`."""
     return tuple(call for call in facts.calls if call.is_launched)

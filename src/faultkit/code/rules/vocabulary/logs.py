@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from faultkit.code.facts import Access, Call, Facts
+from faultkit.code.facts import Access, Assignment, Call, Facts
 from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.vocabulary.failures import handler_around, node_at
 
@@ -142,16 +143,24 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         if route is not None and _ACCOUNT.search(f"{path} {route.name}"):
             return written
     if deep and written.isidentifier():
-        for each in facts.assignments_to(written, access):
-            if each.value is None or each.scope is None or each.targets != (written,):
-                continue
-            if each.scope is not facts.function_of(access):
+        for each in _variables(facts).get(written, ()):
+            if each.value is None or each.scope is None or each.scope is not facts.function_of(access):
                 continue
             value = each.value
             shows = value.shape in ("name", "other", "object")
             if _is_secret_lookup(value.text, facts) or (shows and secret_in(value.span, facts, deep=False)):
                 return written
     return ""
+
+
+@lru_cache(maxsize=4)
+def _variables(facts: Facts) -> dict[str, list[Assignment]]:
+    """Return the assignments to single variables, by name."""
+    found: dict[str, list[Assignment]] = {}
+    for each in facts.assignments:
+        if len(each.targets) == 1:
+            found.setdefault(each.targets[0], []).append(each)
+    return found
 
 
 def _item_of(access: Access, facts: Facts) -> Span | None:
