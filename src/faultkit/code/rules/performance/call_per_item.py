@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import base_name, is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import base_name, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
     RemoteCall,
@@ -126,7 +126,8 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
     if _GROUPS.search(loop.over) or any(_GROUPS.search(name) for name in loop.targets):
         return None
     if (
-        _FEW.search(_last_word(loop.over))
+        is_in_steps(loop, facts)
+        or _FEW.search(_last_word(loop.over))
         or "config" in loop.over.lower()
         or _is_short_list(loop, facts)
         or _is_channel(loop, facts)

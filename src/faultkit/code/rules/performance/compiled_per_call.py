@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.data_sizes import is_few
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PATTERNS = frozenset(
@@ -31,6 +32,7 @@ _OF_A_VALUE = re.compile(
     r"|Mask|Redact|Tokenize|Parse)",
 )
 """Functions that are called for one value, and so for many: `IsEmail(text)`."""
+_OF_SETTINGS = re.compile(r"config|option|opts|setting|flag|resolver", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -57,7 +59,9 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
         return
     if any("." in name for name in call.assigned) or _is_global(call, facts):
         return
-    loops = facts.loops_around(call)
+    loops = [loop for loop in facts.loops_around(call) if not is_few(loop.over)]
+    if loops and _OF_SETTINGS.search(scope.short_name):
+        return
     what = f"{call.written}() compiles the same pattern each time"
     if facts.language == "python":
         # Python keeps the last few hundred patterns, so it is a look-up and not a compilation.
@@ -67,7 +71,12 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
     elif facts.language in ("go", "java"):
         if loops or frequency_of(call, facts):
             yield Hit(call.span, what, LIKELY)
-        elif _OF_A_VALUE.match(scope.short_name) and scope.parameters and not runs_once(scope):
+        elif (
+            _OF_SETTINGS.search(scope.short_name) is None
+            and _OF_A_VALUE.match(scope.short_name)
+            and scope.parameters
+            and not runs_once(scope)
+        ):
             yield Hit(call.span, what, POSSIBLE)
     elif loops:
         yield Hit(call.span, what, LIKELY)

@@ -50,7 +50,7 @@ def _may_be_long(call: Call, loop: Loop, facts: Facts) -> bool:
         each.receiver_written == name and each.method in ("append", "extend", "push", "insert")
         for each in facts.within(facts.calls, loop.body)
     )
-    return grows or is_data(name) or is_queue(name)
+    return grows or is_queue(name) or (is_data(name) and not name.endswith("lines"))
 
 
 def _ends_the_loop(call: Call, loop: Loop, facts: Facts) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import (
     frequency_of,
@@ -66,7 +66,12 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
     loop = around[-1]
     if not is_over_data(loop, facts) and frequency_of(loop, facts) not in ("request", "message"):
         return None
-    if loop.is_async or _GROUPS.search(loop.over) or any(_GROUPS.search(name) for name in loop.targets):
+    if (
+        is_in_steps(loop, facts)
+        or loop.is_async
+        or _GROUPS.search(loop.over)
+        or any(_GROUPS.search(name) for name in loop.targets)
+    ):
         return None
     return loop
 

@@ -48,6 +48,7 @@ _NAMELESS = frozenset(
 )
 """Lists that are named by what they are: the name of the item says more."""
 _QUEUE = re.compile(r"queue|backlog|frontier|buffer|jobs|tasks|messages|events|open_?list", re.I)
+_STEP = re.compile(r"\+=\s*(?!1\b)\w")
 _READS = re.compile(r"\b(read\w*|[nN]ext|Scan|hasNext\w*|poll)\(")
 _SOURCES = re.compile(
     r"\b(fetchall|fetch_all|readlines|readAllLines|splitlines|split|findAll|findMany|find|query|Query|all|json"
@@ -92,6 +93,11 @@ def is_few(over: str) -> bool:
 def is_queue(name: str) -> bool:
     """Return whether the name of a list says that work waits in it."""
     return _QUEUE.search(last_word(name)) is not None
+
+
+def is_in_steps(loop: Loop, facts: Facts) -> bool:
+    """Return whether each round takes a batch: `for (let i = 0; i < n; i += 100)`."""
+    return loop.kind == "count" and _STEP.search(facts.text(loop.head)) is not None
 
 
 def is_over_data(loop: Loop, facts: Facts) -> bool:
