@@ -63,8 +63,12 @@ def test_what_is_named_is_reviewed_as_it_is(project: Path, capsys: pytest.Captur
     assert places(review(capsys, "tests", "--select", "FK-R001")) == ["tests/test_app.py FK-R001"]
     for name in ("tests/test_app.py", "api_pb2.py"):
         assert places(review(capsys, name, "--select", "FK-R001")) == [f"{name} FK-R001"]
-    both = review(capsys, "app.py", "tests/test_app.py", "--select", "FK-R001")
-    assert places(both) == ["app.py FK-R001", "tests/test_app.py FK-R001"]
+    for first in ("app.py", "."):
+        both = review(capsys, first, "tests/test_app.py", "--select", "FK-R001")
+        assert places(both) == ["app.py FK-R001", "tests/test_app.py FK-R001"]
+    Path("tests/unit").mkdir()
+    Path("tests/unit/test_b.py").write_text(BAD)
+    assert places(review(capsys, "tests/unit", "--select", "FK-R001")) == ["tests/unit/test_b.py FK-R001"]
 
 
 def test_a_hook_applies_contexts_and_exclusions_to_named_files(
@@ -129,6 +133,17 @@ severity = { "FK-R001" = "critical" }
     Path("other.toml").write_text('[review]\nselect = ["FK-R026"]\n')
     assert places(review(capsys, ".", "--config", "other.toml")) == ["app.py FK-R026"]
     assert places(review(capsys, "app.py", "--config", "other.toml", "--ignore", "FK-R026")) == []
+
+
+def test_patterns_hold_in_a_folder_that_is_a_link(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("pyproject.toml").write_text('[tool.faultkit.review]\nselect = ["FK-R001"]\nexclude = ["/app.py"]\n')
+    link = project.parent / f"{project.name}-link"
+    link.symlink_to(project)
+    monkeypatch.chdir(link)
+    assert review(capsys, ".")["excluded"] == 1
+    assert review(capsys, str(link / "app.py"), "--force-exclude")["excluded"] == 1
 
 
 def test_standard_input_is_reviewed_under_a_name(

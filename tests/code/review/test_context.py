@@ -10,6 +10,7 @@ from faultkit.code.review.context import (
     SERVER_ONLY,
     FileHead,
     context_of,
+    contexts_of_folder,
     is_about_servers,
 )
 from faultkit.code.review.engine import RULES
@@ -88,6 +89,21 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
 )
 def test_the_head_of_a_file_tells_the_context(path: str, text: str, expected: str) -> None:
     assert context(path, text) == expected
+
+
+def test_a_context_that_was_asked_for_is_passed_over() -> None:
+    head = FileHead("examples/app/tests/a.tsx", "tsx", "")
+    names = [
+        None if found is None else found.name
+        for found in (context_of(head, frozenset(each.split())) for each in ("", "tests", "tests examples"))
+    ]
+    assert names == ["tests", "examples", "browser"]
+
+
+def test_a_folder_may_belong_to_several_contexts() -> None:
+    assert contexts_of_folder("docs/examples/") == {"docs", "examples"}
+    assert contexts_of_folder("a/dist") == {"built"}
+    assert contexts_of_folder("src/app") == contexts_of_folder("frontend") == set()
 
 
 def test_a_huge_script_is_built() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from faultkit.code.languages import LANGUAGES
@@ -323,9 +323,16 @@ SERVER_ONLY: frozenset[str] = frozenset(
 browser serves one, and ends when its tab is closed."""
 
 
-def context_of(head: FileHead) -> Context | None:
-    """Return the context of a file; None for production code."""
-    return next((each for each in CONTEXTS if each.fits(head)), None)
+def context_of(head: FileHead, without: frozenset[str] = frozenset()) -> Context | None:
+    """Return the context of a file, apart from some; None for production code."""
+    return next((each for each in CONTEXTS if each.name not in without and each.fits(head)), None)
+
+
+def contexts_of_folder(path: str) -> frozenset[str]:
+    """Return the names of all contexts that keep what is in a folder from being shown."""
+    head = FileHead(f"{path.rstrip('/')}/file", "", "")
+    hiding = [replace(each, languages=()) for each in CONTEXTS if each.treatment != "narrowed"]
+    return frozenset(each.name for each in hiding if each.fits(head))
 
 
 def is_about_servers(rule: Rule) -> bool:

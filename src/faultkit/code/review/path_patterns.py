@@ -23,7 +23,9 @@ class PathPatterns:
 
     def match(self, path: str, relative: str) -> bool:
         """Return whether a file matches; for one that is not in `base`, its path in its project counts."""
-        inside = os.path.relpath(os.path.abspath(path), self.base).replace(os.sep, "/")
+        # Links of folders are resolved, as git does; the file itself may be one.
+        folder, name = os.path.split(os.path.abspath(path))
+        inside = os.path.relpath(os.path.join(os.path.realpath(folder), name), self.base).replace(os.sep, "/")
         return self.spec.match_file(relative if inside.startswith("../") else inside)
 
 
@@ -31,7 +33,9 @@ def path_patterns(patterns: Sequence[str], base: str) -> PathPatterns:
     """Return patterns relative to an absolute folder. Raises InputError for one that is none."""
     from pathspec import GitIgnoreSpec
 
-    return PathPatterns(base, GitIgnoreSpec.from_lines([check_pattern(each) for each in patterns]))
+    return PathPatterns(
+        os.path.realpath(base), GitIgnoreSpec.from_lines([check_pattern(each) for each in patterns])
+    )
 
 
 def check_pattern(value: object) -> str:

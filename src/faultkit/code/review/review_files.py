@@ -15,7 +15,14 @@ from faultkit.base.errors import InputError
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language
 from faultkit.code.languages.syntax import Syntax
-from faultkit.code.review.context import BY_NAME, HEAD_BYTES, PRODUCTION, FileHead, context_of
+from faultkit.code.review.context import (
+    BY_NAME,
+    HEAD_BYTES,
+    PRODUCTION,
+    FileHead,
+    context_of,
+    contexts_of_folder,
+)
 from faultkit.code.review.engine import DEFAULT_RULES, review_text
 from faultkit.code.review.path_patterns import PathPatterns
 from faultkit.code.rules.rule import Finding, Rule
@@ -125,8 +132,9 @@ def find_files(
             real = os.path.realpath(each.path)
             if (each.context is None) and any(row.match(each.path, each.relative) for row in choice.exclude):
                 excluded.add(real)
-            else:
-                wanted.setdefault(real, _as_chosen(each, choice))
+            elif real not in wanted or each.context is not None:
+                # A file that is named goes before the same file of a folder.
+                wanted[real] = _as_chosen(each, choice)
     return FilesFound(tuple(wanted.values()), tuple(skipped.values()), len(excluded))
 
 
@@ -181,12 +189,11 @@ def _in_folder(
 
 def _contexts_of(folder: Path, above: str) -> frozenset[str]:
     """Return the contexts of a folder that is named: naming `tests` asks for tests."""
-    written = above
-    if not above:
-        inside = folder.is_relative_to(Path.cwd()) and folder != Path.cwd() and repository_of(folder) is None
-        written = f"{folder.relative_to(Path.cwd()).as_posix() if inside else folder.name}/"
-    found = context_of(FileHead(f"{written}a", "", ""))
-    return frozenset() if found is None else frozenset({found.name})
+    here = Path.cwd().resolve()
+    if above:
+        return contexts_of_folder(above)
+    is_inside = repository_of(folder) is None and here in folder.parents
+    return contexts_of_folder(folder.relative_to(here).as_posix() if is_inside else folder.name)
 
 
 def _joined(base: str, relative: str) -> str:
@@ -232,7 +239,7 @@ def _context(wanted: FileToReview, source: SourceFile) -> str:
     if name is None:
         head = source.source[:HEAD_BYTES].decode("utf-8", "replace")
         relative = wanted.relative or wanted.shown
-        found = context_of(FileHead(relative, source.language.name, head, len(source.source)))
+        found = context_of(FileHead(relative, source.language.name, head, len(source.source)), wanted.include)
         name = PRODUCTION if found is None else found.name
     return "" if name == PRODUCTION or name in wanted.include else name
 
