@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from faultkit.code.languages import LANGUAGES
@@ -62,11 +63,16 @@ class Context:
         if self.languages and head.language not in self.languages:
             return False
         *folders, name = head.path.split("/")
-        if self.folders and any(re.fullmatch(self.folders, each, re.IGNORECASE) for each in folders):
+        if self.folders and any(_fits(self.folders, each.lower()) for each in folders):
             return True
-        if self.names and re.fullmatch(self.names, name):
+        if self.names and _fits(self.names, name):
             return True
         return self.says is not None and self.says(head)
+
+
+@lru_cache(maxsize=8192)
+def _fits(pattern: str, name: str) -> bool:
+    return re.fullmatch(pattern, name) is not None
 
 
 # --- what the head of a file says ---------------------------------------------------------------
@@ -83,39 +89,66 @@ _GENERATED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A line of a comment that begins so. Not of a docstring: that may be about something generated."""
-_BUNDLE = re.compile(
-    r"webpackBootstrap|webpackUniversalModuleDefinition|__webpack_require__|/\*{6}/|parcelRequire"
-    r"|Object\.defineProperty\(exports, ['\"]__esModule['\"]"
-    r"|\bvar __(?:create|defProp|commonJS|toESM|awaiter|importDefault|esModule|extends) = "
+_BUNDLE_MARKS = (
+    "webpackBootstrap",
+    "webpackUniversalModuleDefinition",
+    "__webpack_require__",
+    "/******/",
+    "parcelRequire",
+    'Object.defineProperty(exports, "__esModule"',
+    "Object.defineProperty(exports, '__esModule'",
+    *(
+        f"var __{name} = "
+        for name in ("create", "defProp", "commonJS", "toESM", "awaiter", "importDefault", "extends")
+    ),
 )
 _MIGRATION = re.compile(
     r"^Revision ID:|^down_revision\b|\bmigrations\.Migration\b|\bimplements MigrationInterface\b"
     r"|\bextends BaseJavaMigration\b",
     re.MULTILINE,
 )
-_UI = re.compile(
-    r"""(?:\bfrom\s+|\bimport\s+|\brequire\(\s*)['"](?:react|react-dom|preact|vue|svelte|solid-js|lit|jquery
-        |@angular/|@ember|ember|backbone|pinia|vuex|vue-router|react-router|react-router-dom|socket\.io-client
-        |@vueuse/|@tanstack/react|@reduxjs/|redux|next/(?:router|navigation|link|image)|@glimmer/
-        |@testing-library/)
-      | (?<![\w.$'"])document\.(?:querySelector|getElement|createElement|addEventListener|body|head|cookie
-        |documentElement|location)
-      | (?<![\w.$'"])window\.(?:location|addEventListener|document|localStorage|sessionStorage|history
-        |navigator|open\(|alert\(|matchMedia|__\w+|\$|jQuery)
-      | (?<![\w.$'"])(?:localStorage|sessionStorage)\. | \bnew\ XMLHttpRequest\b
-      | (?<![\w.$'"])(?:\$|jQuery)\(\s*(?:document|function|['"][.#])
-    """,
+_IMPORTED = re.compile(r"""\b(?:from|import|require)\s*\(?\s*['"]([^'"\n]{1,100})['"]""")
+_UI_MODULES = frozenset(
+    {
+        "backbone", "jquery", "lit", "next/image", "next/link", "next/navigation", "next/router", "pinia",
+        "preact", "react", "react-dom", "react-router", "react-router-dom", "redux", "socket.io-client",
+        "solid-js", "svelte", "vue", "vue-router", "vuex",
+    }
+)  # fmt: skip
+_UI_SCOPES = (
+    "@angular/",
+    "@ember",
+    "ember",
+    "@glimmer/",
+    "@reduxjs/",
+    "@tanstack/react",
+    "@vueuse/",
+    "react-dom/",
+)
+_SERVER_MODULES = frozenset(
+    {
+        "@prisma/client", "amqplib", "aws-sdk", "child_process", "cluster", "dgram", "express", "fastify",
+        "fs", "fs/promises", "hono", "http", "http2", "https", "ioredis", "kafkajs", "knex", "koa", "mongodb",
+        "mongoose", "mysql", "mysql2", "mysql2/promise", "net", "next/headers", "next/server", "os", "path",
+        "pg", "redis", "sequelize", "socket.io", "tls", "typeorm", "worker_threads", "ws",
+    }
+)  # fmt: skip
+_SERVER_SCOPES = ("node:", "@aws-sdk/", "@hapi/", "@koa/", "@nestjs/")
+_DOM = re.compile(
+    r"""(?<![\w.$'"])(?:
+          document\.(?:querySelector|getElement|createElement|addEventListener|body|head|cookie|documentElement
+            |location)
+        | window\.(?:location|addEventListener|document|localStorage|sessionStorage|history|navigator|open\(
+            |alert\(|matchMedia|__\w+|\$|jQuery)
+        | (?:localStorage|sessionStorage)\.
+        | new\ XMLHttpRequest\b
+        | (?:\$|jQuery)\(\s*(?:document|function|['"][.#])
+        )""",
     re.VERBOSE,
 )
-_SERVER = re.compile(
-    r"""(?:\bfrom\s+|\bimport\s+|\brequire\(\s*)['"](?:node:[a-z_/]+|fs|fs/promises|http|https|http2|net|tls|dgram
-        |child_process|cluster|os|path|worker_threads|express|fastify|koa|@koa/.+?|@hapi/.+?|@nestjs/.+?|hono
-        |pg|mysql2?(?:/promise)?|knex|mongoose|mongodb|redis|ioredis|typeorm|sequelize|@prisma/client|kafkajs
-        |amqplib|aws-sdk|@aws-sdk/.+?|next/server|next/headers|socket\.io|ws)['"]
-      | (?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b | ['"]use\ server['"]
-    """,
-    re.VERBOSE,
-)
+_DOM_WORDS = ("document.", "window.", "localStorage.", "sessionStorage.", "XMLHttpRequest", "$(", "jQuery(")
+"""One of them is in each text that `_DOM` matches; they are found faster."""
+_PROCESS = re.compile(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b|['"]use server['"]""")
 _BROWSER_FOLDER = re.compile(
     r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|www|browser|webapp|webui|ui)/"
 )
@@ -135,7 +168,9 @@ def _says_generated(head: FileHead) -> bool:
 
 def _says_built(head: FileHead) -> bool:
     # Builds write JavaScript. TypeScript that looks like a bundle is about bundles.
-    if head.language == "javascript" and (head.size > _BUILT_BYTES or _BUNDLE.search(head.text)):
+    if head.language == "javascript" and (
+        head.size > _BUILT_BYTES or any(mark in head.text for mark in _BUNDLE_MARKS)
+    ):
         return True
     lines = head.text.splitlines()
     # The last line is cut off by the end of the head, and may be a long text in a file of its own.
@@ -143,16 +178,26 @@ def _says_built(head: FileHead) -> bool:
 
 
 def _says_migration(head: FileHead) -> bool:
-    in_folder = re.search(r"(?:^|/)migrations/\d{4}_\w+\.py$", head.path)
-    return in_folder is not None or _MIGRATION.search(head.text) is not None
+    if re.search(r"(?:^|/)migrations/\d{4}_\w+\.py$", head.path):
+        return True
+    # Most files have none of these words, which are found faster than the expression.
+    may_be = any(word in head.text for word in ("Revision ID:", "down_revision", "Migration"))
+    return may_be and _MIGRATION.search(head.text) is not None
 
 
 def _says_browser(head: FileHead) -> bool:
-    if _SERVER.search(head.text) or _SERVER_FOLDER.search(head.path):
+    if _SERVER_FOLDER.search(head.path):
         return False
-    in_folder = _BROWSER_FOLDER.search(head.path)
-    is_component = head.path.endswith((".tsx", ".jsx"))
-    return in_folder is not None or is_component or _UI.search(head.text) is not None
+    modules = frozenset(_IMPORTED.findall(head.text))
+    if modules & _SERVER_MODULES or any(each.startswith(_SERVER_SCOPES) for each in modules):
+        return False
+    if ("process." in head.text or "use server" in head.text) and _PROCESS.search(head.text):
+        return False
+    if _BROWSER_FOLDER.search(head.path) or head.path.endswith((".tsx", ".jsx")):
+        return True
+    if modules & _UI_MODULES or any(each.startswith(_UI_SCOPES) for each in modules):
+        return True
+    return any(word in head.text for word in _DOM_WORDS) and _DOM.search(head.text) is not None
 
 
 def _says_docs(head: FileHead) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from faultkit.base.documents.checks import shown
@@ -23,10 +24,18 @@ class PathPatterns:
 
     def match(self, path: str, relative: str) -> bool:
         """Return whether a file matches; for one that is not in `base`, its path in its project counts."""
-        # Links of folders are resolved, as git does; the file itself may be one.
+        if not self.spec.patterns:
+            return False
         folder, name = os.path.split(os.path.abspath(path))
-        inside = os.path.relpath(os.path.join(os.path.realpath(folder), name), self.base).replace(os.sep, "/")
+        inside = os.path.join(_relative_folder(folder, self.base), name)
         return self.spec.match_file(relative if inside.startswith("../") else inside)
+
+
+@lru_cache(maxsize=4096)
+def _relative_folder(folder: str, base: str) -> str:
+    """Return the path of a folder from another one. Links are resolved, as git does."""
+    relative = os.path.relpath(os.path.realpath(folder), base).replace(os.sep, "/")
+    return "" if relative == "." else relative
 
 
 def path_patterns(patterns: Sequence[str], base: str) -> PathPatterns:
