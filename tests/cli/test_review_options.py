@@ -267,6 +267,10 @@ def test_sarif_names_files_from_the_top_of_the_repository(
     Path("app.py").write_text(BAD.replace(".json()", ".json()  # fault: ignore[FK-R001] it is local"))
     out = tmp_path_factory.mktemp("out") / "a.sarif"
     args = ("--select", "FK-R001,FK-R026", "--include", "tests", "--sarif", str(out), "--json")
+    assert invoke(["review", ".", *args]) == 0
+    (run,) = json.loads(out.read_text())["runs"]
+    assert [each["ruleId"] for each in run["results"]] == ["FK-R026", "FK-R001", "FK-R026"]
+    args = (*args, "--sarif-accepted")
     for path in (str(project), "."):
         assert invoke(["review", path, *args]) == 0
         log = json.loads(out.read_text())
@@ -303,6 +307,9 @@ def test_sarif_says_what_the_baseline_has(project: Path, capsys: pytest.CaptureF
     assert invoke(["review", *args, "--write-baseline"]) == 0
     Path("app.py").write_text(f"{BAD}\n\ndef more(url):\n    return requests.get(url)\n")
     assert invoke(["review", *args, "--sarif", "a.sarif"]) == 0
+    results = json.loads(Path("a.sarif").read_text())["runs"][0]["results"]
+    assert [each["baselineState"] for each in results] == ["new"]
+    assert invoke(["review", *args, "--sarif", "a.sarif", "--sarif-accepted"]) == 0
     results = json.loads(Path("a.sarif").read_text())["runs"][0]["results"]
     assert [each["baselineState"] for each in results] == ["unchanged", "new"]
 

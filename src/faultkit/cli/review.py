@@ -142,6 +142,11 @@ Examples:
 @_choice_options
 @json_option()
 @click.option("--sarif", "sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning, to this file.")
+@click.option(
+    "--sarif-accepted",
+    is_flag=True,
+    help="With --sarif: also write findings that comments suppress or the baseline has, marked as such.",
+)
 @proof_options
 def command(
     paths: tuple[str, ...],
@@ -166,6 +171,7 @@ def command(
     no_cache: bool,
     as_json: bool,
     sarif: str | None,
+    sarif_accepted: bool,
     **proof_flags: Any,
 ) -> int:
     """Report what may fail in production in FILE, or in the source files of DIR, and how to fix it.
@@ -235,7 +241,13 @@ def command(
         since,
     )
     if sarif is not None:
-        log = sarif_of_review(findings, rules, _root(names), baseline is not None)
+        log = sarif_of_review(
+            findings,
+            rules,
+            _root(names),
+            has_baseline=baseline is not None,
+            with_accepted=sarif_accepted,
+        )
         write_output(sarif, json.dumps(log, indent=2, ensure_ascii=False) + "\n")
     proof = prove_file(names[0], asked) if asked.prove else None
     if as_json:

@@ -35,15 +35,24 @@ def sarif_document(findings: Iterable[Finding], rules: Iterable[Rule] = RULES) -
 
 
 def sarif_of_review(
-    findings: Iterable[JudgedFinding], rules: Iterable[Rule], root: str, has_baseline: bool
+    findings: Iterable[JudgedFinding],
+    rules: Iterable[Rule],
+    root: str,
+    *,
+    has_baseline: bool = False,
+    with_accepted: bool = False,
 ) -> dict[str, Any]:
-    """Return a SARIF log of what is shown, of what comments suppress, and of what the baseline has.
+    """Return a SARIF log of what is shown.
 
-    root: the absolute folder that paths are made relative to"""
+    root:          the absolute folder that paths are made relative to
+    has_baseline:  whether the findings were compared with a baseline
+    with_accepted: whether what comments suppress, and what the baseline has, is in it as well. Not all
+                   services know these marks: GitHub shows such a result like any other."""
+    wanted = ("", "comment", "baseline") if with_accepted else ("",)
     results = [
         _result(each.finding, _path_in(root, each.path), _state(each, has_baseline))
         for each in findings
-        if each.hidden in ("", "comment", "baseline")
+        if each.hidden in wanted
     ]
     return sarif_log(map(_rule, rules), results, root=root)
 
