@@ -32,8 +32,9 @@ PATHS = {
     "built": "dist/app.js public/app.min.js public/app.bundle.js static/1.chunk.js",
     "tests": "tests/a.py a/test/b.js test_a.py a_test.go a_test.py src/a.test.ts src/a.spec.tsx "
     "conftest.py src/test/java/a/B.java src/main/java/ATest.java AppIT.java __tests__/a.js "
-    "Api.Tests/A.cs spec/a.js e2e/a.ts testing/a.py integration_tests/a.rs",
-    "fixtures": "fixtures/a.py testdata/a.go __mocks__/a.ts service_mock.go",
+    "Api.Tests/A.cs spec/a.js e2e/a.ts testing/a.py integration_tests/a.rs "
+    "test_app/a.py http-testing-support/A.java web/webtest/a.go",
+    "fixtures": "fixtures/a.py testdata/a.go __mocks__/a.ts service_mock.go pkg/httpmock/a.go",
     "benchmarks": "bench/a.py benches/a.rs bench_a.py src/a.bench.ts FooBenchmark.java",
     "examples": "examples/a.py example/a.go samples/A.java docs_src/a.py demo/a.js sample-apps/a.js",
     "docs": "docs/conf.py doc/a.py website/docs/a.ts",
@@ -44,7 +45,8 @@ PATHS = {
     "browser": "public/app.js frontend/api.ts src/App.tsx static/a.js",
     "production": "app.py src/api.ts internal/docs/a.go pkg/spec/a.go app/latest.py contest.py "
     "app/scripts/run.py django/db/migrations/executor.py a/vendor/B.java server/static/a.ts "
-    "attestation.go dist/a.py src/index.js testimonials/a.py lib/protest.js",
+    "attestation.go dist/a.py src/index.js testimonials/a.py lib/protest.js api/latest/a.go "
+    "mcp/mock/a.py pytest_plugin/a.py",
 }
 
 

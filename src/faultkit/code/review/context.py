@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.rules.rule import JAVASCRIPT, PYTHON, Rule
+from faultkit.code.rules.rule import GO, JAVASCRIPT, PYTHON, Rule
 
 Treatment: TypeAlias = Literal["skipped", "hidden", "narrowed"]
 
@@ -266,12 +266,15 @@ CONTEXTS: tuple[Context, ...] = (
         "hidden",
         folders=r"tests?|__tests__|e2e|testing|test[-_]?utils?|test[-_]?helpers?|test[-_]support"
         r"|integration[-_]?tests?|unit[-_]?tests?|functional[-_]?tests?|androidtest|cypress|playwright"
-        r"|.+\.(?:unit|integration)?tests?|.+[-_]tests?",
+        r"|.+\.(?:unit|integration)?tests?|.+[-_]tests?|tests?[-_].+|.+[-_]testing(?:[-_]support)?",
         names=rf"test_.+\.py|.+_tests?\.\w+|tests?\.\w+|conftest\.py|.+[.-](?:test|spec|e2e|cy)\.{_JS}"
         r"|.+(?:Tests?|TestCase|IT|ITCase|Spec)\.(?:java|kt|cs|scala|swift)|Test[A-Z].*\.(?:java|kt)"
         r"|.+_spec\.rb|test[-_]helper.*\.\w+|testutils?\.\w+|test_utils?\.\w+",
     ),
     Context("tests", "tests", "hidden", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
+    # Go has a package of helpers beside the one that it helps to test: httptest.
+    Context("tests", "tests", "hidden", folders=r"(?!latest|contest|attest)[a-z0-9]+test", languages=GO),
+    Context("fixtures", "fixtures", "hidden", folders=r"[a-z0-9]*mocks?|[a-z0-9]*fakes?", languages=GO),
     Context(
         "fixtures",
         "fixtures",
