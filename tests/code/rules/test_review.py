@@ -8,7 +8,7 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.review.review_files import files_to_review, review_all, review_file
+from faultkit.code.review.review_files import files_to_review, has_shown_findings, review_all, review_file
 
 BAD = "import requests\nrequests.get(u)\n"
 
@@ -66,6 +66,16 @@ def test_broken_files_are_reported_with_their_lines(tmp_path: Path) -> None:
     file = review_file(wanted)
     assert file.broken_lines == (3,)
     assert [each.line for each in file.findings if each.rule.id == "FK-R001"] == [2]
+
+
+def test_files_whose_findings_are_not_shown_are_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "a_pb2.py").write_text(BAD)
+    (folder / "test_a.py").write_text(BAD)
+    wanted, _ = files_to_review(".")
+    assert [each.shown for each in wanted if has_shown_findings(each)] == ["a.py", "b.js"]
+    (named,), _ = files_to_review("test_a.py")
+    assert has_shown_findings(named)
 
 
 def test_a_file_of_a_language_without_rules_is_refused(folder: Path) -> None:

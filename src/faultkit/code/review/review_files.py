@@ -192,8 +192,10 @@ def _contexts_of(folder: Path, above: str) -> frozenset[str]:
     here = Path.cwd().resolve()
     if above:
         return contexts_of_folder(above)
-    is_inside = repository_of(folder) is None and here in folder.parents
-    return contexts_of_folder(folder.relative_to(here).as_posix() if is_inside else folder.name)
+    if folder == here or repository_of(folder) is not None:
+        # The name of a whole project is not what its files are for.
+        return frozenset()
+    return contexts_of_folder(folder.relative_to(here).as_posix() if here in folder.parents else folder.name)
 
 
 def _joined(base: str, relative: str) -> str:
@@ -211,7 +213,7 @@ def review_file(wanted: FileToReview, rules: Iterable[Rule] = DEFAULT_RULES) -> 
     begun = ReviewedFile(
         wanted.shown,
         source.language.name,
-        context=_context(wanted, source),
+        context=_context(wanted, source.source, source.language.name),
         path=os.path.abspath(wanted.path),
         relative=wanted.relative or wanted.shown,
     )
@@ -233,15 +235,22 @@ def _source_of(wanted: FileToReview) -> SourceFile:
     return source_of(wanted.path, wanted.source, wanted.language)
 
 
-def _context(wanted: FileToReview, source: SourceFile) -> str:
+def _context(wanted: FileToReview, source: bytes, language: str) -> str:
     """Return the context of a file that counts: empty for production code and for what was asked for."""
     name = wanted.context
     if name is None:
-        head = source.source[:HEAD_BYTES].decode("utf-8", "replace")
-        relative = wanted.relative or wanted.shown
-        found = context_of(FileHead(relative, source.language.name, head, len(source.source)), wanted.include)
+        text = source[:HEAD_BYTES].decode("utf-8", "replace")
+        head = FileHead(wanted.relative or wanted.shown, language, text, len(source))
+        found = context_of(head, wanted.include)
         name = PRODUCTION if found is None else found.name
     return "" if name == PRODUCTION or name in wanted.include else name
+
+
+def has_shown_findings(wanted: FileToReview) -> bool:
+    """Return whether findings of a file would be shown: its context neither skips nor hides it."""
+    source = _source_of(wanted)
+    context = _context(wanted, source.source, source.language.name)
+    return not context or BY_NAME[context].treatment == "narrowed"
 
 
 def _has_code(syntax: Syntax) -> bool:
