@@ -29,7 +29,7 @@ from faultkit.code.review.baseline import (
     read_baseline,
 )
 from faultkit.code.review.changed_lines import ChangedLines, changed_lines
-from faultkit.code.review.config_file import ReviewConfig, find_config, read_config
+from faultkit.code.review.config_file import ReviewConfig, config_for, read_config
 from faultkit.code.review.context import CONTEXT_NAMES
 from faultkit.code.review.outcome import JudgedFinding, hide, is_at_least, judge, shown
 from faultkit.code.review.review_files import (
@@ -297,13 +297,7 @@ def _config(names: Sequence[str], config: str | None, no_config: bool) -> Review
         raise InputError("--config", "expected no --no-config beside it")
     if config is not None:
         return read_config(config)
-    if no_config:
-        return ReviewConfig()
-    try:
-        common = os.path.commonpath([os.path.realpath(name) for name in names])
-    except ValueError as error:
-        raise InputError("path", f"expected paths, got something else: {error}") from None
-    return find_config(common) or ReviewConfig()
+    return ReviewConfig() if no_config else config_for(names)
 
 
 def _check_found(paths: Sequence[str], found: FilesFound) -> None:

@@ -7,7 +7,7 @@ Patterns of paths are relative to its folder.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -152,6 +152,15 @@ CONFIG_KEYS = KeyTable(
     help="The configuration of `fault review`.",
     has_nulls=False,
 )
+
+
+def config_for(paths: Sequence[str]) -> ReviewConfig:
+    """Return the configuration that counts for some paths together; an empty one if there is none."""
+    try:
+        common = os.path.commonpath([os.path.realpath(path) for path in paths])
+    except ValueError as error:
+        raise InputError("path", f"expected paths, got something else: {error}") from None
+    return find_config(common) or ReviewConfig()
 
 
 def find_config(path: str) -> ReviewConfig | None:
