@@ -179,7 +179,7 @@ def test_another_way_to_write_the_same_makes_no_difference(file: Path) -> None:
         'body, status = answer.read(), "200 OK"', 'body = answer.read()\n            status = "200 OK"'
     )
     assert same != BOUNDED
-    proof = proof_of(file, BOUNDED, same, replace(QUICK, faults=("healthy", "resets")))
+    proof = proof_of(file, BOUNDED, same, replace(QUICK, faults=("healthy", "bursts of resets")))
     assert [each.verdict for each in proof.compared] == ["no difference", "no difference"]
     assert (proof.verdict, proof.not_exercised) == ("no difference", ())
 
@@ -434,12 +434,22 @@ def test_the_seeds_app_misses_its_objectives_and_the_changed_one_answers_in_boun
     proof = json.loads(capsys.readouterr().out)["proof"]
     faults = {each["fault"]: each for each in proof["faults"]}
     assert list(faults) == [
-        "healthy", "blackhole", "latency of 2 s", "bursts of 503", "30 % of 503", "resets", "slow stream",
-    ]  # fmt: skip
-    for name, each in faults.items():
+        "healthy",
+        "blackhole",
+        "latency of 2 s",
+        "bursts of 503",
+        "30 % of 503",
+        "bursts of resets",
+        "slow stream",
+    ]
+    for name in ("blackhole", "latency of 2 s", "slow stream"):
+        assert faults[name]["before"]["slos_missed"]
+    for each in faults.values():
         assert 30 <= each["after"]["requests"] == each["after"]["answered"]
-        assert "500" not in each["after"]["statuses"]
-        assert each["before"]["slos_missed"] or name in ("healthy", "bursts of 503", "30 % of 503")
-    assert faults["resets"]["before"]["statuses"].keys() == {"500"}
+    for name, status in (("blackhole", "504"), ("bursts of resets", "502")):
+        assert "500" in faults[name]["before"]["statuses"]
+        assert "500" not in faults[name]["after"]["statuses"]
+        assert status in faults[name]["after"]["statuses"]
+    assert proof["verdict"] == "better"
     expected = {"better": 6 if proof["not_exercised"] else 0, "worse": 1, "no difference": 6, "not shown": 6}
     assert code == expected[proof["verdict"]]

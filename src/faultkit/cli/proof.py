@@ -15,7 +15,7 @@ from faultkit.base.numbers import duration
 from faultkit.cli.shared_options import seconds_of
 from faultkit.code.proof.exercised import ranges_text
 from faultkit.code.proof.prove import Proof, ProofSettings, prove
-from faultkit.code.proof.verdict import TIME, Figures
+from faultkit.code.proof.verdict import Figures
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -176,8 +176,7 @@ def _cells(figures: Figures) -> tuple[str, ...]:
     answers = [f"{count} × {status}" for status, count in sorted(figures.statuses.items())]
     if figures.answered < figures.requests:
         answers.append(f"{figures.requests - figures.answered} × none")
-    mean = figures.costs.get(TIME.name)
-    return ", ".join(answers), "" if mean is None else duration(mean.value), str(figures.upstream_requests)
+    return ", ".join(answers), duration(figures.mean_ms), str(figures.upstream_requests)
 
 
 def _name_and_url(text: str) -> tuple[str, str]:

@@ -13,6 +13,6 @@ def test_each_fault_has_one_rule_and_the_first_case_has_none() -> None:
         "latency of 2 s": ["latency"],
         "bursts of 503": ["http_error"],
         "30 % of 503": ["http_error"],
-        "resets": ["reset"],
+        "bursts of resets": ["reset"],
         "slow stream": ["slicer"],
     }

@@ -19,7 +19,8 @@ from faultkit.plan.match import Match
 from faultkit.plan.schedule import Period, Schedule, Seconds
 from faultkit.plan.trigger import Trigger
 
-_BURST_S = 0.5
+_BURST_S, _EVERY_S = 0.3, 0.75
+"""Bursts act on some calls: on all, a retry could only cost. For that there is the blackhole."""
 _SHARE = 0.3
 _PIECE_BYTES = 32
 _PAUSE_S = 0.3
@@ -35,7 +36,7 @@ class FaultCase:
 
 def fault_cases(latency_ms: float) -> tuple[FaultCase, ...]:
     """Return all faults of a proof, the case without one first."""
-    bursts = Schedule((Period(duration=Seconds(_BURST_S), every=Seconds(2 * _BURST_S)),))
+    bursts = Schedule((Period(duration=Seconds(_BURST_S), every=Seconds(_EVERY_S)),))
     unavailable = HttpError(status=503)
     return (
         FaultCase(HEALTHY),
@@ -49,7 +50,7 @@ def fault_cases(latency_ms: float) -> tuple[FaultCase, ...]:
             f"{_SHARE:.0%} of 503".replace("%", " %"),
             (Rule("partial", unavailable, trigger=Trigger(probability=_SHARE)),),
         ),
-        FaultCase("resets", (Rule("resets", Reset(on="data")),)),
+        FaultCase("bursts of resets", (Rule("resets", Reset(on="data"), schedule=bursts),)),
         FaultCase(
             "slow stream",
             # Towards the client, that is the service: before that, the proxy waits for the whole head.

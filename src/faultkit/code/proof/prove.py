@@ -32,6 +32,7 @@ from faultkit.code.proof.running import RunningService
 from faultkit.code.proof.service import Service, Upstream
 from faultkit.code.proof.stub import StubUpstream
 from faultkit.code.proof.verdict import (
+    CPU,
     ENOUGH,
     HEALTHY,
     TIME,
@@ -59,9 +60,14 @@ Watch = Callable[[str, int, int], None]
 """Called with the current step, its number and the number of steps."""
 
 _VERSIONS: tuple[Version, Version] = ("before", "after")
-_RPS = 12.0
-_WARM_UP = 3
-"""Calls before a run that are not measured: the first ones import modules and fill pools."""
+_MOST_RPS, _LEAST_RPS = 12.0, 4.0
+_BUSY = 0.5
+"""How much of its time a service may be at work that serves one call after the other."""
+_OVERLOADED = 0.7
+"""The share of a processor above which calls queue: then their times are no measure."""
+_WARM_UP, _WARM_UP_S = 5, 5.0
+"""Calls before a run that are not measured (the first ones import modules and fill pools), and their time
+limit."""
 _MARGIN_S = 0.2
 _TOGETHER_S = 60.0
 _TRIES = 2
@@ -89,11 +95,12 @@ class ProofSettings:
     """Names of the faults to try; none: all."""
     seed: int | str = 0
 
-    @property
-    def load(self) -> Load:
-        """The calls to each version."""
-        rate_rps = max(_RPS, ENOUGH / self.duration_s)
-        return Load(self.duration_s, rate_rps, keep_alive=False, seed=self.seed)
+    def load(self, call_s: float) -> Load:
+        """Return the calls to each version; `call_s`: how long one call takes without a fault."""
+        wanted_rps = max(_MOST_RPS, ENOUGH / self.duration_s)
+        rate_rps = max(min(wanted_rps, _BUSY / call_s), _LEAST_RPS)
+        duration_s = max(self.duration_s, ENOUGH / rate_rps)
+        return Load(duration_s, rate_rps, keep_alive=False, seed=self.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +237,7 @@ class _Run:
         self._texts = texts
         self._settings = settings
         self._stop = stop or threading.Event()
+        self._calls: Load | None = None
         self._targets = {
             each.name: settings.upstreams.get(each.name) or stub_url for each in service.upstreams
         }
@@ -260,9 +268,9 @@ class _Run:
                 version: Target("GET", each.url, timeout_s=self._settings.timeout_s)
                 for version, each in services.items()
             }
-            for target in targets.values():
-                for _ in range(_WARM_UP):
-                    call_once(replace(target, timeout_s=min(target.timeout_s, 5.0)), self._stop.is_set)
+            call_s = max(self._warm_up(target) for target in targets.values())
+            # The same for all faults: what they change is compared with the case without one.
+            self._calls = self._calls or self._settings.load(call_s)
             before = {version: plane.snapshot() for version, plane in planes.items()}
             with ExitStack() as metering:
                 meters = {
@@ -287,6 +295,12 @@ class _Run:
             )
             for each in _VERSIONS
         }
+
+    def _warm_up(self, target: Target) -> float:
+        """Make a few calls, and return how long the fastest of them took, in seconds."""
+        target = replace(target, timeout_s=min(target.timeout_s, _WARM_UP_S))
+        samples = [call_once(target, self._stop.is_set) for _ in range(_WARM_UP)]
+        return max(min((each.total_s for each in samples if each is not None), default=0.0), 0.001)
 
     def _version(self, version: Version, plane: PlaneProcess) -> RunningService:
         env: dict[str, str] = {}
@@ -313,7 +327,8 @@ class _Run:
         self, targets: Mapping[Version, Target], case: FaultCase, planes: Mapping[Version, PlaneProcess]
     ) -> dict[Version, LoadResult]:
         """Send the load to both versions at once; their calls take turns."""
-        load = self._settings.load
+        load = self._calls
+        assert load is not None
         assert load.rate_rps is not None
         begin_at = 0.0
         shift_s = {version: number / len(targets) / load.rate_rps for number, version in enumerate(targets)}
@@ -350,7 +365,8 @@ class _Run:
     def _figures(
         self, result: LoadResult, before: Snapshot, after: Snapshot, lateness: Lateness, meter: UsageMeter
     ) -> Figures:
-        load = self._settings.load
+        load = self._calls
+        assert load is not None
         summary = result.tally.summary(load, total_s=result.total_s)
         # Lateness is no doubt here: differences that are no longer than it do not count.
         found = doubts(summary, load, lateness=lateness, is_decided=lambda late: True)
@@ -360,18 +376,22 @@ class _Run:
         response = summary.response
         at = {each.percent: each.ms for each in response.percentiles}
         slos = judge_all(SLOS, result.tally, load.duration_s, load)
+        costs = {
+            TIME.name: Mean.of(response.mean_ms, response.stddev_ms, response.effective),
+            UPSTREAM_CALLS.name: Mean.of_count(calls, summary.requests),
+            UPSTREAM_CONNECTIONS.name: Mean.of_count(connections, summary.requests),
+            **meter.costs(summary.requests),
+        }
+        if CPU.name in costs and costs[CPU.name].value / 1000 * summary.achieved_rps > _OVERLOADED:
+            del costs[TIME.name]
         return Figures(
             summary.requests,
             summary.statuses,
-            {
-                TIME.name: Mean.of(response.mean_ms, response.stddev_ms, response.effective),
-                UPSTREAM_CALLS.name: Mean.of_count(calls, summary.requests),
-                UPSTREAM_CONNECTIONS.name: Mean.of_count(connections, summary.requests),
-                **meter.costs(summary.requests),
-            },
+            costs,
             injected,
             summary.errors_effective,
             failures=summary.failures,
+            mean_ms=response.mean_ms,
             p50_ms=at.get(50.0, 0.0),
             p95_ms=at.get(95.0, 0.0),
             max_ms=response.max_ms,

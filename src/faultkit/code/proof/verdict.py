@@ -2,9 +2,9 @@
 
 What callers get comes first, by three shares of all calls: succeeded (a status below 400), handled (any
 answer but 500, the status of an unhandled error), answered. After that come the costs: time, calls and
-connections to the upstream, processor, open files, memory. A figure counts if the 95 % interval of its
-difference excludes 0; a cost must also have changed by a quarter (`NOTICED`) and by more than its grain
-(`Cost.least`).
+connections to the upstream, processor, open files, memory. A figure counts if the 99 % interval of its
+difference excludes 0 (not 95 %: a proof compares some fifty figures). A cost must also have changed by a
+quarter (`NOTICED`) and by more than its grain (`Cost.least`).
 
     worse          a share is lower; or a cost rose, and no gain of callers pays for it
     better         a share is higher; or the shares are as before, and a cost fell
@@ -29,6 +29,7 @@ from faultkit.base.text import count_of
 
 Verdict: TypeAlias = Literal["better", "worse", "no difference", "not shown"]
 
+CONFIDENCE = 0.99
 NOTICED = 1.25
 """Costs that differ by less than this factor do not count."""
 MOST_PAID = 2.0
@@ -51,7 +52,7 @@ class Mean:
     @classmethod
     def of(cls, value: float, stddev: float, effective: float) -> Mean:
         """Return the mean of a sample."""
-        return cls(value, mean_interval(value, stddev, effective))
+        return cls(value, mean_interval(value, stddev, effective, CONFIDENCE))
 
     @classmethod
     def of_count(cls, count: int, total: int) -> Mean:
@@ -98,6 +99,7 @@ class Figures:
     """Number of independent calls that carry as much information about shares."""
     failures: dict[str, int] = field(default_factory=dict)
     """Calls without an answer, by kind."""
+    mean_ms: float = 0.0
     p50_ms: float = 0.0
     p95_ms: float = 0.0
     max_ms: float = 0.0
@@ -134,10 +136,9 @@ class Figures:
         else:
             whole = "all" if self.answered == self.requests else f"{self.answered} of {self.requests}"
             text = f"{whole} answered ({statuses})"
-        time_ms = self.costs[TIME.name].value if TIME.name in self.costs else self.p50_ms
         calls = count_of(self.upstream_requests, "upstream call")
         ended = ", and the process ended" if self.ended else ""
-        return f"{text}, {time_ms / 1000:.2f} s on average, {calls}{ended}"
+        return f"{text}, {self.mean_ms / 1000:.2f} s on average, {calls}{ended}"
 
     def document(self) -> dict[str, Any]:
         return {
@@ -147,6 +148,7 @@ class Figures:
             "succeeded": self.succeeded,
             "statuses": {str(status): count for status, count in sorted(self.statuses.items())},
             "failures": self.failures,
+            "mean_ms": round(self.mean_ms, 1),
             "p50_ms": round(self.p50_ms, 1),
             "p95_ms": round(self.p95_ms, 1),
             "max_ms": round(self.max_ms, 1),
@@ -264,9 +266,9 @@ def _share(name: str, before: Figures, after: Figures) -> Difference:
     was, now = (getattr(each, name) / each.requests for each in (before, after))
     low, high = difference_interval(
         was,
-        proportion_interval(was * before.effective, before.effective),
+        proportion_interval(was * before.effective, before.effective, CONFIDENCE),
         now,
-        proportion_interval(now * after.effective, after.effective),
+        proportion_interval(now * after.effective, after.effective, CONFIDENCE),
     )
     counts = not low <= 0 <= high
     return Difference(name, "%", 100 * was, 100 * now, 100 * low, 100 * high, counts, is_cost=False)
