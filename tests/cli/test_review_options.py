@@ -266,11 +266,11 @@ def test_sarif_names_files_from_the_top_of_the_repository(
     Path(".git").mkdir()
     Path("app.py").write_text(BAD.replace(".json()", ".json()  # fault: ignore[FK-R001] it is local"))
     out = tmp_path_factory.mktemp("out") / "a.sarif"
-    args = ("--select", "FK-R001,FK-R026", "--include", "tests", "--sarif", str(out), "--json")
+    args = ["--select", "FK-R001,FK-R026", "--include", "tests", "--sarif", str(out), "--json"]
     assert invoke(["review", ".", *args]) == 0
     (run,) = json.loads(out.read_text())["runs"]
     assert [each["ruleId"] for each in run["results"]] == ["FK-R026", "FK-R001", "FK-R026"]
-    args = (*args, "--sarif-accepted")
+    args.append("--sarif-accepted")
     for path in (str(project), "."):
         assert invoke(["review", path, *args]) == 0
         log = json.loads(out.read_text())
