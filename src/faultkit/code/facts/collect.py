@@ -71,9 +71,15 @@ def value_of(grammar: Grammar, node: Node) -> Value:
     """Return an expression as a value with its shape."""
     inner = unwrap(grammar, node)
     shape: Shape = grammar.shapes.get(inner.type, "other")
-    if shape == "text" and any(child.type in grammar.interpolations for child in inner.children):
+    if shape == "text" and _has_holes(inner, grammar):
         shape = "other"
     return Value(text_of(node), shape, span(node))
+
+
+def _has_holes(text: Node, grammar: Grammar) -> bool:
+    """Return whether a text is put together at run time: an f-string, a template."""
+    holes = grammar.interpolations
+    return bool(holes) and any(child.type in holes for child in text.children)
 
 
 def collect(syntax: Syntax, grammar: Grammar) -> CollectedNodes:
@@ -361,7 +367,7 @@ class _Walk:
         self.found.steps.append(Step(kind, span(node), self._line(node), text_of(condition), word, sides))
 
     def _text(self, node: Node) -> None:
-        if any(child.type in self.grammar.interpolations for child in node.children):
+        if _has_holes(node, self.grammar):
             content = "".join(text_of(child) for child in node.children if "content" in child.type)
         else:
             content = value_of(self.grammar, node).literal

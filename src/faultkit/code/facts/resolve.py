@@ -135,9 +135,16 @@ class Resolver:
         """Return all reads of members that are not called."""
         accesses = []
         for node, scope, owner in self.found.accesses:
-            name, origin = self.name(node, scope, owner)
-            line = self.found.syntax.line(node.start_byte)
-            accesses.append(Access(name, self.written(node, scope), span(node), line, origin))
+            place = span(node)
+            line = self.found.syntax.line(place.start)
+            # Most reads are of plain names, which need no walk along a path.
+            text = text_of(node) if node.type in self.grammar.names else ""
+            if text and not self._means_self(text, scope):
+                name, origin = self._variable(text, place.start, scope, owner)
+                accesses.append(Access(name, text, place, line, origin))
+            else:
+                name, origin = self.name(node, scope, owner)
+                accesses.append(Access(name, self.written(node, scope), place, line, origin))
         return tuple(accesses)
 
     def managed(self) -> tuple[tuple[Call, Span], ...]:
@@ -327,7 +334,9 @@ class Resolver:
         return (text if len(text) < 40 and text.isidentifier() else _UNKNOWN), None
 
     def _is_self(self, node: Node, scope: RawScope | None) -> bool:
-        text = text_of(node)
+        return self._means_self(text_of(node), scope)
+
+    def _means_self(self, text: str, scope: RawScope | None) -> bool:
         return text in self.grammar.self_names or (
             scope is not None and bool(text) and text == self._receiver(scope)
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -17,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 import faultkit
+from faultkit.base.times import now_us
 from faultkit.base.user_folders import cache_folder
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.review.review_files import FileToReview
@@ -25,7 +25,7 @@ from faultkit.code.rules.rule import Rule
 _SCHEMA = "CREATE TABLE IF NOT EXISTS reviews (key BLOB PRIMARY KEY, day INTEGER, text TEXT) WITHOUT ROWID"
 _KEPT_DAYS = 30
 """Rows that no review has used for so long are deleted."""
-_DAY_S = 86_400
+_DAY_US = 86_400 * 1_000_000
 _WRITTEN_TOGETHER = 500
 _CODE = Path(__file__).parents[1]
 
@@ -36,7 +36,7 @@ class ReviewCache:
     def __init__(self, connection: sqlite3.Connection, rules: Iterable[Rule]) -> None:
         self._connection = connection
         self._base = _digest_of_program() + ",".join(rule.id for rule in rules).encode()
-        self._today = int(time.time() // _DAY_S)
+        self._today = now_us() // _DAY_US
         self._new: list[tuple[bytes, int, str]] = []
         self._used: list[bytes] = []
 

@@ -229,6 +229,11 @@ def review_file(wanted: FileToReview, rules: Iterable[Rule] = DEFAULT_RULES) -> 
     return replace(begun, findings=found.findings, suppressed=suppressed, broken_lines=broken)
 
 
+def _begun(wanted: FileToReview, language: str) -> ReviewedFile:
+    path, relative = os.path.abspath(wanted.path), wanted.relative or wanted.shown
+    return ReviewedFile(wanted.shown, language, path=path, relative=relative)
+
+
 def _source_of(wanted: FileToReview) -> SourceFile:
     if wanted.source is None:
         return read_source(wanted.path, wanted.language)
@@ -270,4 +275,4 @@ def review_all(
             yield review_file(each, listed)
         except InputError as error:
             language = "" if each.language is None else each.language.name
-            yield ReviewedFile(each.shown, language, skipped=error.problem)
+            yield replace(_begun(each, language), skipped=error.problem)
