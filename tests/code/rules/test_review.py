@@ -68,6 +68,32 @@ def test_broken_files_are_reported_with_their_lines(tmp_path: Path) -> None:
     assert [each.line for each in file.findings if each.rule.id == "FK-R001"] == [2]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", "this is not code at all ((("),
+        ("a.js", "this is not code at all ((("),
+        ("a.go", "this is not code at all ((("),
+        ("A.java", "this is not code at all ((("),
+        ("a.py", "# a comment\n((((\n"),
+    ],
+)
+def test_what_is_no_code_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    (wanted,), _ = files_to_review(str(tmp_path / name))
+    with pytest.raises(InputError, match=r"got something else on line [12]: it has no score"):
+        review_file(wanted)
+
+
+def test_a_mistake_inside_the_only_class_leaves_its_findings(tmp_path: Path) -> None:
+    path = tmp_path / "A.java"
+    path.write_text("class A {\n  int x = ;\n  void f() { Socket s = new Socket(h, 80); s.close(); }\n}\n")
+    (wanted,), _ = files_to_review(str(path))
+    file = review_file(wanted)
+    assert file.broken_lines == (2,)
+    assert "FK-R003" in [each.rule.id for each in file.findings]
+
+
 def test_files_whose_findings_are_not_shown_are_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     (folder / "a_pb2.py").write_text(BAD)

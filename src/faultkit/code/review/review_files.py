@@ -261,7 +261,12 @@ def has_shown_findings(wanted: FileToReview) -> bool:
 def _has_code(syntax: Syntax) -> bool:
     """Return whether something at the top of a broken text could be parsed, apart from comments."""
     return any(
-        not node.has_error and node.is_named and "comment" not in node.type for node in syntax.root.children
+        node.is_named
+        and not node.is_error
+        and "comment" not in node.type
+        # A class or a function with a mistake in it is code; one word with something missing is not.
+        and (not node.has_error or node.end_point.row > node.start_point.row)
+        for node in syntax.root.children
     )
 
 
