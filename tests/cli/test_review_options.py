@@ -24,7 +24,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("app.py", "tests/test_app.py", "scripts/release.py", "api_pb2.py"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(BAD)
-    Path("main.rs").write_text("fn main() {}\n")
+    Path("main.rb").write_text("puts 1\n")
     return tmp_path
 
 
@@ -48,7 +48,7 @@ def test_contexts_hide_findings_and_skip_files(project: Path, capsys: pytest.Cap
     ]
     assert shown.err.splitlines() == [
         "skipped api_pb2.py: is generated code",
-        "skipped main.rs: no rules for Rust",
+        "skipped main.rb: no rules for Ruby",
     ]
 
 
@@ -56,7 +56,7 @@ def test_contexts_may_be_included(project: Path, capsys: pytest.CaptureFixture[s
     found = review(capsys, ".", "--select", "FK-R001", "--include", "tests,generated")
     assert places(found) == ["api_pb2.py FK-R001", "app.py FK-R001", "tests/test_app.py FK-R001"]
     assert found["hidden"]["context"] == {"scripts": 1}
-    assert found["skipped"] == [{"file": "main.rs", "why": "no rules for Rust"}]
+    assert found["skipped"] == [{"file": "main.rb", "why": "no rules for Ruby"}]
 
 
 def test_what_is_named_is_reviewed_as_it_is(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,8 +83,8 @@ def test_a_hook_applies_contexts_and_exclusions_to_named_files(
     assert places(review(capsys, "app.py", "--select", "FK-R001", "--exclude", "app.py")) == [
         "app.py FK-R001"
     ]
-    found = review(capsys, "main.rs", "--force-exclude")
-    assert [each["file"] for each in found["skipped"]] == ["main.rs"]
+    found = review(capsys, "main.rb", "--force-exclude")
+    assert [each["file"] for each in found["skipped"]] == ["main.rb"]
 
 
 def test_rules_of_servers_find_nothing_in_browser_code(
@@ -182,11 +182,11 @@ def test_what_was_not_read_has_no_score(project: Path, capsys: pytest.CaptureFix
     assert invoke(["review", "app.py"]) == 2
     capsys.readouterr()
     found = review(capsys, ".", "--include", "tests")
-    assert [each["file"] for each in found["skipped"]] == ["api_pb2.py", "app.py", "main.rs"]
-    Path("rust").mkdir()
-    Path("rust/a.rs").write_text("fn main() {}\n")
-    assert invoke(["review", "rust"]) == 2
-    assert "found none, but 1 Rust" in capsys.readouterr().err
+    assert [each["file"] for each in found["skipped"]] == ["api_pb2.py", "app.py", "main.rb"]
+    Path("ruby").mkdir()
+    Path("ruby/a.rb").write_text("puts 1\n")
+    assert invoke(["review", "ruby"]) == 2
+    assert "found none, but 1 Ruby" in capsys.readouterr().err
 
 
 def test_suppressions_are_counted_and_the_wrong_ones_shown(

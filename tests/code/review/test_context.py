@@ -40,7 +40,7 @@ PATHS = {
     "docs": "docs/conf.py doc/a.py website/docs/a.ts",
     "migrations": "app/migrations/0001_initial.py db/migrations/20240101_a.js db/V1__a.java "
     "data/migrations/a.ts",
-    "scripts": "scripts/a.py packages/a/scripts/b.js hack/a.go setup.py manage.py webpack.config.js "
+    "scripts": "scripts/a.py packages/a/scripts/b.js hack/a.go setup.py manage.py build.rs webpack.config.js "
     ".eslintrc.js",
     "browser": "public/app.js frontend/api.ts src/App.tsx static/a.js",
     "production": "app.py src/api.ts internal/docs/a.go pkg/spec/a.go app/latest.py contest.py "

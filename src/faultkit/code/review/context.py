@@ -318,7 +318,7 @@ CONTEXTS: tuple[Context, ...] = (
         "scripts",
         "hidden",
         folders=r"hack|ci|build[-_]?(?:tools|scripts)|devtools",
-        names=rf"setup\.py|noxfile\.py|fabfile\.py|manage\.py|magefile\.go|gulpfile\.{_JS}|[Gg]runtfile\.{_JS}"
+        names=rf"setup\.py|noxfile\.py|fabfile\.py|manage\.py|magefile\.go|build\.rs|gulpfile\.{_JS}|[Gg]runtfile\.{_JS}"
         rf"|.+\.config\.{_JS}|\.\w+rc\.{_JS}|.+\.gradle\.kts|release\.(?:py|{_JS})",
         says=_says_script,
     ),
