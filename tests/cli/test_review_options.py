@@ -233,6 +233,18 @@ def test_a_baseline_hides_what_it_has(project: Path, capsys: pytest.CaptureFixtu
     assert json.loads(Path("review.json").read_text()) == {"version": 1, "findings": []}
 
 
+def test_the_baseline_of_a_configuration_file_is_in_its_folder(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("faultkit.toml").write_text('[review]\nselect = ["FK-R001"]\nbaseline = "review.json"\n')
+    assert invoke(["review", ".", "--write-baseline"]) == 0
+    assert review(capsys, ".")["hidden"]["baseline"] == 1
+    for elsewhere in ("../review.json", "/tmp/review.json"):
+        Path("faultkit.toml").write_text(f'[review]\nbaseline = "{elsewhere}"\n')
+        assert invoke(["review", ".", "--write-baseline"]) == 2
+        assert f'error: baseline: expected a path in {project}, got "{elsewhere}"' in capsys.readouterr().err
+
+
 def git(*words: str) -> None:
     user = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
     subprocess.run(["git", *user, *words], check=True, capture_output=True)

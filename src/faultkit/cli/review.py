@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.base.files import check_output_path, write_output
+from faultkit.base.files import check_output_path, path_within, write_output
 from faultkit.base.text import count_of
 from faultkit.cli.proof import ProofFlags, print_proof, proof_options, prove_file
 from faultkit.cli.review_output import Review, languages_found, print_review, review_document
@@ -313,7 +313,13 @@ def _check_found(paths: Sequence[str], found: FilesFound) -> None:
 def _baseline_path(given: str | None, write: bool, settings: ReviewConfig) -> str | None:
     path = given
     if path is None and settings.baseline is not None:
-        path = os.path.relpath(os.path.join(settings.folder, settings.baseline))
+        try:
+            # A file of somebody else's project must not name what is written elsewhere.
+            path = os.path.relpath(
+                path_within(os.path.join(settings.folder, settings.baseline), settings.folder)
+            )
+        except ValueError as error:
+            raise InputError("baseline", f'{error}, got "{settings.baseline}"') from None
     if path is None and write:
         raise InputError("--write-baseline", "expected the file to write as --baseline FILE, got none")
     if path is not None and write:

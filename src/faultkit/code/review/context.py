@@ -84,7 +84,7 @@ _DO_NOT_EDIT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GENERATED = re.compile(
-    r"^\W*(?:note:? |warning:? )?(?:this (?:file|code|class|module|source)(?: is| was| has been)? )?"
+    r"^[^\w\n]*(?:note:? |warning:? )?(?:this (?:file|code|class|module|source)(?: is| was| has been)? )?"
     r"(?:auto-? ?|automatically |machine[- ])?generated (?:by|from|with|using|file|code)\b(?! django)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -107,7 +107,7 @@ _MIGRATION = re.compile(
     r"|\bextends BaseJavaMigration\b",
     re.MULTILINE,
 )
-_IMPORTED = re.compile(r"""\b(?:from|import|require)\s*\(?\s*['"]([^'"\n]{1,100})['"]""")
+_IMPORTED = re.compile(r"""\b(?:from|import|require)\s{0,9}\(?\s{0,9}['"]([^'"\n]{1,100})['"]""")
 _UI_MODULES = frozenset(
     {
         "backbone", "jquery", "lit", "next/image", "next/link", "next/navigation", "next/router", "pinia",
