@@ -124,6 +124,33 @@ def test_folders_and_several_files_give_one_diff(app: Path, capfd: pytest.Captur
     assert [each["file"] for each in document["files"]] == ["app.py", "pkg/b.py", "pkg/clean.py"]
 
 
+def test_a_folder_is_changed_as_far_as_its_findings_are_shown(
+    app: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("test_app.py", "api_pb2.py", "legacy.py"):
+        (app.parent / name).write_text(BAD)
+    (app.parent / "faultkit.toml").write_text('[review]\nexclude = ["legacy.py"]\n')
+    assert invoke(["improve", ".", "--rule", "FK-R001"]) == 0
+    out, err = capfd.readouterr()
+    assert [line for line in out.splitlines() if line.startswith("+++ ")] == ["+++ b/app.py"]
+    assert (
+        err.splitlines()[0]
+        == "left out 2 files: tests, generated code and the like; name a file to change it"
+    )
+    assert invoke(["improve", "test_app.py", "--rule", "FK-R001"]) == 0
+    assert "+++ b/test_app.py" in capfd.readouterr().out
+
+
+def test_rules_that_the_configuration_ignores_change_nothing(
+    app: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (app.parent / "faultkit.toml").write_text('[review]\nignore = ["FK-R001"]\n')
+    assert invoke(["improve", "app.py"]) == 0
+    assert "timeout" not in capfd.readouterr().out
+    assert invoke(["improve", "app.py", "--rule", "FK-R001"]) == 0
+    assert "timeout" in capfd.readouterr().out
+
+
 def test_after_a_change_there_is_nothing_to_change(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["improve", "app.py", "--write"]) == 0
     written = app.read_text()

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,10 @@ from faultkit.code.advice.answers import RULES, ChangeAnswer
 from faultkit.code.advice.selection import Selection, selection_of
 from faultkit.code.changes import codemods_for
 from faultkit.code.changes.change import unified_diff
-from faultkit.code.review.review_files import files_to_review
+from faultkit.code.review.config_file import ReviewConfig, config_for
+from faultkit.code.review.engine import RULES as ALL_RULES
+from faultkit.code.review.review_files import FileToReview, find_files, has_shown_findings
+from faultkit.code.review.settings import ReviewFlags, path_choice, rules_of
 from faultkit.code.rules import KINDS
 from faultkit.code.rules.rule import Kind
 
@@ -118,13 +121,23 @@ def improve_command(
     question that only you can answer: they are listed with it, and made with --unsafe or --rule. Without a
     flag for a language model the offline rules answer, and nothing leaves this machine. The diff goes to
     stdout, everything else to stderr.
+
+    The configuration of `fault review` counts: rules that it ignores change nothing, and in DIR files that it
+    excludes, and tests, generated code and the like, are left as they are.
     """
     if not 0 <= target_score <= 1:
         raise InputError("--target-score", f"expected a number from 0 to 1, got {target_score:g}")
     language = None if lang is None else language_named(lang)
-    selection = selection_of(rules, None if is_safe is None else not is_safe)
+    config = config_for([local_path(path) for path in paths])
+    on = rules_of(
+        config, ReviewFlags(extend_select=tuple(rule.id for rule in ALL_RULES if not rule.by_default))
+    )
+    selection = replace(
+        selection_of(rules, None if is_safe is None else not is_safe),
+        ignored=frozenset(rule.id for rule in ALL_RULES if rule not in on),
+    )
     wanted = _Wanted(function, kind, target_score, language, selection)
-    files, is_one = _files(paths, wanted)
+    files, is_one = _files(paths, wanted, config)
     with ExitStack() as stack:
         advisor = advisor_from(llm, files[0][0], stack)
         _check_options(advisor, wanted, is_one=is_one, chooses=bool(rules) or is_safe is not None)
@@ -159,22 +172,37 @@ def improve_command(
         click.echo(f"to be applied in {folder}", err=True)
 
 
-def _files(paths: Sequence[str], wanted: _Wanted) -> tuple[list[tuple[str, str]], bool]:
+def _files(paths: Sequence[str], wanted: _Wanted, config: ReviewConfig) -> tuple[list[tuple[str, str]], bool]:
     """Return the files with the names that are shown, and whether it is one file that was named."""
     local = [local_path(path) for path in paths]
     if len(local) == 1 and not os.path.isdir(local[0]):
         return [(local[0], paths[0])], True
     if wanted.function is not None:
         raise InputError("--function", f"expected one file beside it, got {' '.join(paths)}")
-    found: dict[str, str] = {}
-    for path in local:
-        listed, _ = files_to_review(path, wanted.language)
-        for each in listed:
-            if each.language is None or codemods_for(each.language.name):
-                found.setdefault(each.path, each.shown)
-    if not found:
+    listed = [
+        each
+        for each in find_files(local, wanted.language, path_choice(config, ReviewFlags())).wanted
+        if each.language is None or codemods_for(each.language.name)
+    ]
+    if not listed:
         raise InputError(paths[0], "expected files of a language with known changes, found none")
-    return list(found.items()), False
+    found = [each for each in listed if _may_be_changed(each)]
+    if len(found) < len(listed):
+        left = count_of(len(listed) - len(found), "file")
+        click.echo(f"left out {left}: tests, generated code and the like; name a file to change it", err=True)
+    if not found:
+        raise InputError(
+            paths[0], "expected files that are not tests, generated code or the like, found none"
+        )
+    return [(each.path, each.shown) for each in found], False
+
+
+def _may_be_changed(file: FileToReview) -> bool:
+    try:
+        return has_shown_findings(file)
+    except InputError:
+        # Why it cannot be read is said when it is to be changed.
+        return True
 
 
 def _check_options(advisor: Advisor, wanted: _Wanted, *, is_one: bool, chooses: bool) -> None:

@@ -25,10 +25,12 @@ class Selection:
     """Ids of rules; empty for all."""
     unsafe: bool = False
     """Whether changes that ask a question are made, too."""
+    ignored: frozenset[str] = frozenset()
+    """Ids of rules that the configuration switches off; those that are named count all the same."""
 
     def includes(self, finding: Finding) -> bool:
         """Return whether a change for this finding is wanted, if it is safe."""
-        return not self.rules or finding.rule.id in self.rules
+        return finding.rule.id in self.rules if self.rules else finding.rule.id not in self.ignored
 
     def rules_for(self, language: str) -> tuple[Rule, ...]:
         """Return the rules to apply: the default ones, those that are named, and with `unsafe` all that a
