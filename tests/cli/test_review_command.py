@@ -30,7 +30,7 @@ def test_findings_are_shown_with_place_severity_title_and_fix(
     assert out[0] == "app.py:5  high  HTTP call without a timeout (FK-R001)"
     assert out[1] == "    requests.get() has no timeout and may wait for ever"
     assert out[2].startswith("    fix: Give the call or its client a timeout")
-    assert out[-1] == "1 file: 3 findings (1 high, 2 medium); reliability 0.42"
+    assert out[-1] == "1 file: 2 findings (1 high, 1 medium); reliability 0.48"
 
 
 def test_a_clean_file_has_nothing(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +52,7 @@ def test_json_has_everything(app: Path, capsys: pytest.CaptureFixture[str]) -> N
         "confidence": 0.95,
     }
     assert document["files"] == 1
-    assert document["scores"] == {"reliability": 0.42}
+    assert document["scores"] == {"reliability": 0.48}
     assert document["skipped"] == []
 
 

@@ -90,11 +90,11 @@ def test_the_two_kinds_are_scored_apart(findings: list[Finding]) -> None:
 
 def test_the_demo_app_scores_low_and_its_findings_name_what_is_missing() -> None:
     score = reliability(APP)
-    assert score.value <= 0.4
+    assert score.value <= 0.5
     slugs = {each.rule.slug for each in score.findings}
-    assert slugs >= {"http-call-without-timeout", "no-retry-on-idempotent-call", "upstream-error-not-mapped"}
+    assert slugs >= {"http-call-without-timeout", "upstream-error-not-mapped"}
     assert {each.line for each in score.findings} == {13}
-    for words in ("line 13", "without a timeout", "without a retry", "Error of a dependency not handled"):
+    for words in ("line 13", "without a timeout", "Error of a dependency not handled"):
         assert words in score.explanation
 
 
@@ -102,9 +102,9 @@ def test_an_explanation_names_the_gravest_first_and_counts_the_rest() -> None:
     text = "import requests\n" + "requests.get(u)\n" * 20
     score = reliability(text)
     assert score.explanation.startswith(
-        f"{score.value:.2f} for reliability, by 40 findings. line 2: HTTP call without"
+        f"{score.value:.2f} for reliability, by 20 findings. line 2: HTTP call without"
     )
-    assert score.explanation.endswith("And 28 more.")
+    assert score.explanation.endswith("And 8 more.")
 
 
 @pytest.mark.parametrize(("values", "mean"), [([], 1.0), ([0.5], 0.5), ([1.0, 0.0, 0.5], 0.5)])

@@ -64,7 +64,9 @@ def test_a_finding_keeps_its_fingerprint_when_lines_are_added_above() -> None:
 
 
 def test_every_finding_has_a_fingerprint_of_its_own() -> None:
-    found = fingerprints("import requests\ndef f():\n    requests.get(u)\n    requests.get(u)\n")
+    found = fingerprints(
+        "import requests\ndef f():\n    requests.get(u).json()\n    requests.get(u).json()\n"
+    )
     assert len(found) == len({*found}) >= 4
 
 

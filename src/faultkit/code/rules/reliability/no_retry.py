@@ -30,4 +30,5 @@ RULE = Rule(
     severity="medium",
     languages=(*PYTHON, *JAVASCRIPT, *GO),
     check=_check,
+    by_default=False,
 )

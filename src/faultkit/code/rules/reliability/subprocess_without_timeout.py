@@ -15,7 +15,7 @@ _NODE = ("execSync", "execFileSync", "spawnSync", "exec", "execFile")
 
 
 _QUICK = re.compile(
-    r"""^[\[(]*\s*f?["'`](?:/\S*/)?(ps|pgrep|pkill|kill|taskkill|clear|cls|whoami|id|uname|hostname|which|where|tput|stty"""
+    r"""^[\[(]*\s*f?["'`](?:/\S*/)?(ps|pgrep|pkill|kill|taskkill|clear|cls|whoami|id|hostname|which|where|tput|stty"""
     r"""|stat|df|sysctl|lsof|lsb_release|sw_vers|reset|true|date)\b|--?version\b|--prefix\b|["'\s](version|rev-parse)\b""",
     re.IGNORECASE,
 )
