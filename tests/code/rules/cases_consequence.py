@@ -100,4 +100,21 @@ CASES = [
     ),
     _bad_go(_RUN, 'func f() { exec.Command("convert", a, b).Run() }', 1),
     bad(_RUN, _PY, "import subprocess\ndef f(p):\n    return subprocess.check_output(['pdftotext', p])\n", 3),
+    # Queues of what is idle or answered, caches of parts of the program.
+    good("unbounded-queue", _JAVA, "class A { Deque<Conn> idleConnections = new LinkedBlockingDeque<>(); }"),
+    good(
+        "unbounded-queue",
+        _PY,
+        "import queue\nclass A:\n    def __init__(self):\n        self.results = queue.Queue()\n",
+    ),
+    good(
+        "unbounded-cache",
+        _JS,
+        "const templateCache = new Map();\nfunction get(k) { templateCache.set(k, load(k)); return templateCache.get(k); }",
+    ),
+    good(
+        "unbounded-cache",
+        _PY,
+        "_class_cache = {}\ndef get(k):\n    _class_cache[k] = load(k)\n    return _class_cache[k]",
+    ),
 ]

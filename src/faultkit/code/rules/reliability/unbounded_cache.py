@@ -6,11 +6,17 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts, Scope
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
 
 _OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)
 """Names of members that are caches; other members often live too short to grow."""
 _NAMED = re.compile(r"cache|memo|seen|sessions|registry_by|lookup", re.IGNORECASE)
+_OF_PROGRAM = re.compile(
+    r"class|type|regex|pattern|template|setting|config|adapter|instance|logger|wrapper|option|offset|schema"
+    r"|module|plugin|import|method|handler|compiled|format|locale|namespace|caches$|int_?cache",
+    re.IGNORECASE,
+)
+"""Names of caches whose keys are parts of the program: they are few."""
 _STATIC = re.compile(r"^[^=]*\bstatic\b")
 """Java and TypeScript: static members, which live as long as the process."""
 _MAPS = ("dict", "collections.defaultdict", "collections.OrderedDict", "Map", "java.util.HashMap", "map",
@@ -29,12 +35,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
         name = each.targets[0]
         of_an_object = name.startswith("self.") and not _STATIC.match(facts.text(each.span))
         named = _OF_OBJECTS if of_an_object else _NAMED
-        if named.search(name) and _grows(name, facts) and not _shrinks(name, facts):
-            yield Hit(
-                each.span,
-                f"{name.removeprefix('self.')} grows with every new key and is never trimmed",
-                LIKELY,
-            )
+        if _OF_PROGRAM.search(name) or not named.search(name):
+            continue
+        if _grows(name, facts) and not _shrinks(name, facts):
+            what = f"{name.removeprefix('self.')} grows with every new key and is never trimmed"
+            # An object may end before its cache is large.
+            mild: Severity | None = "low" if of_an_object else None
+            yield Hit(each.span, what, POSSIBLE if of_an_object else LIKELY, mild)
 
 
 def _decorated(scope: Scope, facts: Facts) -> Iterator[Hit]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
@@ -22,13 +23,22 @@ _QUEUES = (
     "java.util.concurrent.ConcurrentLinkedQueue",
 )
 
+_FEW = re.compile(
+    r"idle|free|avail|pool|result|repl(y|ies)|answer|response|error|(^|_)ids?$|Ids?$|count|sink|done", re.I
+)
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_QUEUES):
-        if not _is_bounded(call) and not _only_drained(call, facts):
+        if not _is_bounded(call) and not _only_drained(call, facts) and not _has_few(call):
             # A simple queue cannot be bounded, and is often used to hand over one answer.
             sure = POSSIBLE if call.method in ("SimpleQueue", "ConcurrentLinkedQueue") else LIKELY
             yield Hit(call.span, f"{call.written}() takes any number of items", sure)
+
+
+def _has_few(call: Call) -> bool:
+    """Return whether the queue holds, by its name, no work: what is idle, or answers to what was asked."""
+    return any(_FEW.search(name) for name in call.assigned)
 
 
 def _is_bounded(call: Call) -> bool:
