@@ -163,7 +163,7 @@ def test_a_blocking_call_in_a_handler_gets_its_errors_mapped_and_leaves_the_loop
     )
     better = improve(text, "python", None, None, 1.0)
     assert (better.score_after, better.left) == (1.0, ())
-    assert "answer = await asyncio.to_thread(_session.get, " in better.new
+    assert "answer = await asyncio.to_thread(lambda: " in better.new
     assert "except requests.Timeout as error:" in better.new
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from faultkit.code.changes import Change, Codemod, Source, apply_edits, codemods_for
 from faultkit.code.languages import language_named
-from faultkit.code.review.engine import findings_of
+from faultkit.code.review.engine import RULES, findings_of
 
 _FOLDER = Path(__file__).parent / "cases"
 LANGUAGES = ("python", "javascript", "go")
@@ -30,7 +30,8 @@ class Case:
 def change_for(text: str, language: str, codemod: Codemod) -> Change | None:
     """Return the change for all findings that a codemod may answer; None if there are none."""
     known = language_named(language)
-    found = tuple(each for each in findings_of(text, known) if each.rule.slug in codemod.slugs)
+    rules = [rule for rule in RULES if rule.slug in codemod.slugs]
+    found = findings_of(text, known, rules=rules)
     return codemod.rewrite(Source(text, known), found) if found else None
 
 

@@ -15,7 +15,7 @@ from faultkit.code.changes.python.tree import nodes_in, variables_in
 from faultkit.code.facts import Call
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.review.engine import findings_of
+from faultkit.code.review.engine import RULES, findings_of
 from faultkit.code.rules.rule import Finding
 
 # Calls that block an event loop: an async variant is awaited if there is one, else a thread runs the call.
@@ -28,7 +28,8 @@ _NOT_IN_THREADS = ("sqlite3.connect", "open", "io.open")
 
 
 def _collect_blocking_calls(context: CodemodContext) -> None:
-    all_findings = findings_of(context.source.text, context.source.language)
+    # Also those of rules that are off: their changes may be asked for afterwards.
+    all_findings = findings_of(context.source.text, context.source.language, rules=RULES)
     others = [each for each in all_findings if each.rule.slug not in _SLUGS]
     for finding, call, node in context.calls():
         function = context.tree.function(node)
