@@ -326,4 +326,165 @@ CASES = [
     """,
         6,
     ),
+    bad(
+        "secret-in-log",
+        "go",
+        """
+        package a
+
+        import "github.com/sirupsen/logrus"
+
+        func connect(dsn, password string) {
+            logrus.WithFields(logrus.Fields{"dsn": dsn, "password": password}).Info("connecting")
+        }
+    """,
+        6,
+    ),
+    bad(
+        "secret-in-log",
+        "go",
+        """
+        package a
+
+        import ("fmt"; "net/http")
+
+        func handler(w http.ResponseWriter, r *http.Request) {
+            fmt.Println("headers:", r.Header)
+            next(w, r)
+        }
+    """,
+        6,
+    ),
+    bad(
+        "goroutine-leak",
+        "go",
+        """
+        package a
+
+        import ("context"; "net/http")
+
+        func handler(w http.ResponseWriter, r *http.Request) {
+            result := make(chan string)
+            go func() {
+                result <- compute(r.Context())
+            }()
+            select {
+            case v := <-result:
+                w.Write([]byte(v))
+            case <-r.Context().Done():
+                return
+            }
+        }
+    """,
+        8,
+    ),
+    bad(
+        "goroutine-leak",
+        "go",
+        """
+        package a
+
+        import "time"
+
+        func ping(host string) bool {
+            done := make(chan bool)
+            go func() {
+                done <- dial(host)
+            }()
+            timer := time.NewTimer(time.Second)
+            defer timer.Stop()
+            select {
+            case ok := <-done:
+                return ok
+            case <-timer.C:
+                return false
+            }
+        }
+    """,
+        8,
+    ),
+    bad(
+        "released-on-success-only",
+        "go",
+        """
+        package a
+
+        import "os"
+
+        func hash(p string) (string, error) {
+            f, err := os.Open(p)
+            if err != nil {
+                return "", err
+            }
+            sum, err := sumOf(f)
+            if err != nil {
+                return "", err
+            }
+            if err := f.Close(); err != nil {
+                return "", err
+            }
+            return sum, nil
+        }
+    """,
+        6,
+    ),
+    bad(
+        "grpc-call-without-deadline",
+        "go",
+        """
+        package main
+
+        import (
+            "context"
+            "log"
+
+            "google.golang.org/grpc"
+            pb "google.golang.org/grpc/examples/helloworld/helloworld"
+        )
+
+        func main() {
+            conn, err := grpc.NewClient("localhost:50051")
+            if err != nil {
+                log.Fatal(err)
+            }
+            defer conn.Close()
+            c := pb.NewGreeterClient(conn)
+            ctx := context.Background()
+            r, err := c.SayHello(ctx, &pb.HelloRequest{Name: "x"})
+            log.Println(r, err)
+        }
+    """,
+        19,
+    ),
+    bad(
+        "busy-loop",
+        "go",
+        """
+        package a
+
+        import "sync/atomic"
+
+        func wait(ready *atomic.Bool) {
+            for !ready.Load() {
+            }
+        }
+    """,
+        6,
+    ),
+    bad(
+        "shared-mutable-state",
+        "go",
+        """
+        package main
+
+        import "net/http"
+
+        var sessions = map[string]string{}
+
+        func login(w http.ResponseWriter, r *http.Request) {
+            sessions[r.FormValue("user")] = r.FormValue("token")
+        }
+    """,
+        8,
+    ),
 ]

@@ -364,16 +364,125 @@ CASES = [
         7,
     ),
     bad(
-        "busy-loop",
+        "error-answered-as-success",
         "java",
         """
-        class Waiter {
-            void await(Future<?> f) {
-                while (!f.isDone()) {
-                }
+        @RestControllerAdvice
+        public class Errors {
+            @ExceptionHandler(Exception.class)
+            public Map<String, String> handle(Exception e) {
+                return Map.of("error", e.getMessage());
+            }
+        }
+    """,
+        5,
+    ),
+    bad(
+        "secret-in-log",
+        "java",
+        """
+        public class Mailer {
+            void connect(MailConfig config) {
+                System.out.println("SMTP password: " + config.getPassword());
+                log.info("Connecting as {} / {}", config.getUser(), config.getPassword());
+            }
+        }
+    """,
+        4,
+    ),
+    bad(
+        "released-on-success-only",
+        "java",
+        """
+        public class Repo {
+            public List<String> names() throws SQLException {
+                Connection conn = DriverManager.getConnection(url, user, pass);
+                Statement st = conn.createStatement();
+                ResultSet rs = st.executeQuery("select name from users limit 10");
+                List<String> names = new ArrayList<>();
+                while (rs.next()) names.add(rs.getString(1));
+                rs.close(); st.close(); conn.close();
+                return names;
             }
         }
     """,
         3,
+    ),
+    bad(
+        "request-in-transaction",
+        "java",
+        """
+        @Service
+        public class SignupService {
+            @Autowired private WebClient webClient;
+            @Transactional
+            public void signup(User user) {
+                users.save(user);
+                webClient.post().uri("/welcome").bodyValue(user).retrieve().toBodilessEntity().block();
+            }
+        }
+    """,
+        7,
+    ),
+    bad(
+        "request-in-transaction",
+        "java",
+        """
+        @Service
+        public class SignupService {
+            private final CrmClient crmClient;
+            private final JavaMailSender mailSender;
+            @Transactional
+            public void signup(User user) {
+                users.save(user);
+                mailSender.send(message(user));
+            }
+        }
+    """,
+        8,
+    ),
+    bad(
+        "shared-date-format",
+        "java",
+        """
+        public class Util {
+            private static DateFormat df = new SimpleDateFormat("dd/MM/yyyy");
+            public static Date parse(String s) throws ParseException { return df.parse(s); }
+        }
+    """,
+        2,
+    ),
+    bad(
+        "acknowledged-before-work",
+        "java",
+        """
+        public class Listener implements MessageListener {
+            public void onMessage(Message message) {
+                try {
+                    message.acknowledge();
+                    process(message);
+                } catch (JMSException e) {
+                    log.error("failed", e);
+                }
+            }
+        }
+    """,
+        4,
+    ),
+    bad(
+        "file-written-in-place",
+        "java",
+        """
+        public class StateStore {
+            private final Path stateFile;
+            public State load() throws IOException {
+                return mapper.readValue(Files.readAllBytes(stateFile), State.class);
+            }
+            public void save(State s) throws IOException {
+                Files.write(stateFile, mapper.writeValueAsBytes(s));
+            }
+        }
+    """,
+        7,
     ),
 ]

@@ -210,4 +210,171 @@ CASES = [
     """,
         3,
     ),
+    bad(
+        "error-answered-as-success",
+        "python",
+        """
+        from flask import Blueprint, jsonify
+        bp = Blueprint("api", __name__)
+        @bp.route("/sync", methods=["POST"])
+        def sync():
+            try:
+                run_sync()
+            except Exception as e:
+                current_app.logger.exception("sync")
+                return {"result": None, "error": repr(e)}
+            return {"result": "ok"}
+    """,
+        9,
+    ),
+    bad(
+        "error-answered-as-success",
+        "python",
+        """
+        @app.exception_handler(Exception)
+        async def on_error(request, exc):
+            return JSONResponse(content={"error": str(exc)})
+    """,
+        3,
+    ),
+    bad(
+        "error-answered-as-success",
+        "python",
+        """
+        @csrf_exempt
+        def webhook(request):
+            data = json.loads(request.body)
+            try:
+                apply(data)
+            except Exception as e:
+                return HttpResponse(json.dumps({"error": str(e)}), content_type="application/json")
+            return HttpResponse("ok")
+        from django.http import HttpResponse
+    """,
+        7,
+    ),
+    bad(
+        "secret-in-log",
+        "python",
+        """
+        import logging
+        class PaymentGateway:
+            def charge(self, card_number, cvv, amount):
+                logging.info("charging card %s cvv %s amount %s", card_number, cvv, amount)
+    """,
+        4,
+    ),
+    bad(
+        "secret-in-log",
+        "python",
+        """
+        import requests, logging
+        logger = logging.getLogger(__name__)
+        def call(url, api_token):
+            headers = {"Authorization": f"Bearer {api_token}"}
+            logger.debug("GET %s headers=%r", url, headers)
+            return requests.get(url, headers=headers, timeout=5)
+    """,
+        5,
+    ),
+    bad(
+        "secret-in-log",
+        "python",
+        """
+        import logging
+        log = logging.getLogger(__name__)
+        def create_user(form):
+            log.info("creating user: %s / %s", form["email"], form["password"])
+    """,
+        4,
+    ),
+    bad(
+        "catastrophic-expression",
+        "python",
+        r"""
+        import re
+        PATTERN = re.compile(r"(?:\s*,?\s*\w+)*;$")
+    """,
+        2,
+    ),
+    bad(
+        "catastrophic-expression",
+        "python",
+        r"""
+        import re
+        def parse(header):
+            return re.findall(r"(\w+)=((?:[^;\\]|\\.|\s)*);", header)
+    """,
+        3,
+    ),
+    bad(
+        "request-in-transaction",
+        "python",
+        """
+        from django.db import transaction
+        from django.core.mail import send_mail
+        def signup(form):
+            with transaction.atomic():
+                user = form.save()
+                send_mail("Welcome", "hi", "a@example.com", [user.email])
+    """,
+        6,
+    ),
+    bad(
+        "lost-update",
+        "python",
+        """
+        def redeem(user_id, coupon):
+            user = User.query.get(user_id)
+            user.credits = user.credits + coupon.value
+            db.session.commit()
+    """,
+        3,
+    ),
+    bad(
+        "file-written-in-place",
+        "python",
+        """
+        import json, os
+        class TokenStore:
+            def __init__(self, directory):
+                self._file = os.path.join(directory, "tokens.json")
+            def get(self):
+                with open(self._file, "r", encoding="utf-8") as f:
+                    return json.load(f)
+            def put(self, tokens):
+                with open(self._file, "w", encoding="utf-8") as f:
+                    json.dump(tokens, f)
+    """,
+        9,
+    ),
+    bad(
+        "shared-mutable-state",
+        "python",
+        """
+        from flask import Flask
+        app = Flask(__name__)
+        counter = 0
+        @app.route("/hit")
+        def hit():
+            global counter
+            counter += 1
+            return str(counter)
+    """,
+        7,
+    ),
+    bad(
+        "retry-of-non-idempotent-call",
+        "python",
+        """
+        import httpx
+        from tenacity import retry, stop_after_attempt, wait_exponential
+        @retry(stop=stop_after_attempt(3), wait=wait_exponential())
+        def create_order(client: httpx.Client, order):
+            response = client.post("/orders", json=order)
+            response.raise_for_status()
+            return response.json()
+    """,
+        5,
+    ),
 ]

@@ -287,4 +287,56 @@ CASES = [
     """,
         2,
     ),
+    bad(
+        "error-answered-as-success",
+        "typescript",
+        """
+        export default async function handler(req: NextApiRequest, res: NextApiResponse) {
+          try {
+            const data = await load(req.query.id);
+            res.status(200).json(data);
+          } catch (e) {
+            res.status(200).json({ data: null, error: (e as Error).message });
+          }
+        }
+    """,
+        6,
+    ),
+    bad(
+        "listener-leak",
+        "typescript",
+        """
+        export class Orders {
+          constructor(private readonly bus: EventEmitter) {}
+          async waitFor(id: string) {
+            return new Promise((resolve) => {
+              this.bus.on("order", (o) => { if (o.id === id) resolve(o); });
+            });
+          }
+        }
+    """,
+        5,
+    ),
+    bad(
+        "interval-leak",
+        "typescript",
+        """
+        useEffect(() => {
+          const id = setInterval(() => refetch(), 5000);
+        }, [refetch]);
+    """,
+        2,
+    ),
+    bad(
+        "acknowledged-before-work",
+        "typescript",
+        """
+        await channel.consume("emails", async (msg) => {
+          if (!msg) return;
+          channel.ack(msg);
+          await sendEmail(JSON.parse(msg.content.toString()));
+        });
+    """,
+        3,
+    ),
 ]

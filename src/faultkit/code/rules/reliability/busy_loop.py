@@ -15,7 +15,7 @@ from faultkit.code.rules.vocabulary.waits import is_sleep
 _POLLS = frozenset(
     (
         "poll", "get_nowait", "empty", "is_alive", "isAlive", "isDone", "done", "qsize", "is_set",
-        "locked", "alive", "ready", "now", "len", "isEmpty", "size",
+        "locked", "alive", "ready", "now", "len", "isEmpty", "size", "Load",
     )
 )  # fmt: skip
 _ASKS = frozenset({"get_nowait", "recv_nowait", "receive_nowait"})
@@ -25,7 +25,8 @@ _COMMENT = re.compile(r"//[^\n]*|\bcontinue\b")
 _COMMENTS = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.DOTALL)
 _NOTHING = re.compile(r"\.(empty|isEmpty|is_empty)\(\)|\.(qsize|size)\(\)\s*==\s*0|\.length\s*===?\s*0")
 """Conditions that hold while there is nothing to do."""
-_ASKED = re.compile(r"empty|size|length", re.IGNORECASE)
+_NO_ITEM = re.compile(r"(?:!|not )(\w+)$|(\w+)\s*(?:===?|is)\s*(?:null|undefined|None)$")
+_TAKES = frozenset({"shift", "poll", "popleft"})
 _LEAVES = ("return", "break", "raise", "yield", "await")
 
 
@@ -109,12 +110,25 @@ def _skips_nothing(loop: Loop, facts: Facts) -> bool:
     if "(" in loop.over.strip().removeprefix("(").removesuffix(")"):
         return False  # The condition reads the next line, or takes the next item.
     first = next((step for step in facts.within(facts.steps, loop.body) if step.kind == "branch"), None)
-    if first is None or not _NOTHING.search(first.text) or not _ASKED.search(first.text):
+    if first is None or not (_NOTHING.search(first.text) or _is_taken_from_empty(first.text, loop, facts)):
         return False
     inside = [step for step in facts.within(facts.steps, first.span) if step.kind == "continue"]
-    before = [call for call in facts.within(facts.calls, loop.body) if call.span.end <= first.span.start]
+    before = [
+        call
+        for call in facts.within(facts.calls, loop.body)
+        if call.span.end <= first.span.start and call.method not in _TAKES
+    ]
     others = [call for call in facts.within(facts.calls, first.span) if call.method not in _POLLS]
     return len(inside) == 1 and not before and not others
+
+
+def _is_taken_from_empty(condition: str, loop: Loop, facts: Facts) -> bool:
+    """Return whether a condition says that `queue.shift()` had nothing to give."""
+    found = _NO_ITEM.match(condition.strip().removeprefix("(").removesuffix(")"))
+    return found is not None and any(
+        call.method in _TAKES and not call.arguments and call.assigned == (found[1] or found[2],)
+        for call in facts.within(facts.calls, loop.body)
+    )
 
 
 def _works_on_something_only(loop: Loop, facts: Facts) -> bool:

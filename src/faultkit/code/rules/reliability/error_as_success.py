@@ -13,7 +13,7 @@ from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_arou
 _KEYS = r"(?:[eE]rror|[eE]rrors|[eE]rr|[eE]xception|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
 _NO_ERROR = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\")\b)"
 _ERROR_BODY = re.compile(
-    rf"[\"']{_KEYS}[\"']\s*[:,]{_NO_ERROR}|[{{,(]\s*{_KEYS}\s*[:=](?!=){_NO_ERROR}|\{{\s*(?:error|err)\s*[,}}]"
+    rf"[\"']{_KEYS}\\?[\"']\s*[:,]{_NO_ERROR}|[{{,(]\s*{_KEYS}\s*[:=](?!=){_NO_ERROR}|\{{\s*(?:error|err)\s*[,}}]"
     r"|[\"']?\b(?:success|Success|ok|OK|Ok)[\"']?\s*[:,=]\s*(?:False|false)\b"
     r"|[\"']?\bstatus[\"']?\s*[:,=]\s*[\"'](?:error|fail\w*)[\"']"
 )
@@ -104,6 +104,8 @@ def _python(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
             continue
         found = re.match(r"([\w.]+)\(", text)
         name = found[1].rpartition(".")[2] if found else ""
+        if name == "HttpResponse" and "json.dumps(" in text:
+            name = "JsonResponse"
         if name == "json" and facts.imports_any("sanic.response"):
             name = "json_response"
         plain = (
@@ -194,7 +196,11 @@ def _java(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
         elif re.match(r"(Collections\.singletonMap|Map\.of)\(", text) and _is_error(text) and not stated:
             yield step.span
     for call in facts.within(facts.calls, block):
-        if call.method == "put" and _is_error(_body(call, facts)) and not stated:
+        if stated or not _is_error(_body(call, facts)):
+            continue
+        if call.method in ("write", "print", "println") and call.receiver_written.endswith("getWriter()"):
+            yield call.span
+        elif call.method == "put":
             # A map that is filled here and returned as it is.
             returned = [step.text for step in facts.within(facts.steps, route.body) if step.kind == "return"]
             if call.receiver_written in returned:

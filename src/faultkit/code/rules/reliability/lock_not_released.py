@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 
 _PAIRS = {"acquire": "release", "Lock": "Unlock", "RLock": "RUnlock", "lock": "unlock"}
 _LOCKS = ("lock", "mutex", "mu", "sem")
@@ -79,6 +79,6 @@ RULE = Rule(
     fix="Use with (Python), defer mu.Unlock() right after Lock() (Go), or finally (Java).",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
     check=_check,
 )

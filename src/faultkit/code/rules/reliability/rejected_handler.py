@@ -22,7 +22,7 @@ _CATCHES = re.compile(r"\.catch\s*\(")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if not facts.imports_any("express") or any(text.text in _CATCHING for text in facts.texts):
+    if any(text.text in _CATCHING for text in facts.texts):
         return
     for scope in facts.scopes:
         if not _is_registered(scope, facts):
@@ -43,8 +43,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _is_registered(scope: Scope, facts: Facts) -> bool:
     """Return whether Express calls the function itself, and not a wrapper around it."""
     if scope.route is not None:
-        return scope.route.framework == "express"
-    return any(
+        plain = [each.name for each in scope.parameters[:2]] == ["req", "res"] and not scope.route.framework
+        return plain or scope.route.framework == "express"
+    return facts.imports_any("express") and any(
         call.method == "use" and any(each.value.span == scope.span for each in call.positional)
         for call in facts.calls_of_method("use")
         if 2 <= len(scope.parameters) <= 3 and scope.is_anonymous

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, is_within
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.transactions import transactions
+
+_MAILS = frozenset(
+    {"django.core.mail.send_mail", "django.core.mail.send_mass_mail", "smtplib.SMTP.send_message"}
+)
+_MAILERS = re.compile(r"(mail_?sender|mailer|transporter)$", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     open_ = tuple(transactions(facts))
     if not open_:
         return
-    for each in remote_calls(facts):
-        if each.kind != "http" or each.call.is_launched:
+    sent = [each.call for each in remote_calls(facts) if each.kind == "http"]
+    sent += [call for call in facts.calls if _sends(call) and call not in sent]
+    for call in sent:
+        around = [one for one in open_ if is_within(call.span, one.span)]
+        if call.is_launched or not around or _is_later(call.span.start, around[-1].span.start, facts):
             continue
-        around = [one for one in open_ if is_within(each.call.span, one.span)]
-        if around and not _is_later(each.call.span.start, around[-1].span.start, facts):
-            opened = around[-1].opened_by
-            what = f"{each.call.written}() waits for another service inside the transaction of {opened}"
-            yield Hit(each.call.span, what, LIKELY)
+        opened = around[-1].opened_by
+        what = f"{call.written}() waits for another service inside the transaction of {opened}"
+        yield Hit(call.span, what, LIKELY)
+
+
+def _sends(call: Call) -> bool:
+    """Return whether a call sends mail, or waits for Spring's WebClient."""
+    if call.name in _MAILS or (call.method == "block" and ".retrieve()" in call.name):
+        return True
+    return call.method in ("send", "sendMail") and _MAILERS.search(call.receiver_written) is not None
 
 
 def _is_later(start: int, begin: int, facts: Facts) -> bool:

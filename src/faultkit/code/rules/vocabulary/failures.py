@@ -16,6 +16,7 @@ _CHECKED = re.compile(r"^\(?\s*(e|err|error|ex|\w*Err|\w*Error)\s*(!==?\s*(null|
 """The condition of `if (err)`."""
 _NEXT_ROUTES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 """Names of the functions that Next.js calls for the methods of a route."""
+_ERROR_DECORATORS = frozenset({"exception_handler", "errorhandler", "app_errorhandler", "ExceptionHandler"})
 _SOCKETS = ("websocket", "websocket_route")
 
 
@@ -23,10 +24,20 @@ def is_handler(scope: Scope) -> bool:
     """Return whether a function answers requests: it has a route, or the parameters `(req, res)`."""
     if scope.route is not None:
         return not any(each.method in _SOCKETS for each in scope.decorators)
-    if scope.name in _NEXT_ROUTES:
+    if scope.name in _NEXT_ROUTES or is_error_handler(scope):
         return True
     names = [each.name for each in scope.parameters]
     return len(names) >= 2 and names[0] in _REQUESTS and names[1] in _RESPONSES
+
+
+def is_error_handler(scope: Scope) -> bool:
+    """Return whether a framework calls the function with errors that nothing has caught."""
+    names = [each.name for each in scope.parameters]
+    if len(names) == 4 and names[0].startswith("err") and names[1] in _REQUESTS:
+        return True
+    return any(each.method in _ERROR_DECORATORS for each in scope.decorators) and not any(
+        each.method == "ResponseStatus" for each in scope.decorators
+    )
 
 
 def handler_around(place: Placed, facts: Facts) -> Scope | None:
@@ -46,6 +57,9 @@ def failure_blocks(facts: Facts) -> Iterator[FailureBlock]:
     for each in facts.tries:
         for handler in each.handlers:
             yield FailureBlock(handler.body)
+    for scope in facts.scopes:
+        if is_error_handler(scope):
+            yield FailureBlock(scope.body)
     if facts.language not in ("javascript", "typescript", "tsx"):
         return
     for call in facts.calls_of_method("catch", "then"):

@@ -19,6 +19,8 @@ _LEVELS = frozenset(
         "Logf", "DebugContext", "InfoContext", "WarnContext", "ErrorContext", "Trace", "Tracef",
     )
 )  # fmt: skip
+_FIELDS = frozenset({"WithFields", "WithField", "With", "bind", "child"})
+"""Calls that give a logger fields, which all its lines have."""
 _OWNER = re.compile(
     r"(^|[._])_*(log|logs|logger|logging|console|slog|logrus|zap|zlog|glog|klog|sugar|LOG|LOGGER)$|Log(ger)?$"
 )
@@ -33,7 +35,7 @@ def log_calls(facts: Facts) -> Iterator[Call]:
     """Yield the calls that write to a log. Prints count in code that answers requests."""
     for call in facts.calls:
         owner = _CHANGES_NAME.sub("", call.receiver_written)
-        logs = call.method in _LEVELS and _OWNER.search(owner)
+        logs = (call.method in _LEVELS or call.method in _FIELDS) and _OWNER.search(owner)
         prints = call.name in _PRINTS or call.written in _PRINTS
         if logs or (prints and handler_around(call, facts) is not None):
             yield call
@@ -71,6 +73,7 @@ _LOOKUP = re.compile(
 _WHOLE_LOOKUP = re.compile(
     r"[\w.?!]+(\.(get|Get))?[\[(]\s*[\"'`][\w-]+[\"'`][^()\[\]]*[\])](\s*(\|\||\?\?|or)\s*[\"']{2})?"
 )
+_KEY = re.compile(r"\[\s*[\"']([\w-]+)[\"']\s*\]$")
 _ITEMS = frozenset({"subscript", "subscript_expression", "index_expression"})
 _WHOLE = re.compile(
     r"^(?:self\.|this\.)?(?:req|request|ctx\.req|ctx\.request|event)\.(?:headers|rawHeaders|META)$"
@@ -117,7 +120,9 @@ def secret_in(span: Span, facts: Facts, deep: bool = True) -> str:
     for access in facts.within(facts.accesses, span):
         if (item := _item_of(access, facts)) is not None:
             text = facts.text(item)
-            if _is_secret_lookup(text, facts) and _is_shown(item, span, facts):
+            key = _KEY.search(text)
+            is_secret = _is_secret_lookup(text, facts) or (key is not None and is_secret_name(key[1], facts))
+            if is_secret and _is_shown(item, span, facts):
                 return text
             continue
         if _is_shown(access.span, span, facts) and (name := _secret_access(access, facts, deep)):

@@ -17,6 +17,7 @@ _REMOVES = re.compile(
 )
 _ARRIVALS = frozenset({"connection", "request", "session", "upgrade", "secureConnection"})
 """Events that come once for every client."""
+_SHARED = re.compile(r"(bus|emitter|events|pubsub|redis|broker)$", re.IGNORECASE)
 _GLOBALS = frozenset({"process", "window", "document", "globalThis", "self"})
 _EFFECTS = frozenset({"useEffect", "useLayoutEffect", "React.useEffect"})
 _INTERVALS = frozenset({"setInterval", "window.setInterval", "global.setInterval"})
@@ -67,11 +68,8 @@ def _how_often(call: Call, facts: Facts) -> str:
         first = each.argument(place=0)
         if each.method in _LISTENS and first is not None and first.value.literal in _ARRIVALS:
             return first.value.literal
-        if (
-            each.name == "Promise"
-            and call.method in _LISTENS
-            and not call.receiver_written.startswith("self")
-        ):
+        own = call.receiver_written.startswith("self") and not _SHARED.search(call.receiver_written)
+        if each.name == "Promise" and call.method in _LISTENS and not own:
             return "call"
     found = frequency_of(call, facts)
     return found if found in ("request", "message") else ""
