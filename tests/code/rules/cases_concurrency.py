@@ -327,4 +327,27 @@ CASES = [
         "async function load(key) {\n  const hit = await redis.get(key);\n  if (hit) return JSON.parse(hit);\n  const value = await compute();\n  await redis.set(key, JSON.stringify(value), 'EX', 60 + jitter);\n  return value;\n}",
     ),
     good(_LOST, _PY, "def hit(key):\n    redis.incr(key)"),
+    bad(_LOST, _JS, "let total = 0;\nasync function add(id) {\n  total += await price(id);\n}", 3),
+    bad(
+        _LOST,
+        _TS,
+        "class Wallet {\n  balance = 0;\n  async pay(sum: number) {\n    const current = this.balance;\n    await this.check(sum);\n    this.balance = current - sum;\n  }\n}",
+        6,
+    ),
+    bad(
+        _LOST,
+        _PY,
+        "class Wallet:\n    async def pay(self, amount):\n        current = self.balance\n        await self.check(amount)\n        self.balance = current - amount",
+        5,
+    ),
+    good(
+        _LOST,
+        _JS,
+        "let total = 0;\nasync function add(id) {\n  const n = await price(id);\n  total += n;\n}\nasync function sum(ids) {\n  let all = 0;\n  for (const id of ids) all += await price(id);\n  return all;\n}",
+    ),
+    good(
+        _LOST,
+        _PY,
+        "class Wallet:\n    async def pay(self, amount):\n        async with self.lock:\n            current = self.balance\n            await self.check(amount)\n            self.balance = current - amount",
+    ),
 ]

@@ -51,6 +51,63 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in JAVASCRIPT:
         yield from _by_options(facts)
     yield from _in_cache(facts)
+    yield from _over_awaits(facts)
+
+
+def _over_awaits(facts: Facts) -> Iterator[Hit]:
+    """Yield shared variables that are read before an await and written after it."""
+    for each in facts.assignments:
+        scope = each.scope
+        if scope is None or not scope.is_async or len(each.targets) != 1 or each.value is None:
+            continue
+        target, value = each.targets[0], each.value.text
+        if not _is_shared(target, each, facts) or _GUARDS.search(facts.text(scope.span)):
+            continue
+        if each.operator in ("+=", "-=") and re.match(r"\(?await\b", value):
+            yield Hit(
+                each.span, f"{target} is read before this waits, and others may change it meanwhile", LIKELY
+            )
+            continue
+        for name in {*re.findall(r"[A-Za-z_]\w*", value)}:
+            read = [
+                one
+                for one in facts.assignments
+                if one.targets == (name,)
+                and one.scope is scope
+                and one.value is not None
+                and one.value.text.replace("this.", "self.") == target
+                and one.span.end < each.span.start
+            ]
+            if (
+                read
+                and _ARITHMETIC.search(value)
+                and _waits_between(read[-1].span.end, each.span.start, scope, facts)
+            ):
+                what = f"{target} was read before an await, and others may have changed it meanwhile"
+                yield Hit(each.span, what, LIKELY)
+                break
+
+
+def _is_shared(target: str, place: Assignment, facts: Facts) -> bool:
+    """Return whether a variable is a field, or belongs to the file."""
+    if target.startswith("self.") and target.count(".") == 1:
+        return True
+    around = {*facts.functions_around(place)}
+    is_local = any(
+        target in one.targets and one.scope in around and one.operator != "+=" for one in facts.assignments
+    )
+    return (
+        target.isidentifier()
+        and not is_local
+        and any(target in one.targets and one.scope is None for one in facts.assignments)
+    )
+
+
+def _waits_between(begin: int, end: int, scope: Scope, facts: Facts) -> bool:
+    return any(
+        step.kind == "await" and begin <= step.span.start < end
+        for step in facts.within(facts.steps, scope.body)
+    )
 
 
 def _by_setters(facts: Facts) -> Iterator[Hit]:
