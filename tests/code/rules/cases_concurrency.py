@@ -350,4 +350,9 @@ CASES = [
         _PY,
         "class Wallet:\n    async def pay(self, amount):\n        async with self.lock:\n            current = self.balance\n            await self.check(amount)\n            self.balance = current - amount",
     ),
+    good(
+        _GRPC,
+        _PY,
+        "import grpc\nimport shop_pb2_grpc\ndef load(id):\n    stub = shop_pb2_grpc.OrdersStub(grpc.insecure_channel(ADDRESS))\n    return stub.Get(Id(id=id), 2)",
+    ),
 ]

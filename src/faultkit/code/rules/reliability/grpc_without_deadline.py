@@ -28,7 +28,8 @@ def _python(facts: Facts) -> Iterator[Call]:
         return
     for call in facts.calls:
         is_stub = _STUB.search(call.name) and call.origin is not None and call.origin.constructs
-        if is_stub and call.arguments and not call.has("timeout") and not call.spreads:
+        # The timeout is the second parameter.
+        if is_stub and len(call.positional) == 1 and not call.has("timeout") and not call.spreads:
             yield call
 
 
