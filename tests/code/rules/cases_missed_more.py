@@ -137,6 +137,11 @@ CASES = [
         "busy-loop",
         "func f(out chan int) {\n for {\n  select {\n  case out <- 1:\n   return\n  default:\n   select {\n   case <-out:\n   default:\n   }\n  }\n }\n}",
     ),
+    good(
+        "busy-loop",
+        _JS,
+        "function copy(to, from) { let i = 0, j = 0; while ((to[i++] = from[j++])) { /* all */ } }",
+    ),
     # Fields of an object that all requests share.
     bad(
         "shared-mutable-state",

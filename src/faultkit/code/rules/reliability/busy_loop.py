@@ -27,6 +27,8 @@ _NOTHING = re.compile(r"\.(empty|isEmpty|is_empty)\(\)|\.(qsize|size)\(\)\s*==\s
 """Conditions that hold while there is nothing to do."""
 _NO_ITEM = re.compile(r"(?:!|not )(\w+)$|(\w+)\s*(?:===?|is)\s*(?:null|undefined|None)$")
 _TAKES = frozenset({"shift", "poll", "popleft"})
+_ADVANCES = re.compile(r"(?<![=!<>])=(?![=>])|\+\+|--")
+"""Conditions that do the work of the loop: `while ((to[i++] = from[j++])) {}`."""
 _LEAVES = ("return", "break", "raise", "yield", "await")
 
 
@@ -160,6 +162,8 @@ def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[
         return
     text = _COMMENTS.sub("", facts.text(body)).strip("{} \t\n;")
     if text not in ("", "pass", "...", "continue"):
+        return
+    if _ADVANCES.search(condition):
         return
     called = re.findall(r"(\w+)\s*\(", condition)
     if called and (any(word not in _POLLS for word in called) or _takes(called, facts)):
