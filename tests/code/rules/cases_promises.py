@@ -9,6 +9,7 @@ from tests.code.rules.cases import bad, good
 _JS, _TS = "javascript", "typescript"
 _REJECTED, _FORGET = "rejection-in-handler", "fire-and-forget"
 _LISTENER, _INTERVAL = "listener-leak", "interval-leak"
+_CALLBACK, _FUTURE = "rejection-in-callback", "dropped-future"
 _PIPE, _SURVIVED = "pipe-without-error-handler", "uncaught-exception-survived"
 
 CASES = [
@@ -264,5 +265,63 @@ CASES = [
         _LISTENER,
         _JS,
         "class Copy {\n  run() { return new Promise((resolve) => { this.stream.on('end', resolve); }); }\n}",
+    ),
+    # Callers that ignore promises.
+    bad(_CALLBACK, _JS, "setInterval(async () => {\n  await refresh();\n}, 60000);", 1),
+    bad(
+        _CALLBACK,
+        _JS,
+        "function load() {\n  return new Promise(async (resolve) => {\n    const rows = await query();\n    resolve(rows);\n  });\n}",
+        2,
+    ),
+    bad(_CALLBACK, _TS, "socket.on('message', async (raw) => {\n  await handle(raw);\n});", 1),
+    bad(
+        _CALLBACK,
+        _JS,
+        "const cron = require('node-cron');\ncron.schedule('0 * * * *', async () => {\n  await report();\n});",
+        2,
+    ),
+    good(
+        _CALLBACK,
+        _JS,
+        "setInterval(async () => {\n  try { await refresh(); } catch (e) { log(e); }\n}, 60000);",
+    ),
+    good(
+        _CALLBACK,
+        _JS,
+        "setInterval(async () => {\n  await refresh().catch(log);\n}, 60000);\nsetTimeout(() => tick(), 10);",
+    ),
+    good(
+        _CALLBACK,
+        _JS,
+        "const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));\napp.on('x', async () => { await y(); });",
+    ),
+    good(
+        _CALLBACK,
+        _TS,
+        "socket.on('message', async (raw) => {\n  try { await handle(raw); } catch (e) { socket.close(); }\n});",
+    ),
+    good(
+        _CALLBACK,
+        "tsx",
+        "window.addEventListener('x', f);\nsocket.on('message', async (raw) => { await handle(raw); });",
+    ),
+    # Tasks in Java.
+    bad(
+        _FUTURE,
+        "java",
+        "class A {\n  void f(Order o) {\n    CompletableFuture.runAsync(() -> mailer.send(o));\n  }\n}",
+        3,
+    ),
+    bad(
+        _FUTURE,
+        "java",
+        "class A {\n  void f(Order o) {\n    executor.submit(() -> { index.add(o); });\n  }\n}",
+        3,
+    ),
+    good(
+        _FUTURE,
+        "java",
+        'class A {\n  void f(Order o) {\n    CompletableFuture.runAsync(() -> mailer.send(o)).exceptionally(e -> { log.error("mail", e); return null; });\n    executor.execute(() -> index.add(o));\n    Future<?> done = executor.submit(() -> index.add(o));\n    executor.submit(() -> { try { index.add(o); } catch (Exception e) { log.error("index", e); } });\n  }\n}',
     ),
 ]

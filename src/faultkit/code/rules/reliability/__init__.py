@@ -4,6 +4,7 @@ from faultkit.code.rules.reliability import (
     abrupt_exit,
     acknowledged_before_work,
     assert_for_validation,
+    async_callback,
     broad_catch,
     busy_loop,
     catastrophic_expression,
@@ -12,6 +13,7 @@ from faultkit.code.rules.reliability import (
     connection_not_closed,
     daemon_thread,
     database_without_timeout,
+    dropped_future,
     error_as_success,
     exit_status_ignored,
     file_not_closed,
@@ -123,4 +125,6 @@ RELIABILITY: tuple[Rule, ...] = (
     grpc_without_deadline.RULE,
     lost_update.RULE,
     write_in_place.RULE,
+    async_callback.RULE,
+    dropped_future.RULE,
 )

@@ -1,0 +1,83 @@
+"""JavaScript: finds async functions that are given to code that ignores their promises."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Argument, Call, Facts, Scope, is_within
+from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.waits import is_sleep
+
+_TIMERS = frozenset({"setInterval", "setTimeout", "setImmediate", "process.nextTick", "queueMicrotask"})
+_SCHEDULES = frozenset({"node-cron.schedule", "node-schedule.scheduleJob", "cron.schedule", "cron.CronJob"})
+_EMITTERS = re.compile(
+    r"(^|\.)(process|server|wss?|socket|io|emitter|bus|events|eventBus|redis|subscriber|sub|consumer|worker|child"
+    r"|queue|stream|client|connection|conn|amqp|mqtt)$"
+)
+_CATCHES = re.compile(r"\.catch\s*\(")
+_BROWSER = re.compile(rb"\b(document|window)\.|from ['\"]react['\"]")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if b"async" not in facts.syntax.source:
+        return
+    for call in facts.calls:
+        given = _given(call, facts)
+        scope = None if given is None else _scope_of(given, facts)
+        if scope is None or not _may_reject(scope, facts):
+            continue
+        if call.name == "Promise":
+            what = "an error in this async function leaves the promise pending for ever"
+            yield Hit(call.callee, what, CERTAIN)
+        else:
+            what = f"{call.written}() ignores the promise of this function: a rejection ends the process"
+            yield Hit(call.callee, what, LIKELY)
+
+
+def _given(call: Call, facts: Facts) -> Argument | None:
+    """Return the async function that a call is given and whose promise it ignores."""
+    if call.name == "Promise" or call.name in _TIMERS:
+        return call.argument(place=0)
+    if _BROWSER.search(facts.syntax.source):
+        return None
+    if call.name in _SCHEDULES:
+        return call.argument(place=1)
+    if call.method in ("on", "once", "addListener") and _EMITTERS.search(call.receiver_written):
+        first = call.argument(place=0)
+        return call.argument(place=1) if first is not None and first.value.shape == "text" else None
+    return None
+
+
+def _scope_of(given: Argument, facts: Facts) -> Scope | None:
+    if given.value.shape != "function" or not given.value.text.startswith("async"):
+        return None
+    return next((scope for scope in facts.scopes if scope.span == given.value.span), None)
+
+
+def _may_reject(scope: Scope, facts: Facts) -> bool:
+    """Return whether something is awaited outside of every try."""
+    if _CATCHES.search(facts.text(scope.span)):
+        return False
+    for step in facts.within(facts.steps, scope.body):
+        if step.kind != "await" or facts.function_of(step) is not scope:
+            continue
+        if any(is_within(step.span, each.span) for each in facts.within(facts.tries, scope.body)):
+            continue
+        if not any(is_sleep(call) for call in facts.within(facts.calls, step.span)):
+            return True
+    return False
+
+
+RULE = Rule(
+    id="FK-R060",
+    slug="rejection-in-callback",
+    title="Async function given to code that ignores its promise",
+    why="Timers and emitters do not look at the promise: since Node 15 an unhandled rejection ends the "
+    "process, and a promise made by an async executor never settles.",
+    fix="Catch errors inside the function, or call .catch() on what it returns.",
+    kind="reliability",
+    severity="medium",
+    languages=JAVASCRIPT,
+    check=_check,
+)

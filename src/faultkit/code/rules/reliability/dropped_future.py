@@ -1,0 +1,57 @@
+"""Java: finds tasks whose exceptions nothing sees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import JAVA, LIKELY, Hit, Rule
+
+_STARTS = re.compile(r"(^|\.)CompletableFuture\.(runAsync|supplyAsync)(\(\)|$)")
+_SEES = re.compile(r"\.(exceptionally|handle|whenComplete|join|get|exceptionallyCompose)(\(\)|$)")
+_EXECUTORS = re.compile(r"(^|\.)\w*([eE]xecutor\w*|[pP]ool|[sS]cheduler)$")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        if not call.is_discarded:
+            continue
+        if _STARTS.search(call.name) and not _SEES.search(call.name):
+            task = _first(call)
+        elif call.method == "submit" and _EXECUTORS.search(call.receiver_written):
+            task = call
+        else:
+            continue
+        if _may_fail(task, facts):
+            what = f"an exception in the task of {task.written}() is seen by nothing"
+            yield Hit(task.span, what, LIKELY)
+
+
+def _first(call: Call) -> Call:
+    """Return the call that started the chain."""
+    while call.origin is not None:
+        call = call.origin
+    return call
+
+
+def _may_fail(task: Call, facts: Facts) -> bool:
+    """Return whether the task is a lambda that calls something and catches nothing."""
+    given = task.argument(place=0)
+    if given is None or given.value.shape != "function":
+        return False
+    inside = any(facts.within(facts.calls, given.value.span))
+    return inside and not any(each.handlers for each in facts.within(facts.tries, given.value.span))
+
+
+RULE = Rule(
+    id="FK-R061",
+    slug="dropped-future",
+    title="Task whose exception nothing sees",
+    why="The future holds the exception, and nothing asks the future: the work is not done, and no log says so.",
+    fix="Add exceptionally or whenComplete, use execute instead of submit, or catch and log inside the task.",
+    kind="reliability",
+    severity="medium",
+    languages=JAVA,
+    check=_check,
+)
