@@ -43,6 +43,7 @@ _STORE = re.compile(
     r"|pymongo\.MongoClient[\w.\[\]]*\.(find_one|insert_one|insert_many|update_one|update_many|delete_one"
     r"|delete_many|count_documents|find_one_and_\w+))$"
 )
+_DEPENDENCY = re.compile(r"^\w+Dep\.")
 _CLIENTS = (_SESSION, _AWS, _STORE)
 _FILES = re.compile(r"^(open|io\.open|pathlib\.Path\.(read_text|read_bytes|write_text|write_bytes))$")
 _SYNC = re.compile(
@@ -65,7 +66,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _python(facts: Facts) -> Iterator[Hit]:
     told: set[tuple[Scope, Call | str]] = set()
     for call in facts.calls:
-        waits = _is_blocking(call)
+        waits = _is_blocking(call, facts)
         if not waits and not _FILES.match(call.name):
             continue
         scope = facts.function_of(call)
@@ -78,16 +79,28 @@ def _python(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() reads a file while the event loop waits", LIKELY, "low")
         else:
             # A session or client is used many times: one finding for each function is enough.
-            is_used_often = any(each.match(call.name) for each in _CLIENTS)
+            is_used_often = any(each.search(call.name) for each in (*_CLIENTS, _DEPENDENCY))
             told_as = (scope, call.written.partition(".")[0] if is_used_often else call)
             if told_as not in told:
                 yield Hit(call.span, f"{call.written}() stops the event loop until it is done", CERTAIN)
             told.add(told_as)
 
 
-def _is_blocking(call: Call) -> bool:
+def _is_blocking(call: Call, facts: Facts) -> bool:
     name = call.name
+    head, dot, rest = name.partition(".")
+    if head.endswith("Dep") and (alias := _alias(head, facts)):
+        name = alias + dot + rest
     return name in _WAITS or any(each.match(name) for each in (_HTTP, _SQL, *_CLIENTS))
+
+
+def _alias(name: str, facts: Facts) -> str:
+    """Return the type of `SessionDep = Annotated[Session, Depends(…)]`."""
+    for each in facts.assignments:
+        found = re.match(r"Annotated\[(\w+)", each.value.text) if each.value is not None else None
+        if each.scope is None and name in each.targets and found is not None:
+            return facts.imports.names.get(found[1], found[1])
+    return ""
 
 
 def _is_elsewhere(call: Call, facts: Facts) -> bool:

@@ -31,7 +31,7 @@ _GROUPS = re.compile(
     re.IGNORECASE,
 )
 _PAGES = re.compile(r"offset|cursor|skip|\bstart|\bsince\b|\bpart(s|_?num\w*)?\b", re.IGNORECASE)
-_MESSAGES = re.compile(r"message|event|job|task|record|msgs|consumer", re.IGNORECASE)
+_MESSAGES = re.compile(r"message|job|task|msgs|consumer|queue", re.IGNORECASE)
 _FETCHES = re.compile(r"^_?(fetch|load|query|lookup|request|download|enrich)(_|[A-Z]|$)")
 _LOOKS_UP = re.compile(r"^_?(get|find|resolve)(_|[A-Z]|$)")
 """Names that often mean a look-up in memory: they count only with a key among the arguments."""

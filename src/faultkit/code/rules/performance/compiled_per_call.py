@@ -32,6 +32,7 @@ _OF_A_VALUE = re.compile(
     r"|Mask|Redact|Tokenize|Parse)",
 )
 """Functions that are called for one value, and so for many: `IsEmail(text)`."""
+_SHORT_LINES = 6
 _OF_SETTINGS = re.compile(r"config|option|opts|setting|flag|resolver", re.IGNORECASE)
 
 
@@ -73,13 +74,23 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
         elif (
             _OF_SETTINGS.search(scope.short_name) is None
-            and _OF_A_VALUE.match(scope.short_name)
+            and _is_of_a_value(scope, facts)
             and scope.parameters
             and not runs_once(scope)
         ):
             yield Hit(call.span, what, POSSIBLE)
     elif loops:
         yield Hit(call.span, what, LIKELY)
+
+
+def _is_of_a_value(scope: Scope, facts: Facts) -> bool:
+    """Return whether it is called for each of many values: by its name, or it is short and takes a text."""
+    if _OF_A_VALUE.match(scope.short_name):
+        return True
+    takes_text = (
+        len(scope.parameters) == 1 and scope.parameters[0].type.rpartition(".")[2].lower() == "string"
+    )
+    return takes_text and facts.text(scope.body).count("\n") <= _SHORT_LINES
 
 
 def _is_global(call: Call, facts: Facts) -> bool:

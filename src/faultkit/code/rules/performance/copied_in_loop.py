@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_few, is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import is_few, is_over_data, last_word
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _SORTS = frozenset(
     ("sorted", "sort.Slice", "sort.Strings", "sort.Ints", "slices.Sort", "java.util.Collections.sort")
 )
+_PARTS = re.compile(r"(page|chunk|batch|batche|group)s$", re.IGNORECASE)
+"""Lists of lists: each round adds many."""
 _FRAMES = ("pandas.concat", "pandas.DataFrame.append", "numpy.append", "numpy.concatenate", "numpy.vstack")
 
 
@@ -25,7 +27,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         copied = _is_copy(name, text, each, facts) or _is_sum_of_lists(name, text, each, facts)
         if not copied and not _is_framed(name, each.call, text):
             continue
-        if each.is_constant or not _may_be_long(each, name, facts):
+        if each.is_constant or not (copied or facts.loops_around(each)):
+            continue
+        if copied and not _may_be_long(each, name, facts):
             continue
         yield Hit(each.span, f"{name} is copied whole for every item that is added", LIKELY)
     yield from _reduced(facts)
@@ -40,7 +44,7 @@ def _may_be_long(added: Assignment, name: str, facts: Facts) -> bool:
         return False
     scope = facts.named_function_of(added)
     recurs = scope is not None and any(is_within(each.span, added.span) for each in facts.callers_of(scope))
-    return recurs or any(is_over_data(loop, facts) for loop in loops)
+    return recurs or any(is_over_data(loop, facts) or _PARTS.search(last_word(loop.over)) for loop in loops)
 
 
 def _is_copy(name: str, text: str, added: Assignment, facts: Facts) -> bool:

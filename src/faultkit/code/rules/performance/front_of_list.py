@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, Scope
-from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_data, is_over_data, is_queue
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     told: set[tuple[str, Scope | None]] = set()
-    for call in facts.calls_of_method("insert", "pop", "shift", "unshift"):
+    for call in facts.calls_of_method("insert", "pop", "shift", "unshift", "remove"):
         loops = _loops(call, facts)
         if not loops or not call.receiver_written or not _is_front(call, loops, facts):
             continue
@@ -61,11 +61,14 @@ def _ends_the_loop(call: Call, loop: Loop, facts: Facts) -> bool:
 
 def _is_front(call: Call, loops: tuple[Loop, ...], facts: Facts) -> bool:
     first = call.argument(place=0)
+    zero = first is not None and first.value.text == "0"
     if facts.language == "python":
-        zero = first is not None and first.value.text == "0"
         if call.method == "insert":
             return zero and len(call.positional) == 2
         return zero and call.method == "pop" and len(call.positional) == 1
+    if facts.language == "java":
+        # `remove(0)` of a linked list or a deque is cheap.
+        return zero and call.method == "remove" and call.receiver in ("java.util.ArrayList", "java.util.List")
     if call.method == "unshift":
         return any(map(is_over_items, loops))
     # Engines move small arrays quickly; only an array that drives the loop is reported.
@@ -89,6 +92,6 @@ RULE = Rule(
     fix="Use a deque, walk with an index, or append and reverse once.",
     kind="performance",
     severity="low",
-    languages=(*PYTHON, *JAVASCRIPT),
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA),
     check=_check,
 )

@@ -29,6 +29,8 @@ _NAMES = re.compile(r"['\"](\w+)")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     find = {"python": _python, "java": _java}.get(facts.language, _javascript)
+    if facts.language == "java":
+        yield from _collected(facts)
     for loop in facts.loops:
         if not loop.targets or not re.fullmatch(r"(const |let )?\w+", loop.targets[0]):
             continue
@@ -42,6 +44,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _source(loop: Loop, facts: Facts) -> str:
     """Return the query whose result the loop goes through: its own text, or what its variable was given."""
+    if "get_queryset(" in loop.over:
+        # The query of a view of Django is a field of its class.
+        return " ".join(
+            each.value.text
+            for each in facts.assignments
+            if each.value is not None and each.targets[0].rpartition(".")[2] == "queryset"
+        )
     base = base_name(loop.over)
     if not base:
         return loop.over
@@ -171,6 +180,21 @@ def _java(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
         is_one = not getter[1].endswith("s") and _SHOWN.fullmatch(parts[2]) is not None
         if (is_list or is_one) and not _VALUES.search(getter[1]):
             yield call.span, f"{item}.{parts[1]}()", POSSIBLE
+
+
+def _collected(facts: Facts) -> Iterator[Hit]:
+    """Yield lists that a collector reads: `findAll().stream().collect(toMap(…, t -> t.getXs().size()))`."""
+    if _FETCHES.search(facts.syntax.source.decode("utf-8", "replace")):
+        return
+    for call in facts.calls_of_method("size"):
+        found = re.fullmatch(r"(\w+)\.(get[A-Z]\w*s)\.size", call.written)
+        scope = facts.function_of(call)
+        if found is None or scope is None or not any(each.name == found[1] for each in scope.parameters):
+            continue
+        around = [each for each in facts.calls_around(call) if each.method == "collect"]
+        if any(_REPOSITORY.search(each.name) for each in around):
+            what = f"{found[1]}.{found[2]}() is loaded by a query of its own for every {found[1]}"
+            yield Hit(call.span, what, POSSIBLE)
 
 
 # JavaScript: Sequelize, TypeORM, Mongoose.

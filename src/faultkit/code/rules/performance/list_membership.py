@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import is_data, is_over_data
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _LONG = re.compile(
@@ -51,6 +51,8 @@ def _hits(name: str, place: Placed, facts: Facts) -> Iterator[Hit]:
     if scope is None or not around or any(name in loop.targets for loop in facts.loops_around(place)):
         return
     long = _is_long(name, scope, around[0], facts)
+    if long is None and facts.language in JAVASCRIPT and around[-1].over == name and is_data(name):
+        long = True  # `emails.filter((each, at) => emails.indexOf(each) === at)`
     if long is not None and (
         _is_read(name, scope, facts) or any(is_over_data(each, facts) for each in around)
     ):
@@ -76,7 +78,7 @@ def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
             return None  # Created for each item.
     if not bound:
         given = [each for each in scope.parameters if each.name == name]
-        if given and given[0].type in ("list", "typing.List", "java.util.List"):
+        if given and (facts.language == "go" or given[0].type in ("list", "typing.List", "java.util.List")):
             return False
         return None
     value = bound[-1].value

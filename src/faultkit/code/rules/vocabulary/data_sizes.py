@@ -15,7 +15,7 @@ _DATA = re.compile(
     r"|document|doc|payment|invoice|ticket|article|reading|sample|metric|email|notification|account|contact"
     r"|subscriber|visit|employee|student|review|sale|purchase|shipment|booking|reservation|trade|device|movie|book"
     r"|song|city|citie|player|sensor|measurement|photo|image|url|word|alert|job|log|lead|patient|asset|vehicle"
-    r"|neighbo(u)?r|vertex|vertice|stock|symbol|sku)s?$"
+    r"|neighbo(u)?r|vertex|vertice|stock|symbol|sku|score|rating|vote|follower|friend|guest|member)s?$"
     r"|(people|inventory|catalog(ue)?|history|feed|inbox|backlog|frontier|corpus|stdin|_ids|[a-z]Ids|^ids|^data)$",
     re.IGNORECASE,
 )

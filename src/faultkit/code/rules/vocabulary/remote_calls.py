@@ -19,7 +19,8 @@ _METHODS = frozenset(
         "execute", "executemany", "executescript", "query", "Query", "QueryRow", "QueryContext",
         "QueryRowContext", "Exec", "ExecContext", "executeQuery", "executeUpdate", "queryForObject",
         "update", "fetch", "fetchrow", "fetchval", "scalar", "scalars", "run", "all", "get", "exec",
-        "raw", "MustExec",
+        "raw", "MustExec", "Get", "GetContext", "Select", "SelectContext", "NamedExec", "NamedExecContext",
+        "Queryx", "QueryxContext", "QueryRowx", "QueryRowxContext",
     )
 )  # fmt: skip
 _THINGS = (
@@ -126,17 +127,17 @@ _STORES = re.compile(
 )
 _SESSIONS = re.compile(r"(^|[._])(session|db_session|db|gorm|orm|conn|connection|cursor|cur|tx)$")
 _READS = re.compile(
-    r"^(find|findOne|findById|findByPk|findUnique|findFirst|findMany|findAll|find_one|find_by_id|findAllById|findBy[A-Z]\w*"
+    r"^(find|findOne|FindOne|findById|findByPk|findUnique|findFirst|findMany|findAll|find_one|find_by_id|findAllById|findBy[A-Z]\w*"
     r"|findOneBy|findOneOrFail|findOneByOrFail|countDocuments|findUniqueOrThrow|findFirstOrThrow|findBy|findAndCount|findAndCountAll"
     r"|get|get_by_\w+|getBy\w+|getOne|getReferenceById|first|First|Find|Take|Last|count|exists|existsBy\w+|scalar|one"
     r"|scalar_one|scalar_one_or_none|filter|fetch|fetchrow|fetchval|fetchOne|query|queryForObject|queryForList)$"
 )
 _WRITES = re.compile(
-    r"^(save|saveAndFlush|create|insert|insertOne|insert_one|update|updateOne|update_one|upsert|delete|deleteOne"
+    r"^(save|InsertOne|UpdateOne|DeleteOne|saveAndFlush|create|insert|insertOne|insert_one|update|updateOne|update_one|upsert|delete|deleteOne"
     r"|delete_one|remove|persist|merge|Save|Create|Delete|Updates|update_or_create|get_or_create|destroy)$"
 )
 _MONGO = re.compile(
-    r"^(findOne|find_one|insertOne|insert_one|updateOne|update_one|deleteOne|delete_one|findById|findByPk"
+    r"^(findOne|FindOne|InsertOne|UpdateOne|DeleteOne|find_one|insertOne|insert_one|updateOne|update_one|deleteOne|delete_one|findById|findByPk"
     r"|findOneAndUpdate|find_one_and_update)$"
 )
 """Methods that only databases have."""
@@ -149,6 +150,7 @@ IN_BROWSER = ("window", "document", "globalThis")
 _MODEL = re.compile(r"(^|[._])[mM]odels\.[A-Z]\w*$|[mM]odel$")
 """A model by its name, such as `models.User` or `this.userModel`, which has queries as methods."""
 _CLASS = re.compile(r"(^|\.)[A-Z][a-z]\w*$")
+_MODELS = re.compile(r"(^|/)(models?|entities|schemas?)(/|$)")
 _ORMS = (
     "mongoose",
     "sequelize",
@@ -186,7 +188,8 @@ _ENDS_QUERY = frozenset(
         "Pluck",
     )
 )
-_SPRING = re.compile(r"RestTemplate\.(getFor|postFor|exchange|put|delete|patchFor)\w*$")
+_SEARCH = re.compile(r"(^|[._])(es|\w*elastic\w*|opensearch)$", re.IGNORECASE)
+_SPRING = re.compile(r"WebClient\..*\.block$|RestTemplate\.(getFor|postFor|exchange|put|delete|patchFor)\w*$")
 _REDIS = re.compile(r"(^|[._])\w*redis\w*$", re.IGNORECASE)
 _REDIS_READS = frozenset(("get", "hget", "hgetall", "exists", "ttl", "smembers", "Get", "HGet", "HGetAll"))
 _REDIS_WRITES = frozenset(
@@ -259,7 +262,7 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
             seen.add(sql.call)
             yield RemoteCall(sql.call, "database", sql.verb in ("select", "with"))
     in_javascript = facts.language in ("javascript", "typescript", "tsx")
-    has_orm = facts.imports_any(*_ORMS)
+    has_orm = facts.imports_any(*_ORMS) or any(map(_MODELS.search, facts.imports.modules))
     for call in facts.calls:
         if call in seen or call.is_decorator:
             continue
@@ -311,7 +314,9 @@ def _by_name(call: Call, has_orm: bool) -> RemoteCall | None:
     if not owner:
         return None
     if _SPRING.search(call.name):
-        return RemoteCall(call, "http", method.startswith("getFor"))
+        return RemoteCall(call, "http", method.startswith(("getFor", "block")))
+    if _SEARCH.search(owner) and method in ("index", "update", "get", "delete") and call.arguments:
+        return RemoteCall(call, "database", method == "get")
     if _REDIS.search(owner) or call.receiver.startswith(("redis.", "ioredis")):
         if method in _REDIS_READS or method in _REDIS_WRITES:
             return RemoteCall(call, "cache", method in _REDIS_READS)
