@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import base_name, is_in_steps, is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
     RemoteCall,
@@ -142,12 +142,11 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
     if _REDIS.search(call.receiver_written) and _last_word(loop.over).lower().endswith("keys"):
         return loop
     # Of other lists nothing shows that they can be long, unless a client or caller sends them.
-    if any(
+    is_query = any(
         remote.call is call and remote.through is None and remote.is_read for remote in remote_calls(facts)
-    ):
-        scope = facts.named_function_of(call)
-        if scope is not None and any(each.name == loop.over for each in scope.parameters):
-            return loop
+    )
+    if is_query and is_given(loop, facts):
+        return loop
     return loop if frequency_of(loop, facts) in ("request", "message") else None
 
 

@@ -50,7 +50,9 @@ def _may_be_long(call: Call, loop: Loop, facts: Facts) -> bool:
         each.receiver_written == name and each.method in ("append", "extend", "push", "insert")
         for each in facts.within(facts.calls, loop.body)
     )
-    return grows or is_queue(name) or (is_data(name) and not name.endswith("lines"))
+    if is_queue(name):
+        return True
+    return is_data(name) and (grows or not name.endswith(("lines", "Ids", "ids")))
 
 
 def _ends_the_loop(call: Call, loop: Loop, facts: Facts) -> bool:

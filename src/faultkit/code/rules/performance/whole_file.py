@@ -64,8 +64,23 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() holds the whole file, though it is used line by line", LIKELY)
     elif _is_handed_on(call, facts):
         yield Hit(call.span, f"{call.written}() holds the whole file only to hand it on", LIKELY)
-    elif frequency_of(call, facts) == "request" and not _is_literal(opened):
+    elif frequency_of(call, facts) == "request" and not _is_literal(opened) and _is_sent(call, facts):
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
+
+
+def _is_sent(call: Call, facts: Facts) -> bool:
+    """Return whether the content is the answer, which could be streamed: `res.send(content)`."""
+    names = [*call.assigned[:1]]
+    names += re.findall(r"(?:function\s*)?\(\s*\w+\s*,\s*(\w+)\s*\)", facts.text(call.span))
+    scope = facts.function_of(call)
+    if call.is_argument or call.is_returned:
+        return True
+    return scope is not None and any(
+        each.method in ("send", "end", "write", "Write", "body") and argument.value.text == name
+        for each in facts.within(facts.calls, scope.body)
+        for argument in each.arguments
+        for name in names
+    )
 
 
 def _is_small(call: Call, facts: Facts) -> bool:

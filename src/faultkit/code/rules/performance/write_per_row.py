@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_in_steps, is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import (
     frequency_of,
@@ -27,7 +27,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     ]
     for call in commits:
         loop = _loop(call, facts)
-        if loop is not None and not _counts(call, loop, facts):
+        if loop is not None and not _counts(call, loop, facts) and _may_be_long(loop, facts):
             yield Hit(call.span, f"{call.written}() waits for the disk after every row", CERTAIN)
     yield from _saved(facts)
     for remote in remote_calls(facts):
@@ -35,7 +35,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if remote.kind != "database" or remote.is_read or _is_batched(call, facts):
             continue
         loop = _loop(call, facts)
-        if loop is None or not uses_item(call, loop, facts):
+        if loop is None or not uses_item(call, loop, facts) or not _may_be_long(loop, facts):
             continue
         if remote.through is not None and not _is_one_write(remote.through, facts):
             continue
@@ -51,8 +51,16 @@ def _saved(facts: Facts) -> Iterator[Hit]:
         loop = _loop(call, facts)
         if loop is None or call.positional or call.receiver_written not in _words(loop):
             continue
+        if not is_over_data(loop, facts) and frequency_of(loop, facts) not in ("request", "message"):
+            continue
         if call.is_awaited or (facts.language == "python" and has_models):
             yield Hit(call.span, f"{call.written}() sends one row at a time", LIKELY)
+
+
+def _may_be_long(loop: Loop, facts: Facts) -> bool:
+    if is_over_data(loop, facts) or is_given(loop, facts):
+        return True
+    return frequency_of(loop, facts) in ("request", "message")
 
 
 def _words(loop: Loop) -> set[str]:
@@ -64,8 +72,6 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
     if not around or not is_over_items(around[-1]) or is_in_retry_loop(call, facts):
         return None
     loop = around[-1]
-    if not is_over_data(loop, facts) and frequency_of(loop, facts) not in ("request", "message"):
-        return None
     if (
         is_in_steps(loop, facts)
         or loop.is_async

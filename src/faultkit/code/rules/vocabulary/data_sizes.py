@@ -47,7 +47,7 @@ _NAMELESS = frozenset(
     ("list", "all", "result", "results", "values", "array", "arr", "collection", "them", "input")
 )
 """Lists that are named by what they are: the name of the item says more."""
-_QUEUE = re.compile(r"queue|backlog|frontier|buffer|jobs|tasks|messages|events|open_?list", re.I)
+_QUEUE = re.compile(r"queue|backlog|frontier|jobs|messages|events|open_?list", re.I)
 _STEP = re.compile(r"\+=\s*(?!1\b)\w")
 _READS = re.compile(r"\b(read\w*|[nN]ext|Scan|hasNext\w*|poll)\(")
 _SOURCES = re.compile(
@@ -93,6 +93,14 @@ def is_few(over: str) -> bool:
 def is_queue(name: str) -> bool:
     """Return whether the name of a list says that work waits in it."""
     return _QUEUE.search(last_word(name)) is not None
+
+
+def is_given(loop: Loop, facts: Facts) -> bool:
+    """Return whether the caller of a function around gives the list, so that it may be long."""
+    base = base_name(loop.over)
+    return bool(base) and any(
+        each.name == base for scope in facts.functions_around(loop) if scope.name for each in scope.parameters
+    )
 
 
 def is_in_steps(loop: Loop, facts: Facts) -> bool:

@@ -50,7 +50,8 @@ _LIMITS = re.compile(
 _SHAPES_ONLY = frozenset(
     (
         "include", "attributes", "order", "orderBy", "select", "raw", "relations", "transaction", "nest",
-        "sort", "lean", "populate", "logging", "paranoid", "subQuery", "with", "columns",
+        "sort", "lean", "populate", "logging", "paranoid", "subQuery", "with", "columns", "context",
+        "withRelated", "require",
     )
 )  # fmt: skip
 """Options that say what a row looks like; any other may choose among the rows."""
