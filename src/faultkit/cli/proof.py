@@ -151,10 +151,15 @@ def print_proof(outcome: ProofOutcome) -> None:
 
     proof = outcome.proof
     table = Table(
-        title=f"GET {proof.url}: {'; '.join(proof.upstreams)}", title_justify="left", box=box.SIMPLE
+        title=f"GET {proof.url}: {'; '.join(proof.upstreams)}",
+        caption="calls: those to the upstream",
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE,
+        pad_edge=False,
     )
-    for column in ("fault", "version", "answers", "mean", "upstream calls", "verdict"):
-        table.add_column(column, no_wrap=column not in ("answers", "upstream calls"))
+    for column in ("fault", "version", "answers", "mean", "calls", "verdict"):
+        table.add_column(column, no_wrap=column != "answers", overflow="fold")
     for each in proof.compared:
         table.add_row(each.fault, "before", *_cells(each.before), each.verdict)
         table.add_row("", "after", *_cells(each.after), end_section=True)
@@ -173,9 +178,9 @@ def print_proof(outcome: ProofOutcome) -> None:
 
 
 def _cells(figures: Figures) -> tuple[str, ...]:
-    answers = [f"{count} × {status}" for status, count in sorted(figures.statuses.items())]
+    answers = [f"{count}×{status}" for status, count in sorted(figures.statuses.items())]
     if figures.answered < figures.requests:
-        answers.append(f"{figures.requests - figures.answered} × none")
+        answers.append(f"{figures.requests - figures.answered}×none")
     return ", ".join(answers), duration(figures.mean_ms), str(figures.upstream_requests)
 
 

@@ -15,6 +15,7 @@ from faultkit.code.proof.verdict import (
     Mean,
     Verdict,
     compare,
+    confirmed,
     overall_verdict,
 )
 
@@ -86,6 +87,17 @@ def test_a_service_that_broke_down_is_no_measure_of_costs() -> None:
     assert compare("resets", down, handled, GOOD.costs).verdict == "better"
     assert compare("resets", down, figures({502: 40}, 10.0, 120), GOOD.costs).verdict == "worse"
     assert down.sentence().endswith("1 upstream call, and the process ended")
+
+
+def test_a_verdict_that_rests_on_times_alone_needs_a_second_run() -> None:
+    faster, same = compare("x", SLOW, GOOD), compare("x", SLOW, SLOW)
+    assert faster.rests_on_machine
+    assert not same.rests_on_machine
+    assert not compare("x", HUNG, HANDLED).rests_on_machine
+    assert not compare("x", GOOD, figures({200: 40}, 5.0, 120)).rests_on_machine
+    assert confirmed(faster, faster).verdict == "better"
+    assert confirmed(faster, same).verdict == "no difference"
+    assert confirmed(faster, same).why.endswith("; a second run did not confirm it")
 
 
 def test_a_difference_in_time_that_may_be_lateness_of_the_machine_does_not_count() -> None:

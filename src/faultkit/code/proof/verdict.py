@@ -20,7 +20,7 @@ change worse.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from faultkit.base.numbers import rounded
@@ -81,6 +81,7 @@ UPSTREAM_CONNECTIONS = Cost("upstream connections", "a call", 0.2, 2.0)
 CPU = Cost("CPU", "ms a call", 10.0, 50.0)
 OPEN_FILES = Cost("open files", "", 10.0, 50.0)
 MEMORY = Cost("memory", "MB", 32.0, 100.0)
+_OF_MACHINE = {cost.name for cost in (TIME, CPU, OPEN_FILES, MEMORY)}
 COSTS = (TIME, UPSTREAM_CALLS, UPSTREAM_CONNECTIONS, CPU, OPEN_FILES, MEMORY)
 
 
@@ -215,6 +216,13 @@ class FaultComparison:
     differences: tuple[Difference, ...] = ()
 
     @property
+    def rests_on_machine(self) -> bool:
+        """Whether only figures that a hiccup of the machine changes speak for the verdict."""
+        towards = {"better": 1, "worse": -1}.get(self.verdict)
+        speaking = {each.name for each in self.differences if each.direction == towards}
+        return bool(speaking) and speaking <= _OF_MACHINE
+
+    @property
     def reason(self) -> str:
         return f"{self.why}. Before: {self.before.sentence()}. After: {self.after.sentence()}."
 
@@ -242,6 +250,13 @@ def compare(
     shares, costs = _shares(before, after), _costs(before, after, usual or {})
     verdict, why = _judged(shares, costs)
     return FaultComparison(fault, before, after, verdict, why, (*shares, *costs))
+
+
+def confirmed(found: FaultComparison, again: FaultComparison) -> FaultComparison:
+    """Return the comparison of two runs under one fault: a verdict that both agree on, or no difference."""
+    if again.verdict == found.verdict:
+        return again
+    return replace(again, verdict="no difference", why=f"{found.why}; a second run did not confirm it")
 
 
 def _why_undecided(fault: str, before: Figures, after: Figures) -> str:
