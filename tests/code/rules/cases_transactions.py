@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tests.code.rules.cases import bad
+from tests.code.rules.cases import bad, good
 
 _RULE = "request-in-transaction"
 
@@ -130,5 +130,51 @@ CASES = [
         }
         """,
         6,
+    ),
+    good(
+        _RULE,
+        "python",
+        """
+        import requests
+        from django.db import transaction
+
+        def pay(order):
+            with transaction.atomic():
+                order.save()
+                transaction.on_commit(lambda: requests.post("https://pay", json=order.id, timeout=3))
+        """,
+    ),
+    bad(
+        _RULE,
+        "java",
+        """
+        @Service
+        @Transactional
+        class Orders {
+            private final RestTemplate rest;
+            public void pay(Order order) {
+                rest.postForObject("https://pay", order, Receipt.class);
+            }
+            void inner(Order order) {
+                rest.postForObject("https://pay", order, Receipt.class);
+            }
+        }
+        """,
+        6,
+    ),
+    bad(
+        _RULE,
+        "java",
+        """
+        class Bills {
+            private final TransactionTemplate transactions;
+            private final RestTemplate rest;
+            void pay(Order order) {
+                transactions.execute(status -> rest.postForObject("https://pay", order, Receipt.class));
+                rest.postForObject("https://mail", order, Receipt.class);
+            }
+        }
+        """,
+        5,
     ),
 ]

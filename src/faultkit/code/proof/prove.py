@@ -194,6 +194,8 @@ def prove(
             if found.rests_on_machine:
                 found = confirmed(found, measured(number, case, again=True))
             compared.append(found)
+            if _is_pointless(found):
+                break
     language = language_of(path)
     upstreams = tuple(
         f"{each.name}: {settings.upstreams.get(each.name) or _STAND_IN}" for each in service.upstreams
@@ -404,6 +406,13 @@ class _Run:
             slos_missed=tuple(each.slo.title for each in slos if each.passed is False),
             doubt="; ".join(found.reasons),
         )
+
+
+def _is_pointless(found: FaultComparison) -> bool:
+    """Return whether no other fault can show anything: no call succeeds, or none goes through the proxies."""
+    if found.fault == HEALTHY:
+        return not found.before.succeeded
+    return not (found.before.injected or found.after.injected)
 
 
 def _spec(name: str, upstream: Upstream, target: str) -> ProxySpec:

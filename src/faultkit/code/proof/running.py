@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import select
 import signal
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from faultkit.base.errors import RunError, TargetError
+from faultkit.base.external_program import inherited_environment
 from faultkit.base.process_group import end_popen_group, signal_group
 from faultkit.code.proof.exercised import RanLines
 from faultkit.code.proof.service import Service
@@ -107,7 +107,7 @@ class RunningService:
         self._wire, child_end = socket.socketpair()
         with child_end:
             command, own = self._command(file, child_end.fileno())
-            inherited = os.environ if self._inherited is None else self._inherited
+            inherited = inherited_environment() if self._inherited is None else self._inherited
             env = {name: value for name, value in inherited.items() if name.lower() not in _PROXIES}
             try:
                 self._process = subprocess.Popen(
@@ -216,7 +216,7 @@ class RunningService:
             package = missing[1].split(".")[0]
             hint = (
                 f" Install what it needs ({self._interpreter} -m pip install {package}), or name the "
-                "interpreter that has it (--python PATH)."
+                "interpreter that has it (--python PATH; for a tool call, its argument python)."
             )
         elif (missing := _MISSING_IN_NODE.search(output)) is not None:
             hint = f" Install what it needs (npm install {missing[1]})."

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
-from faultkit.code.rules.vocabulary.http_requests import is_variable, library_of
+from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PYTHON = frozenset(
@@ -58,7 +58,7 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
     if _FUNCTIONS.match(call.name):
         loops = facts.loops_around(call)
         few = frequency == "item" and loops and not any(is_over_data(loop, facts) for loop in loops)
-        if frequency and not few and not is_variable(call, facts):
+        if frequency and not few:
             what = f"{call.written}() has no client that keeps connections: every {frequency} opens a new one"
             yield Hit(call.span, what, LIKELY)
     elif call.name in _PYTHON and _is_short_lived(call, facts):

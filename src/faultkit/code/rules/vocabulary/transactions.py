@@ -11,7 +11,18 @@ from faultkit.code.languages.syntax import Span
 
 _BLOCKS = re.compile(r"(^|\.)(transaction\.atomic|atomic|begin|begin_nested|transaction)$")
 _DECORATORS = re.compile(r"(^|\.)(Transactional|transaction\.atomic|atomic|commit_on_success)$")
-_WRAPPERS = frozenset({"$transaction", "transaction", "withTransaction", "Transaction", "RunInTransaction"})
+_WRAPPERS = frozenset(
+    (
+        "$transaction",
+        "transaction",
+        "withTransaction",
+        "Transaction",
+        "RunInTransaction",
+        "RunInTx",
+        "inTransaction",
+    )
+)
+_TEMPLATE = re.compile(r"TransactionTemplate\.execute(WithoutResult)?$")
 _BEGINS = frozenset({"Begin", "BeginTx", "Beginx", "beginTransaction", "begin"})
 _ENDS = frozenset({"Commit", "Rollback", "commit", "rollback"})
 
@@ -33,8 +44,10 @@ def transactions(facts: Facts) -> Iterator[Transaction]:
         for each in scope.decorators:
             if _DECORATORS.search(each.name) and not _is_none(each):
                 yield Transaction(scope.body, f"@{each.written}")
+        if facts.language == "java" and _is_class_in_transaction(scope, facts):
+            yield Transaction(scope.body, "@Transactional")
     for call in facts.calls:
-        if call.method in _WRAPPERS and facts.language != "python":
+        if facts.language != "python" and (call.method in _WRAPPERS or _TEMPLATE.search(call.name)):
             for argument in call.positional:
                 if argument.value.shape == "function":
                     yield Transaction(argument.value.span, f"{call.written}()")
@@ -45,6 +58,16 @@ def _is_none(annotation: Call) -> bool:
     """Return whether an annotation keeps transactions away, as with NOT_SUPPORTED."""
     given = annotation.argument("propagation", "value", place=0)
     return given is not None and re.search(r"NOT_SUPPORTED|NEVER|SUPPORTS\b", given.value.text) is not None
+
+
+def _is_class_in_transaction(scope: Scope, facts: Facts) -> bool:
+    """Return whether `@Transactional` stands before the class of a public method."""
+    if b"@Transactional" not in facts.syntax.source or not scope.owner:
+        return False
+    name = re.escape(scope.owner.rpartition(".")[2])
+    head = rf"@Transactional\b(?![^{{;]*(?:NOT_SUPPORTED|NEVER|readOnly))[^{{;]*\bclass\s+{name}\b"
+    is_public = facts.text(Span(scope.span.start, scope.body.start)).lstrip().startswith("public")
+    return is_public and re.search(head.encode(), facts.syntax.source) is not None
 
 
 def _between(facts: Facts) -> Iterator[Transaction]:
