@@ -286,8 +286,8 @@ def test_a_service_is_gone_when_it_is_closed(file: Path) -> None:
 
 
 def interpreters() -> list[str]:
-    """Return this interpreter, and newer ones of pyenv, which report lines in another way."""
-    found = Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python")
+    """Return this interpreter, and older and newer ones of pyenv, which report lines in other ways."""
+    found = Path.home().glob(".pyenv/versions/3.[891][0-9.]*/bin/python")
     return [sys.executable, *map(str, sorted(found))]
 
 

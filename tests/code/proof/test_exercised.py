@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from faultkit.code.languages import language_named
-from faultkit.code.proof.exercised import START, ChangedPart, RanLines, changed_parts, ranges_text
+from faultkit.code.proof.exercised import (
+    START,
+    ChangedPart,
+    RanLines,
+    changed_parts,
+    ranges_text,
+    touched_lines,
+)
 
 PYTHON = language_named("python")
 OLD = """\
@@ -80,11 +87,24 @@ def test_lines_that_never_ran_are_named() -> None:
     assert (part.exercised_by, part.not_run, part.only_at_start) == ((), (6, 7, 9, 10), True)
 
 
+def changed(executable: set[int]) -> tuple[ChangedPart, ...]:
+    lines = {START: RanLines(frozenset(executable), frozenset(executable))}
+    return changed_parts("a = 1\n", "# new\na = 1\n", PYTHON, {"before": lines, "after": lines})
+
+
 def test_lines_that_no_interpreter_runs_belong_to_no_part() -> None:
-    empty = {"before": {START: RanLines()}, "after": {START: RanLines()}}
-    assert changed_parts("a = 1\n", "# new\na = 1\n", PYTHON, empty) == ()  # type: ignore[arg-type]
+    assert changed({2}) == ()
+
+
+def test_if_nothing_is_known_of_the_lines_none_has_run() -> None:
+    assert changed(set()) == (ChangedPart("after", (1,), "", (), (1,)),)
 
 
 def test_line_numbers_are_written_as_ranges() -> None:
     assert ranges_text((1, 2, 3, 5, 8, 9)) == "1-3, 5, 8-9"
     assert ranges_text(()) == ""
+
+
+def test_touched_lines_are_those_of_the_old_text() -> None:
+    assert touched_lines(OLD, NEW) == {1, 5, 9}
+    assert touched_lines(OLD, OLD) == frozenset()

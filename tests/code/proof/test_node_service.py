@@ -38,6 +38,15 @@ def test_the_route_that_calls_out_is_chosen(tmp_path: Path) -> None:
     assert service_of(EXPRESS, tmp_path, route="/health").route == "/health"
 
 
+def test_a_route_that_has_what_a_change_is_about_is_preferred(tmp_path: Path) -> None:
+    more = EXPRESS.replace(
+        "app.listen", "/* Two\nlines */\napp.get('/stock', () => {\n  fetch(API);\n});\napp.listen"
+    )
+    line = more.splitlines().index("  fetch(API);") + 1
+    assert service_of(more, tmp_path).route == "/items"
+    assert service_of(more, tmp_path, touched=(1, line)).route == "/stock"
+
+
 @pytest.mark.parametrize(
     ("code", "route"),
     [

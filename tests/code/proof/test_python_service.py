@@ -54,6 +54,16 @@ def test_the_route_that_calls_out_is_chosen(tmp_path: Path) -> None:
     assert upstream.path == "/v1"
 
 
+def test_a_route_that_reaches_what_a_change_is_about_is_preferred(tmp_path: Path) -> None:
+    more = SEED + (
+        "\ndef stock():\n    return httpx.get(UPSTREAM_URL)\n\n"
+        "@app.get('/stock')\ndef in_stock():\n    return stock().json()\n"
+    )
+    line = more.splitlines().index("def stock():") + 2
+    assert service_of(more, tmp_path).route == "/todo"
+    assert service_of(more, tmp_path, touched=(1, line)).route == "/stock"
+
+
 def test_a_named_route_comes_first(tmp_path: Path) -> None:
     assert service_of(SEED, tmp_path, route="/health").route == "/health"
 

@@ -71,7 +71,7 @@ LinesByCase: TypeAlias = Mapping[str, RanLines]
 def changed_parts(
     old: str, new: str, language: Language, ran: Mapping[Version, LinesByCase]
 ) -> tuple[ChangedPart, ...]:
-    """Return the parts of a change; none if it is not known which lines ran."""
+    """Return the parts of a change."""
     removed, added = _changed(old.splitlines(), new.splitlines())
     return (
         *_parts("after", added, new, language, ran["after"]),
@@ -92,10 +92,22 @@ def _changed(old: Sequence[str], new: Sequence[str]) -> tuple[list[int], list[in
     return removed, added
 
 
+def touched_lines(old: str, new: str) -> frozenset[int]:
+    """Return the lines of the old text that a change replaces or removes, or after which it inserts some."""
+    opcodes = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False).get_opcodes()
+    return frozenset(
+        line
+        for tag, a, b, _, _ in opcodes
+        for line in (range(a + 1, b + 1) if a < b else (a,))
+        if tag != "equal"
+    )
+
+
 def _parts(
     version: Version, changed: Sequence[int], text: str, language: Language, ran: LinesByCase
 ) -> Iterator[ChangedPart]:
-    executable = frozenset().union(*(each.executable for each in ran.values()))
+    # If the service has not said which lines it has, none is known to have run.
+    executable = frozenset().union(*(each.executable for each in ran.values())) or frozenset(changed)
     functions = list_functions(parse(text.encode(), language))
     part: list[int] = []
     name, last = "", 0

@@ -36,15 +36,23 @@ _TEXT = re.compile(r"['\"`](https?://[^'\"`]*)")
 _RELATIVE = re.compile(r"(?:\brequire\s*\(\s*|\bfrom\s+|\bimport\s*\(?\s*)['\"](\.{1,2}/[^'\"]+)['\"]")
 
 
-def node_service(file: str, text: str, *, route: str | None = None, named: Collection[str] = ()) -> Service:
+def node_service(
+    file: str,
+    text: str,
+    *,
+    route: str | None = None,
+    named: Collection[str] = (),
+    touched: Collection[int] = (),
+) -> Service:
     """Return how to run a JavaScript file. Raises InputError, with what to pass, if that cannot be
     determined.
 
-    named: upstreams that the user has named"""
-    code = _COMMENT.sub("", text)
+    named:   upstreams that the user has named
+    touched: lines that a change is about; a route whose handler has most of them is preferred"""
+    code = _without_comments(text)
     if not _LISTENS.search(code):
         raise InputError(file, "expected a service to run: a file that calls listen(), found no such call")
-    chosen = checked_route(route, _route(code), file)
+    chosen = checked_route(route, _route(code, touched), file)
     path = Path(file).resolve()
     reads = Reads()
     for place, each in _files(path, code):
@@ -67,8 +75,14 @@ def node_interpreter(env: Mapping[str, str]) -> str:
     return found
 
 
-def _route(code: str) -> str | None:
-    """Return the first route that calls a dependency in its handler, else the first without parameters."""
+def _without_comments(text: str) -> str:
+    """Return the text on the same lines, without its comments."""
+    return _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+
+
+def _route(code: str, touched: Collection[int]) -> str | None:
+    """Return the route that calls a dependency in its handler and has most of the touched lines there, or the
+    first of them; else the first without parameters."""
     routes = list(_ROUTE.finditer(code))
     ends = [each.start() for each in routes[1:]] + [len(code)]
     handled = [
@@ -76,10 +90,15 @@ def _route(code: str) -> str | None:
         for each, end in zip(routes, ends, strict=False)
         if not {":", "*", "{", "$"} & set(each[2])
     ]
-    found = [each for each, _ in handled]
-    calling = [each for each, end in handled if _CALLS_OUT.search(code, each.end(), end)]
-    for each in (*calling, *found):
-        return each[2]
+
+    def touches(handler: tuple[re.Match[str], int]) -> int:
+        first, last = (code.count("\n", 0, place) + 1 for place in (handler[0].start(), handler[1]))
+        return sum(first <= line < last for line in touched)
+
+    calling = [each for each in handled if _CALLS_OUT.search(code, each[0].end(), each[1])]
+    chosen = max(calling, key=touches, default=handled[0] if handled else None)
+    if chosen is not None:
+        return chosen[0][2]
     by_hand = _BY_HAND.search(code)
     if by_hand is not None:
         return by_hand[2]
@@ -113,4 +132,4 @@ def _files(file: Path, code: str) -> Iterator[tuple[Path, str]]:
                 continue
             known.add(near)
             if near.suffix in NODE_SUFFIXES:
-                waiting.append((near, _COMMENT.sub("", near.read_text("utf-8", "replace"))))
+                waiting.append((near, _without_comments(near.read_text("utf-8", "replace"))))

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from faultkit.base.address import LOOPBACK, Endpoint, parse_map
 from faultkit.base.errors import InputError, RunError
 from faultkit.code.languages import language_of
-from faultkit.code.proof.exercised import START, ChangedPart, RanLines, Version, changed_parts
+from faultkit.code.proof.exercised import START, ChangedPart, RanLines, Version, changed_parts, touched_lines
 from faultkit.code.proof.fault_cases import FaultCase, fault_cases
 from faultkit.code.proof.interpreter import interpreter_of
 from faultkit.code.proof.node_service import NODE_SUFFIXES, node_interpreter, node_service
@@ -167,7 +167,7 @@ def prove(
 ) -> Proof:
     """Run both versions under each fault. Raises TargetError if one does not start, RunError if it was
     stopped."""
-    service = service_of(path, old, settings)
+    service = service_of(path, old, settings, touched_lines(old, new))
     with StubUpstream() as stub:
         run = _Run(Path(path), service, {"before": None, "after": new}, settings, stub.url, stop)
         cases = [
@@ -206,15 +206,16 @@ def prove(
 _STAND_IN = "a stand-in on this machine"
 
 
-def service_of(path: str, text: str, settings: ProofSettings) -> Service:
-    """Return how to run the file. Raises InputError, with what to pass, if that cannot be determined."""
+def service_of(path: str, text: str, settings: ProofSettings, touched: frozenset[int]) -> Service:
+    """Return how to run the file, with a route that reaches the touched lines. Raises InputError, with what
+    to pass, if that cannot be determined."""
     suffix = Path(path).suffix
     if suffix in NODE_SUFFIXES:
-        return node_service(path, text, route=settings.route, named=settings.upstreams)
+        return node_service(path, text, route=settings.route, named=settings.upstreams, touched=touched)
     if suffix != ".py":
         known = ", ".join((".py", *NODE_SUFFIXES))
         raise InputError(path, f'expected a service in Python or JavaScript ({known}), got "{suffix}"')
-    return python_service(path, text, route=settings.route, named=settings.upstreams)
+    return python_service(path, text, route=settings.route, named=settings.upstreams, touched=touched)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from faultkit.base.errors import InputError
@@ -24,10 +24,18 @@ _ROUTED = ("get", "route", "api_route", "head")
 _HTTP_LIBRARIES = ("httpx", "requests", "aiohttp", "urllib", "urllib3", "niquests")
 
 
-def python_service(file: str, text: str, *, route: str | None = None, named: Collection[str] = ()) -> Service:
+def python_service(
+    file: str,
+    text: str,
+    *,
+    route: str | None = None,
+    named: Collection[str] = (),
+    touched: Collection[int] = (),
+) -> Service:
     """Return how to run a Python file. Raises InputError, with what to pass, if that cannot be determined.
 
-    named: upstreams that the user has named"""
+    named:   upstreams that the user has named
+    touched: lines that a change is about; a route that reaches them is preferred"""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -39,7 +47,7 @@ def python_service(file: str, text: str, *, route: str | None = None, named: Col
             file, f"expected a service to run: an object of {known} at the top of the module, found none"
         )
     application, interface = found
-    chosen = checked_route(route, _route(tree, application), file)
+    chosen = checked_route(route, _route(tree, application, touched), file)
     root, module = module_of(Path(file).resolve())
     upstreams = python_upstreams(Path(file).resolve(), tree, root, named, file)
     return Service(interface, str(root), chosen, upstreams, module, application)
@@ -73,19 +81,44 @@ def _application(tree: ast.Module) -> tuple[str, Interface] | None:
     return None
 
 
-def _route(tree: ast.Module, application: str) -> str | None:
-    """Return the first route that calls a dependency, else the first."""
+def _route(tree: ast.Module, application: str, touched: Collection[int]) -> str | None:
+    """Return the route that calls a dependency and reaches most of the functions that a change is about, or
+    the first of them; else the first route."""
     routes = list(_routes(tree))
-    calling = _calling(tree)
-    chosen = next((path for path, name in routes if name in calling), None)
-    if chosen is None and routes:
-        chosen = routes[0][0]
+    calling, called = _calling(tree), _called_names(tree)
+    changed = {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and any(node.lineno <= line <= (node.end_lineno or line) for line in touched)
+    }
+    chosen = max(
+        (each for each in routes if each[1] in calling),
+        key=lambda each: len(_reached(each[1], called) & changed),
+        default=routes[0] if routes else None,
+    )
     # A plain function is an application with one route.
     is_function = any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == application
         for node in tree.body
     )
-    return "/" if chosen is None and is_function else chosen
+    return chosen[0] if chosen is not None else "/" if is_function else None
+
+
+def _called_names(tree: ast.Module) -> dict[str, set[str]]:
+    """Return for each function the names of those that it calls."""
+    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return {each.name: set(_called_roots(each)) for each in functions}
+
+
+def _reached(name: str, called: Mapping[str, set[str]]) -> set[str]:
+    """Return a function and those that it calls, directly or through others."""
+    found, waiting = {name}, [name]
+    while waiting:
+        more = called.get(waiting.pop(), set()) - found
+        found |= more
+        waiting += more
+    return found
 
 
 def _routes(tree: ast.Module) -> Iterator[tuple[str, str]]:

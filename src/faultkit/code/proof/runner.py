@@ -12,6 +12,7 @@ closes, the parent process has ended: the runner ends its process group.
 
 from __future__ import annotations
 
+import dis
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -94,6 +95,8 @@ class _Lines:
         """Report the lines of this code and of the functions in it."""
         if hasattr(code, "co_lines"):
             self._executable.update(line for _, _, line in code.co_lines() if line)
+        else:
+            self._executable.update(line for _, line in dis.findlinestarts(code))
         if self._monitoring is not None:
             self._monitoring.set_local_events(_TOOL, code, self._monitoring.events.LINE)
         for each in code.co_consts:
