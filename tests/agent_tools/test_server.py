@@ -94,7 +94,7 @@ def test_annotations_are_true_and_follow_the_configuration(monkeypatch: pytest.M
     index, score = offline["fault_index_source_code"], offline["fault_score_reliability"]
     assert (index.read_only_hint, index.destructive_hint, index.idempotent_hint) == (False, False, True)
     assert (score.read_only_hint, score.open_world_hint, index.open_world_hint) == (True, False, False)
-    online = hints_of(Services(llm_settings({"OPENAI_API_KEY": "sk-1"})))
+    online = hints_of(Services(llm_settings({"OPENAI_API_KEY": "sk-1"}, client="openai")))
     assert online["fault_score_reliability"].open_world_hint is True
     assert online["fault_list_function_names"].open_world_hint is False
     monkeypatch.setenv("QDRANT_URL", "http://127.0.0.1:6334")

@@ -352,3 +352,36 @@ def test_a_provider_that_fails_is_no_reason_for_the_rules(
     assert invoke(["improve", "app.py", "--llm-client", "ollama", "--write"]) == 4
     assert "ollama (gemma3:4b) gave no usable answer" in capfd.readouterr().err
     assert app.read_text() == BAD
+
+
+def test_a_change_that_removes_functions_is_refused_with_their_names(
+    app: Path, model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model.play(said("openai", proposal('URL = "x"\n')))
+    assert invoke(["improve", "app.py", "--llm-client", "ollama", "--write"]) == 4
+    assert "it removes Store, Store.save, load: keep every function" in capfd.readouterr().err
+    assert app.read_text() == BAD
+
+
+def test_a_key_alone_sends_no_code(
+    app: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-fake-0123456789abcdef0123")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
+    assert invoke(["improve", "app.py"]) == 0
+    assert "by the rules" in capfd.readouterr().err
+    assert model.requests == []
+
+
+def test_the_prompt_can_be_shown_and_is_not_sent(
+    app: Path, model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    app.write_text(f'{BAD}\nPASSWORD = "hunter22"\n')
+    assert invoke(["improve", "app.py", "--llm-client", "ollama", "--show-prompt"]) == 0
+    out, err = capfd.readouterr()
+    assert "def load(url):" in out
+    assert "hunter22" not in out
+    assert err == "nothing was sent to ollama\n"
+    assert model.requests == []
+    assert invoke(["improve", "app.py", "--show-prompt"]) == 2
+    assert "error: --show-prompt: expected --llm-client beside it" in capfd.readouterr().err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.llm.model_settings import AskBudget, LlmSettings, llm_settings
+from faultkit.llm.model_settings import AskBudget, LlmSettings, llm_settings, unused_keys
 from faultkit.llm.providers import EMBED_DIMENSIONS, PROVIDERS, is_on_this_machine, provider_of
 
 KEYS = {provider.key_env: f"{provider.name}-key" for provider in PROVIDERS}
@@ -65,11 +65,29 @@ def test_auto_without_a_key_means_the_rules(client: str | None) -> None:
 
 @pytest.mark.parametrize("name", ["openai", "gemini", "openrouter", "anthropic"])
 def test_auto_takes_the_provider_whose_key_is_set(name: str) -> None:
-    assert chosen({f"{name.upper()}_API_KEY": "k"}).provider.name == name
+    assert chosen({f"{name.upper()}_API_KEY": "k"}, client="auto").provider.name == name
+    assert chosen({f"{name.upper()}_API_KEY": "k", "FAULT_AGENT_CLIENT": "auto"}).provider.name == name
 
 
 def test_auto_takes_the_first_of_several() -> None:
-    assert chosen({"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}).provider.name == "gemini"
+    keys = {"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
+    assert chosen(keys, client="auto").provider.name == "gemini"
+
+
+def test_a_key_alone_sends_nothing() -> None:
+    assert llm_settings(KEYS) is None
+    assert unused_keys(KEYS) == [
+        "OPENAI_API_KEY",
+        "GEMINI_API_KEY",
+        "OPENROUTER_API_KEY",
+        "ANTHROPIC_API_KEY",
+    ]
+    assert unused_keys({**KEYS, "FAULT_AGENT_CLIENT": "rules"}) == []
+
+
+def test_a_model_that_is_named_asks_for_the_provider_whose_key_is_set() -> None:
+    assert chosen({"GEMINI_API_KEY": "k"}, model="m").provider.name == "gemini"
+    assert chosen({"OPENAI_API_KEY": "k", "FAULT_AGENT_EMBED_MODEL": "e"}).provider.name == "openai"
 
 
 @pytest.mark.parametrize("client", ["rules", "none", "offline"])
@@ -195,9 +213,10 @@ def test_a_provider_without_embeddings_takes_no_model_for_them() -> None:
 
 def test_budgets_can_be_set() -> None:
     assert chosen(KEYS, client="openai").budget == AskBudget()
-    small = chosen({**KEYS, "FAULT_AGENT_TIME_BUDGET": "30", "FAULT_AGENT_TOKEN_BUDGET": "9000"}).budget
+    env = {**KEYS, "FAULT_AGENT_TIME_BUDGET": "30", "FAULT_AGENT_TOKEN_BUDGET": "9000"}
+    small = chosen(env, client="openai").budget
     assert (small.time_s, small.call_s, small.tokens) == (30, 30, 9000)
-    large = chosen(KEYS, time_s="600").budget
+    large = chosen(KEYS, client="openai", time_s="600").budget
     assert (large.time_s, large.call_s) == (600, 300)
 
 

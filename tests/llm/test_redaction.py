@@ -243,3 +243,30 @@ values = st.text(string.ascii_letters + string.digits + "!#%&*+-./:;<=>?@^_|~", 
 def test_no_value_of_a_password_is_shown_anywhere(value: str, after: str) -> None:
     text = f'password = "{value}"\n{after}\nprint("{value}")'
     assert value not in hidden(text).replace("REDACTED_1_PASSWORD", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'x = "x7Kp2mQ9vT4wZr8bN3cF6hJ1"',
+        'client.connect("dGhpcyBpcyBhIHNlY3JldCBrZXkgMTIz")',
+        "seed = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934c'",
+        'post("https://hooks.example/12345/aB3dE5fG7hI9jK1lM3nO5pQ7rS9")',
+    ],
+)
+def test_a_text_that_looks_chosen_by_chance_is_hidden_under_any_name(text: str) -> None:
+    assert "REDACTED_1_KEY" in hidden(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'path = "src/faultkit/code/advice/improvement.py"',
+        'name = "test_the_most_severe_finding_of_2024_comes_first"',
+        'kind = "application/vnd.pypi.simple.v1+json"',
+        'name = "HttpResponseRedirectToOtherPage2"',
+        'letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"',
+    ],
+)
+def test_names_paths_and_alphabets_are_sent_as_they_are(text: str) -> None:
+    assert hidden(text) == text

@@ -102,6 +102,9 @@ Examples:
     "--write", is_flag=True, help="Write the changes to the files; by default they are only printed."
 )
 @json_option("Print JSON: scores, diff, questions, dependencies and more.")
+@click.option(
+    "--show-prompt", is_flag=True, help="Print what a language model would be sent, and send nothing."
+)
 @llm_options
 def improve_command(
     paths: tuple[str, ...],
@@ -113,6 +116,7 @@ def improve_command(
     lang: str | None,
     write: bool,
     as_json: bool,
+    show_prompt: bool,
     llm: LlmOptions,
 ) -> None:
     """Suggest changes that make files more reliable or faster, as a diff for `git apply`.
@@ -139,8 +143,11 @@ def improve_command(
     wanted = _Wanted(function, kind, target_score, language, selection)
     files, is_one = _files(paths, wanted, config)
     with ExitStack() as stack:
-        advisor = advisor_from(llm, files[0][0], stack)
+        advisor = advisor_from(llm, files[0][0], stack, show_prompt=show_prompt)
         _check_options(advisor, wanted, is_one=is_one, chooses=bool(rules) or is_safe is not None)
+        if show_prompt:
+            _show_prompt(advisor, files, wanted)
+            return
         with status_while_asking(advisor):
             answers = _answers(advisor, files, wanted, is_one=is_one)
     names, folder = _names_in_diff([path for path, _ in files])
@@ -170,6 +177,17 @@ def improve_command(
                 click.echo(f"{each.shown} was changed", err=True)
     elif diff and folder is not None:
         click.echo(f"to be applied in {folder}", err=True)
+
+
+def _show_prompt(advisor: Advisor, files: list[tuple[str, str]], wanted: _Wanted) -> None:
+    """Print what the model would be sent."""
+    from faultkit.llm.language_model import PromptShown
+
+    try:
+        _change_of(advisor, files[0][0], wanted, {})
+    except PromptShown as shown:
+        click.echo(f"{shown.system}\n\n{shown.prompt}")
+        click.echo(f"nothing was sent to {advisor.engine.name}", err=True)
 
 
 def _files(paths: Sequence[str], wanted: _Wanted, config: ReviewConfig) -> tuple[list[tuple[str, str]], bool]:

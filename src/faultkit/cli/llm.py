@@ -56,8 +56,8 @@ FLAGS: tuple[LlmFlag, ...] = (
         "--llm-client",
         "FAULT_AGENT_CLIENT",
         "NAME",
-        "Source of answers: auto (by the API keys that are set, otherwise the rules), rules (offline), "
-        "openai, gemini, openrouter, ollama or anthropic.",
+        "Source of answers: rules (offline, the default), auto (the first provider whose API key is set), "
+        "openai, gemini, openrouter, ollama or anthropic. Code is sent only if a provider is chosen.",
     ),
     LlmFlag(
         "model",
@@ -149,28 +149,46 @@ def embedding_settings_from(options: LlmOptions) -> LlmSettings | None:
     return settings
 
 
-def model_from(options: LlmOptions) -> LanguageModel | None:
+def model_from(options: LlmOptions, *, show_prompt: bool = False) -> LanguageModel | None:
     """Return the model of the flags, or None for the offline rules; no client library is loaded yet."""
     settings = llm_settings_from(options)
     if settings is None:
+        if show_prompt:
+            raise InputError(
+                "--show-prompt", "expected --llm-client beside it, got none: the rules ask nothing"
+            )
         return None
     from faultkit.llm.language_model import LanguageModel
 
-    return LanguageModel(settings)
+    return LanguageModel(settings, sends=not show_prompt)
+
+
+def _note_unused_key(options: LlmOptions) -> None:
+    """Say on a terminal that a key alone does not send code."""
+    from faultkit.llm.model_settings import unused_keys
+
+    keys = [] if options.client else unused_keys(os.environ)
+    if keys and sys.stderr.isatty():
+        click.echo(f"{keys[0]} is not used: the rules answer, unless --llm-client names a provider", err=True)
 
 
 def advisor_from(
-    options: LlmOptions, root: str | os.PathLike[str] | None = None, stack: ExitStack | None = None
+    options: LlmOptions,
+    root: str | os.PathLike[str] | None = None,
+    stack: ExitStack | None = None,
+    *,
+    show_prompt: bool = False,
 ) -> Advisor:
     """Return an advisor that uses the model of the flags, or the offline rules.
 
     `root` is a file or folder of the project: if it has an index, the model also receives related code from
-    it. `stack` closes the model.
+    it. `stack` closes the model. With `show_prompt` the model raises PromptShown instead of sending anything.
     """
     from faultkit.code.advice.advisor import Advisor
 
-    model = model_from(options)
+    model = model_from(options, show_prompt=show_prompt)
     if model is None:
+        _note_unused_key(options)
         return Advisor()
     if stack is not None:
         stack.enter_context(model)

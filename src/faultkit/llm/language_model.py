@@ -92,11 +92,30 @@ class ModelAnswer:
     usage: Usage
 
 
+class PromptShown(Exception):
+    """Raised in place of a call by a model that sends nothing."""
+
+    def __init__(self, system: str, prompt: str) -> None:
+        super().__init__("nothing was sent")
+        self.system = system
+        self.prompt = prompt
+        """The prompt with placeholders for secrets, as it would be sent."""
+
+
 class LanguageModel:
     """The language model of the user's choice. Must be closed after use."""
 
-    def __init__(self, settings: LlmSettings, *, clock: Clock | None = None, rng: Rng | None = None) -> None:
+    def __init__(
+        self,
+        settings: LlmSettings,
+        *,
+        clock: Clock | None = None,
+        rng: Rng | None = None,
+        sends: bool = True,
+    ) -> None:
+        """Create a model. Without `sends`, a question raises PromptShown, and embeddings RunError."""
         self.settings = settings
+        self._sends = sends
         self._clock = clock or SystemClock()
         self._rng = rng or Rng.keyed("llm", settings.provider.name, settings.model)
         self._endpoint = ModelEndpoint(settings.provider, settings.model, settings.base_url, settings.key)
@@ -148,6 +167,8 @@ class LanguageModel:
         text = prompt.text()
         redaction = Redaction(text)
         conversation = Conversation(self.settings.model, redaction.hide(text), system)
+        if not self._sends:
+            raise PromptShown(system, conversation.prompt)
         usage, problems = Usage(), [""]
         for _ in range(_ROUNDS):
             completion = self._complete(conversation, schema, spending, cancel)
@@ -261,6 +282,8 @@ class LanguageModel:
         """Make one call with its tries. Return None if it was rejected and `give_up` is false."""
         from faultkit.llm.chat import RetriesExhausted, RetryPolicy, call_with_retries, check_cancelled
 
+        if not self._sends:
+            raise RunError("nothing is sent: only the prompt is shown")
         check_cancelled(cancel)
         loop, client = self._connected()
         policy = RetryPolicy(self._rng, spending.budget.tries, pause=self._clock.pause)

@@ -1,7 +1,8 @@
 """The choice of a language model, from flags and environment variables, and its budget. Pure.
 
-A flag takes precedence over its variable, a variable over the default. `auto` takes the first provider whose
-key is set; without a key there is no model, and callers use their offline rules.
+A flag takes precedence over its variable, a variable over the default. Without a client or a model there is
+none, and callers use their offline rules: a key alone, which many have in their environment for other
+programs, sends nothing. `auto` takes the first provider whose key is set.
 """
 
 from __future__ import annotations
@@ -140,7 +141,8 @@ def llm_settings(
     tokens: int | str | None = None,
 ) -> LlmSettings | None:
     """Return the user's choice; None means the offline rules. Raises InputError."""
-    provider, asked_by = _provider(client, env)
+    names_model = _given(model, MODEL, env)[0] or _given(embed_model, EMBED_MODEL, env)[0]
+    provider, asked_by = _provider(client, env, default=AUTO if names_model else RULES)
     budget = _budget(time_s, tokens, env)
     wanted_dim = _requested_dimension(embed_dim, env)
     if provider is None:
@@ -165,6 +167,13 @@ def llm_settings(
     )
 
 
+def unused_keys(env: Mapping[str, str]) -> list[str]:
+    """Return the variables of keys that are set, although no client is chosen."""
+    if env.get(CLIENT[1], "").strip():
+        return []
+    return [each.key_env for each in PROVIDERS if each.needs_key and env.get(each.key_env, "").strip()]
+
+
 def _given(flag_value: object, names: tuple[str, str], env: Mapping[str, str]) -> tuple[str, str]:
     """Return a setting's text and the name of its source, or two empty texts."""
     flag, variable = names
@@ -175,11 +184,12 @@ def _given(flag_value: object, names: tuple[str, str], env: Mapping[str, str]) -
     return "", ""
 
 
-def _provider(client: str | None, env: Mapping[str, str]) -> tuple[Provider | None, str]:
+def _provider(client: str | None, env: Mapping[str, str], *, default: str) -> tuple[Provider | None, str]:
     text, source = _given(client, CLIENT, env)
+    text = text or default
     if normalized(text) in _NO_MODEL:
         return None, source
-    if normalized(text) in ("", AUTO):
+    if normalized(text) == AUTO:
         keyed = (each for each in PROVIDERS if each.needs_key and env.get(each.key_env, "").strip())
         return next(keyed, None), source
     provider = provider_of(text)

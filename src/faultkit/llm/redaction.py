@@ -6,13 +6,23 @@ A placeholder never spans lines, so that a text keeps its lines and a diff its s
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from faultkit.base.secrets import SECRET_KINDS, SecretSpan, find_code_secrets, merge_spans
 
 _SHORTEST_REPEATED = 8
+_QUOTED = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]){20,400})\1""")
+_TOKEN = re.compile(r"(?<![A-Za-z0-9+_=-])[A-Za-z0-9+_-]{20,200}={0,2}(?![A-Za-z0-9+_=-])")
+_HEXADECIMAL = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
+_LEAST_ENTROPY = 3.5
+"""Bits for each character. Twenty characters chosen by chance from 62 have about four."""
+_LEAST_TURNS = 0.4
+"""Changes between small letters, capitals and digits for each character: names made of words have fewer."""
 
 
 class Redaction:
@@ -87,6 +97,24 @@ class Redaction:
 def _find_secrets(text: str) -> Iterator[SecretSpan]:
     for start, end, kind in find_code_secrets(text):
         yield from ((*line, kind) for line in _lines(text, start, end))
+    for quoted in _QUOTED.finditer(text):
+        for token in _TOKEN.finditer(quoted[2]):
+            if _is_random(token[0]):
+                yield quoted.start(2) + token.start(), quoted.start(2) + token.end(), "KEY"
+
+
+def _is_random(token: str) -> bool:
+    """Return whether a text looks as if it was chosen by chance: a key under a name that does not tell it."""
+    bare = token.rstrip("=")
+    if _HEXADECIMAL.fullmatch(bare):
+        return True
+    kinds = ["d" if each.isdigit() else "u" if each.isupper() else "l" for each in bare if each.isalnum()]
+    if len({*kinds}) < 3:
+        return False
+    turns = sum(one != two for one, two in pairwise(kinds)) / len(bare)
+    counts = Counter(bare).values()
+    entropy = -sum(each / len(bare) * math.log2(each / len(bare)) for each in counts)
+    return entropy >= _LEAST_ENTROPY and turns >= _LEAST_TURNS
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

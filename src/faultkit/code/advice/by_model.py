@@ -19,7 +19,7 @@ from faultkit.code.advice import answers as schemas
 from faultkit.code.advice import prompts
 from faultkit.code.advice.analysis import findings_inside, lowest_score, score_of
 from faultkit.code.advice.answers import AnalysisAnswer, ChangeAnswer, ScoreAnswer, SloAnswer
-from faultkit.code.advice.improvement import finding_lines, parse_problem
+from faultkit.code.advice.improvement import finding_lines, parse_problem, removed_names
 from faultkit.code.advice.threats import threats_in
 from faultkit.code.changes.change import apply_diff, unified_diff
 from faultkit.code.facts import facts_of
@@ -103,7 +103,7 @@ class OriginalCode:
             return [
                 "new: it is the code that you were given; if nothing is worth changing, send an empty text"
             ]
-        problem = self._form_problem(new) or self._regression(new)
+        problem = self._form_problem(new) or self._removal(new) or self._regression(new)
         return [f"new: {problem}"] if problem else []
 
     def _form_problem(self, new: str) -> str:
@@ -123,6 +123,16 @@ class OriginalCode:
         except ValueError as error:
             return str(error)
         return "" if fits else "its diff does not apply to the code you were given"
+
+    def _removal(self, new: str) -> str:
+        """Return which definitions are missing; empty if all are there."""
+        missing = removed_names(self.text.removeprefix(_BOM), new.removeprefix(_BOM), self.language)
+        if not missing:
+            return ""
+        more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+        return (
+            f"it removes {', '.join(missing[:_MOST_NAMED])}{more}: keep every function, class and public name"
+        )
 
     def _regression(self, new: str) -> str:
         """Return what is worse by the rules than before; empty if nothing is."""

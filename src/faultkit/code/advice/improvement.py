@@ -22,6 +22,8 @@ from faultkit.code.advice.selection import EVERY_CHANGE, OpenQuestion, Selection
 from faultkit.code.changes import codemods_for
 from faultkit.code.changes.change import Change, Codemod, Source, apply_edits, unified_diff
 from faultkit.code.changes.project import NO_PROJECT, Project
+from faultkit.code.facts.build import GRAMMARS
+from faultkit.code.functions import list_functions
 from faultkit.code.languages import Language, language_named
 from faultkit.code.review.engine import findings_of
 from faultkit.code.rules.rule import KINDS, Finding, Kind, Rule
@@ -245,6 +247,8 @@ def _try(draft: _Draft, job: _Job, codemod: Codemod, findings: tuple[Finding, ..
         new = apply_edits(draft.text, change.edits)
         if new == draft.text or parse_problem(draft.text, new, job.language):
             continue
+        if removed_names(draft.text, new, job.language):
+            continue
         after = findings_of(new, job.language, file=job.file, rules=job.rules)
         if _is_better(draft.findings, after, {each.rule.id for each in group}):
             draft.questions += _questions(draft, codemod, group, change, is_applied=True)
@@ -368,6 +372,29 @@ def _python_level(text: str) -> tuple[int, str]:
         except (ValueError, RecursionError, MemoryError) as error:
             return level, f"Python refuses it: {error}"
     return 2, ""
+
+
+def removed_names(old: str, new: str, language: Language) -> tuple[str, ...]:
+    """Return functions, types and public names at the top of the old text that the new one has not."""
+    before, after = (_defined(text, language) for text in (old, new))
+    return tuple(sorted((before - after).elements()))
+
+
+def _defined(text: str, language: Language) -> Counter[str]:
+    source = Source(text, language)
+    found = Counter(each.qualified_name for each in list_functions(source.syntax))
+    if language.name in GRAMMARS:
+        found.update({*source.facts.classes})
+        found.update(
+            {
+                target
+                for each in source.facts.assignments
+                if each.scope is None and not each.owner
+                for target in each.targets
+                if target.isidentifier() and not target.startswith("_")
+            }
+        )
+    return found
 
 
 # Explanations of findings and changes for people.

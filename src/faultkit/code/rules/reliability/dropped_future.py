@@ -48,7 +48,8 @@ RULE = Rule(
     id="FK-R061",
     slug="dropped-future",
     title="Task whose exception nothing sees",
-    why="The future holds the exception, and nothing asks the future: the work is not done, and no log says so.",
+    why="The future holds the exception, and nothing asks the future: the work is not done, and no log "
+    "says so.",
     fix="Add exceptionally or whenComplete, use execute instead of submit, or catch and log inside the task.",
     kind="reliability",
     severity="medium",
