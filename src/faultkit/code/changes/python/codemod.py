@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import libcst as cst
 
 from faultkit.code.changes.change import SAFE, Asks, Change, Codemod, Source, edits_between
 from faultkit.code.changes.project import Project
+from faultkit.code.changes.python.layout import wrapped
 from faultkit.code.changes.python.rewriting import Rewriting
 from faultkit.code.changes.python.tree import Tree
 from faultkit.code.facts import Call, Facts
@@ -67,11 +68,14 @@ def python_codemod(
             tree = _tree(source.text)
         except cst.ParserSyntaxError:
             return None
-        context = CodemodContext(source, tree, findings, Rewriting(tree))
+        context = CodemodContext(source, tree, findings, Rewriting(tree, source.project.own))
         collect(context)
         if context.new.is_empty:
             return None
-        edits = edits_between(source.text, context.new.done())
+        edits = tuple(
+            replace(each, text=wrapped(each.text, source.project.line_length))
+            for each in edits_between(source.text, context.new.done())
+        )
         if not edits:
             return None
         return Change(

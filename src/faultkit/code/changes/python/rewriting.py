@@ -36,7 +36,7 @@ _STANDARD = frozenset(
         "zipfile", "zlib", "zoneinfo",
     )
 )  # fmt: skip
-_FUTURE, _OWN_STANDARD, _PACKAGES, _RELATIVE = range(4)
+_FUTURE, _OWN_STANDARD, _PACKAGES, _FIRST_PARTY, _RELATIVE = range(5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +88,17 @@ def _from(small: cst.ImportFrom, wanted: str, name: str) -> str | None:
     return None
 
 
-def with_imports(module: cst.Module, wanted: Sequence[ImportRequest]) -> cst.Module:
-    """Return the module with the imports added."""
+def with_imports(
+    module: cst.Module, wanted: Sequence[ImportRequest], own: frozenset[str] = frozenset()
+) -> cst.Module:
+    """Return the module with the imports added. `own` names the packages of the project itself."""
     for each in wanted:
         if known_name(module, each.module, each.name) is None:
-            module = _with_import(module, each)
+            module = _with_import(module, each, own)
     return module
 
 
-def _with_import(module: cst.Module, wanted: ImportRequest) -> cst.Module:
+def _with_import(module: cst.Module, wanted: ImportRequest, own: frozenset[str]) -> cst.Module:
     body = list(module.body)
     if wanted.name:
         for at, line in enumerate(body):
@@ -109,8 +111,8 @@ def _with_import(module: cst.Module, wanted: ImportRequest) -> cst.Module:
     places = [at for at, line in enumerate(body) if _is_import(line)]
     if not places:
         return _before_all(module, new_line)
-    group, key = _group(new_line), _key(new_line)
-    mates = [at for at in places if _group(body[at]) == group]
+    group, key = _group(new_line, own), _key(new_line)
+    mates = [at for at in places if _group(body[at], own) == group]
     if mates:
         follower = next((at for at in mates if _key(body[at]) > key), None)
         if follower is None:
@@ -120,7 +122,7 @@ def _with_import(module: cst.Module, wanted: ImportRequest) -> cst.Module:
             body[follower] = body[follower].with_changes(leading_lines=())
             body.insert(follower, new_line.with_changes(leading_lines=lines))
         return module.with_changes(body=body)
-    earlier = [at for at in places if _group(body[at]) < group]
+    earlier = [at for at in places if _group(body[at], own) < group]
     if earlier:
         body.insert(earlier[-1] + 1, new_line.with_changes(leading_lines=(cst.EmptyLine(indent=False),)))
         after = earlier[-1] + 2
@@ -205,14 +207,16 @@ def _origin(line: cst.CSTNode) -> tuple[str, bool, bool]:
     return name, True, bool(small.relative)
 
 
-def _group(line: cst.CSTNode) -> int:
+def _group(line: cst.CSTNode, own: frozenset[str]) -> int:
     name, _, is_relative = _origin(line)
     root = name.partition(".")[0]
     if root == "__future__":
         return _FUTURE
     if is_relative:
         return _RELATIVE
-    return _OWN_STANDARD if root in _STANDARD else _PACKAGES
+    if root in _STANDARD:
+        return _OWN_STANDARD
+    return _FIRST_PARTY if root in own else _PACKAGES
 
 
 def _key(line: cst.CSTNode) -> tuple[bool, str]:
@@ -236,8 +240,10 @@ NodeChange: TypeAlias = Callable[[cst.CSTNode], cst.CSTNode]
 class Rewriting:
     """Changes of one tree, collected and then made."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, own: frozenset[str] = frozenset()) -> None:
+        """Collect changes of a tree; `own` names the packages of the project itself."""
         self.tree = tree
+        self._own = own
         self.left_out: list[ImportRequest] = []
         """Imports for which there is no place in the text."""
         self._steps: dict[cst.CSTNode, list[NodeChange]] = {}
@@ -325,7 +331,7 @@ class Rewriting:
         if self.tree.is_indented:
             self.left_out = list(self._wanted)
         else:
-            changed = with_imports(changed, self._wanted)
+            changed = with_imports(changed, self._wanted, self._own)
         return changed.code[self.tree.shift :]
 
 
