@@ -149,3 +149,18 @@ def test_a_default_for_the_whole_call_is_not_reported_as_one_for_each_step() -> 
     assert messages("http-call-without-timeout", "python", code) == [
         "s.get() has no timeout of its own: aiohttp allows 300 s"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("import requests\nrequests.get(u)\n", "high"),
+        ("import aiohttp\nasync def f():\n    s = aiohttp.ClientSession()\n    await s.get(u)\n", "medium"),
+        ("import httpx\nhttpx.get(u)\n", "low"),
+    ],
+)
+def test_a_call_without_a_timeout_is_as_grave_as_the_default_of_its_library_is_long(
+    text: str, severity: str
+) -> None:
+    (finding,) = [each for each in findings_of(text, "python") if each.rule.id == "FK-R001"]
+    assert finding.severity == severity

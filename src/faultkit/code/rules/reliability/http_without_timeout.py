@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import (
+    CERTAIN,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    Hit,
+    Rule,
+    Severity,
+)
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 
@@ -21,8 +32,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if not request.library.bounds_whole:
                 by += " for each step and has no bound for the whole"
             what = f"{call.written}() has no timeout of its own: {by}"
-            severity: Severity = "high" if default_s > 60 else "medium"
-            yield Hit(call.span, what, LIKELY, severity)
+            # A default of a few seconds holds up little; one of minutes does.
+            severity: Severity = "medium" if default_s > 60 else "low"
+            yield Hit(call.span, what, LIKELY if default_s > 60 else POSSIBLE, severity)
 
 
 RULE = Rule(
