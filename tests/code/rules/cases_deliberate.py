@@ -143,5 +143,6 @@ CASES = [
     _bad_go("tls-not-verified", "func f() { c.TLS = &tls.Config{InsecureSkipVerify: true} }", 1),
     # A socket of this machine; a function that its decorator starts.
     _good_go("socket-without-timeout", 'func f() { conn, err := net.Dial("unix", path)\n use(conn, err) }'),
+    _good_go("socket-without-timeout", 'func f() { go http.ListenAndServe("localhost:6060", nil) }'),
     good("fire-and-forget", _PY, "@starts\nasync def go(): ...\nasync def f():\n    go()\n"),
 ]

@@ -31,6 +31,8 @@ _BOUNDED = ("settimeout", "setblocking", "setSoTimeout", "setTimeout", "SetDeadl
 
 _LOCAL = re.compile(r"AF_UNIX|[\"']unix|\bpath:|\.sock\b|socketPath")
 """Sockets of this machine."""
+_INSIDE = re.compile(r"localhost|127\.0\.0\.1|pprof", re.IGNORECASE)
+"""Servers for those who run the program."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -51,6 +53,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _servers(facts: Facts) -> Iterator[Hit]:
     mild: Severity = "medium"
     for call in facts.calls_named(*_SERVES):
+        if _INSIDE.search(facts.text(call.span)):
+            continue
         what = f"{call.written}() sets no timeouts: a client that never ends its request is waited for"
         yield Hit(call.span, what, LIKELY, mild)
     for call in facts.calls_named("net/http.Server"):
