@@ -324,4 +324,20 @@ CASES = [
         "java",
         'class A {\n  void f(Order o) {\n    CompletableFuture.runAsync(() -> mailer.send(o)).exceptionally(e -> { log.error("mail", e); return null; });\n    executor.execute(() -> index.add(o));\n    Future<?> done = executor.submit(() -> index.add(o));\n    executor.submit(() -> { try { index.add(o); } catch (Exception e) { log.error("index", e); } });\n  }\n}',
     ),
+    good(
+        _CALLBACK,
+        _JS,
+        "class Flags {\n  async refresh() { try { this.flags = await load(); } catch (e) { log(e); } }\n  start() { setInterval(async () => { await this.refresh(); }, 1000); }\n}",
+    ),
+    good(
+        _CALLBACK,
+        _JS,
+        "page.evaluate(() => { setInterval(async () => { await window.refresh(); }, 1000); });",
+    ),
+    bad(
+        _CALLBACK,
+        _JS,
+        "class Flags {\n  async refresh() { this.flags = await load(); }\n  start() { setInterval(async () => { await this.refresh(); }, 1000); }\n}",
+        3,
+    ),
 ]

@@ -55,16 +55,22 @@ def _scope_of(given: Argument, facts: Facts) -> Scope | None:
     return next((scope for scope in facts.scopes if scope.span == given.value.span), None)
 
 
-def _may_reject(scope: Scope, facts: Facts) -> bool:
-    """Return whether something is awaited outside of every try."""
-    if _CATCHES.search(facts.text(scope.span)):
+def _may_reject(scope: Scope, facts: Facts, levels: int = 2) -> bool:
+    """Return whether something is awaited outside of every try, functions of this file included."""
+    text = facts.text(scope.span)
+    if _CATCHES.search(text) or "window." in text:
         return False
     for step in facts.within(facts.steps, scope.body):
         if step.kind != "await" or facts.function_of(step) is not scope:
             continue
         if any(is_within(step.span, each.span) for each in facts.within(facts.tries, scope.body)):
             continue
-        if not any(is_sleep(call) for call in facts.within(facts.calls, step.span)):
+        calls = tuple(facts.within(facts.calls, step.span))
+        if any(map(is_sleep, calls)):
+            continue
+        own = [each for each in facts.scopes if calls and levels and each.short_name == calls[0].method]
+        local = calls and calls[0].receiver in ("", "self")
+        if not (own and local) or any(_may_reject(each, facts, levels - 1) for each in own):
             return True
     return False
 
