@@ -313,7 +313,7 @@ CODE_TOOLS: tuple[Tool, ...] = (
             _target(1.0),
             flag(
                 "verify",
-                "Also prove the change, in about a minute: run a web service in Python or JavaScript before "
+                "Also prove the change, in a minute or two: run a web service in Python or JavaScript before "
                 "and after it, side by side, under a blackhole, latency, errors, resets and a slow stream. "
                 "Only `better` without `not_exercised` is a proof.",
                 default=False,
