@@ -355,4 +355,26 @@ CASES = [
         _PY,
         "import grpc\nimport shop_pb2_grpc\ndef load(id):\n    stub = shop_pb2_grpc.OrdersStub(grpc.insecure_channel(ADDRESS))\n    return stub.Get(Id(id=id), 2)",
     ),
+    bad(
+        _LOST,
+        _PY,
+        "def next_number(conn):\n    row = conn.execute(\"SELECT value FROM counters WHERE name = 'invoice'\").fetchone()\n    value = row[0] + 1\n    conn.execute(\"UPDATE counters SET value = ? WHERE name = 'invoice'\", (value,))\n    return value",
+        4,
+    ),
+    bad(
+        _LOST,
+        _JS,
+        "async function take(id) {\n  const found = await pool.query('SELECT stock FROM items WHERE id = $1', [id]);\n  await pool.query('UPDATE items SET stock = $1 WHERE id = $2', [found.rows[0].stock - 1, id]);\n}",
+        3,
+    ),
+    good(
+        _LOST,
+        _JS,
+        "async function take(id) {\n  await pool.query('UPDATE items SET stock = stock - 1 WHERE id = $1', [id]);\n}\nasync function lock(id) {\n  const found = await pool.query('SELECT stock FROM items WHERE id = $1 FOR UPDATE', [id]);\n  await pool.query('UPDATE items SET stock = $1 WHERE id = $2', [found.rows[0].stock - 1, id]);\n}",
+    ),
+    good(
+        _LOST,
+        _PY,
+        'def rename(conn, name):\n    row = conn.execute("SELECT total FROM carts WHERE id = 1").fetchone()\n    conn.execute("UPDATE carts SET total = ? WHERE id = 1", (name,))',
+    ),
 ]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
+from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
 _LOADS = re.compile(
     r"\.objects\.(get|filter\(\)\.first|select_related\(\)\.get)$|get_object_or_404$"
@@ -30,6 +31,7 @@ _AMOUNTS = re.compile(
     re.IGNORECASE,
 )
 _SESSION = re.compile(r"session|(^|\.)db$", re.IGNORECASE)
+_SETS = re.compile(r"update\s+(\w+)\s+set\s+(\w+)\s*=\s*(?:\?|\$\d|%s|:\w+|%\(\w+\)s)", re.IGNORECASE)
 _FROM_ROW = re.compile(r"(\w+)[!?]?\.(\w+)\s*[+\-]\s*[\w.]+")
 _ARITHMETIC = re.compile(r"[+\-*/]")
 
@@ -52,6 +54,40 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _by_options(facts)
     yield from _in_cache(facts)
     yield from _over_awaits(facts)
+    yield from _by_sql(facts)
+
+
+def _by_sql(facts: Facts) -> Iterator[Hit]:
+    """Yield `UPDATE t SET n = ?` after `SELECT n FROM t` in one function that computes the new value."""
+    sent = sql_calls(facts)
+    for write in sent:
+        found = _SETS.match(write.sql.strip()) if write.verb == "update" else None
+        scope = facts.function_of(write.call)
+        if found is None or scope is None or not _AMOUNTS.search(f"{found[1]} {found[2]}"):
+            continue
+        reads = re.compile(
+            rf"select\b.*(\*|\b{found[2]}\b).*\bfrom\s+{found[1]}\b", re.IGNORECASE | re.DOTALL
+        )
+        before = [
+            read.call.span.end
+            for read in sent
+            if read.verb == "select"
+            and read.call.span.end < write.call.span.start
+            and facts.function_of(read.call) is scope
+            and reads.match(read.sql.strip())
+        ]
+        if not before or _GUARDS.search(facts.text(scope.span)):
+            continue
+        if any(
+            step.kind == "binary"
+            and step.word in ("+", "-")
+            and max(before) < step.span.start < write.call.span.end
+            for step in facts.within(facts.steps, scope.body)
+        ):
+            what = (
+                f"two callers at once read the same {found[2]} of {found[1]}, and one of the changes is lost"
+            )
+            yield Hit(write.call.span, what, LIKELY)
 
 
 def _over_awaits(facts: Facts) -> Iterator[Hit]:
