@@ -200,7 +200,7 @@ def _files(paths: Sequence[str], wanted: _Wanted, config: ReviewConfig) -> tuple
     listed = [
         each
         for each in find_files(local, wanted.language, path_choice(config, ReviewFlags())).wanted
-        if each.language is None or codemods_for(each.language.name)
+        if os.path.getsize(each.path) and (each.language is None or codemods_for(each.language.name))
     ]
     if not listed:
         raise InputError(paths[0], "expected files of a language with known changes, found none")

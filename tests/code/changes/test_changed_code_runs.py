@@ -76,7 +76,7 @@ import subprocess
 
 
 def name():
-    return subprocess.check_output(["uname", "-s"], text=True)
+    return subprocess.check_output(["echo", "hello"], text=True)
 
 
 print(name())
@@ -192,19 +192,21 @@ print([square(n) for n in range(9)], square.cache_info().misses)
 """,
     "fan-out": """
 import asyncio
+import sys
 import httpx
 
 
-async def double(n):
-    async with httpx.AsyncClient(timeout=1):
-        return 2 * n
+async def load(client, number):
+    answer = await client.get(f"{sys.argv[1]}/{number}")
+    return answer.status_code, number
 
 
-async def main(items):
-    return await asyncio.gather(*(double(n) for n in items))
+async def main(numbers):
+    async with httpx.AsyncClient(timeout=20, trust_env=False) as client:
+        return await asyncio.gather(*(load(client, number) for number in numbers))
 
 
-print(asyncio.run(main(range(25))))
+print(asyncio.run(main(range(12))))
 """,
     "mutable-default": '''
 def add(item, to=[], options: dict[str, int] = {}):

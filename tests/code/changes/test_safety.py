@@ -11,6 +11,7 @@ from faultkit.code.advice.improvement import Improvement, improve
 from faultkit.code.advice.selection import EVERY_CHANGE, Selection
 from faultkit.code.changes import codemods_for
 from faultkit.code.changes.project import Project
+from tests.code.changes.cases import changed, codemod_named
 
 SAFE = Selection()
 
@@ -59,9 +60,7 @@ def test_a_program_that_may_run_for_long_never_gets_a_limit(text: str) -> None:
 
 
 def test_a_limit_for_a_short_program_asks() -> None:
-    text = (
-        "import subprocess\n\n\ndef f():\n    return subprocess.check_output(['git', 'rev-parse', 'HEAD'])\n"
-    )
+    text = "import subprocess\n\n\ndef f():\n    return subprocess.check_output(['git', 'log', '-1'])\n"
     assert safely(text).diff == ""
     assert asked(text) == {"FK-R004"}
     assert "timeout=60.0" in boldly(text).new
@@ -94,10 +93,6 @@ SENDING = {
         "def ask():\n    return requests.get('http://a', timeout=5)\n\n\n"
         "def look():\n    return polling2.poll(ask, step=1, timeout=9)\n"
     ),
-    "in a helper that blocks an event loop": (
-        "import requests\n\n\ndef ask(url):\n    return requests.get(url, timeout=5)\n\n\n"
-        "async def handle(url):\n    return ask(url).status_code\n"
-    ),
 }
 
 
@@ -106,9 +101,18 @@ def test_a_request_that_may_have_an_effect_is_never_repeated(text: str) -> None:
     assert "retry" not in boldly(text).new
 
 
+def test_a_helper_that_blocks_an_event_loop_is_not_repeated() -> None:
+    text = (
+        "import requests\n\n\ndef ask(url):\n    return requests.get(url, timeout=5)\n\n\n"
+        "async def handle(url):\n    return ask(url).status_code\n"
+    )
+    assert changed(text, "python", codemod_named("python", "retry")) == text
+
+
 def test_a_retry_asks_and_does_not_repeat_what_took_too_long() -> None:
     text = "import requests\n\n\ndef size(url):\n    return requests.head(url, timeout=5).headers\n"
-    assert "FK-R005" in asked(text)
+    assert "FK-R005" in {rule for each in boldly(text).questions for rule in each.rules}
+    assert "retry" not in safely(text).new
     new = boldly(text).new
     assert "retry_if_exception_type(requests.ConnectionError)" in new
     assert "requests.Timeout" not in new
