@@ -306,8 +306,13 @@ class _Run:
     def _warm_up(self, target: Target) -> float:
         """Make a few calls, and return how long the fastest of them took, in seconds."""
         target = replace(target, timeout_s=min(target.timeout_s, _WARM_UP_S))
-        samples = [call_once(target, self._stop.is_set) for _ in range(_WARM_UP)]
-        return max(min((each.total_s for each in samples if each is not None), default=0.0), 0.001)
+        fastest_s = _WARM_UP_S
+        for _ in range(_WARM_UP):
+            sample = call_once(target, self._stop.is_set)
+            if sample is None or not sample.status:
+                break  # It does not answer: the run will show that, and waiting again would not help.
+            fastest_s = min(fastest_s, sample.total_s)
+        return fastest_s
 
     def _version(self, version: Version, plane: PlaneProcess) -> RunningService:
         env: dict[str, str] = {}
