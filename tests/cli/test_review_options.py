@@ -24,7 +24,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("app.py", "tests/test_app.py", "scripts/release.py", "api_pb2.py"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(BAD)
-    Path("main.rb").write_text("puts 1\n")
+    Path("main.rb").write_text("def main; end\n")
     return tmp_path
 
 
@@ -184,7 +184,7 @@ def test_what_was_not_read_has_no_score(project: Path, capsys: pytest.CaptureFix
     found = review(capsys, ".", "--include", "tests")
     assert [each["file"] for each in found["skipped"]] == ["api_pb2.py", "app.py", "main.rb"]
     Path("ruby").mkdir()
-    Path("ruby/a.rb").write_text("puts 1\n")
+    Path("ruby/a.rb").write_text("def main; end\n")
     assert invoke(["review", "ruby"]) == 2
     assert "found none, but 1 Ruby" in capsys.readouterr().err
 

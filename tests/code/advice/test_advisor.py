@@ -15,6 +15,7 @@ import pytest
 from faultkit.base.errors import InputError, RunError
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.answers import ANALYSIS, RULES, SLOS
+from faultkit.code.facts.build import GRAMMARS
 from faultkit.llm.prompt import schema_problems
 from tests.code.changes.test_demo_app import APP
 from tests.code.changes.test_diff import git_apply
@@ -182,11 +183,11 @@ SNIPPETS: dict[str, tuple[Callable[[Advisor], object], str]] = {
         "lang: expected one of python, ",
     ),
     "a language without rules": (
-        lambda a: a.score("fn f() {}", "rust", "reliability"),
-        "lang: expected one of python, javascript, typescript, tsx, go, java, which the rules know, got "
-        "Rust: name a language model with --llm-client to have it judged",
+        lambda a: a.score("def f; end", "ruby", "reliability"),
+        f"lang: expected one of {', '.join(GRAMMARS)}, which the rules know, got "
+        "Ruby: name a language model with --llm-client to have it judged",
     ),
-    "a change of one": (lambda a: a.suggest("fn f() {}", "rust", None), "lang: expected one of python, "),
+    "a change of one": (lambda a: a.suggest("def f; end", "ruby", None), "lang: expected one of python, "),
     "an unknown kind": (
         lambda a: a.score(BAD, "python", "beauty"),  # type: ignore[arg-type]
         'kind: expected one of reliability, performance, got "beauty"',

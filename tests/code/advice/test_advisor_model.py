@@ -143,7 +143,7 @@ def test_a_language_that_the_rules_do_not_know_is_judged_by_the_model_alone(
     advisor: Advisor, server: ScriptedServer
 ) -> None:
     server.play(said("openai", SCORE))
-    assert advisor.score("fn f() {}\n", "rust", "reliability").score == 0.25
+    assert advisor.score("func f() {}\n", "swift", "reliability").score == 0.25
     assert "What a checker found" not in prompt_of(server)
 
 
@@ -275,12 +275,12 @@ def test_a_change_of_one_kind_must_not_lower_the_score_of_the_other(
 def test_a_language_that_the_rules_do_not_know_is_scored_by_the_model(
     advisor: Advisor, server: ScriptedServer
 ) -> None:
-    server.play(said("openai", SCORE), change("fn f() { g(); }\n"))
-    answer = advisor.suggest("fn f() {}\n", "rust", "reliability")
+    server.play(said("openai", SCORE), change("func f() { g(); }\n"))
+    answer = advisor.suggest("func f() {}\n", "swift", "reliability")
     assert (answer.score, answer.score_after) == (0.25, 0.7)
-    server.play(change("fn f( { g(); }\n"))
-    with pytest.raises(RunError, match="it cannot be read as Rust: see line 1"):
-        advisor.suggest("fn f() {}\n", "rust", "reliability", score=0.3)
+    server.play(change("func f( { g(); }\n"))
+    with pytest.raises(RunError, match="it cannot be read as Swift: see line 1"):
+        advisor.suggest("func f() {}\n", "swift", "reliability", score=0.3)
 
 
 def test_a_target_below_the_score_is_refused_before_the_model_is_asked(

@@ -118,8 +118,8 @@ def test_lines_that_cannot_be_parsed_are_mentioned() -> None:
 def test_an_unknown_concern_and_a_language_without_rules_are_refused() -> None:
     with pytest.raises(InputError, match=r"concerns\[0\]: expected one of reliability, performance, threat"):
         analysed(APP, "index", concerns=["beauty"])
-    with pytest.raises(InputError, match="got Rust: name a language model with --llm-client"):
-        analysed("fn f() {}\n", "f", language="rust")
+    with pytest.raises(InputError, match="got Swift: name a language model with --llm-client"):
+        analysed("func f() {}\n", "f", language="swift")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

@@ -52,11 +52,11 @@ def test_every_language_has_an_answer_that_names_the_call(language: str) -> None
 
 
 def test_languages_without_facts_are_known_by_words_and_the_explanation_states_it() -> None:
-    first = suggest_slos(TEXTS["rust"][0], "rust")[0]
+    first = suggest_slos(TEXTS["ruby"][0], "ruby")[0]
     assert first.explanation == (
-        "load is called by other code. It waits for reqwest on line 2 (another service over HTTP, 0.25 s). "
+        "load is called by other code. It waits for Net::HTTP on line 2 (another service over HTTP, 0.25 s). "
         "With 0.05 s for its own work that makes 0.3 s in 95 of 100. "
-        "Calls in Rust are known by their words only: check them."
+        "Calls in Ruby are known by their words only: check them."
     )
 
 
@@ -75,15 +75,18 @@ def test_languages_without_facts_are_known_by_words_and_the_explanation_states_i
         ("php", "<?php\n#[Route('/a')]\nfunction a() { return 1; }\n", "ANY", "/a"),
     ],
 )
-def test_routes_are_known_by_attributes_in_languages_without_facts(
-    language: str, text: str, method: str, path: str
-) -> None:
+def test_routes_are_known_by_attributes(language: str, text: str, method: str, path: str) -> None:
     entry = work(text, language).entry
     assert (entry.kind, entry.method, entry.path) == ("request", method, path)
 
 
 def test_comments_are_not_calls_where_only_words_are_known() -> None:
-    assert work("fn load() {\n    // reqwest would be better\n    1\n}\n", "rust").dependencies == ()
+    assert work("def load\n  # Net::HTTP would be better\n  1\nend\n", "ruby").dependencies == ()
+
+
+def test_a_type_in_a_signature_is_no_call() -> None:
+    text = "async fn load(u: &str) -> Result<String, reqwest::Error> {\n    Ok(String::new())\n}\n"
+    assert work(text, "rust").dependencies == ()
 
 
 @pytest.mark.parametrize("language", ["python", "javascript", "typescript", "tsx", "go", "java", "rust"])

@@ -21,7 +21,14 @@ from faultkit.code.facts.grammar import CatchParts, Grammar
 from faultkit.code.facts.java import JAVA
 from faultkit.code.facts.javascript import JAVASCRIPT
 from faultkit.code.facts.python import PYTHON
+from faultkit.code.facts.registrations import (
+    LANGUAGES,
+    registered_routes,
+    route_of_decorator,
+    route_of_types,
+)
 from faultkit.code.facts.resolve import Resolver
+from faultkit.code.facts.rust import RUST
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node, Span, Syntax
 
@@ -32,6 +39,7 @@ GRAMMARS: dict[str, Grammar] = {
     "tsx": JAVASCRIPT,
     "go": GO,
     "java": JAVA,
+    "rust": RUST,
 }
 """Grammars of the languages that have facts."""
 
@@ -149,6 +157,8 @@ def _returns_error(returned: str) -> bool:
 def _does_nothing(node: Node, grammar: Grammar, bare_return: bool) -> bool:
     if node.type in grammar.empty:
         return True
+    if grammar.step_words.get(text_of(node)) == "continue":
+        return True
     if node.type in grammar.statements:
         inner = node.named_children
         return not inner or (len(inner) == 1 and inner[0].type in ("ellipsis", "string"))
@@ -156,7 +166,7 @@ def _does_nothing(node: Node, grammar: Grammar, bare_return: bool) -> bool:
 
 
 def _is_log(node: Node, grammar: Grammar, calls: list[Call]) -> bool:
-    if node.type not in grammar.statements:
+    if node.type not in grammar.statements and node.type not in grammar.calls:
         return False
     place = span(node)
     inside = [call for call in calls if is_within(call.span, place)]
@@ -239,6 +249,8 @@ def with_routes(found: CollectedNodes, resolver: Resolver) -> tuple[Scope, ...]:
 def _registered(found: CollectedNodes, resolver: Resolver) -> dict[RawScope, Route]:
     """Find `app.get("/", handler)`, with the function itself or its name."""
     routes: dict[RawScope, Route] = {}
+    if found.syntax.language.name in LANGUAGES:
+        return registered_routes(found, resolver)
     if found.syntax.language.name not in ("javascript", "typescript", "tsx"):
         return routes
     by_name = {raw.name: raw for raw in found.scopes if raw.name}
@@ -298,6 +310,10 @@ def _decorated(raw: RawScope, found: CollectedNodes, resolver: Resolver) -> Rout
     for node in raw.decorators:
         call = resolver.decorator(node, raw)
         last = call.method
+        if found.syntax.language.name in LANGUAGES:
+            if (route := route_of_decorator(call, found.syntax.language.name)) is not None:
+                return route
+            continue
         if found.syntax.language.name in ("java", "typescript", "tsx", "javascript"):
             if last in _ANNOTATIONS:
                 path = call.argument("value", "path", place=0)
@@ -333,6 +349,8 @@ def _typed(raw: RawScope, found: CollectedNodes, resolver: Resolver) -> Route | 
             if type_ in _GO_TYPES:
                 return Route("ANY", "", _GO_TYPES[type_])
         return None
+    if language == "rust":
+        return route_of_types(raw, resolver)
     short = raw.name.rpartition(".")[2]
     bases = {each.rpartition(".")[2] for each in found.classes.get(raw.owner, ())}
     if _BASE_HANDLER in bases and short.startswith("do_"):

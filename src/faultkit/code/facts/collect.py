@@ -20,7 +20,7 @@ from faultkit.code.facts.collected import (
     span,
 )
 from faultkit.code.facts.fact_values import Loop, Shape, Step, StepKind, Text, Value
-from faultkit.code.facts.grammar import Binding, Grammar
+from faultkit.code.facts.grammar import Binding, Grammar, member_name, part_of
 from faultkit.code.functions import DIALECTS, qualified_names
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node, Span, Syntax
@@ -49,8 +49,15 @@ _CARRIERS = frozenset(
     ]
 )
 """Node types whose parts are returned or assigned with them."""
-_ARGUMENTS = frozenset({"argument_list", "arguments", "keyword_argument", "list_splat"})
-_DECLARES = frozenset({"function_definition", "function_declaration", "generator_function_declaration"})
+_ARGUMENTS = frozenset({"argument_list", "arguments", "keyword_argument", "list_splat", "value_arguments"})
+_AROUND_ARGUMENT = frozenset({"argument", "value_argument"})
+_ANNOTATIONS = frozenset({"annotation", "attribute"})
+_DECLARES = frozenset(
+    {
+        "function_definition", "function_declaration", "generator_function_declaration", "function_item",
+        "local_function_statement",
+    }
+)  # fmt: skip
 """Types that bind the name of a function where they stand."""
 _LAMBDAS = frozenset({"arrow_function", "lambda_expression", "lambda"})
 
@@ -58,8 +65,10 @@ _LAMBDAS = frozenset({"arrow_function", "lambda_expression", "lambda"})
 def unwrap(grammar: Grammar, node: Node) -> Node:
     """Return the expression without parentheses, `await` and similar nodes around it."""
     while node.type in grammar.transparent and node.named_child_count:
-        if node.type == "unary_expression" and not text_of(node).startswith(("&", "*")):
-            return node
+        if node.type == "unary_expression":
+            text = text_of(node)
+            if not text.startswith(("&", "*")) and not text.endswith("!!"):
+                return node
         inner = [child for child in node.named_children if not child.is_extra]
         if not inner:
             return node
@@ -73,13 +82,17 @@ def value_of(grammar: Grammar, node: Node) -> Value:
     shape: Shape = grammar.shapes.get(inner.type, "other")
     if shape == "text" and _has_holes(inner, grammar):
         shape = "other"
+    if grammar.words and shape in ("name", "other"):
+        shape = grammar.words.get(text_of(inner), shape)
     return Value(text_of(node), shape, span(node))
 
 
 def _has_holes(text: Node, grammar: Grammar) -> bool:
     """Return whether a text is put together at run time: an f-string, a template."""
     holes = grammar.interpolations
-    return bool(holes) and any(child.type in holes for child in text.children)
+    if holes and any(child.type in holes for child in text.children):
+        return True
+    return bool(grammar.hole) and grammar.hole in text_of(text)
 
 
 def collect(syntax: Syntax, grammar: Grammar) -> CollectedNodes:
@@ -135,6 +148,8 @@ class _Walk:
             self.open_types.pop()
 
     def _call(self, node: Node) -> None:
+        if not self.grammar.is_call(node):
+            return
         self.found.calls[node.id] = RawCall(node, self.scope, self.owner, self._flags(node))
 
     def _bindings(self, node: Node) -> None:
@@ -156,14 +171,18 @@ class _Walk:
             self.found.managed.append((node, span(body)))
 
     def _access(self, node: Node) -> None:
-        if self._is_read(node):
+        words = self.grammar.step_words
+        if words and (kind := words.get(text_of(node))) is not None:
+            self.found.steps.append(Step(kind, span(node), self._line(node)))
+        elif self._is_read(node):
             self.found.accesses.append((node, self.scope, self.owner))
 
     def _line(self, node: Node) -> int:
         return node.start_point[0] + 1
 
     def _type(self, node: Node) -> None:
-        name = text_of(node.child_by_field_name("name"))
+        named = node.child_by_field_name("name") or node.child_by_field_name("type")
+        name = text_of(named).partition("<")[0]
         outer = self.open_types[-1][1] if self.open_types else ""
         whole = f"{outer}.{name}" if outer and name else name
         self.open_types.append((node.end_byte, whole))
@@ -201,9 +220,11 @@ class _Walk:
             own = text_of(node.child_by_field_name("name"))
             self.found.defined.setdefault(own, []).append(self.scope)
         if (callee := self._iterating_callee(scope)) is not None:
-            over = text_of(callee.child_by_field_name(self.grammar.members[callee.type][0]))
+            over = text_of(part_of(callee, self.grammar.members[callee.type][0]))
             whole = span(cast(RawCall, scope.given_to).node)
             items = tuple(text_of(each.name) for each in scope.parameters)
+            if not items and self.grammar.implicit_item:
+                items = (self.grammar.implicit_item,)
             self.found.loops.append(
                 Loop("comprehension", whole, span(node), self._line(node), over, items, is_async=False)
             )
@@ -216,9 +237,10 @@ class _Walk:
         return bool(self.open_types) and (inner is None or inner.node.end_byte > self.open_types[-1][0])
 
     def _given_to(self, node: Node) -> RawCall | None:
-        if len(self.stack) < 2 or self.stack[-1].type not in _ARGUMENTS:
+        around = [each for each in self.stack[-3:] if each.type not in _AROUND_ARGUMENT]
+        if len(around) < 2 or around[-1].type not in (*_ARGUMENTS, "annotated_lambda"):
             return None
-        return self.found.calls.get(self.stack[-2].id)
+        return self.found.calls.get(around[-2].id)
 
     def _iterating_callee(self, scope: RawScope) -> Node | None:
         """Return the callee `xs.map`, if it calls this function for every item."""
@@ -230,7 +252,7 @@ class _Walk:
         callee = self.grammar.callee(node)
         if callee is None or callee.type not in self.grammar.members:
             return None
-        name = text_of(callee.child_by_field_name(self.grammar.members[callee.type][1]))
+        name = member_name(callee, self.grammar.members[callee.type][1])
         return callee if name in self.grammar.iterators else None
 
     def _promise_value(self, scope: RawScope, place: int) -> Node | None:
@@ -241,13 +263,13 @@ class _Walk:
         if callee is None or callee.type not in self.grammar.members:
             return None
         owner, name = self.grammar.members[callee.type]
-        if text_of(callee.child_by_field_name(name)) != "then":
+        if member_name(callee, name) != "then":
             return None
-        return callee.child_by_field_name(owner)
+        return part_of(callee, owner)
 
     def _flags(self, node: Node) -> dict[str, bool]:
         grammar, flags, inner = self.grammar, {}, node
-        if node.type == "annotation":
+        if node.type in _ANNOTATIONS:
             return {"is_decorator": True}
         carried = False
         for parent in reversed(self.stack):
@@ -263,7 +285,12 @@ class _Walk:
                 kind in _LAMBDAS and parent.child_by_field_name("body") == inner
             ):
                 flags["is_returned"] = True
-            elif kind in grammar.managed or (kind == "as_pattern" and not carried):
+            elif kind in grammar.tails and not carried:
+                is_last = parent.named_children[-1] == inner
+                flags["is_returned" if is_last else "is_discarded"] = True
+            elif (kind in grammar.managed and grammar.manages(parent)) or (
+                kind == "as_pattern" and not carried
+            ):
                 flags["is_managed"] = True
             elif kind in grammar.deferred:
                 flags["is_deferred"] = True
@@ -327,10 +354,10 @@ class _Walk:
         if target.type not in self.grammar.members:
             return None
         owner, name = self.grammar.members[target.type]
-        base = text_of(target.child_by_field_name(owner)) if owner else ""
+        base = text_of(part_of(target, owner))
         receivers = {each.receiver for each in self.open_scopes if each.receiver}
         if base in self.grammar.self_names or base in receivers:
-            return text_of(target.child_by_field_name(name))
+            return member_name(target, name)
         return None
 
     def _loop(self, node: Node) -> None:
@@ -410,7 +437,12 @@ def _visitors(grammar: Grammar) -> dict[str, list[Callable[[_Walk, Node], object
     return found
 
 
-_HOLDERS = frozenset({"pair", "keyword_argument", "default_parameter", "typed_default_parameter"})
+_HOLDERS = frozenset(
+    {
+        "pair", "keyword_argument", "default_parameter", "typed_default_parameter", "let_declaration",
+        "let_condition", "for_expression",
+    }
+)  # fmt: skip
 """Node types whose names are not read, while their values are."""
 _NO_READS = frozenset(
     (
@@ -421,7 +453,9 @@ _NO_READS = frozenset(
         "import_clause", "namespace_import", "class_declaration", "method_definition",
         "method_declaration", "function_declaration", "variable_declarator", "method_invocation",
         "import_spec", "package_clause", "scoped_identifier", "parameter_declaration", "pair",
-        "type_annotation", "type",
+        "type_annotation", "type", "let_declaration", "let_condition", "for_expression", "function_item",
+        "tuple_struct_pattern", "tuple_pattern", "parameter", "closure_parameters", "use_list",
+        "use_as_clause", "use_declaration", "field_pattern", "struct_item", "variable_declaration",
     )
 )  # fmt: skip
 

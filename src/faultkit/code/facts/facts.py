@@ -275,7 +275,7 @@ class Facts:
         if self.language == "java" and not _takes(scope, len(call.arguments)):
             return False
         if call.receiver:
-            owners = ("self", "cls", scope.owner, scope.name.rpartition(".")[0])
+            owners = ("self", "Self", "cls", scope.owner, scope.name.rpartition(".")[0])
             return scope.is_method and call.receiver in owners
         return scope.is_method if self.language == "java" else self._has_plain_name(scope)
 

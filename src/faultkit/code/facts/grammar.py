@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from faultkit.code.facts.fact_values import LoopKind, Shape
+from faultkit.code.facts.fact_values import LoopKind, Shape, StepKind
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node
 
@@ -82,6 +82,19 @@ def argument_children(node: Node) -> Iterable[Node]:
     return () if listed is None else [each for each in listed.named_children if not each.is_extra]
 
 
+def part_of(node: Node, name: str) -> Node | None:
+    """Return the child in a field, or `#0`, `#-1` … for a named child by its index; None if there is none."""
+    if not name.startswith("#"):
+        return node.child_by_field_name(name) if name else None
+    inner, place = node.named_children, int(name[1:])
+    return inner[place] if -len(inner) <= place < len(inner) else None
+
+
+def member_name(node: Node, name: str) -> str:
+    """Return the name of a member in a field, without type arguments and the sign before it."""
+    return text_of(part_of(node, name)).lstrip(".?").partition("<")[0]
+
+
 def function_field(node: Node) -> Node | None:
     """Return the field `function` of a call."""
     return node.child_by_field_name("function")
@@ -152,9 +165,9 @@ class Grammar:
     self_names: frozenset[str]
     """Names of the object itself: `self`, `this`."""
     members: dict[str, tuple[str, str]]
-    """Types of `a.b`, with the fields of `a` and `b`."""
+    """Types of `a.b`, with the fields of `a` and `b`, as `part_of` reads them."""
     subscripts: dict[str, str]
-    """Types of `a[b]`, with the field of `a`."""
+    """Types of `a[b]`, with the field of `a`, as `part_of` reads it."""
     calls: frozenset[str]
     constructors: frozenset[str]
     """Types that construct: `new X()`, `X{}`. They must also be in `calls`."""
@@ -178,6 +191,20 @@ class Grammar:
     """Statements that do nothing."""
     managed: frozenset[str]
     """Items in the head of a `with` or `using`."""
+    manages: Callable[[Node], bool] = lambda node: True
+    """Returns whether a node of a type in `managed` is such an item."""
+    is_call: Callable[[Node], bool] = lambda node: True
+    """Returns whether a node of a type in `calls` is a call, and no part of one."""
+    tails: frozenset[str] = frozenset()
+    """Blocks whose last expression is their value."""
+    words: dict[str, Shape] = field(default_factory=dict)
+    """Shapes of words whose node type does not give them: `true`, `null`."""
+    step_words: dict[str, StepKind] = field(default_factory=dict)
+    """Steps whose node type is that of an identifier, by their word."""
+    implicit_item: str = ""
+    """The name of the item in a lambda without parameters: Kotlin's `it`."""
+    hole: str = ""
+    """A sign in a text that makes it no literal, where `interpolations` do not show it."""
     deferred: frozenset[str] = frozenset()
     launched: frozenset[str] = frozenset()
     bindings: dict[str, Callable[[Node], Iterable[Binding]]] = field(default_factory=dict)
@@ -211,6 +238,8 @@ class Grammar:
     """Whether fields may be named without `this.`."""
     constructs: Callable[[str], bool] = lambda name: False
     """Returns whether a plain call of this name constructs."""
+    constructed: Callable[[str], str] = lambda name: name
+    """Returns the type that a constructor of this name makes: of `Client.new` in Rust `Client`."""
     broad: frozenset[str] = frozenset()
     """Error types that catch nearly everything."""
     forwards_error: frozenset[str] = frozenset()

@@ -47,7 +47,7 @@ from faultkit.code.facts.fact_values import (
     Route,
     Scope,
 )
-from faultkit.code.facts.grammar import Binding
+from faultkit.code.facts.grammar import Binding, member_name, part_of
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node, Span
 
@@ -238,7 +238,10 @@ class Resolver:
                     return self.name(callee, raw.scope, raw.owner)
                 return self.imported_name(grammar.type_name(callee)), None
             if node.type == "annotation":
-                return self.imported_name(text_of(node.child_by_field_name("name"))), None
+                named = text_of(node.child_by_field_name("name"))
+                if not named and callee is not None:
+                    named = grammar.type_name(callee)
+                return self.imported_name(named), None
             if own:
                 if callee is None:
                     return self.found.imports.get(own, own), None
@@ -272,10 +275,10 @@ class Resolver:
         for _ in range(_DEEPEST):
             if node.type in grammar.members:
                 owner, name = grammar.members[node.type]
-                parts.append(text_of(node.child_by_field_name(name)))
-                base = node.child_by_field_name(owner) if owner else None
+                parts.append(member_name(node, name))
+                base = part_of(node, owner)
             elif node.type in grammar.subscripts:
-                base = node.child_by_field_name(grammar.subscripts[node.type])
+                base = part_of(node, grammar.subscripts[node.type])
                 parts.append("[]")
             elif node.type in grammar.calls:
                 base = grammar.callee(node)
@@ -311,8 +314,8 @@ class Resolver:
             return self._result_name(self.call(node))
         if node.type in grammar.members:
             owner_field, name_field = grammar.members[node.type]
-            base = node.child_by_field_name(owner_field) if owner_field else None
-            last = text_of(node.child_by_field_name(name_field))
+            base = part_of(node, owner_field)
+            last = member_name(node, name_field)
             if base is None:
                 return self.imported_name(last), None
             if self._is_self(base, scope):
@@ -323,7 +326,7 @@ class Resolver:
             path, origin = self.name(base, scope, owner)
             return f"{path}.{last}", origin
         if node.type in grammar.subscripts:
-            base = node.child_by_field_name(grammar.subscripts[node.type])
+            base = part_of(node, grammar.subscripts[node.type])
             path = _UNKNOWN if base is None else self.name(base, scope, owner)[0]
             return f"{path}[]", None
         text = text_of(node)
@@ -393,7 +396,9 @@ class Resolver:
         return self._value_name(name, real or bound[last - 1], owner) or (LOCAL + name, None)
 
     def _is_nothing(self, value: Node | None) -> bool:
-        return value is not None and self.grammar.shapes.get(value.type) == "none"
+        if value is None or not self.grammar.words:
+            return value is not None and self.grammar.shapes.get(value.type) == "none"
+        return value_of(self.grammar, value).shape == "none"
 
     def _member(self, owner: str, name: str) -> ResolvedName | None:
         """Resolve a field of a class; None if the class does not bind it."""
@@ -437,7 +442,7 @@ class Resolver:
             constructed = self.call(factory)
             if constructed.constructs or constructed.name.removeprefix(LOCAL) not in self._factories:
                 call = constructed
-        return (call.name if call.constructs else f"{call.name}()"), call
+        return (self.grammar.constructed(call.name) if call.constructs else f"{call.name}()"), call
 
     def _local_factories(self) -> dict[str, Node]:
         """Return the functions of this text whose only returned call is a constructor, by name."""

@@ -15,6 +15,7 @@ from faultkit.code.languages.dialect import (
     name_parts,
     named_by_field,
     parameters_by_field,
+    span_of,
     text_of,
 )
 from faultkit.code.languages.syntax import Node, Span
@@ -99,6 +100,11 @@ def _rust_scope(node: Node) -> Parts:
     return (one_line(text_of(name)),)
 
 
+def _rust_body(node: Node) -> Span | None:
+    """Return the body; that of an async block has no field."""
+    return span_of(child_of(node, "block")) if node.type == "async_block" else body_by_field(node)
+
+
 RUST = Dialect(
     functions={"function_item": "function"},
     types=("impl_item", "trait_item"),
@@ -107,6 +113,7 @@ RUST = Dialect(
     modifiers=("function_modifiers",),
     comments=("line_comment", "block_comment"),
     scope=_rust_scope,
+    body=_rust_body,
 )
 
 

@@ -14,6 +14,7 @@ from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language, language_named
 from faultkit.code.languages.syntax import NAMELESS, Fragment, Span, Syntax, parse_fragment
 from faultkit.code.review.suppressions import SUPPRESSION_RULES, Coverage, Suppression, findings_about
+from faultkit.code.review.unit_tests import UnitTests
 from faultkit.code.rules.performance import PERFORMANCE
 from faultkit.code.rules.reliability import RELIABILITY
 from faultkit.code.rules.rule import Finding, Hit, Rule
@@ -89,13 +90,14 @@ def _in_fragment(fragment: Fragment, file: str, rules: Iterable[Rule]) -> tuple[
 def _reviewed(
     fragment: Fragment, facts: Facts, coverage: Coverage, file: str, rules: Iterable[Rule]
 ) -> Iterator[tuple[Finding, Suppression | None]]:
-    """Yield findings, each with the comment that suppresses it."""
+    """Yield findings, each with the comment that suppresses it; none in unit tests beside the code."""
+    tests = UnitTests(fragment.syntax)
     for rule in rules:
         if fragment.syntax.language.name not in rule.languages:
             continue
         seen: set[Span] = set()
         for hit in rule.check(facts):
-            if hit.span not in seen:
+            if hit.span not in seen and not tests.hold(hit.span):
                 seen.add(hit.span)
                 yield _finding(rule, hit, facts, file, fragment), coverage.suppression_of(rule, hit.span)
 

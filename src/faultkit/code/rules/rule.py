@@ -107,4 +107,7 @@ PYTHON: tuple[str, ...] = ("python",)
 JAVASCRIPT: tuple[str, ...] = ("javascript", "typescript", "tsx")
 GO: tuple[str, ...] = ("go",)
 JAVA: tuple[str, ...] = ("java",)
+RUST: tuple[str, ...] = ("rust",)
+CSHARP: tuple[str, ...] = ("csharp",)
+KOTLIN: tuple[str, ...] = ("kotlin",)
 """For `Rule.languages`: `(*PYTHON, *JAVASCRIPT)`."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 
 _WAITS = frozenset(
@@ -51,14 +51,25 @@ _SYNC = re.compile(
     r"|exec|execFile|spawn|gzip|gunzip|deflate|inflate|pbkdf2|scrypt|rm|access|open|read|write)Sync$"
 )
 _PASSWORDS = re.compile(r"^(bcrypt|bcryptjs|bcrypt-nodejs)\.(hash|compare|genSalt)Sync$")
+_RUST = re.compile(
+    r"^(std\.thread\.sleep|std\.net\.TcpStream\.connect|reqwest\.blocking\..*|ureq\..*\.(call|send\w*)"
+    r"|std\.process\.Command\b.*\.(output|status|wait|wait_with_output)"
+    r"|(futures\.executor|futures_executor|tokio\.runtime\.(Runtime|Handle)\b.*)\.block_on)$"
+)
+_RUST_FILES = re.compile(
+    r"^std\.fs\.(read|write|read_to_string|copy|read_dir|remove_dir_all|create_dir_all|File\.(open|create))$"
+)
 _LEVELS = 2
 """Levels of functions of the same text through which a blocking call is followed."""
+_RUST_ELSEWHERE = ("tokio.task.block_in_place", "tokio.task.spawn_blocking")
 _ELSEWHERE = ("to_thread", "run_in_executor", "run_sync", "run_in_threadpool", "submit", "sync_to_async")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "python":
         yield from _python(facts)
+    elif facts.language == "rust":
+        yield from _rust(facts)
     else:
         yield from _javascript(facts)
 
@@ -124,6 +135,20 @@ def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator
             yield from _through(caller, blocking, facts, levels - 1)
 
 
+def _rust(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        waits = _RUST.match(call.name) is not None
+        if (not waits and not _RUST_FILES.match(call.name)) or call.is_awaited or not facts.is_in_async(call):
+            continue
+        if any(each.name in _RUST_ELSEWHERE for each in facts.calls_around(call)):
+            continue
+        if waits:
+            yield Hit(call.span, f"{call.written}() stops a thread of the runtime until it is done", CERTAIN)
+        else:
+            what = f"{call.written}() waits for the disk on a thread of the runtime"
+            yield Hit(call.span, what, LIKELY, "low")
+
+
 def _javascript(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if not _SYNC.match(call.name) and not _PASSWORDS.match(call.name):
@@ -147,6 +172,6 @@ RULE = Rule(
     fix="Await an async client or API instead, or hand the call to a thread (asyncio.to_thread).",
     kind="performance",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT),
+    languages=(*PYTHON, *JAVASCRIPT, *RUST),
     check=_check,
 )

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
-from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PYTHON = frozenset(
@@ -31,6 +32,8 @@ _JAVA = re.compile(
     r"|HttpClientBuilder\.create|WebClient\.(create|builder)|CloseableHttpClient)$|"
     r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build$|OkHttpClient\.Builder.*\.build$"
 )
+_RUST = re.compile(r"^reqwest\.(blocking\.)?Client(\.new|\.default|\.builder\(\).*\.build)$")
+_TEST = re.compile(r"(^|\.)test$|^test_case")
 _GO = ("net/http.Client", "net/http.Transport")
 
 
@@ -42,6 +45,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield from _python(call, facts)
         elif facts.language == "go":
             yield from _go(call, facts)
+        elif facts.language == "rust":
+            if _RUST.match(call.name) and _is_for_one(call, facts):
+                yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif facts.language == "java":
             if _JAVA.search(call.name) and _is_short_lived(call, facts):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
@@ -81,6 +87,23 @@ def _go(call: Call, facts: Facts) -> Iterator[Hit]:
         return
     if owns_transport and (frequency_of(call, facts) or _sends(call, facts)):
         yield Hit(call.span, f"{call.written}{{}} with a transport of its own shares no connections", LIKELY)
+
+
+def _is_for_one(call: Call, facts: Facts) -> bool:
+    """Return whether the function that makes a client sends with it and keeps it nowhere."""
+    if call.is_argument or not _is_short_lived(call, facts):
+        return False
+    scope = facts.named_function_of(call)
+    if scope is None or any(_TEST.search(each.name) for each in scope.decorators):
+        return False
+    sends = [each for each in http_requests(facts) if call in chain(each.call)]
+    names = {*call.assigned}
+    given = any(
+        argument.value.text.removeprefix("&").removesuffix(".clone()") in names
+        for each in facts.within(facts.calls, scope.body)
+        for argument in each.arguments
+    )
+    return bool(sends) and not given
 
 
 def _is_short_lived(call: Call, facts: Facts) -> bool:
@@ -160,6 +183,6 @@ RULE = Rule(
     fix="Make one client for the process, give it limits and timeouts, and close it at shutdown.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
     check=_check,
 )

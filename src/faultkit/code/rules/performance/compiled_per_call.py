@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.data_sizes import is_few
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PATTERNS = frozenset(
     (
         "re.compile", "regexp.MustCompile", "regexp.Compile", "java.util.regex.Pattern.compile",
-        "Pattern.compile", "RegExp", "regexp.MatchString",
+        "Pattern.compile", "RegExp", "regexp.MatchString", "regex.Regex.new",
+        "regex.bytes.Regex.new",
     )
 )  # fmt: skip
 _TEMPLATES = frozenset(
@@ -69,7 +70,7 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
         mild: Severity = "low"
         if loops:
             yield Hit(call.span, what, POSSIBLE, mild)
-    elif facts.language in ("go", "java"):
+    elif facts.language in ("go", "java", "rust"):
         if loops or frequency_of(call, facts):
             yield Hit(call.span, what, LIKELY)
         elif (
@@ -112,6 +113,6 @@ RULE = Rule(
     fix="Compile it once, at the top of the file or when the object is made.",
     kind="performance",
     severity="low",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
     check=_check,
 )

@@ -24,6 +24,7 @@ from faultkit.code.rules.reliability import (
     ignored_error,
     interval_leak,
     listener_leak,
+    lock_across_await,
     lock_not_released,
     lost_update,
     missing_context,
@@ -32,6 +33,7 @@ from faultkit.code.rules.reliability import (
     naive_time,
     no_graceful_shutdown,
     no_retry,
+    panic_on_failure,
     pipe_without_error,
     rejected_handler,
     released_on_success_only,
@@ -127,4 +129,6 @@ RELIABILITY: tuple[Rule, ...] = (
     write_in_place.RULE,
     async_callback.RULE,
     dropped_future.RULE,
+    panic_on_failure.RULE,
+    lock_across_await.RULE,
 )

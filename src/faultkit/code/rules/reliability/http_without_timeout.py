@@ -13,6 +13,7 @@ from faultkit.code.rules.rule import (
     LIKELY,
     POSSIBLE,
     PYTHON,
+    RUST,
     Hit,
     Rule,
     Severity,
@@ -47,6 +48,6 @@ RULE = Rule(
     fix="Give the call or its client a timeout that is shorter than what your own callers wait.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
     check=_check,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
-from faultkit.code.rules.rule import GO, JAVASCRIPT, POSSIBLE, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVASCRIPT, POSSIBLE, RUST, Hit, Rule
 
 _GO = (
     "net/http.ListenAndServe",
@@ -42,6 +42,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 POSSIBLE,
             )
         return
+    if facts.language == "rust":
+        for call in facts.calls_named("axum.serve", "hyper.Server.bind().serve", "axum.Server.bind().serve"):
+            if not facts.calls_of_method("with_graceful_shutdown"):
+                what = f"nothing stops {call.written}() in order: it is cut off with its requests"
+                yield Hit(call.span, what, POSSIBLE)
+        return
     signals = any("SIGTERM" in text.text or "SIGINT" in text.text for text in facts.texts)
     for call in facts.calls_named(*_NODE):
         if not signals and not _is_closed(call, facts):
@@ -75,6 +81,6 @@ RULE = Rule(
     "server.close), then exit.",
     kind="reliability",
     severity="low",
-    languages=(*JAVASCRIPT, *GO),
+    languages=(*JAVASCRIPT, *GO, *RUST),
     check=_check,
 )

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Handler, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.built_requests import chain
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _EXPECTED = frozenset(
@@ -105,6 +107,7 @@ _DIRECTIVE = re.compile(
 _IGNORED = re.compile(r"(ignore|expected|unused|swallow|_+$|_*ignored)", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
 
+_RUST_WRITES = re.compile(r"^(std|tokio)\.fs\.(write|rename|copy)$")
 _FALLBACKS = ("=>null", "=>undefined", "=>void0")
 
 
@@ -122,6 +125,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(handler.head, what, LIKELY, "medium")
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
+    if facts.language in RUST:
+        yield from _dropped_results(facts)
 
 
 def _has_fallback(each: Try, handler: Handler, facts: Facts) -> bool:
@@ -227,6 +232,21 @@ def _message(handler: Handler, facts: Facts) -> str:
     return f"{what} is caught and nothing is done with it"
 
 
+def _dropped_results(facts: Facts) -> Iterator[Hit]:
+    """Yield `let _ = f()` and `f().ok();` of calls that write something elsewhere (Rust)."""
+    sent = {each.call for each in remote_calls(facts) if each.through is None and not each.is_read}
+    for call in facts.calls:
+        ignored = call.assigned == ("_",) or (call.method == "ok" and call.is_discarded)
+        if not ignored or _in_handler(call.span, facts) or facts.comment_at(call):
+            continue
+        if any(_CLEANS_UP.match(scope.short_name) for scope in facts.functions_around(call)):
+            continue
+        calls = chain(call)
+        if any(each in sent or _RUST_WRITES.match(each.name) for each in calls):
+            what = next(each for each in calls if each in sent or _RUST_WRITES.match(each.name))
+            yield Hit(call.span, f"the error of {what.written}() is dropped", LIKELY, "medium")
+
+
 def _promises(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method("catch"):
         given = call.argument(place=0)
@@ -266,6 +286,6 @@ RULE = Rule(
     fix="Handle it, log it with its cause, or let it go up to code that can.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
     check=_check,
 )

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, is_within
-from faultkit.code.rules.rule import CERTAIN, GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, GO, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
 
 _CHOSEN = re.compile(r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl", re.IGNORECASE)
 _MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed", re.IGNORECASE)
+
+_ACCEPTS = ("danger_accept_invalid_certs", "danger_accept_invalid_hostnames")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -46,6 +48,12 @@ def _turned_off(facts: Facts) -> Iterator[Hit]:
                 )
                 what = f"{argument.name}=False lets {call.written}() take any certificate"
                 yield Hit(argument.value.span, what, CERTAIN if known else LIKELY)
+        if call.method in _ACCEPTS and any(each.value.shape == "true" for each in call.positional):
+            yield Hit(call.span, f"{call.method}(true) takes any certificate", CERTAIN)
+        if call.method in ("set_verify", "verify") and any(
+            each.value.text.endswith("SslVerifyMode::NONE") for each in call.positional
+        ):
+            yield Hit(call.span, "SslVerifyMode::NONE takes any certificate", CERTAIN)
         if call.name in ("ssl._create_unverified_context", "urllib3.disable_warnings"):
             yield Hit(call.span, f"{call.written}() turns verification off", LIKELY)
     for each in facts.assignments:
@@ -66,6 +74,6 @@ RULE = Rule(
     "server's certificate.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *RUST),
     check=_check,
 )

@@ -8,10 +8,16 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
-_ALL = ("asyncio.gather", "Promise.all", "Promise.allSettled")
+_ALL = (
+    "asyncio.gather",
+    "Promise.all",
+    "Promise.allSettled",
+    *(f"{module}.{name}" for module in ("futures.future", "futures", "futures_util.future")
+      for name in ("join_all", "try_join_all")),
+)  # fmt: skip
 _STARTS = (
     "asyncio.create_task",
     "asyncio.ensure_future",
@@ -19,6 +25,9 @@ _STARTS = (
     "threading.Thread",
     "multiprocessing.Process",
     "Thread",
+    "tokio.spawn",
+    "tokio.task.spawn",
+    "std.thread.spawn",
 )
 _LIMITS = re.compile(
     r"semaphore|limit|pool|sem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*sem|\brate"
@@ -163,6 +172,6 @@ RULE = Rule(
     fix="Limit how many run at a time with a semaphore, a pool of workers or errgroup.SetLimit.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
     check=_check,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import JAVA, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 
 _QUEUES = (
     "queue.Queue",
@@ -21,7 +21,15 @@ _QUEUES = (
     "java.util.concurrent.LinkedBlockingQueue",
     "java.util.concurrent.LinkedBlockingDeque",
     "java.util.concurrent.ConcurrentLinkedQueue",
+    "tokio.sync.mpsc.unbounded_channel",
+    "futures.channel.mpsc.unbounded",
+    "futures_channel.mpsc.unbounded",
+    "crossbeam_channel.unbounded",
+    "crossbeam.channel.unbounded",
+    "async_channel.unbounded",
+    "flume.unbounded",
 )
+_SIMPLE = ("SimpleQueue", "ConcurrentLinkedQueue")
 
 _FEW = re.compile(
     r"idle|free|avail|pool|result|repl(y|ies)|answer|response|error|(^|_)ids?$|Ids?$|count|sink|done", re.I
@@ -32,7 +40,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_QUEUES):
         if not _is_bounded(call) and not _only_drained(call, facts) and not _has_few(call):
             # A simple queue cannot be bounded, and is often used to hand over one answer.
-            sure = POSSIBLE if call.method in ("SimpleQueue", "ConcurrentLinkedQueue") else LIKELY
+            sure = POSSIBLE if call.method in _SIMPLE else LIKELY
             yield Hit(call.span, f"{call.written}() takes any number of items", sure)
 
 
@@ -65,6 +73,6 @@ RULE = Rule(
     fix="Give it a size, and decide what happens when it is full: wait, drop, or refuse.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVA),
+    languages=(*PYTHON, *JAVA, *RUST),
     check=_check,
 )

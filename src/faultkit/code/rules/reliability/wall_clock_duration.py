@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.base.text import one_line
 from faultkit.code.facts import Call, Facts, Step, Value, is_within
 from faultkit.code.facts.facts import Placed
-from faultkit.code.rules.rule import CERTAIN, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import CERTAIN, JAVA, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule, Severity
 
 _CLOCKS = {
     "python": (
@@ -19,6 +19,7 @@ _CLOCKS = {
         "datetime.utcnow",
     ),
     "java": ("System.currentTimeMillis", "java.time.Instant.now"),
+    "rust": ("std.time.SystemTime.now", "chrono.Utc.now", "chrono.Local.now"),
 }
 _NODE = ("Date.now",)
 _CALCULATES = re.compile(
@@ -26,7 +27,7 @@ _CALCULATES = re.compile(
     re.IGNORECASE,
 )
 """Names of functions that calculate with a duration, or wait for it."""
-_BETTER = {"python": "time.monotonic()", "java": "System.nanoTime()"}
+_BETTER = {"python": "time.monotonic()", "java": "System.nanoTime()", "rust": "Instant::now()"}
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -35,6 +36,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     better = _BETTER.get(facts.language, "performance.now()")
     sure = CERTAIN if facts.language == "python" else LIKELY
     mild: Severity | None = None if facts.language == "python" else "low"
+    if facts.language == "rust":
+        yield from _elapsed(facts)
     for step in facts.steps_of("binary"):
         if len(step.sides) != 2:
             continue
@@ -85,6 +88,19 @@ def _is_handed_on(place: Placed, facts: Facts) -> bool:
     return any(not _CALCULATES.search(call.method) for call in around)
 
 
+def _elapsed(facts: Facts) -> Iterator[Hit]:
+    """Yield `start.elapsed()` and `now.duration_since(start)` of `SystemTime`, where this text reads both."""
+    for call in facts.calls_named(
+        "std.time.SystemTime.now().elapsed", "std.time.SystemTime.now().duration_since"
+    ):
+        other = call.argument(place=0)
+        starts = {name for each in facts.calls_named("std.time.SystemTime.now") for name in each.assigned}
+        if call.method == "elapsed" or (other is not None and other.value.text.lstrip("&") in starts):
+            yield Hit(
+                call.span, f"{call.written}() is a duration by the wall clock; use Instant::now()", LIKELY
+            )
+
+
 def _is_deadline(step: Step, clocks: tuple[Call, ...], facts: Facts) -> bool:
     """Return whether it is `clock() < end` with `end = clock() + 5` in the same function."""
     if step.word not in ("<", "<=", ">", ">="):
@@ -124,6 +140,6 @@ RULE = Rule(
     fix="Take both times from a monotonic clock (time.monotonic(), performance.now(), System.nanoTime()).",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *RUST),
     check=_check,
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from faultkit.code.facts import Argument, Call, Facts
+from faultkit.code.rules.vocabulary.built_requests import built_request
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 PYTHON, GO, JAVA = ("python",), ("go",), ("java",)
@@ -171,6 +172,21 @@ LIBRARIES: tuple[Library, ...] = (
     ),
 )
 
+BUILT: dict[str, Library] = {
+    each.name: each
+    for each in (
+        Library("reqwest", languages=("rust",)),
+        Library("ureq", status_raises=True, languages=("rust",)),
+        Library("HttpClient", default_s=100, bounds_whole=True, languages=("csharp",)),
+        Library("RestSharp", default_s=100, bounds_whole=True, languages=("csharp",)),
+        Library("HttpWebRequest", default_s=100, status_raises=True, languages=("csharp",)),
+        Library("OkHttp", languages=("kotlin",)),
+        Library("Ktor", languages=("kotlin",)),
+        Library("java.net", status_raises=True, languages=("kotlin",)),
+    )
+}
+"""Libraries whose requests are built step by step; see `built_requests`."""
+
 BY_NAME: dict[str, Library] = {}
 """Libraries by the resolved name of a function that sends."""
 for _library in LIBRARIES:
@@ -225,6 +241,9 @@ def http_requests(facts: Facts) -> tuple[HttpRequest, ...]:
 
 def _requests(facts: Facts) -> Iterator[HttpRequest]:
     for call in facts.calls:
+        if (built := built_request(call, facts)) is not None:
+            yield HttpRequest(call, BUILT[built.library], built.method, built.timeout, built.url)
+            continue
         library = library_of(call, facts.language)
         if library is None or call.is_decorator or (not call.arguments and library.name != "superagent"):
             continue

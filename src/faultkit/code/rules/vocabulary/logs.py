@@ -199,7 +199,8 @@ _SHOWING = frozenset(
         "binary_operator", "binary_expression", "tuple", "parenthesized_expression", "keyword_argument",
         "pair", "object", "dictionary", "concatenated_string", "await_expression", "await",
         "non_null_expression", "composite_literal", "literal_value", "keyed_element",
-        "literal_element", "array", "list", "expression_list",
+        "literal_element", "array", "list", "expression_list", "token_tree", "argument", "value_argument",
+        "value_arguments", "interpolated_string_expression", "string_literal",
     )
 )  # fmt: skip
 _FORMATS = frozenset(
@@ -224,6 +225,8 @@ def _is_shown(span: Span, within: Span, facts: Facts) -> bool:
         kind = parent.type
         if kind in _ITEMS:
             return False
+        if kind == "token_tree" and (after := child.next_sibling) is not None and after.type == ".":
+            return False  # Rust's macros hold tokens: `info!("{}", password.len())`.
         if kind in ("binary_operator", "binary_expression"):
             sign = parent.child_by_field_name("operator")
             if sign is None or facts.syntax.text(sign) not in ("+", "%", "||", "??"):

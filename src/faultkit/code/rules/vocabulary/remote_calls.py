@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.vocabulary.built_queries import LANGUAGES, built_query
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 _METHODS = frozenset(
@@ -21,6 +22,7 @@ _METHODS = frozenset(
         "update", "fetch", "fetchrow", "fetchval", "scalar", "scalars", "run", "all", "get", "exec",
         "raw", "MustExec", "Get", "GetContext", "Select", "SelectContext", "NamedExec", "NamedExecContext",
         "Queryx", "QueryxContext", "QueryRowx", "QueryRowxContext",
+        "query_as", "query_scalar", "query_one", "query_opt", "query_row", "query_map",
     )
 )  # fmt: skip
 _THINGS = (
@@ -266,6 +268,11 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
     for call in facts.calls:
         if call in seen or call.is_decorator:
             continue
+        if facts.language in LANGUAGES:
+            if (asked := built_query(call, facts)) is not None:
+                yield RemoteCall(call, *asked)
+            if facts.language != "kotlin":
+                continue
         if facts.language == "java" and (prepared := _prepared(call)) is not None:
             yield prepared
             continue

@@ -1,0 +1,74 @@
+"""Finds Rust code that panics when something outside of it fails: `unwrap()` on what the network gave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.rule import LIKELY, RUST, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.built_requests import chain
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.repetition import runs_once
+
+_PANICS = ("unwrap", "expect")
+_PARSES = re.compile(r"^(serde_json|serde_yaml|toml)\.from_(str|slice|reader|value)$")
+_TEST = re.compile(r"(^|\.)(test|bench|rstest)$")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    remote = {each.call for each in remote_calls(facts) if each.through is None}
+    for call in facts.calls_of_method(*_PANICS):
+        scope = facts.named_function_of(call)
+        if scope is None or _is_start_or_test(scope, facts):
+            continue
+        source = _source(call, remote)
+        if source is not None:
+            in_route = facts.route_of(call) is not None
+            severity: Severity = "high" if in_route else "medium"
+            what = f"{call.method}() panics when {source.written}() fails"
+            yield Hit(call.span, what, LIKELY, severity)
+        elif facts.route_of(call) is not None and (parsed := _parsed(call)) is not None:
+            yield Hit(
+                call.span, f"{call.method}() panics when {parsed.written}() cannot read its input", LIKELY
+            )
+
+
+def _source(call: Call, remote: set[Call]) -> Call | None:
+    """Return the call over the network whose error would panic: an error handled before does not."""
+    for each in chain(call)[1:]:
+        if each in remote:
+            return each
+        if each.method.startswith(
+            ("unwrap", "expect", "ok", "map_or", "or_else", "and_then", "headers", "get")
+        ):
+            return None
+    return None
+
+
+def _parsed(call: Call) -> Call | None:
+    made = call.origin
+    if made is None or not _PARSES.match(made.name):
+        return None
+    first = made.argument(place=0)
+    return None if first is None or first.value.shape == "text" else made
+
+
+def _is_start_or_test(scope: Scope, facts: Facts) -> bool:
+    if any(_TEST.search(each.name) for each in scope.decorators) or scope.short_name.startswith("test_"):
+        return True
+    return runs_once(scope) and scope.route is None
+
+
+RULE = Rule(
+    id="FK-R070",
+    slug="panic-on-failure",
+    title="Panic when a dependency fails",
+    why="A refused connection or an unexpected answer ends the task or the thread instead of becoming an "
+    "error that the caller can handle; a lock that it held is poisoned.",
+    fix="Return the error with `?`, or answer with a fallback.",
+    kind="reliability",
+    severity="medium",
+    languages=RUST,
+    check=_check,
+)

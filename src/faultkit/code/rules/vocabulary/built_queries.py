@@ -1,0 +1,40 @@
+"""Queries of Rust, C# and Kotlin: ORMs and stores whose calls do not show SQL."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from faultkit.code.facts import Call, Facts
+
+LANGUAGES = ("rust", "csharp", "kotlin")
+_CONNECTION = re.compile(r"(^|[._&\s])(mut\s+)?\*?(conn|connection|con|db|pool|tx)\b")
+_DIESEL_READS = frozenset(("load", "first", "get_result", "get_results"))
+_REDIS_OWNER = re.compile(r"(^|[._])(con|conn|connection|\w*redis\w*|cache)$", re.IGNORECASE)
+_REDIS_READS = frozenset(("get", "mget", "hget", "hgetall", "exists", "ttl", "smembers", "zrange", "lrange"))
+_REDIS_WRITES = frozenset(
+    ("set", "set_ex", "hset", "del", "incr", "expire", "sadd", "lpush", "rpush", "publish")
+)
+
+Kind = Literal["database", "cache"]
+
+
+def built_query(call: Call, facts: Facts) -> tuple[Kind, bool] | None:
+    """Return what a call asks, and whether it only reads; None if it is no query."""
+    if facts.language == "rust":
+        return _rust(call, facts)
+    return None
+
+
+def _rust(call: Call, facts: Facts) -> tuple[Kind, bool] | None:
+    if call.method in (*_DIESEL_READS, "execute") and facts.imports_any("diesel", "diesel_async"):
+        last = call.positional[-1].value.text if call.positional else ""
+        if _CONNECTION.search(last):
+            return "database", call.method in _DIESEL_READS
+    if call.method == "query_async" and "redis" in call.name:
+        return "cache", False
+    known = call.method in _REDIS_READS or call.method in _REDIS_WRITES
+    if not known or not call.arguments or not _REDIS_OWNER.search(call.receiver_written):
+        return None
+    is_redis = facts.imports_any("redis", "deadpool_redis", "bb8_redis", "fred")
+    return ("cache", call.method in _REDIS_READS) if is_redis else None

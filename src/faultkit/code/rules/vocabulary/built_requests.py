@@ -1,0 +1,100 @@
+"""HTTP requests of Rust, C# and Kotlin: builders, typed clients, and where they keep their timeouts.
+
+A request is often a chain, `client.get(url).header(…).send()`: the call that sends has no URL, and the
+timeout stands anywhere in the chain or on the client. A client is known only if this text makes it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.waits import is_bounded
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltRequest:
+    """A call that sends, before it is known as a request of a library."""
+
+    library: str
+    method: str
+    timeout: bool | None
+    url: str
+
+
+_VERBS = ("get", "head", "options", "post", "put", "patch", "delete")
+_REQWEST = re.compile(
+    r"^reqwest\.(?:blocking\.)?(?:get|Client(?:Builder)?\b.*\.(get|post|put|patch|delete|head|request)\(\).*\.send)$"
+)
+_UREQ = re.compile(
+    r"^ureq\.(?:(get|post|put|patch|delete|head)\(\)|(?:agent\(\)|Agent\b.*)\.(get|post|put|patch|delete|head)\(\)).*"
+    r"\.(call|send|send_json|send_form|send_string|send_bytes|send_empty)$"
+)
+_RUST_LIMITS = frozenset(
+    ("timeout", "timeout_global", "timeout_read", "timeout_per_call", "read_timeout", "timeout_recv_response")
+)
+_RUST_CLIENTS = re.compile(r"^reqwest\.Client\.(new|default|builder)$|^reqwest\.(get|ClientBuilder\.new)$")
+
+
+def built_request(call: Call, facts: Facts) -> BuiltRequest | None:
+    """Return what a call sends, if it sends an HTTP request."""
+    reader = _READERS.get(facts.language)
+    return None if reader is None or call.is_decorator else reader(call, facts)
+
+
+def chain(call: Call) -> list[Call]:
+    """Return a call and the calls that made its object, the nearest first."""
+    found, each = list[Call](), call
+    while len(found) < 40:
+        found.append(each)
+        if each.origin is None:
+            break
+        each = each.origin
+    return found
+
+
+def _url(calls: list[Call]) -> str:
+    for each in calls:
+        if each.method.lower() in _VERBS and each.arguments:
+            return each.arguments[0].value.text
+    return ""
+
+
+def _rust(call: Call, facts: Facts) -> BuiltRequest | None:
+    found = _REQWEST.match(call.name)
+    if found is not None:
+        calls = chain(call)
+        verb = "get" if call.method == "get" else found[1]
+        return BuiltRequest(
+            "reqwest",
+            "" if verb == "request" else verb.upper(),
+            _reqwest_timeout(call, calls, facts),
+            _url(calls),
+        )
+    found = _UREQ.match(call.name)
+    if found is None:
+        return None
+    calls = chain(call)
+    root = calls[-1]
+    timeout: bool | None = None
+    if any(each.method in _RUST_LIMITS or "timeout" in each.method for each in calls):
+        timeout = True
+    elif root.name.startswith("ureq.") and root.name.count(".") == 1:
+        timeout = False
+    return BuiltRequest("ureq", (found[1] or found[2]).upper(), timeout, _url(calls))
+
+
+def _reqwest_timeout(call: Call, calls: list[Call], facts: Facts) -> bool | None:
+    if any(each.method in _RUST_LIMITS for each in calls) or is_bounded(call, facts):
+        return True
+    if ".blocking." in call.name:
+        return True  # 30 s by default, for the whole.
+    if not call.is_awaited:
+        return None  # A future: a limit may be put around it later.
+    # With a middleware, or a builder that other code fills, the client is not known.
+    root = calls[-1]
+    return False if _RUST_CLIENTS.match(root.name) else None
+
+
+_READERS = {"rust": _rust}
