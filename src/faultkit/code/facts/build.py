@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from faultkit.code.facts.collect import collect
 from faultkit.code.facts.collected import CollectedNodes, RawScope, span
+from faultkit.code.facts.csharp import CSHARP
 from faultkit.code.facts.fact_values import Call, Handler, Imports, Route, Scope, Try
 from faultkit.code.facts.facts import Facts, is_within
 from faultkit.code.facts.go import GO
@@ -40,6 +41,7 @@ GRAMMARS: dict[str, Grammar] = {
     "go": GO,
     "java": JAVA,
     "rust": RUST,
+    "csharp": CSHARP,
 }
 """Grammars of the languages that have facts."""
 
@@ -88,6 +90,9 @@ _LOG_METHODS = frozenset(
         "println",
         "printf",
         "printStackTrace",
+        "information",
+        "writeline",
+        "eprintln",
     ]
 )
 _LOG_OWNERS = (
@@ -176,10 +181,13 @@ def _is_log(node: Node, grammar: Grammar, calls: list[Call]) -> bool:
 def is_logging(call: Call) -> bool:
     """Return whether a call only logs or prints."""
     owner = call.written.rpartition(".")[0].lower()
-    if call.method not in _LOG_METHODS:
+    if call.name.startswith(("tracing.", "log.", "timber.log.Timber.")) and call.method in _LOG_METHODS:
+        return True
+    # C# has capitals: `_log.LogError`, `Console.WriteLine`.
+    if call.method not in _LOG_METHODS and call.method.lower().removeprefix("log") not in _LOG_METHODS:
         return False
     if not owner:
-        return call.method in ("print", "println")
+        return call.method in ("print", "println", "eprintln")
     return (
         owner.rpartition(".")[2] in _LOG_OWNERS or owner in _LOG_OWNERS or owner.endswith(("logger", "log"))
     )

@@ -64,6 +64,8 @@ _LAMBDAS = frozenset({"arrow_function", "lambda_expression", "lambda"})
 
 def unwrap(grammar: Grammar, node: Node) -> Node:
     """Return the expression without parentheses, `await` and similar nodes around it."""
+    if grammar.passes:
+        node = _passed(grammar, node)
     while node.type in grammar.transparent and node.named_child_count:
         if node.type == "unary_expression":
             text = text_of(node)
@@ -73,7 +75,18 @@ def unwrap(grammar: Grammar, node: Node) -> Node:
         if not inner:
             return node
         node = inner[-1] if node.type in ("cast_expression", "type_assertion") else inner[0]
+        if grammar.passes:
+            node = _passed(grammar, node)
     return node
+
+
+def _passed(grammar: Grammar, node: Node) -> Node:
+    """Return what a method of `grammar.passes` is called on, else the node itself."""
+    callee = grammar.callee(node) if node.type in grammar.calls else None
+    if callee is None or callee.type not in grammar.members:
+        return node
+    owner, name = grammar.members[callee.type]
+    return (part_of(callee, owner) or node) if member_name(callee, name) in grammar.passes else node
 
 
 def value_of(grammar: Grammar, node: Node) -> Value:
@@ -276,7 +289,7 @@ class _Walk:
             kind = parent.type
             if kind in grammar.awaits:
                 flags["is_awaited"] = True
-            if kind in grammar.transparent:
+            if kind in grammar.transparent or (grammar.passes and self._passes_on(parent)):
                 inner = parent
                 continue
             if kind in grammar.statements and not carried:
@@ -305,6 +318,13 @@ class _Walk:
                 continue
             return flags
         return flags
+
+    def _passes_on(self, node: Node) -> bool:
+        """Return whether a node is `x.ConfigureAwait` or the call of it."""
+        callee = self.grammar.callee(node) if node.type in self.grammar.calls else node
+        if callee is None or callee.type not in self.grammar.members:
+            return False
+        return member_name(callee, self.grammar.members[callee.type][1]) in self.grammar.passes
 
     def _import(self, node: Node) -> frozenset[str]:
         """Note what a statement imports, and return the names that it binds."""

@@ -195,6 +195,8 @@ class Grammar:
     """Returns whether a node of a type in `managed` is such an item."""
     is_call: Callable[[Node], bool] = lambda node: True
     """Returns whether a node of a type in `calls` is a call, and no part of one."""
+    passes: frozenset[str] = frozenset()
+    """Methods that return what they are called on: C#'s `ConfigureAwait`."""
     tails: frozenset[str] = frozenset()
     """Blocks whose last expression is their value."""
     words: dict[str, Shape] = field(default_factory=dict)

@@ -56,7 +56,7 @@ def registered_routes(found: CollectedNodes, resolver: Resolver) -> dict[RawScop
         if call.is_decorator:
             continue
         for route, name in _registrations(call, language, found):
-            if name in by_name:
+            if name and name in by_name:
                 routes.setdefault(by_name[name], route)
             if not name:
                 given = [each for each in found.scopes if each.given_to is raw_call]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 
 _WAITS = frozenset(
@@ -59,6 +59,11 @@ _RUST = re.compile(
 _RUST_FILES = re.compile(
     r"^std\.fs\.(read|write|read_to_string|copy|read_dir|remove_dir_all|create_dir_all|File\.(open|create))$"
 )
+_CSHARP = re.compile(
+    r"^(Thread\.Sleep|Task\.WaitAll|Task\.WaitAny|File\.(ReadAll|WriteAll|AppendAll)(Text|Lines|Bytes)"
+    r"|(StreamReader|File\.OpenText\(\))\.ReadToEnd|.*\bSaveChanges|SqlCommand\.Execute(Reader|Scalar|NonQuery)"
+    r"|SqlConnection\.Open|Process\b.*\.WaitForExit|(HttpClient|WebClient)\.(Send|DownloadString|DownloadData))$"
+)
 _LEVELS = 2
 """Levels of functions of the same text through which a blocking call is followed."""
 _RUST_ELSEWHERE = ("tokio.task.block_in_place", "tokio.task.spawn_blocking")
@@ -70,6 +75,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _python(facts)
     elif facts.language == "rust":
         yield from _rust(facts)
+    elif facts.language == "csharp":
+        yield from _csharp(facts)
     else:
         yield from _javascript(facts)
 
@@ -135,6 +142,17 @@ def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator
             yield from _through(caller, blocking, facts, levels - 1)
 
 
+def _csharp(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        if not _CSHARP.match(call.name) or call.is_awaited or not facts.is_in_async(call):
+            continue
+        if any(each.name in ("Task.Run", "Task.Factory.StartNew") for each in facts.calls_around(call)):
+            continue
+        mild: Severity | None = "low" if call.name.startswith(("File.", "StreamReader.")) else "medium"
+        what = f"{call.written}() keeps a thread of the pool waiting in async code"
+        yield Hit(call.span, what, LIKELY, mild)
+
+
 def _rust(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         waits = _RUST.match(call.name) is not None
@@ -172,6 +190,6 @@ RULE = Rule(
     fix="Await an async client or API instead, or hand the call to a thread (asyncio.to_thread).",
     kind="performance",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *RUST),
+    languages=(*PYTHON, *JAVASCRIPT, *RUST, *CSHARP),
     check=_check,
 )

@@ -8,15 +8,19 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Node, Span
-from faultkit.code.rules.rule import GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 
 _LOCK = re.compile(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
 _NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
 _DRIVERS = re.compile(r"Connection|Protocol|Statement|Driver|Pool|Session|Listener|Conn$", re.IGNORECASE)
-_SLEEPS = frozenset(("time.sleep", "time.Sleep", "Thread.sleep", "java.lang.Thread.sleep", "subprocess.run",
-                     "subprocess.check_output"))  # fmt: skip
+_SLEEPS = frozenset(
+    (
+        "time.sleep", "time.Sleep", "Thread.sleep", "Thread.Sleep", "java.lang.Thread.sleep",
+        "subprocess.run", "subprocess.check_output",
+    )
+)  # fmt: skip
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -47,6 +51,11 @@ def _lock_around(call: Call, facts: Facts) -> tuple[str, bool] | None:
     if scope is None:
         return None
     for each in facts.managed_around(call):
+        if facts.language == "csharp":
+            head = facts.text(each.span)
+            if head.startswith("lock") and is_within(each.span, scope.span):
+                return each.written, True
+            continue
         if is_within(each.span, scope.span) and _is_lock(each.written or each.name, each.name):
             return each.written, not call.is_awaited
     if facts.language == "go":
@@ -123,6 +132,6 @@ RULE = Rule(
     fix="Do the call without the lock, and take it only to read or store the result.",
     kind="performance",
     severity="high",
-    languages=(*PYTHON, *GO, *JAVA),
+    languages=(*PYTHON, *GO, *JAVA, *CSHARP),
     check=_check,
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.ambiguity import ambiguous_text
 from faultkit.code.rules.vocabulary.failures import handler_around
 
@@ -34,7 +34,7 @@ class _Expression:
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    language = facts.language if facts.language in ("python", "java") else "javascript"
+    language = {"python": "python", "java": "java", "csharp": "java"}.get(facts.language, "javascript")
     for each in _expressions(facts):
         if len(each.pattern) > _LONGEST:
             continue
@@ -49,6 +49,8 @@ def _expressions(facts: Facts) -> Iterator[_Expression]:
         yield from _in_python(facts)
     elif facts.language == "java":
         yield from _in_java(facts)
+    elif facts.language == "csharp":
+        yield from _in_csharp(facts)
     else:
         yield from _in_javascript(facts)
 
@@ -104,6 +106,29 @@ def _java_letter(found: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}.get(found[1], found[1])
 
 
+def _in_csharp(facts: Facts) -> Iterator[_Expression]:
+    """Yield the patterns of `new Regex(p)` and `Regex.IsMatch(text, p)` without a timeout."""
+    for call in facts.calls:
+        if call.name == "Regex" and call.constructs:
+            first = call.argument("pattern", place=0)
+        elif call.name in ("Regex.IsMatch", "Regex.Match", "Regex.Matches", "Regex.Replace", "Regex.Split"):
+            first = call.argument("pattern", place=1)
+        else:
+            continue
+        text = facts.text(call.span)
+        if first is None or first.value.shape != "text" or "TimeSpan" in text or "NonBacktracking" in text:
+            continue
+        written = first.value.text
+        literal = first.value.literal
+        pattern = literal if written.startswith("@") else _JAVA_ESCAPE.sub(_java_letter, literal)
+        flags = "".join(
+            flag
+            for word, flag in (("IgnoreCase", "i"), ("Singleline", "s"), ("IgnorePatternWhitespace", "x"))
+            if word in text
+        )
+        yield _Expression(pattern, flags, False, first.value.span)
+
+
 def _in_javascript(facts: Facts) -> Iterator[_Expression]:
     for node in facts.syntax.nodes_of(["regex"]):
         pattern, flags = node.child_by_field_name("pattern"), node.child_by_field_name("flags")
@@ -130,6 +155,6 @@ RULE = Rule(
     fix="Make the repetitions exclusive, so that each text can be matched in one way only, or use RE2.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *CSHARP),
     check=_check,
 )

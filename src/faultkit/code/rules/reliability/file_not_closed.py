@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on, only_uses
 
 _OPENS = {
@@ -19,6 +19,17 @@ _OPENS = {
         "tarfile.open",
         "os.fdopen",
         "builtins.open",
+    ),
+    "csharp": (
+        "FileStream",
+        "StreamReader",
+        "StreamWriter",
+        "File.OpenRead",
+        "File.OpenWrite",
+        "File.Open",
+        "File.OpenText",
+        "File.Create",
+        "File.CreateText",
     ),
     "go": ("os.Open", "os.Create", "os.OpenFile"),
     "java": tuple(
@@ -85,6 +96,6 @@ RULE = Rule(
     fix="Open it in a with block (Go: defer Close; Java: try-with-resources; JavaScript: finally).",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP),
     check=_check,
 )

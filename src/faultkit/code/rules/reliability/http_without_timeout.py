@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import (
     CERTAIN,
+    CSHARP,
     GO,
     JAVA,
     JAVASCRIPT,
@@ -48,6 +49,6 @@ RULE = Rule(
     fix="Give the call or its client a timeout that is shorter than what your own callers wait.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
     check=_check,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, CSHARP, GO, JAVA, JAVASCRIPT, POSSIBLE, PYTHON, RUST, Hit, Rule
 
 _NAMED = re.compile(
     r"(password|passwd|secret|api_?key|access_?key|private_?key|auth_?token|client_?secret)$", re.IGNORECASE
@@ -26,7 +26,7 @@ _USUAL = re.compile(r"^(postgres|password\w*|root|admin|guest|mysql|mongo|redis|
 
 
 _PATH = re.compile(
-    r"[A-Za-z]+([._/:-][A-Za-z]+)+|[A-Z]+(_[A-Z]+)*|[a-z]+([A-Z][a-z]+)*|[./~%$].*|.*[{}<>%].*"
+    r"[A-Za-z]+([._/:-][A-Za-z]+)+|([A-Z][a-z]+)+|\W*|[A-Z]+(_[A-Z]+)*|[a-z]+([A-Z][a-z]+)*|[./~%$].*|.*[{}<>%].*"
 )
 """The name of a setting, a field, a path or a variable: `proxy.password`, `DB_PASSWORD`, `apiKey`."""
 _NAMES_A_KEY = re.compile(r"property_?name|^(PROPERTY|PROP|ENV|KEY|FIELD|PARAM|HEADER)_", re.IGNORECASE)
@@ -60,6 +60,6 @@ RULE = Rule(
     fix="Read it from the environment or a secret store at the start.",
     kind="reliability",
     severity="low",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
     check=_check,
 )

@@ -8,7 +8,19 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Handler, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import (
+    CERTAIN,
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
@@ -63,6 +75,20 @@ _EXPECTED = frozenset(
         "UnicodeEncodeError",
         "ReferenceError",
         "binascii.Error",
+        "OperationCanceledException",
+        "TaskCanceledException",
+        "ObjectDisposedException",
+        "ThreadAbortException",
+        "ArgumentException",
+        "ArgumentOutOfRangeException",
+        "FormatException",
+        "InvalidOperationException",
+        "UnauthorizedAccessException",
+        "NotSupportedException",
+        "PlatformNotSupportedException",
+        "InvalidCastException",
+        "OverflowException",
+        "CancellationException",
     }
 )
 """Errors that often answer a question instead of reporting a failure: `except KeyError: pass`."""
@@ -81,7 +107,8 @@ _ENDS = frozenset(
         "rmtree", "rmSync", "rmdir", "terminate", "disconnect", "cancel", "abort", "destroy", "dispose",
         "release", "removeListener", "removeEventListener", "off", "detach", "rollback", "interrupt", "quit",
         "unsubscribe", "unref", "clearTimeout", "clearInterval", "killpg", "end", "closeQuietly",
-        "settimeout",
+        "settimeout", "Dispose", "DisposeAsync", "Kill", "Cancel", "Abort", "Disconnect", "Stop", "Shutdown",
+        "CloseAsync", "Delete", "deleteRecursively",
     )
 )  # fmt: skip
 _CLEANS_UP = re.compile(
@@ -153,7 +180,7 @@ def _is_no_loss(call: Call) -> bool:
     """Return whether a failure of the call is none: it ends, asks, logs or waits."""
     return (
         call.method in _ENDS
-        or call.method.startswith(("unregister", "unlink", "remove"))
+        or call.method.startswith(("unregister", "unlink", "remove", "Delete", "Remove", "Unregister"))
         or call.method in _PROBES
         or is_logging(call)
         or is_sleep(call)
@@ -224,7 +251,9 @@ def _explains(handler: Handler, facts: Facts) -> bool:
     """Return whether a comment or the name of the error says why, besides comments for other tools."""
     if _IGNORED.match(handler.name):
         return True
-    return _COMMENT.search(_DIRECTIVE.sub("", facts.text(handler.span))) is not None
+    end = facts.syntax.line_text(facts.syntax.line(max(handler.span.start, handler.span.end - 1)))
+    beside = end.rpartition("}")[2] if facts.language != "python" else ""
+    return _COMMENT.search(_DIRECTIVE.sub("", facts.text(handler.span) + beside)) is not None
 
 
 def _message(handler: Handler, facts: Facts) -> str:
@@ -286,6 +315,6 @@ RULE = Rule(
     fix="Handle it, log it with its cause, or let it go up to code that can.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
     check=_check,
 )

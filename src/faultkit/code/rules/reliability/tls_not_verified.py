@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, is_within
-from faultkit.code.rules.rule import CERTAIN, GO, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, CSHARP, GO, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
 
 _CHOSEN = re.compile(r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl", re.IGNORECASE)
 _MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed", re.IGNORECASE)
@@ -56,6 +56,8 @@ def _turned_off(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, "SslVerifyMode::NONE takes any certificate", CERTAIN)
         if call.name in ("ssl._create_unverified_context", "urllib3.disable_warnings"):
             yield Hit(call.span, f"{call.written}() turns verification off", LIKELY)
+    if facts.language == "csharp":
+        yield from _csharp(facts)
     for each in facts.assignments:
         target = each.targets[0] if each.targets else ""
         value = "" if each.value is None else each.value.text
@@ -63,6 +65,23 @@ def _turned_off(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, "verify_mode is CERT_NONE: any certificate will do", CERTAIN)
         elif "NODE_TLS_REJECT_UNAUTHORIZED" in facts.text(each.span) and value.strip("\"'") == "0":
             yield Hit(each.span, "NODE_TLS_REJECT_UNAUTHORIZED is 0: any certificate will do", CERTAIN)
+
+
+_CALLBACK = re.compile(r"(ServerCertificate(Custom)?Validation|RemoteCertificateValidation)Callback$")
+_ANY = re.compile(r"=>\s*true$|delegate\s*(\([^)]*\)\s*)?\{\s*return true;\s*\}$|DangerousAcceptAny\w+$")
+
+
+def _csharp(facts: Facts) -> Iterator[Hit]:
+    """Yield callbacks that accept every certificate."""
+    given = [(each.name, each.value) for call in facts.calls for each in call.arguments if each.name]
+    given += [
+        (each.targets[0].rpartition(".")[2], each.value)
+        for each in facts.assignments
+        if each.value is not None and each.targets
+    ]
+    for name, value in given:
+        if _CALLBACK.search(name) and _ANY.search(value.text):
+            yield Hit(value.span, f"{name} accepts any certificate", CERTAIN)
 
 
 RULE = Rule(
@@ -74,6 +93,6 @@ RULE = Rule(
     "server's certificate.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *RUST),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *RUST, *CSHARP),
     check=_check,
 )

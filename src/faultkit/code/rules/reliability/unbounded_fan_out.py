@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _ALL = (
     "asyncio.gather",
     "Promise.all",
     "Promise.allSettled",
+    "Task.WhenAll",
     *(f"{module}.{name}" for module in ("futures.future", "futures", "futures_util.future")
       for name in ("join_all", "try_join_all")),
 )  # fmt: skip
@@ -35,7 +36,7 @@ _LIMITS = re.compile(
     re.IGNORECASE,
 )
 _MAPPED = re.compile(
-    r"\.map\(|\bfor\b|\*\s*\(?\w*(tasks|coros|jobs|futures|requests|calls|promises)"
+    r"\.map\(|\.Select\(|\bfor\b|\*\s*\(?\w*(tasks|coros|jobs|futures|requests|calls|promises)"
     r"|\b\w*(tasks|promises|requests|jobs)$"
 )
 
@@ -58,6 +59,8 @@ _ENDS = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_ALL):
         given = " ".join(each.value.text for each in call.arguments)
+        if facts.language == "csharp" and not _is_selected(call, given, facts):
+            continue
         if (
             call.arguments
             and _MAPPED.search(given)
@@ -105,6 +108,9 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
 
     Tasks that run already, clean-up and work in memory need no limit.
     """
+    if facts.language == "csharp":
+        # By convention, methods whose names end with Async wait for something outside.
+        return any(re.search(r"\w+Async\b", facts.text(span)) for span in spans)
     remote = {each.call for each in remote_calls(facts)}
     inside = [call for span in spans for call in facts.within(facts.calls, span)]
     for call in inside:
@@ -118,6 +124,12 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
     if any(call in remote for scope in named for call in facts.within(facts.calls, scope.body)):
         return True
     return any(call.name in ("threading.Thread", "multiprocessing.Process") for call in inside)
+
+
+def _is_selected(call: Call, given: str, facts: Facts) -> bool:
+    """Return whether the tasks are made for each item, here or in the variable that holds them (C#)."""
+    texts = [given, *(facts.text(each.span) for each in facts.assignments_to(given, call))]
+    return any(".Select(" in text for text in texts)
 
 
 def _per_item(call: Call, facts: Facts) -> bool:
@@ -172,6 +184,6 @@ RULE = Rule(
     fix="Limit how many run at a time with a semaphore, a pool of workers or errgroup.SetLimit.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
     check=_check,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import JAVA, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVA, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 
 _QUEUES = (
     "queue.Queue",
@@ -28,6 +28,8 @@ _QUEUES = (
     "crossbeam.channel.unbounded",
     "async_channel.unbounded",
     "flume.unbounded",
+    "Channel.CreateUnbounded",
+    "BlockingCollection",
 )
 _SIMPLE = ("SimpleQueue", "ConcurrentLinkedQueue")
 
@@ -73,6 +75,6 @@ RULE = Rule(
     fix="Give it a size, and decide what happens when it is full: wait, drop, or refuse.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVA, *RUST),
+    languages=(*PYTHON, *JAVA, *RUST, *CSHARP),
     check=_check,
 )

@@ -6,14 +6,29 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
 
 _READS = frozenset(
-    ["json", "text", "content", "read", "body", "data", "iter_content", "iter_lines", "aread", "bytes"]
+    [
+        "json",
+        "text",
+        "content",
+        "read",
+        "body",
+        "data",
+        "iter_content",
+        "iter_lines",
+        "aread",
+        "bytes",
+        "ReadAsStringAsync",
+        "ReadAsStreamAsync",
+        "ReadAsByteArrayAsync",
+        "ReadFromJsonAsync",
+    ]
 )
 _CHECKS = re.compile(
-    r"\b(raise_for_status|error_for_status\w*|status_code|is_success|is_error|StatusCode|statusCode|ok|status|reason)\b"
+    r"\b(raise_for_status|error_for_status\w*|EnsureSuccessStatusCode|IsSuccessStatusCode|status_code|is_success|is_error|StatusCode|statusCode|ok|status|reason)\b"
 )
 
 
@@ -88,6 +103,6 @@ RULE = Rule(
     fix="Check the status first: raise_for_status(), if (!res.ok) throw, resp.StatusCode.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
     check=_check,
 )

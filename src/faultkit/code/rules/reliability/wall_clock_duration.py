@@ -8,7 +8,18 @@ from collections.abc import Iterator
 from faultkit.base.text import one_line
 from faultkit.code.facts import Call, Facts, Step, Value, is_within
 from faultkit.code.facts.facts import Placed
-from faultkit.code.rules.rule import CERTAIN, JAVA, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule, Severity
+from faultkit.code.rules.rule import (
+    CERTAIN,
+    CSHARP,
+    JAVA,
+    JAVASCRIPT,
+    LIKELY,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+    Severity,
+)
 
 _CLOCKS = {
     "python": (
@@ -19,6 +30,7 @@ _CLOCKS = {
         "datetime.utcnow",
     ),
     "java": ("System.currentTimeMillis", "java.time.Instant.now"),
+    "csharp": (),
     "rust": ("std.time.SystemTime.now", "chrono.Utc.now", "chrono.Local.now"),
 }
 _NODE = ("Date.now",)
@@ -38,6 +50,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     mild: Severity | None = None if facts.language == "python" else "low"
     if facts.language == "rust":
         yield from _elapsed(facts)
+    if facts.language == "csharp":
+        yield from _subtracted(facts)
     for step in facts.steps_of("binary"):
         if len(step.sides) != 2:
             continue
@@ -86,6 +100,24 @@ def _is_handed_on(place: Placed, facts: Facts) -> bool:
     scope = facts.function_of(place)
     around = [call for call in facts.calls_around(place) if facts.function_of(call) is scope]
     return any(not _CALCULATES.search(call.method) for call in around)
+
+
+_DATES = ("DateTime.Now", "DateTime.UtcNow", "DateTimeOffset.Now", "DateTimeOffset.UtcNow")
+
+
+def _subtracted(facts: Facts) -> Iterator[Hit]:
+    """Yield `DateTime.UtcNow - start` with a start that the same function read (C#)."""
+    for step in facts.steps_of("binary"):
+        if step.word != "-" or len(step.sides) != 2 or step.sides[0].text not in _DATES:
+            continue
+        name, scope = step.sides[1].text, facts.function_of(step)
+        if any(
+            each.value is not None and each.value.text in _DATES and each.scope is scope
+            for each in facts.assignments_to(name, step)
+            if scope is not None
+        ):
+            what = f"{facts.text(step.span)} is a duration by the wall clock; use Stopwatch"
+            yield Hit(step.span, what, LIKELY, "low")
 
 
 def _elapsed(facts: Facts) -> Iterator[Hit]:
@@ -140,6 +172,6 @@ RULE = Rule(
     fix="Take both times from a monotonic clock (time.monotonic(), performance.now(), System.nanoTime()).",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *RUST),
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *RUST, *CSHARP),
     check=_check,
 )

@@ -23,6 +23,32 @@ def built_query(call: Call, facts: Facts) -> tuple[Kind, bool] | None:
     """Return what a call asks, and whether it only reads; None if it is no query."""
     if facts.language == "rust":
         return _rust(call, facts)
+    return _csharp(call) if facts.language == "csharp" else None
+
+
+_EF_READS = re.compile(
+    r"^(First|FirstOrDefault|Single|SingleOrDefault|Last|LastOrDefault|ToList|ToArray|ToDictionary|Any|All|Count"
+    r"|LongCount|Sum|Max|Min|Average|Find|Load)Async$"
+)
+_CONTEXT = re.compile(r"(^|[._])_?\w*([cC]ontext|[dD]b|[dD]bContext)\.[A-Z]\w*$")
+_STACK_READS = re.compile(r"^(StringGet|HashGet|HashGetAll|KeyExists|SetMembers|ListRange)(Async)?$")
+_STACK_WRITES = re.compile(
+    r"^(StringSet|HashSet|KeyDelete|KeyExpire|StringIncrement|SetAdd|ListLeftPush)(Async)?$"
+)
+
+
+def _csharp(call: Call) -> tuple[Kind, bool] | None:
+    method, owner = call.method, call.receiver_written
+    if not owner or (owner in ("Task", "ValueTask")):
+        return None
+    if method in ("SaveChangesAsync", "SaveChanges"):
+        return "database", False
+    if _EF_READS.match(method) or (method == "Find" and call.arguments and _CONTEXT.search(owner)):
+        return "database", True
+    if _STACK_READS.match(method) and call.arguments:
+        return "cache", True
+    if _STACK_WRITES.match(method) and call.arguments:
+        return "cache", False
     return None
 
 

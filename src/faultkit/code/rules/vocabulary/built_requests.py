@@ -97,4 +97,34 @@ def _reqwest_timeout(call: Call, calls: list[Call], facts: Facts) -> bool | None
     return False if _RUST_CLIENTS.match(root.name) else None
 
 
-_READERS = {"rust": _rust}
+_CSHARP = re.compile(
+    r"^(Get|Post|Put|Patch|Delete|Send)(Async|AsJsonAsync|StringAsync|StreamAsync|ByteArrayAsync|FromJsonAsync)?$"
+)
+_CSHARP_OWNER = re.compile(r"(^|[._])_?\w*(client|http)$", re.IGNORECASE)
+_TOKEN = re.compile(r"\b(ct|cts?\.Token|\w*[tT]oken)$")
+
+
+def _csharp(call: Call, facts: Facts) -> BuiltRequest | None:
+    verb = _CSHARP.match(call.method)
+    if verb is None or not call.arguments:
+        return None
+    is_known = call.receiver == "HttpClient"
+    is_guess = call.method.endswith("Async") and _CSHARP_OWNER.search(call.receiver_written) is not None
+    if not is_known and not (is_guess and not call.receiver[:1].isupper()):
+        return None
+    timeout: bool | None = None
+    if any(_TOKEN.search(each.value.text) for each in call.arguments) or is_bounded(call, facts):
+        timeout = True
+    elif call.origin is not None and call.origin.name == "HttpClient":
+        client = call.origin
+        names = {f"{name}.Timeout" for name in client.assigned} | {
+            f"{name.removeprefix('self.')}.Timeout" for name in client.assigned
+        }
+        sets = any({*each.targets} & names for each in facts.assignments)
+        is_kept = any("." in name for name in client.assigned)
+        timeout = True if client.has("Timeout") or sets else None if client.spreads or is_kept else False
+    method = "" if verb[1] == "Send" else verb[1].upper()
+    return BuiltRequest("HttpClient", method, timeout, call.arguments[0].value.text)
+
+
+_READERS = {"rust": _rust, "csharp": _csharp}

@@ -17,6 +17,8 @@ _LEVELS = frozenset(
         "Print", "Printf", "Println", "Debug", "Debugf", "Debugw", "Info", "Infof", "Infow", "Infoln", "Warn",
         "Warnf", "Warnw", "Warningf", "Error", "Errorf", "Errorw", "Errorln", "Fatal", "Fatalf", "Log",
         "Logf", "DebugContext", "InfoContext", "WarnContext", "ErrorContext", "Trace", "Tracef",
+        "LogTrace", "LogDebug", "LogInformation", "LogWarning", "LogError", "LogCritical", "Information",
+        "Warning",
     )
 )  # fmt: skip
 _FIELDS = frozenset({"WithFields", "WithField", "With", "bind", "child"})
@@ -26,7 +28,8 @@ _OWNER = re.compile(
 )
 _PRINTS = frozenset(
     ("print", "pprint.pprint", "fmt.Print", "fmt.Printf", "fmt.Println", "System.out.println",
-     "System.out.printf", "System.out.print", "System.err.println")
+     "System.out.printf", "System.out.print", "System.err.println", "Console.WriteLine", "println",
+     "eprintln")
 )  # fmt: skip
 _CHANGES_NAME = re.compile(r"\(\)|\[\]")
 

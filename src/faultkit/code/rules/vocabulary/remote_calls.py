@@ -23,6 +23,10 @@ _METHODS = frozenset(
         "raw", "MustExec", "Get", "GetContext", "Select", "SelectContext", "NamedExec", "NamedExecContext",
         "Queryx", "QueryxContext", "QueryRowx", "QueryRowxContext",
         "query_as", "query_scalar", "query_one", "query_opt", "query_row", "query_map",
+        "QueryAsync", "QueryFirstAsync", "QueryFirstOrDefaultAsync", "QuerySingleAsync",
+        "QuerySingleOrDefaultAsync", "ExecuteAsync", "ExecuteScalarAsync", "QueryFirst", "QuerySingle",
+        "Execute",
+        "FromSqlRaw", "ExecuteSqlRawAsync", "ExecuteSqlRaw", "QueryFirstOrDefault", "QuerySingleOrDefault",
     )
 )  # fmt: skip
 _THINGS = (

@@ -12,7 +12,7 @@ _CLOSES = frozenset(
     (
         "close", "aclose", "Close", "closeSync", "shutdown", "destroy", "end", "terminate", "release",
         "disconnect", "quit", "Shutdown", "dispose", "closeQuietly", "wait_closed", "stop", "cancel",
-        "discard",
+        "discard", "Dispose", "DisposeAsync", "CloseAsync", "use",
     )
 )  # fmt: skip
 _TAKE_OVER = frozenset(

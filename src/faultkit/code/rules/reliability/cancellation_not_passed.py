@@ -1,0 +1,45 @@
+"""Finds methods that take a token of cancellation and do not give it to what they wait for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import CSHARP, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+
+_TOKEN = re.compile(r"\b(ct|cts|\w*[tT]oken\w*|CancellationToken)\b")
+_UNDONE = re.compile(r"^(Rollback|Dispose|Release|Unlock|Compensate)")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for remote in remote_calls(facts):
+        call = remote.call
+        scope = facts.named_function_of(call)
+        if scope is None or not call.is_awaited or remote.through is not None or _UNDONE.match(call.method):
+            continue
+        token = next((each.name for each in scope.parameters if each.type == "CancellationToken"), "")
+        if not token or facts.is_in_finally(call) or not call.method.endswith("Async"):
+            continue
+        given = " ".join(each.value.text for each in call.arguments)
+        if not _TOKEN.search(given):
+            yield Hit(
+                call.span,
+                f"{call.written}() is not given {token}, so it goes on after a cancellation",
+                LIKELY,
+            )
+
+
+RULE = Rule(
+    id="FK-R074",
+    slug="cancellation-not-passed-on",
+    title="Cancellation not passed on",
+    why="When the client has gone or the time is up, the work goes on: it holds connections and loads the "
+    "database for an answer that is thrown away.",
+    fix="Give the token to every call that takes one.",
+    kind="reliability",
+    severity="low",
+    languages=CSHARP,
+    check=_check,
+)

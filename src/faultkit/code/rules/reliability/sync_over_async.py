@@ -1,0 +1,54 @@
+"""Finds threads that wait for a task instead of awaiting it: `.Result`, `.Wait()`, `runBlocking`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CSHARP, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.repetition import frequency_of
+
+_RESULT = re.compile(r"Async\(\)\.Result$")
+_WAITS = re.compile(r"Async\(\)\.(Wait|GetAwaiter\(\)\.GetResult)$")
+_STARTS = re.compile(r"^(Main|Dispose|Finalize|Configure\w*|OnStart|OnStop)$")
+_MEANT = re.compile(r"Sync$|^RunSync|Synchronous", re.IGNORECASE)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    found: list[tuple[Span, str]] = [
+        (each.span, each.written) for each in facts.accesses if _RESULT.search(each.written)
+    ]
+    found += [(each.span, f"{each.written}()") for each in facts.calls if _WAITS.search(each.written)]
+    for span, written in found:
+        hit = Hit(span, f"{written} keeps a thread until the task is done, and can wait for ever", POSSIBLE)
+        scope = facts.named_function_of(hit)
+        if (
+            scope is None
+            or _may_wait(scope)
+            or any(each.name == "Task.Run" for each in facts.calls_around(hit))
+        ):
+            continue
+        often = scope.is_async or frequency_of(hit, facts) == "request"
+        yield Hit(span, hit.message, LIKELY if often else POSSIBLE, None if often else "medium")
+
+
+def _may_wait(scope: Scope) -> bool:
+    return not scope.is_async and (
+        _STARTS.match(scope.short_name) is not None or _MEANT.search(scope.short_name) is not None
+    )
+
+
+RULE = Rule(
+    id="FK-R073",
+    slug="task-waited-for-by-thread",
+    title="Thread that waits for a task",
+    why="The continuation needs a thread, or the context that is blocked: under load the pool runs out of "
+    "threads and everything stands still, and with a synchronization context it deadlocks at once.",
+    fix="Make the method async and await the task, up to the entry point.",
+    kind="reliability",
+    severity="high",
+    languages=CSHARP,
+    check=_check,
+)
