@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from bench import fidelity, load_engines, mcp, proxy, start
 from bench.cells import CELLS
+from bench.changes import kept_section
 from bench.machine import BENCH, PROJECT
 from bench.options import DOCUMENT, parser
 from bench.processes import StartError
@@ -57,7 +58,10 @@ def write_document(
     starting: start.Result | None = None,
 ) -> None:
     DOCUMENT.parent.mkdir(exist_ok=True)
-    DOCUMENT.write_text(document(passing, faithful, asking, calling, starting))
+    kept = kept_section()
+    DOCUMENT.write_text(
+        document(passing, faithful, asking, calling, starting) + (f"\n{kept}\n" if kept else "")
+    )
     shutil.copyfile(fidelity.CARD, CARD)
 
 

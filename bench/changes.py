@@ -1,0 +1,309 @@
+"""`python -m bench.changes`: the test suites of real packages before and after all safe changes.
+
+Source distributions of a pinned list are fetched into a cache, never into this repository. All safe changes
+are made to a copy. Each suite runs before and after them in a virtual environment and, where the system
+allows it, in a network of its own. Results are compared test by test. A test that differs runs again on both
+sides, so that one that fails now and then is not taken for a difference. The exit status is 1 if one differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from urllib.parse import urljoin
+from xml.etree import ElementTree
+
+from bench.changes_packages import PACKAGES, RealPackage
+from bench.options import DOCUMENT
+from faultkit.base.errors import FaultkitError
+from faultkit.code.advice.advisor import Advisor
+from faultkit.code.advice.selection import Selection
+from faultkit.code.source_files import source_files
+
+CACHE = Path(os.environ.get("FAULTKIT_BENCH_CACHE", "build/bench-changes"))
+INDEX = "https://pypi.org/simple/"
+NPM = "https://registry.npmjs.org/"
+LIMIT_S = 120
+_TESTS = re.compile(
+    r"(^|/)(tests?|testing|docs?|examples?|benchmarks?|conftest\.py|test_[^/]*|[^/]*_test\.py)(/|$)"
+)
+_TITLE = "## Safe changes of real packages"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A package before and after the changes."""
+
+    package: str
+    changed_files: int
+    changes: dict[str, int]
+    """Files by description of a change."""
+    tests: int
+    passed: int
+    """Tests that pass before; the others fail or are skipped on this machine."""
+    differences: tuple[str, ...]
+    problem: str = ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.changes", description=__doc__)
+    parser.add_argument("packages", nargs="*", help="only these; by default all of the list")
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
+    asked = parser.parse_args()
+    wanted = [each for each in PACKAGES if not asked.packages or each.name in asked.packages]
+    outcomes = []
+    for package in wanted:
+        outcome = _measured(package, asked.cache.resolve())
+        outcomes.append(outcome)
+        print(json.dumps(asdict(outcome)), flush=True)
+    print(table(outcomes))
+    if asked.write:
+        write_section(table(outcomes))
+    return int(any(each.differences or each.problem for each in outcomes))
+
+
+def _measured(package: RealPackage, store: Path) -> Outcome:
+    try:
+        return _compared(package, store)
+    except (OSError, subprocess.SubprocessError, ValueError, ElementTree.ParseError) as error:
+        return Outcome(str(package), 0, {}, 0, 0, (), problem=f"{type(error).__name__}: {error}"[:300])
+
+
+def _compared(package: RealPackage, store: Path) -> Outcome:
+    archive = _fetched(package, store / "archives")
+    with tempfile.TemporaryDirectory(prefix="faultkit-changes-") as folder:
+        before, after = Path(folder, "before"), Path(folder, "after")
+        _unpack(archive, before)
+        shutil.copytree(before, after, symlinks=True)
+        changes = Counter(_change(after))
+        if not changes:
+            return Outcome(str(package), 0, {}, 0, 0, ())
+        runner = _runner(package, store)
+        first, second = runner.run(before), runner.run(after)
+        differing = sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
+        if differing:
+            again, again_after = runner.run(before), runner.run(after)
+            differing = [
+                name
+                for name in differing
+                if first.get(name) == again.get(name) != second.get(name) == again_after.get(name)
+            ]
+    files = changes.pop("", 0)
+    passed = sum(each == "passed" for each in first.values())
+    return Outcome(str(package), files, dict(changes), len(first), passed, tuple(differing))
+
+
+# Changes.
+
+
+def _change(folder: Path) -> Iterator[str]:
+    """Make all safe changes in place; yield a description for each file and kind, and an empty text for each
+    file."""
+    advisor = Advisor()
+    for file in source_files(folder):
+        if _TESTS.search(file.relative):
+            continue
+        try:
+            answer = advisor.change_file(file.path, selection=Selection())
+        except FaultkitError:
+            continue
+        if answer.diff:
+            Path(file.path).write_bytes(answer.new.encode())
+            yield from ("", *answer.changes)
+
+
+# Packages.
+
+
+def _fetched(package: RealPackage, store: Path) -> Path:
+    """Return the archive with the pinned hash, from the cache or from the registry."""
+    store.mkdir(parents=True, exist_ok=True)
+    path = store / f"{package.name.replace('/', '+')}-{package.version}.tar.gz"
+    if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != package.sha256:
+        data = _downloaded(package)
+        found = hashlib.sha256(data).hexdigest()
+        if found != package.sha256:
+            raise ValueError(f"{package}: expected sha256 {package.sha256}, got {found}")
+        path.write_bytes(data)
+    return path
+
+
+def _downloaded(package: RealPackage) -> bytes:
+    if package.registry == "npm":
+        with urllib.request.urlopen(f"{NPM}{package.name}/{package.version}", timeout=60) as answer:
+            address = json.load(answer)["dist"]["tarball"]
+    else:
+        page = urljoin(INDEX, f"{package.name}/")
+        with urllib.request.urlopen(page, timeout=60) as answer:
+            links = re.findall(r'href="([^"#]+\.tar\.gz)[^"]*"', answer.read().decode())
+        ends = re.compile(rf"-{re.escape(package.version)}\.tar\.gz$")
+        address = urljoin(page, next(each for each in links if ends.search(each)))
+    with urllib.request.urlopen(address, timeout=180) as answer:
+        content: bytes = answer.read()
+    return content
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    with tarfile.open(archive) as opened:
+        opened.extractall(f"{folder}.all", filter="data")
+    top = next(each for each in sorted(Path(f"{folder}.all").iterdir()) if each.is_dir())
+    top.rename(folder)
+
+
+# Test suites.
+
+
+@dataclass(frozen=True, slots=True)
+class _PythonSuite:
+    package: RealPackage
+    python: Path
+
+    def run(self, folder: Path) -> dict[str, str]:
+        report = folder / ".faultkit-results.xml"
+        report.unlink(missing_ok=True)
+        own = [str(each) for each in (folder / "src", folder) if each.is_dir()]
+        command = [str(self.python), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        command += [
+            "-p",
+            "no:randomly",
+            f"--junitxml={report}",
+            "-o",
+            "junit_family=xunit1",
+            "-o",
+            "addopts=",
+            *self.package.options,
+        ]
+        command += [f"--deselect={each}" for each in self.package.left_out]
+        _run([*offline(), *command, *self.package.tests], folder, own)
+        return _results(report)
+
+
+def _run(command: list[str], folder: Path, path: list[str]) -> None:
+    env = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    env |= {"PYTHONPATH": os.pathsep.join(path), "HOME": str(folder), "PYTHONHASHSEED": "0", "TZ": "UTC"}
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command, cwd=folder, env=env, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.wait()
+            raise
+        output.seek(0)
+        (folder / ".faultkit-output.txt").write_bytes(output.read())
+
+
+@cache
+def offline() -> tuple[str, ...]:
+    """Return the words before a command that give it a network of its own; empty where it cannot have one."""
+    own = ("unshare", "--user", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh")
+    if shutil.which(own[0]) is None or shutil.which("ip") is None:
+        return ()
+    return own if subprocess.run([*own, "true"], capture_output=True, check=False).returncode == 0 else ()
+
+
+def _results(report: Path) -> dict[str, str]:
+    """Return what became of each test, by its name; the worst, if one name stands for several."""
+    ranks = ("passed", "skipped", "failed")
+    found: dict[str, str] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.get('file') or case.get('classname')}::{case.get('classname')}::{case.get('name')}"
+        kinds = {each.tag for each in case}
+        result = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
+        found[name] = max(result, found.get(name, "passed"), key=ranks.index)
+    return found
+
+
+def _runner(package: RealPackage, store: Path) -> _PythonSuite:
+    venv = store / "venvs" / f"{package.name}-{package.version}"
+    python = venv / "bin" / "python"
+    ready = venv / ".ready"
+    wanted = json.dumps([package.needs, sys.version])
+    if not ready.exists() or ready.read_text() != wanted:
+        shutil.rmtree(venv, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True, capture_output=True)
+        pip = [
+            str(python),
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            f"{package.name}=={package.version}",
+            "pytest",
+            *package.needs,
+        ]
+        done = subprocess.run(pip, capture_output=True, text=True, check=False, cwd=store)
+        if done.returncode:
+            raise ValueError(f"{package}: pip: {done.stderr[-200:]}")
+        ready.write_text(wanted)
+    return _PythonSuite(package, python)
+
+
+# The table.
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """Return the outcomes as a Markdown table."""
+    lines = ["| package | files changed | tests | pass | differ after the changes |", "|---|---|---|---|---|"]
+    for each in outcomes:
+        if not each.changed_files and not each.problem:
+            continue
+        differ = (
+            each.problem
+            or ("; ".join(each.differences[:3]) + (" …" if len(each.differences) > 3 else ""))
+            or "0"
+        )
+        lines.append(f"| {each.package} | {each.changed_files} | {each.tests} | {each.passed} | {differ} |")
+    good = [each for each in outcomes if each.changed_files and not each.problem]
+    without = [each.package for each in outcomes if not each.changed_files and not each.problem]
+    kinds: Counter[str] = Counter()
+    for each in good:
+        kinds.update(each.changes)
+    lines.append(
+        f"| **{len(good)} packages** | {sum(each.changed_files for each in good)} | "
+        f"{sum(each.tests for each in good):,} | {sum(each.passed for each in good):,} | "
+        f"{sum(len(each.differences) for each in good)} |"
+    )
+    counted = "; ".join(f"{kind} ({count} files)" for kind, count in kinds.most_common())
+    none = f"\nNo safe change: {', '.join(without)}.\n" if without else ""
+    measured = f"Measured: {len(outcomes)} of the {len(PACKAGES)} packages of the list.\n\n"
+    return measured + "\n".join(lines) + f"\n\nChanges: {counted}.\n{none}"
+
+
+def write_section(text: str, document: Path = DOCUMENT) -> None:
+    """Replace the section of a document, or add it at the end."""
+    old = document.read_text() if document.exists() else ""
+    head, found, rest = old.partition(f"{_TITLE}\n")
+    after = rest[rest.index("\n## ") :] if found and "\n## " in rest else ""
+    section = f"{_TITLE}\n\nWritten by `python -m bench.changes --write`.\n\n{text}"
+    document.write_text(f"{head.rstrip()}\n\n{section}{after}")
+
+
+def kept_section(document: Path = DOCUMENT) -> str:
+    """Return the section of a document, for a program that writes the rest of it; empty if it has none."""
+    old = document.read_text() if document.exists() else ""
+    _, found, rest = old.partition(f"{_TITLE}\n")
+    end = rest.index("\n## ") if "\n## " in rest else len(rest)
+    return f"{found}{rest[:end].rstrip()}" if found else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
