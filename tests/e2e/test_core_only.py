@@ -179,7 +179,7 @@ def test_a_missing_package_of_the_core_is_named_in_one_line(env: dict[str, str],
         ("code", {}, ["index", "."], "fault index", "index"),
         (
             "code",
-            {"OPENAI_API_KEY": "none"},
+            {"OPENAI_API_KEY": "none", "FAULT_AGENT_CLIENT": "openai"},
             ["improve", "app.py"],
             "a language model of openai (`--llm-client rules` needs none)",
             "llm",

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultkit.agent_tools.argument_kinds import (
-    RULE_LANGUAGES,
     choice,
     either,
     file,
@@ -56,7 +55,7 @@ CHANGED = object_of(
         "questions": {
             "type": "array",
             "items": {"type": "object"},
-            "description": "To be answered before changes are kept (applied) or made",
+            "description": "To be answered before a change is kept or made",
         },
         **ENGINE,
     }
@@ -68,14 +67,14 @@ PROOF: Mapping[str, Any] = {
     "description": "With verify: what both versions did under each fault, and which did better",
     "properties": {
         "verdict": {"enum": ["better", "worse", "no difference", "not shown"]},
-        "trade_off": {"type": "boolean", "description": "Worse under one fault, better under another"},
+        "trade_off": {"type": "boolean"},
         "route": TEXT,
         "upstreams": TEXTS,
         "faults": {"type": "array", "items": {"type": "object"}},
         "parts": {"type": "array", "items": {"type": "object"}},
         "not_exercised": {
             **TEXTS,
-            "description": "Changed lines that never ran: the verdict is not about them",
+            "description": "Changed lines that never ran",
         },
     },
     "required": ["verdict", "trade_off", "route", "upstreams", "faults", "parts", "not_exercised"],
@@ -106,7 +105,8 @@ _SNIPPET = text(
     example='"def load(url):\\n    return httpx.get(url).json()\\n"',
 )
 _SNIPPET_LANGUAGE = language("lang", "Its language.")
-_JUDGED_LANGUAGE = language("lang", f"Its language: {RULE_LANGUAGES}; others need a language model.")
+# The languages that have rules are in the instructions of the server, and in the error for any other.
+_JUDGED_LANGUAGE = language("lang", "Its language; only some have rules.")
 
 
 def _target(default: float) -> Argument:
@@ -313,15 +313,13 @@ CODE_TOOLS: tuple[Tool, ...] = (
             _target(1.0),
             flag(
                 "verify",
-                "Also prove the change, in a minute or two: run a web service in Python or JavaScript before "
-                "and after it, side by side, under a blackhole, latency, errors, resets and a slow stream. "
-                "Only `better` without `not_exercised` is a proof.",
+                "Also run a web service in Python or JavaScript before and after the change under faults, for "
+                "a minute or two. Only `better` without `not_exercised` is a proof.",
                 default=False,
             ),
             text(
                 "python",
-                "With verify: the interpreter of a Python service. Left out: that of the project's .venv, of "
-                "uv, poetry, pipenv or pdm, or of VIRTUAL_ENV.",
+                "With verify: the interpreter of a Python service. Left out: the project's.",
                 default=None,
                 example='"/srv/.venv/bin/python"',
                 longest=4096,

@@ -166,7 +166,7 @@ def config_for(paths: Sequence[str]) -> ReviewConfig:
 def find_config(path: str) -> ReviewConfig | None:
     """Return the configuration that counts for a path; None if there is none."""
     start = Path(os.path.realpath(path))
-    folder = start if start.is_dir() else start.parent
+    folder = start if os.path.isdir(start) else start.parent
     top = repository_of(folder)
     for each in (folder, *folder.parents):
         for name in _TABLES:
