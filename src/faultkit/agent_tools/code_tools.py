@@ -54,7 +54,6 @@ CHANGED = object_of(
         "reason": {**TEXT, "description": "Why it goes no further, or why there is no change"},
         "questions": {
             "type": "array",
-            "items": {"type": "object"},
             "description": "To be answered before a change is kept or made",
         },
         **ENGINE,
@@ -122,7 +121,7 @@ def _target(default: float) -> Argument:
 
 _SAFE = flag(
     "safe",
-    "Make only changes that ask no question.",
+    "Only changes that ask nothing.",
     default=False,
 )
 
@@ -150,10 +149,8 @@ def _suggest_tool(kind: str, changes: str) -> Tool:
         title=f"Suggest better {kind}",
         description=(
             f"Suggests changes that raise the {kind} of one function or snippet: {changes}. "
-            f"Use it after a low fault_score_{kind}; for a whole file use "
-            "fault_make_reliability_and_perf_changes. Returns a unified diff in a Markdown code block, which "
-            "you apply: nothing is written. Answer the questions `# check: …` in it, or ask the user. An "
-            "empty diff comes with a reason."
+            f"Use it after a low fault_score_{kind}. Returns a unified diff in a Markdown code block; "
+            "nothing is written. Answer its `# check:` lines, or ask the user."
         ),
         arguments=(
             _SNIPPET,
@@ -300,12 +297,11 @@ CODE_TOOLS: tuple[Tool, ...] = (
         name="fault_make_reliability_and_perf_changes",
         title="Change a file for reliability and performance",
         description=(
-            "Works out changes to a whole source file that make it more reliable and faster, as a unified "
+            "Works out changes to a source file that make it more reliable and faster, as a unified "
             "diff for `git apply` at the top of its repository. It writes nothing: answer `questions` or ask "
             "the user, apply the diff, install `dependencies`, run the tests, and prove it with verify=true "
             "or a fault_run_*_impact_scenario. "
-            "Returns JSON: score (of the file as it is), explanation, old, new, dependencies, diff, and "
-            "more. An empty diff comes with a reason."
+            "Returns JSON; an empty diff comes with a reason."
         ),
         arguments=(
             _FILE,
@@ -313,8 +309,8 @@ CODE_TOOLS: tuple[Tool, ...] = (
             _target(1.0),
             flag(
                 "verify",
-                "Also run a web service in Python or JavaScript before and after the change under faults, for "
-                "a minute or two. Only `better` without `not_exercised` is a proof.",
+                "Also run a web service in Python or JavaScript before and after the change under faults, "
+                "for a minute or two. Only `better` without `not_exercised` is a proof.",
                 default=False,
             ),
             text(
