@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultkit.agent_tools.argument_kinds import (
+    RULE_LANGUAGES,
     choice,
     either,
     file,
@@ -104,8 +105,7 @@ _SNIPPET = text(
     example='"def load(url):\\n    return httpx.get(url).json()\\n"',
 )
 _SNIPPET_LANGUAGE = language("lang", "Its language.")
-# The languages that have rules are in the instructions of the server, and in the error for any other.
-_JUDGED_LANGUAGE = language("lang", "Its language; only some have rules.")
+_JUDGED_LANGUAGE = language("lang", f"Its language: {RULE_LANGUAGES}; others need a language model.")
 
 
 def _target(default: float) -> Argument:
