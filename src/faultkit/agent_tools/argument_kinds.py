@@ -26,7 +26,7 @@ LANGUAGE_NAMES = (
 )
 """The names of `faultkit.code.LANGUAGES`, repeated because that takes long to import; a test compares
 them."""
-RULE_LANGUAGES = "python, javascript, typescript, tsx, go, java, rust, csharp"
+RULE_LANGUAGES = "python, javascript, typescript, tsx, go, java, rust, csharp, kotlin"
 """The languages of `faultkit.code.facts.build.GRAMMARS`, which the offline rules know; repeated likewise."""
 LONGEST_TEXT = 2_000_000
 _SHOWN = 60

@@ -21,6 +21,7 @@ from faultkit.code.facts.go import GO
 from faultkit.code.facts.grammar import CatchParts, Grammar
 from faultkit.code.facts.java import JAVA
 from faultkit.code.facts.javascript import JAVASCRIPT
+from faultkit.code.facts.kotlin import KOTLIN
 from faultkit.code.facts.python import PYTHON
 from faultkit.code.facts.registrations import (
     LANGUAGES,
@@ -42,6 +43,7 @@ GRAMMARS: dict[str, Grammar] = {
     "java": JAVA,
     "rust": RUST,
     "csharp": CSHARP,
+    "kotlin": KOTLIN,
 }
 """Grammars of the languages that have facts."""
 

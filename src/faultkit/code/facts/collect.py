@@ -46,6 +46,12 @@ _CARRIERS = frozenset(
         "list_comprehension",
         "generator_expression",
         "set_comprehension",
+        "when_entry",
+        "when_expression",
+        "if_expression",
+        "match_expression",
+        "match_block",
+        "match_arm",
     ]
 )
 """Node types whose parts are returned or assigned with them."""
@@ -67,10 +73,8 @@ def unwrap(grammar: Grammar, node: Node) -> Node:
     if grammar.passes:
         node = _passed(grammar, node)
     while node.type in grammar.transparent and node.named_child_count:
-        if node.type == "unary_expression":
-            text = text_of(node)
-            if not text.startswith(("&", "*")) and not text.endswith("!!"):
-                return node
+        if node.type == "unary_expression" and grammar.sees_through.search(text_of(node)) is None:
+            return node
         inner = [child for child in node.named_children if not child.is_extra]
         if not inner:
             return node
@@ -105,7 +109,7 @@ def _has_holes(text: Node, grammar: Grammar) -> bool:
     holes = grammar.interpolations
     if holes and any(child.type in holes for child in text.children):
         return True
-    return bool(grammar.hole) and grammar.hole in text_of(text)
+    return grammar.hole is not None and grammar.hole.search(text_of(text)) is not None
 
 
 def collect(syntax: Syntax, grammar: Grammar) -> CollectedNodes:

@@ -91,7 +91,7 @@ class Facts:
     def in_words_of(self, place: Placed, text: str) -> str:
         """Return a text about code at a place, with the word of that code for the object itself instead
         of `self`."""
-        if self.language == "python":
+        if self.language in ("python", "rust"):
             return text
         name = "this"
         if self.language == "go":
@@ -186,7 +186,9 @@ class Facts:
         A lambda that a thread runs while its function waits is a part of that function.
         """
         function = self.function_of(place)
-        while function is not None and self._is_awaited(function):
+        # Most lambdas of Kotlin run where they stand: `use { … }`, `let { … }`.
+        inline = self.language == "kotlin"
+        while function is not None and (self._is_awaited(function) or (inline and function.is_anonymous)):
             function = function.outer
         return tuple(
             each
@@ -274,10 +276,14 @@ class Facts:
     def _may_call(self, call: Call, scope: Scope) -> bool:
         if self.language == "java" and not _takes(scope, len(call.arguments)):
             return False
+        if self.language == "csharp" and len(call.arguments) > len(scope.parameters):
+            return False
         if call.receiver:
             owners = ("self", "Self", "cls", scope.owner, scope.name.rpartition(".")[0])
             return scope.is_method and call.receiver in owners
-        return scope.is_method if self.language == "java" else self._has_plain_name(scope)
+        if self.language in ("java", "csharp"):
+            return scope.is_method
+        return self.language == "kotlin" or self._has_plain_name(scope)
 
     def _has_plain_name(self, scope: Scope) -> bool:
         """Return whether a plain name means the function: `done` of `{ done: () => done() }` is another."""

@@ -6,6 +6,7 @@ facts are made in `faultkit.code.facts.build`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -193,6 +194,8 @@ class Grammar:
     """Items in the head of a `with` or `using`."""
     manages: Callable[[Node], bool] = lambda node: True
     """Returns whether a node of a type in `managed` is such an item."""
+    sees_through: re.Pattern[str] = re.compile("^[&*]")
+    """The unary expressions that are transparent, if their type is: `&x`, `x!!`."""
     is_call: Callable[[Node], bool] = lambda node: True
     """Returns whether a node of a type in `calls` is a call, and no part of one."""
     passes: frozenset[str] = frozenset()
@@ -205,8 +208,8 @@ class Grammar:
     """Steps whose node type is that of an identifier, by their word."""
     implicit_item: str = ""
     """The name of the item in a lambda without parameters: Kotlin's `it`."""
-    hole: str = ""
-    """A sign in a text that makes it no literal, where `interpolations` do not show it."""
+    hole: re.Pattern[str] | None = None
+    """What makes a text no literal where `interpolations` do not show it: Kotlin's `$name`."""
     deferred: frozenset[str] = frozenset()
     launched: frozenset[str] = frozenset()
     bindings: dict[str, Callable[[Node], Iterable[Binding]]] = field(default_factory=dict)

@@ -60,6 +60,8 @@ def _kotlin_property(node: Node) -> Parts:
 
 def _kotlin_body(node: Node) -> Span | None:
     """Return a block with its braces, or the expression after `=`."""
+    if node.type == "lambda_literal":
+        return span_of(node)
     body = child_of(node, "function_body", "block")
     if body is None or body.type == "block" or body.child_count < 2:
         return span_of(body)

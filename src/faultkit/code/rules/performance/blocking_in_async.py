@@ -5,8 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule, Severity
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.rules.rule import (
+    CERTAIN,
+    CSHARP,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+    Severity,
+)
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 
 _WAITS = frozenset(
@@ -64,6 +75,21 @@ _CSHARP = re.compile(
     r"|(StreamReader|File\.OpenText\(\))\.ReadToEnd|.*\bSaveChanges|SqlCommand\.Execute(Reader|Scalar|NonQuery)"
     r"|SqlConnection\.Open|Process\b.*\.WaitForExit|(HttpClient|WebClient)\.(Send|DownloadString|DownloadData))$"
 )
+_KOTLIN = re.compile(
+    r"^((java\.lang\.)?Thread\.sleep|kotlinx\.coroutines\.runBlocking|java\.net\.URL\.(readText|readBytes|openStream)"
+    r"|okhttp3\.OkHttpClient\b.*\.newCall\(\)\.execute|java\.sql\.DriverManager\.getConnection"
+    r"|.*\.(prepareStatement|createStatement)\(\)\.execute\w*|(java\.lang\.)?ProcessBuilder\b.*\.waitFor"
+    r"|.*\bRestTemplate\.\w+|java\.net\.http\.HttpClient\b.*\.send)$"
+)
+_KOTLIN_INLINE = frozenset(
+    (
+        "let", "run", "apply", "also", "use", "with", "forEach", "map", "mapNotNull", "filter", "flatMap",
+        "synchronized", "runCatching", "withLock", "repeat", "coroutineScope", "supervisorScope", "launch",
+        "async", "withTimeout", "withTimeoutOrNull", "withContext", "onEach", "collect", "withPermit",
+        "useLines",
+    )
+)  # fmt: skip
+"""Functions that run a lambda where they stand, or as a coroutine."""
 _LEVELS = 2
 """Levels of functions of the same text through which a blocking call is followed."""
 _RUST_ELSEWHERE = ("tokio.task.block_in_place", "tokio.task.spawn_blocking")
@@ -77,6 +103,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _rust(facts)
     elif facts.language == "csharp":
         yield from _csharp(facts)
+    elif facts.language == "kotlin":
+        yield from _kotlin(facts)
     else:
         yield from _javascript(facts)
 
@@ -142,6 +170,30 @@ def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator
             yield from _through(caller, blocking, facts, levels - 1)
 
 
+def _kotlin(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        scope = facts.named_function_of(call)
+        if scope is None or not scope.is_async or not _KOTLIN.match(call.name):
+            continue
+        around = [
+            each
+            for each in facts.calls_around(call)
+            if is_within(each.span, scope.body)
+            and any(
+                argument.value.shape == "function" and is_within(call.span, argument.value.span)
+                for argument in each.arguments
+            )
+        ]
+        on_pool = any(
+            re.search(r"\bIO\b|[dD]ispatcher|Default|[eE]xecutor", argument.value.text.partition("{")[0])
+            for each in around
+            for argument in each.arguments
+        )
+        if not on_pool and all(each.method in _KOTLIN_INLINE for each in around):
+            what = f"{call.written}() blocks the thread of a coroutine until it is done"
+            yield Hit(call.span, what, LIKELY)
+
+
 def _csharp(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if not _CSHARP.match(call.name) or call.is_awaited or not facts.is_in_async(call):
@@ -190,6 +242,6 @@ RULE = Rule(
     fix="Await an async client or API instead, or hand the call to a thread (asyncio.to_thread).",
     kind="performance",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

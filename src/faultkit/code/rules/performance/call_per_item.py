@@ -6,7 +6,19 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
@@ -24,7 +36,18 @@ from faultkit.code.rules.vocabulary.repetition import (
 from faultkit.code.rules.vocabulary.waits import waits_in
 
 _TOGETHER = frozenset(
-    ("gather", "wait", "as_completed", "all", "allSettled", "create_task", "submit", "ensure_future")
+    (
+        "gather",
+        "wait",
+        "as_completed",
+        "all",
+        "allSettled",
+        "create_task",
+        "submit",
+        "ensure_future",
+        "async",
+        "launch",
+    )
 )
 _GROUPS = re.compile(
     r"batch|chunk|page|bulk|shard|partition|region|retr|attempt|backoff|delay|mirror|replica|fallback",
@@ -248,7 +271,7 @@ def _is_together(call: Call, loop: Loop, facts: Facts) -> bool:
     around = [each for each in facts.calls_around(call) if each.method in _TOGETHER]
     if around:
         return True
-    if loop.kind != "comprehension" or facts.language == "java":
+    if loop.kind != "comprehension" or facts.language in ("java", "kotlin", "rust"):
         return False
     if facts.language == "python":
         return not call.is_awaited and facts.imports_any("asyncio", "anyio") and facts.is_in_async(call)
@@ -269,6 +292,6 @@ RULE = Rule(
     fix="Ask for all items in one query or batch request, or run a bounded number of requests at a time.",
     kind="performance",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -6,7 +6,19 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
@@ -33,6 +45,7 @@ _JAVA = re.compile(
     r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build$|OkHttpClient\.Builder.*\.build$"
 )
 _RUST = re.compile(r"^reqwest\.(blocking\.)?Client(\.new|\.default|\.builder\(\).*\.build)$")
+_KOTLIN = re.compile(r"^(okhttp3\.OkHttpClient(\.Builder\b.*\.build)?|io\.ktor\.client\.HttpClient)$")
 _CSHARP = ("HttpClient", "RestClient", "WebClient")
 _TEST = re.compile(r"(^|\.)test$|^test_case|^(Fact|Theory|TestMethod|Test)$")
 _GO = ("net/http.Client", "net/http.Transport")
@@ -53,6 +66,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if call.constructs and call.name in _CSHARP and _is_for_one(call, facts):
                 what = f"new {call.written}() for one use leaves its sockets behind for minutes"
                 yield Hit(call.span, what, LIKELY, "high" if frequency_of(call, facts) == "request" else None)
+        elif facts.language == "kotlin":
+            if _KOTLIN.match(call.name) and _is_for_one(call, facts):
+                yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif facts.language == "java":
             if _JAVA.search(call.name) and _is_short_lived(call, facts):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
@@ -188,6 +204,6 @@ RULE = Rule(
     fix="Make one client for the process, give it limits and timeouts, and close it at shutdown.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

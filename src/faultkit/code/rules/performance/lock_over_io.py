@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Node, Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 
@@ -58,9 +58,21 @@ def _lock_around(call: Call, facts: Facts) -> tuple[str, bool] | None:
             continue
         if is_within(each.span, scope.span) and _is_lock(each.written or each.name, each.name):
             return each.written, not call.is_awaited
+    if facts.language == "kotlin":
+        return _kotlin(call, facts)
     if facts.language == "go":
         return _go(call, scope, facts)
     return _java(call, scope, facts) if facts.language == "java" else _acquired(call, scope, facts)
+
+
+def _kotlin(call: Call, facts: Facts) -> tuple[str, bool] | None:
+    """Return the lock of `synchronized(x) { … }` or `lock.withLock { … }` around a call."""
+    for each in facts.calls_around(call):
+        if each.method == "synchronized" and len(each.arguments) == 2:
+            return each.arguments[0].value.text, True
+        if each.method == "withLock" and each.receiver_written:
+            return each.receiver_written, not any(scope.is_async for scope in facts.functions_around(call))
+    return None
 
 
 def _is_lock(written: str, name: str) -> bool:
@@ -132,6 +144,6 @@ RULE = Rule(
     fix="Do the call without the lock, and take it only to read or store the result.",
     kind="performance",
     severity="high",
-    languages=(*PYTHON, *GO, *JAVA, *CSHARP),
+    languages=(*PYTHON, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

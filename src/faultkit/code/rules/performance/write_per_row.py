@@ -12,6 +12,7 @@ from faultkit.code.rules.rule import (
     GO,
     JAVA,
     JAVASCRIPT,
+    KOTLIN,
     LIKELY,
     POSSIBLE,
     PYTHON,
@@ -135,6 +136,6 @@ RULE = Rule(
     fix="Write them in batches (executemany, a multi-row INSERT, saveAll) and commit once.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.ambiguity import ambiguous_text
 from faultkit.code.rules.vocabulary.failures import handler_around
 
@@ -34,7 +34,9 @@ class _Expression:
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    language = {"python": "python", "java": "java", "csharp": "java"}.get(facts.language, "javascript")
+    language = {"python": "python", "java": "java", "csharp": "java", "kotlin": "java"}.get(
+        facts.language, "javascript"
+    )
     for each in _expressions(facts):
         if len(each.pattern) > _LONGEST:
             continue
@@ -49,6 +51,8 @@ def _expressions(facts: Facts) -> Iterator[_Expression]:
         yield from _in_python(facts)
     elif facts.language == "java":
         yield from _in_java(facts)
+    elif facts.language == "kotlin":
+        yield from _in_kotlin(facts)
     elif facts.language == "csharp":
         yield from _in_csharp(facts)
     else:
@@ -106,6 +110,20 @@ def _java_letter(found: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}.get(found[1], found[1])
 
 
+def _in_kotlin(facts: Facts) -> Iterator[_Expression]:
+    for call in facts.calls_named(
+        "Regex", "kotlin.text.Regex", "java.util.regex.Pattern.compile", "Pattern.compile"
+    ):
+        first = call.argument("pattern", place=0)
+        if first is not None and first.value.shape == "text":
+            raw = first.value.text.startswith('"""')
+            literal = first.value.literal
+            pattern = literal if raw else _JAVA_ESCAPE.sub(_java_letter, literal)
+            flags = "i" if "IGNORE_CASE" in facts.text(call.span) else ""
+            whole = any(each.method in ("matches", "matchEntire") for each in facts.calls_on(call))
+            yield _Expression(pattern, flags, whole, first.value.span)
+
+
 def _in_csharp(facts: Facts) -> Iterator[_Expression]:
     """Yield the patterns of `new Regex(p)` and `Regex.IsMatch(text, p)` without a timeout."""
     for call in facts.calls:
@@ -155,6 +173,6 @@ RULE = Rule(
     fix="Make the repetitions exclusive, so that each text can be matched in one way only, or use RE2.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

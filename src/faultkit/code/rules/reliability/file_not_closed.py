@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on, only_uses
 
 _OPENS = {
@@ -44,6 +44,10 @@ _OPENS = {
         )
     ),
 }
+_STREAMS = (
+    "inputStream", "outputStream", "bufferedReader", "bufferedWriter", "reader", "writer", "printWriter",
+)  # fmt: skip
+_OPENS["kotlin"] = (*_OPENS["java"], *(f"java.io.File.{name}" for name in _STREAMS))
 _NODE = ("fs.openSync", "fs/promises.open", "fs.promises.open")
 
 
@@ -53,12 +57,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if call.name == "zipfile.ZipFile" and _is_given_a_file(call, facts):
             continue
+        if facts.language == "kotlin" and (
+            _is_closed_in_chain(call, facts) or not (call.assigned or facts.calls_on(call))
+        ):
+            continue
         if call.is_argument and facts.language == "java" and not _wrapper_managed(call.span.start, facts):
             yield Hit(call.span, f"what {call.written}() opens is not closed when something fails", LIKELY)
         elif not is_closed_or_passed_on(call, facts) or (
             facts.language == "python" and _is_unnamed(call, facts)
         ):
             yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+
+
+def _is_closed_in_chain(call: Call, facts: Facts) -> bool:
+    """Return whether a reader made of it is closed: `file.inputStream().bufferedReader().use { … }`."""
+    return any(
+        each.method in ("use", "useLines", "forEachLine", "readLines", "close")
+        or _is_closed_in_chain(each, facts)
+        for each in facts.calls_on(call)
+        if each is not call
+    )
 
 
 def _is_given_a_file(call: Call, facts: Facts) -> bool:
@@ -96,6 +114,6 @@ RULE = Rule(
     fix="Open it in a with block (Go: defer Close; Java: try-with-resources; JavaScript: finally).",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

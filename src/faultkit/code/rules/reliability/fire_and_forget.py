@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
@@ -18,6 +18,7 @@ _STORES = re.compile(
     r"|(^|\.)\w*[rR]epo(sitory)?\.(save|insert|update|delete|remove|softDelete)$"
     r"|\.(insertOne|insertMany|updateOne|updateMany|deleteOne|deleteMany|bulkWrite|findOneAndUpdate)$"
 )
+_GLOBAL = ("kotlinx.coroutines.GlobalScope.launch", "kotlinx.coroutines.GlobalScope.async")
 _ASKS = ("filter", "some", "every", "find", "findIndex")
 _STREAMS = re.compile(r"stream|readable|\(\)$", re.IGNORECASE)
 _QUERIES = ("query", "execute")
@@ -32,6 +33,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"the task of {call.written}() is not kept, so it may be collected before it is done",
                 CERTAIN,
             )
+    if facts.language in KOTLIN:
+        for call in facts.calls_named(*_GLOBAL):
+            what = (
+                f"{call.written}() is bound to nothing: it is not cancelled, and nothing handles its errors"
+            )
+            yield Hit(call.span, what, LIKELY)
+        return
     if facts.language in JAVASCRIPT:
         yield from _async_callbacks(facts)
     dropped = _queries(facts)
@@ -131,6 +139,6 @@ RULE = Rule(
     fix="Await it, or keep it in a set and handle its errors; for work that must be done, use a queue.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT),
+    languages=(*PYTHON, *JAVASCRIPT, *KOTLIN),
     check=_check,
 )

@@ -11,6 +11,7 @@ from faultkit.code.rules.rule import (
     GO,
     JAVA,
     JAVASCRIPT,
+    KOTLIN,
     LIKELY,
     POSSIBLE,
     PYTHON,
@@ -49,6 +50,6 @@ RULE = Rule(
     fix="Give the call or its client a timeout that is shorter than what your own callers wait.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -6,7 +6,19 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import CERTAIN, CSHARP, GO, JAVA, JAVASCRIPT, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import (
+    CERTAIN,
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 
 _NAMED = re.compile(
     r"(password|passwd|secret|api_?key|access_?key|private_?key|auth_?token|client_?secret)$", re.IGNORECASE
@@ -60,6 +72,6 @@ RULE = Rule(
     fix="Read it from the environment or a secret store at the start.",
     kind="reliability",
     severity="low",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Handler
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 
 _CANCELLED = frozenset(
     {"asyncio.CancelledError", "CancelledError", "concurrent.futures.CancelledError", "trio.Cancelled"}
@@ -14,7 +15,39 @@ _CANCELLED = frozenset(
 _BASE = frozenset({"BaseException", "builtins.BaseException"})
 
 
+_KOTLIN = frozenset({"Exception", "Throwable", "java.lang.Exception", "java.lang.Throwable"})
+_SUSPENDS = frozenset(
+    ("delay", "await", "awaitAll", "withContext", "withTimeout", "join", "receive", "collect", "emit", "send",
+     "coroutineScope", "yield")
+)  # fmt: skip
+
+
+def _kotlin(facts: Facts) -> Iterator[Hit]:
+    """Yield broad handlers around what is suspended, which end a cancellation (Kotlin)."""
+    own = {scope.short_name for scope in facts.scopes if scope.is_async}
+    for each in facts.tries:
+        scope = facts.named_function_of(each)
+        if scope is None or not scope.is_async:
+            continue
+        waits = [
+            call
+            for call in facts.within(facts.calls, each.body)
+            if call.method in _SUSPENDS or (call.method in own and call.receiver in ("", "self"))
+        ]
+        for handler in each.handlers:
+            if any("Cancellation" in name for name in handler.types):
+                break
+            if not waits or not {*handler.types} & _KOTLIN or handler.raises:
+                continue
+            if not re.search(r"Cancellation|ensureActive|isActive", facts.text(handler.body)):
+                what = "this also catches cancellations, and does not throw them again"
+                yield Hit(handler.head, what, LIKELY, "medium")
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "kotlin":
+        yield from _kotlin(facts)
+        return
     for each in facts.tries:
         scope = facts.function_of(each)
         is_async = scope is not None and scope.is_async
@@ -89,6 +122,6 @@ RULE = Rule(
     fix="Clean up and raise it again (Java: Thread.currentThread().interrupt()).",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVA),
+    languages=(*PYTHON, *JAVA, *KOTLIN),
     check=_check,
 )

@@ -14,6 +14,7 @@ from faultkit.code.rules.rule import (
     GO,
     JAVA,
     JAVASCRIPT,
+    KOTLIN,
     LIKELY,
     POSSIBLE,
     PYTHON,
@@ -152,6 +153,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(handler.head, what, LIKELY, "medium")
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
+    if facts.language in KOTLIN:
+        yield from _ignored_outcomes(facts)
     if facts.language in RUST:
         yield from _dropped_results(facts)
 
@@ -261,6 +264,17 @@ def _message(handler: Handler, facts: Facts) -> str:
     return f"{what} is caught and nothing is done with it"
 
 
+def _ignored_outcomes(facts: Facts) -> Iterator[Hit]:
+    """Yield `runCatching { save() }` whose outcome is not used (Kotlin)."""
+    for call in facts.calls_named("runCatching"):
+        given = call.argument(place=0)
+        if not call.is_discarded or given is None or facts.comment_at(call) or _in_handler(call.span, facts):
+            continue
+        acts = [each for each in facts.within(facts.calls, given.value.span) if _ACTS.match(each.method)]
+        if acts and not all(map(_is_no_loss, acts)):
+            yield Hit(call.span, f"an error of {acts[0].written}() is caught and dropped", LIKELY, "medium")
+
+
 def _dropped_results(facts: Facts) -> Iterator[Hit]:
     """Yield `let _ = f()` and `f().ok();` of calls that write something elsewhere (Rust)."""
     sent = {each.call for each in remote_calls(facts) if each.through is None and not each.is_read}
@@ -315,6 +329,6 @@ RULE = Rule(
     fix="Handle it, log it with its cause, or let it go up to code that can.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

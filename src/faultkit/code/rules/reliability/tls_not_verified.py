@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, is_within
-from faultkit.code.rules.rule import CERTAIN, CSHARP, GO, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, CSHARP, GO, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 
 _CHOSEN = re.compile(r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl", re.IGNORECASE)
 _MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed", re.IGNORECASE)
@@ -58,6 +58,8 @@ def _turned_off(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() turns verification off", LIKELY)
     if facts.language == "csharp":
         yield from _csharp(facts)
+    if facts.language == "kotlin":
+        yield from _kotlin(facts)
     for each in facts.assignments:
         target = each.targets[0] if each.targets else ""
         value = "" if each.value is None else each.value.text
@@ -69,6 +71,18 @@ def _turned_off(facts: Facts) -> Iterator[Hit]:
 
 _CALLBACK = re.compile(r"(ServerCertificate(Custom)?Validation|RemoteCertificateValidation)Callback$")
 _ANY = re.compile(r"=>\s*true$|delegate\s*(\([^)]*\)\s*)?\{\s*return true;\s*\}$|DangerousAcceptAny\w+$")
+
+
+def _kotlin(facts: Facts) -> Iterator[Hit]:
+    """Yield trust managers and verifiers that accept everything."""
+    for scope in facts.scopes:
+        body = re.sub(r"//.*|/\*.*?\*/", "", facts.text(scope.body))
+        if scope.short_name == "checkServerTrusted" and body.strip("{} \n\t") in ("", "Unit", "return"):
+            yield Hit(scope.span, "checkServerTrusted() accepts any certificate", CERTAIN)
+    for call in facts.calls_of_method("hostnameVerifier", "setHostnameVerifier", "HostnameVerifier"):
+        given = call.argument(place=0)
+        if given is not None and re.search(r"->\s*true\s*\}$", given.value.text):
+            yield Hit(call.span, f"{call.written}() accepts any name", CERTAIN)
 
 
 def _csharp(facts: Facts) -> Iterator[Hit]:
@@ -93,6 +107,6 @@ RULE = Rule(
     "server's certificate.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

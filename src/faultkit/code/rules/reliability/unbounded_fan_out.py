@@ -8,7 +8,19 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _ALL = (
@@ -82,6 +94,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif call.is_launched and _per_client(call, facts) and not _limited(call, facts):
             what = "a goroutine is started for every connection, however many clients come"
             yield Hit(call.span, what, POSSIBLE)
+    for call in facts.calls_of_method("awaitAll") if facts.language in KOTLIN else ():
+        made = call.origin
+        per_item = made is not None and made.method == "map" and "async" in facts.text(made.span)
+        if (
+            made is not None
+            and per_item
+            and not _is_known(made.receiver_written)
+            and not _limited(call, facts)
+        ):
+            yield Hit(call.span, f"{call.written}() waits for one coroutine for every item at once", LIKELY)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
 
@@ -184,6 +206,6 @@ RULE = Rule(
     fix="Limit how many run at a time with a semaphore, a pool of workers or errgroup.SetLimit.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CSHARP, JAVA, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 
 _QUEUES = (
     "queue.Queue",
@@ -39,6 +39,7 @@ _FEW = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from _channels(facts)
     for call in facts.calls_named(*_QUEUES):
         if not _is_bounded(call) and not _only_drained(call, facts) and not _has_few(call):
             # A simple queue cannot be bounded, and is often used to hand over one answer.
@@ -49,6 +50,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _has_few(call: Call) -> bool:
     """Return whether the queue holds, by its name, no work: what is idle, or answers to what was asked."""
     return any(_FEW.search(name) for name in call.assigned)
+
+
+def _channels(facts: Facts) -> Iterator[Hit]:
+    """Yield `Channel(Channel.UNLIMITED)` (Kotlin), by its argument: the call may be read as a comparison."""
+    for each in facts.accesses:
+        if each.name == "kotlinx.coroutines.channels.Channel.UNLIMITED":
+            yield Hit(each.span, "a channel of unlimited size takes any number of items", LIKELY)
 
 
 def _is_bounded(call: Call) -> bool:
@@ -75,6 +83,6 @@ RULE = Rule(
     fix="Give it a size, and decide what happens when it is full: wait, drop, or refuse.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVA, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
 
 _READS = frozenset(
@@ -28,7 +28,7 @@ _READS = frozenset(
     ]
 )
 _CHECKS = re.compile(
-    r"\b(raise_for_status|error_for_status\w*|EnsureSuccessStatusCode|IsSuccessStatusCode|status_code|is_success|is_error|StatusCode|statusCode|ok|status|reason)\b"
+    r"\b(raise_for_status|error_for_status\w*|EnsureSuccessStatusCode|IsSuccessStatusCode|isSuccessful|code|status_code|is_success|is_error|StatusCode|statusCode|ok|status|reason)\b"
 )
 
 
@@ -103,6 +103,6 @@ RULE = Rule(
     fix="Check the status first: raise_for_status(), if (!res.ok) throw, resp.StatusCode.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -13,6 +13,7 @@ from faultkit.code.rules.rule import (
     CSHARP,
     JAVA,
     JAVASCRIPT,
+    KOTLIN,
     LIKELY,
     PYTHON,
     RUST,
@@ -31,6 +32,7 @@ _CLOCKS = {
     ),
     "java": ("System.currentTimeMillis", "java.time.Instant.now"),
     "csharp": (),
+    "kotlin": ("System.currentTimeMillis", "java.time.Instant.now"),
     "rust": ("std.time.SystemTime.now", "chrono.Utc.now", "chrono.Local.now"),
 }
 _NODE = ("Date.now",)
@@ -39,7 +41,12 @@ _CALCULATES = re.compile(
     re.IGNORECASE,
 )
 """Names of functions that calculate with a duration, or wait for it."""
-_BETTER = {"python": "time.monotonic()", "java": "System.nanoTime()", "rust": "Instant::now()"}
+_BETTER = {
+    "python": "time.monotonic()",
+    "java": "System.nanoTime()",
+    "rust": "Instant::now()",
+    "kotlin": "System.nanoTime()",
+}
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -172,6 +179,6 @@ RULE = Rule(
     fix="Take both times from a monotonic clock (time.monotonic(), performance.now(), System.nanoTime()).",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *RUST, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -127,4 +127,52 @@ def _csharp(call: Call, facts: Facts) -> BuiltRequest | None:
     return BuiltRequest("HttpClient", method, timeout, call.arguments[0].value.text)
 
 
-_READERS = {"rust": _rust, "csharp": _csharp}
+_KTOR = re.compile(r"^io\.ktor\.client\.HttpClient\.(get|post|put|patch|delete|head|request)$")
+_WITHOUT_LIMIT = ("Java", "Curl", "Js")
+"""Engines of Ktor that wait for ever unless they are told otherwise."""
+_OKHTTP = re.compile(r"^okhttp3\.OkHttpClient\b.*\.newCall\(\)\.(execute|enqueue|await|executeAsync)$")
+_URL_READS = ("java.net.URL.readText", "java.net.URL.readBytes", "java.net.URL.openStream")
+_TIMEOUT = re.compile(r"\b(set)?[rR]eadTimeout\b")
+
+
+def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
+    if call.name in _URL_READS:
+        return BuiltRequest("java.net", "GET", is_bounded(call, facts) or False, call.receiver_written)
+    if call.name == "java.net.URL.openConnection":
+        scope = facts.named_function_of(call)
+        text = "" if scope is None else facts.text(scope.span)
+        # A connection that is returned or passed on may get its limits elsewhere.
+        kept = call.is_returned or call.is_argument or scope is None
+        return BuiltRequest("java.net", "", True if _TIMEOUT.search(text) else None if kept else False, "")
+    if _OKHTTP.match(call.name):
+        # 10 s for each step by default.
+        off = any(
+            each.method in ("readTimeout", "callTimeout")
+            and each.arguments
+            and each.arguments[0].value.text == "0"
+            for each in chain(call)
+        )
+        made = call.origin
+        text = "" if made is None else facts.text_with_values(made)
+        verb = re.search(r"\.(post|put|patch|delete|head|method)\(", text)
+        # A request is a GET until its builder is told otherwise.
+        method = "GET" if verb is None else "" if verb[1] == "method" else verb[1].upper()
+        return BuiltRequest("OkHttp", method, not off or is_bounded(call, facts), "")
+    found = _KTOR.match(call.name)
+    if found is None or not call.arguments:
+        return None
+    timeout: bool | None = None
+    client = call.origin
+    if is_bounded(call, facts) or "timeout" in facts.text(call.span).lower():
+        timeout = True
+    elif client is not None:
+        engine = client.arguments[0].value.text if client.arguments else ""
+        if re.search("timeout", facts.text(client.span), re.IGNORECASE):
+            timeout = True
+        elif engine in _WITHOUT_LIMIT:
+            timeout = False
+    method = "" if found[1] == "request" else found[1].upper()
+    return BuiltRequest("Ktor", method, timeout, call.arguments[0].value.text)
+
+
+_READERS = {"rust": _rust, "csharp": _csharp, "kotlin": _kotlin}

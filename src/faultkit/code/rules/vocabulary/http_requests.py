@@ -159,7 +159,7 @@ LIBRARIES: tuple[Library, ...] = (
         ),
         (),
         (),
-        languages=JAVA,
+        languages=(*JAVA, "kotlin"),
     ),
     Library(
         "RestTemplate",
@@ -168,7 +168,7 @@ LIBRARIES: tuple[Library, ...] = (
         (),
         (),
         status_raises=True,
-        languages=JAVA,
+        languages=(*JAVA, "kotlin"),
     ),
 )
 

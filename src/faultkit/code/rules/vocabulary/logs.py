@@ -18,7 +18,7 @@ _LEVELS = frozenset(
         "Warnf", "Warnw", "Warningf", "Error", "Errorf", "Errorw", "Errorln", "Fatal", "Fatalf", "Log",
         "Logf", "DebugContext", "InfoContext", "WarnContext", "ErrorContext", "Trace", "Tracef",
         "LogTrace", "LogDebug", "LogInformation", "LogWarning", "LogError", "LogCritical", "Information",
-        "Warning",
+        "Warning", "d", "i", "w", "e", "v",
     )
 )  # fmt: skip
 _FIELDS = frozenset({"WithFields", "WithField", "With", "bind", "child"})
