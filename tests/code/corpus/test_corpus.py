@@ -38,7 +38,7 @@ def pairs() -> tuple[Pair, ...]:
 
 
 PAIRS = pairs()
-LEAST = {"python": 24, "javascript": 16, "go": 12, "java": 8}
+LEAST = {"python": 24, "javascript": 16, "go": 12, "java": 8, "rust": 2, "csharp": 2, "kotlin": 2}
 FAMILY = {"typescript": "javascript", "tsx": "javascript"}
 
 

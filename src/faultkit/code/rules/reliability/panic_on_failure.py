@@ -11,6 +11,7 @@ from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import runs_once
 
+_BODIES = ("json", "text", "bytes")
 _PANICS = ("unwrap", "expect")
 _PARSES = re.compile(r"^(serde_json|serde_yaml|toml)\.from_(str|slice|reader|value)$")
 _TEST = re.compile(r"(^|\.)(test|bench|rstest)$")
@@ -37,7 +38,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _source(call: Call, remote: set[Call]) -> Call | None:
     """Return the call over the network whose error would panic: an error handled before does not."""
     for each in chain(call)[1:]:
-        if each in remote:
+        if each in remote or (each.method in _BODIES and any(made in remote for made in chain(each))):
             return each
         if each.method.startswith(
             ("unwrap", "expect", "ok", "map_or", "or_else", "and_then", "headers", "get")

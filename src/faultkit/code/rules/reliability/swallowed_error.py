@@ -175,6 +175,7 @@ def _actions(body: Span, facts: Facts) -> list[Call]:
         for call in facts.within(facts.calls, body)
         if call.is_discarded
         or _ACTS.match(call.method) is not None
+        or (facts.language == "rust" and call.is_awaited)
         or (facts.language == "go" and call.assigned and {*call.assigned} <= {"_", "err"})
     ]
 

@@ -78,8 +78,20 @@ def sql_calls(facts: Facts) -> tuple[SqlCall, ...]:
         ]
         sql = inside[0].text if inside else _named_sql(call, facts)
         if verb := _verb(sql):
-            found.append(SqlCall(call, verb, sql))
+            found.append(SqlCall(_end_of_chain(call, facts), verb, sql))
     return tuple(found)
+
+
+def _end_of_chain(call: Call, facts: Facts) -> Call:
+    """Return the call that sends the query: of `sqlx::query("…").bind(x).execute(db)` the last (Rust)."""
+    if facts.language != "rust":
+        return call
+    for _ in range(40):
+        later = next((each for each in facts.calls_on(call) if each.span.start == call.span.start), None)
+        if later is None or call.is_awaited:
+            break
+        call = later
+    return call
 
 
 def _verb(text: str) -> str:
