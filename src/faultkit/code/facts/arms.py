@@ -13,7 +13,7 @@ _BLOCKS = frozenset(
         "block", "statement_block", "statement_list", "else_clause", "elif_clause", "case_clause",
         "switch_case", "switch_default", "switch_block_statement_group", "switch_rule", "expression_case",
         "default_case", "type_case", "communication_case", "except_clause", "except_group_clause",
-        "catch_clause", "with_statement",
+        "catch_clause", "with_statement", "match_arm", "when_entry", "switch_section", "expression_statement",
     )
 )  # fmt: skip
 """Types whose last part is a statement."""
@@ -55,7 +55,7 @@ def outcomes(value: Node, grammar: Grammar) -> list[Node]:
 
 
 def _is_case(node: Node) -> bool:
-    return node.type.endswith("_case") or node.type in _CASES_THAT_FALL_THROUGH
+    return node.type.endswith("_case") or node.type in (*_CASES_THAT_FALL_THROUGH, "switch_section")
 
 
 def _last(node: Node) -> Node | None:
@@ -76,7 +76,7 @@ def _leaves(node: Node | None, grammar: Grammar, *, in_switch: bool = False) -> 
     kind = grammar.steps.get(node.type, "")
     if kind == "break" and in_switch:
         return ""
-    if node.type == "if_statement":
+    if node.type in ("if_statement", "if_expression"):
         arms = [*node.children_by_field_name("consequence"), *node.children_by_field_name("alternative")]
         ways = {_leaves(_last(each), grammar, in_switch=in_switch) for each in arms}
         if len(arms) < 2 or "" in ways or arms[-1].type == "elif_clause":

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
@@ -18,6 +19,7 @@ _STORES = re.compile(
     r"|(^|\.)\w*[rR]epo(sitory)?\.(save|insert|update|delete|remove|softDelete)$"
     r"|\.(insertOne|insertMany|updateOne|updateMany|deleteOne|deleteMany|bulkWrite|findOneAndUpdate)$"
 )
+_CSHARP_WRITES = ("SaveChangesAsync", "PostAsync", "PutAsync", "DeleteAsync", "PostAsJsonAsync")
 _GLOBAL = ("kotlinx.coroutines.GlobalScope.launch", "kotlinx.coroutines.GlobalScope.async")
 _ASKS = ("filter", "some", "every", "find", "findIndex")
 _STREAMS = re.compile(r"stream|readable|\(\)$", re.IGNORECASE)
@@ -33,6 +35,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"the task of {call.written}() is not kept, so it may be collected before it is done",
                 CERTAIN,
             )
+    if facts.language in CSHARP:
+        yield from _tasks(facts)
+        return
     if facts.language in KOTLIN:
         for call in facts.calls_named(*_GLOBAL):
             what = (
@@ -60,6 +65,24 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"{call.written}() is not awaited: the next statements run before it, and its error is lost"
             )
             yield Hit(call.span, what, LIKELY)
+
+
+def _tasks(facts: Facts) -> Iterator[Hit]:
+    """Yield calls whose task is dropped: of methods of this text, and of writes (C#)."""
+    own = {
+        scope.short_name
+        for scope in facts.scopes
+        if scope.is_async and scope.name and not re.search(r"\bvoid\s+\w+\s*[(<]", _head(scope, facts))
+    }
+    for call in facts.calls:
+        if not call.is_discarded or call.is_awaited or call.is_decorator:
+            continue
+        if (call.method in own and call.receiver in ("", "self")) or call.method in _CSHARP_WRITES:
+            yield Hit(call.span, f"{call.written}() is not awaited: its error is lost", LIKELY)
+
+
+def _head(scope: Scope, facts: Facts) -> str:
+    return facts.text(Span(scope.span.start, scope.body.start))
 
 
 def _async_callbacks(facts: Facts) -> Iterator[Hit]:
@@ -139,6 +162,6 @@ RULE = Rule(
     fix="Await it, or keep it in a set and handle its errors; for work that must be done, use a queue.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *KOTLIN, *CSHARP),
     check=_check,
 )

@@ -128,6 +128,8 @@ def _retried_body(loop: Loop, facts: Facts) -> Span | None:
     """Return what is tried, if a failure leads to the next round and a success out of the loop."""
     if facts.language == "go":
         return loop.body if any(_go_retries(call, loop, facts) for call in _go_tried(loop, facts)) else None
+    if facts.language == "rust":
+        return _rust_body(loop, facts)
     function = facts.function_of(loop)
     for each in facts.within(facts.tries, loop.body):
         if (
@@ -147,6 +149,23 @@ def _retried_body(loop: Loop, facts: Facts) -> Span | None:
             _continues_loop(each, place, facts) and _success_ends_loop(loop, each, place, facts)
             for place in range(len(each.handlers))
         ):
+            return each.body
+    return None
+
+
+def _rust_body(loop: Loop, facts: Facts) -> Span | None:
+    """Return what is tried, if the arm `Ok(…)` of a match leaves the loop and no arm `Err(…)` does."""
+    function = facts.function_of(loop)
+    for each in facts.within(facts.tries, loop.body):
+        if not _is_directly_in(loop, facts, each.span) or facts.function_of(each) is not function:
+            continue
+        arms = [arm for arm in facts.within(facts.arms, each.span) if arm.fork == each.span]
+        works = [arm for arm in arms if facts.text(arm.span).startswith("Ok(")]
+        calls = list(facts.within(facts.calls, each.body))
+        reads = all(call.method in _WAITS or _READS.search(call.method) for call in calls)
+        if not works or not calls or reads or _tries_each_item(loop, each, facts):
+            continue
+        if all(arm.leaves for arm in works) and not any(handler.exits for handler in each.handlers):
             return each.body
     return None
 
