@@ -65,6 +65,7 @@ CASES = [
     _bad("file-not-closed", "fun f(p: File): Int { val s = FileInputStream(p)\n return s.read() }", 1),
     _good("file-not-closed", "fun f(p: File): Int = FileInputStream(p).use { it.read() }"),
     _good("file-not-closed", "fun f(p: String): String = File(p).inputStream().bufferedReader().use { it.readText() }"),
+    _good("file-not-closed", "fun f(p: File): FileChannel { val c = RandomAccessFile(p, \"r\").channel\n c.position(3)\n return c }"),
     _bad("connection-not-closed", "fun f() { val c = DriverManager.getConnection(u)\n c.createStatement() }", 1),
     _good("connection-not-closed", "fun f() { DriverManager.getConnection(u).use { it.createStatement() } }"),
     _bad("unchecked-response-status", "import okhttp3.OkHttpClient\nval http = OkHttpClient()\nfun f(r: Request): String { val a = http.newCall(r).execute()\n return a.body!!.string() }", 3),

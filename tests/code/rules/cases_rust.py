@@ -65,6 +65,7 @@ CASES = [
     _bad("retry-without-backoff", "async fn f() -> R { for _ in 0..3 { match go().await { Ok(x) => return Ok(x), Err(e) => { last = e; } } } Err(E) }", 1),
     _good("retry-without-backoff", "async fn f() -> R { for i in 0..3 { match go().await { Ok(x) => return Ok(x), Err(e) => { tokio::time::sleep(base * 2u32.pow(i)).await; } } } Err(E) }"),
     _good("retry-without-backoff", "async fn f() { loop { match rx.recv().await { Ok(x) => work(x), Err(e) => break } } }"),
+    _good("retry-without-backoff", "fn f() { loop { match tx.try_push(x) { Ok(()) => continue, Err(e) => { log(e); } } } }"),
     _bad("retry-without-limit", "async fn f() -> X { loop { match go().await { Ok(x) => return x, Err(e) => { tokio::time::sleep(d).await; } } } }", 1),
     _good("retry-without-limit", "async fn f() -> R { let mut n = 0; loop { match go().await { Ok(x) => return Ok(x), Err(e) => { n += 1; if n > 3 { return Err(e); } tokio::time::sleep(d).await; } } } }"),
     _bad("tls-not-verified", "fn client() -> C { reqwest::Client::builder().danger_accept_invalid_certs(true).build() }", 1),

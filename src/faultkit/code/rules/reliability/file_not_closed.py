@@ -58,7 +58,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.name == "zipfile.ZipFile" and _is_given_a_file(call, facts):
             continue
         if facts.language == "kotlin" and (
-            _is_closed_in_chain(call, facts) or not (call.assigned or facts.calls_on(call))
+            _is_closed_in_chain(call, facts)
+            or not (call.assigned or any(each.span.start == call.span.start for each in facts.calls_on(call)))
         ):
             continue
         if call.is_argument and facts.language == "java" and not _wrapper_managed(call.span.start, facts):

@@ -8,6 +8,7 @@ from typing import Literal
 
 from faultkit.code.facts import Call, Facts, Loop, Try, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.waits import is_constant, is_sleep, waits_in
@@ -165,9 +166,18 @@ def _rust_body(loop: Loop, facts: Facts) -> Span | None:
         reads = all(call.method in _WAITS or _READS.search(call.method) for call in calls)
         if not works or not calls or reads or _tries_each_item(loop, each, facts):
             continue
-        if all(arm.leaves for arm in works) and not any(handler.exits for handler in each.handlers):
+        if all(_ends_loop(arm, facts) for arm in works) and not any(
+            handler.exits for handler in each.handlers
+        ):
             return each.body
     return None
+
+
+def _ends_loop(arm: Arm, facts: Facts) -> bool:
+    """Return whether an arm leaves the loop, and not only the round."""
+    if arm.leaves == "loop":
+        return not facts.text(arm.span).rstrip(" ,;}\n").endswith("continue")
+    return arm.leaves == "function"
 
 
 def _tries_each_item(loop: Loop, each: Try, facts: Facts) -> bool:
