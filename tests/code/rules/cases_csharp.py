@@ -45,6 +45,7 @@ CASES = [
     _bad("fire-and-forget", "void F() { _db.SaveChangesAsync(); }", 1),
     _bad("fire-and-forget", "async Task Send() { await G(); }\nvoid F() { Send(); }", 2),
     _good("fire-and-forget", "async Task Send() { await G(); }\nasync Task F() { await Send(); }"),
+    _bad("fire-and-forget", "void F(List<int> ids) { ids.ForEach(async id => await Load(id)); }", 1),
     _good("fire-and-forget", "async Task Send() { await G(); }\nvoid F() { _ = Send(); }"),
     _bad("swallowed-error", "void F() { try { Store.Save(x); } catch { } }", 1),
     _bad("swallowed-error", "void F() { try { Store.Save(x); } catch (Exception) { } }", 1),

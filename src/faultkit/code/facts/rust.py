@@ -95,9 +95,18 @@ def _let(node: Node) -> Iterator[Binding]:
 def _constant(node: Node) -> Iterator[Binding]:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is not None:
-        # The type of `Lazy<Client>` says more than its value.
-        lazy = "Lazy" in text_of(value)[:40] or "Once" in text_of(value)[:40]
-        yield Binding((name,), None if lazy else value, node.child_by_field_name("type"), is_constant=True)
+        yield Binding((name,), _made_late(value), node.child_by_field_name("type"), is_constant=True)
+
+
+def _made_late(value: Node | None) -> Node | None:
+    """Return what `LazyLock::new(|| Client::new())` makes; None if only its type says it."""
+    if value is None or re.match(r"[\w:]*(Lazy|Once)", text_of(value)) is None:
+        return value
+    closure = next((each for each in argument_children(value) if each.type == "closure_expression"), None)
+    body = None if closure is None else closure.child_by_field_name("body")
+    if body is None or body.type != "block":
+        return body
+    return body.named_children[-1] if body.named_child_count else None
 
 
 def _field(node: Node) -> Iterator[Binding]:

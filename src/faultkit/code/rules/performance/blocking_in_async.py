@@ -81,6 +81,8 @@ _KOTLIN = re.compile(
     r"|.*\.(prepareStatement|createStatement)\(\)\.execute\w*|(java\.lang\.)?ProcessBuilder\b.*\.waitFor"
     r"|.*\bRestTemplate\.\w+|java\.net\.http\.HttpClient\b.*\.send)$"
 )
+_ON_SCREEN = re.compile(r"(^|\.)(viewModelScope|lifecycleScope)$")
+"""Scopes of Android, whose coroutines run on the thread of the screen."""
 _KOTLIN_INLINE = frozenset(
     (
         "let", "run", "apply", "also", "use", "with", "forEach", "map", "mapNotNull", "filter", "flatMap",
@@ -173,7 +175,7 @@ def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator
 def _kotlin(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         scope = facts.named_function_of(call)
-        if scope is None or not scope.is_async or not _KOTLIN.match(call.name):
+        if scope is None or not _KOTLIN.match(call.name):
             continue
         around = [
             each
@@ -184,7 +186,12 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
                 for argument in each.arguments
             )
         ]
-        on_pool = any(
+        on_screen = any(
+            each.method in ("launch", "async") and _ON_SCREEN.search(each.receiver_written) for each in around
+        )
+        if not scope.is_async and not on_screen:
+            continue
+        on_pool = any("Dispatchers" in facts.text(each.callee) for each in around) or any(
             re.search(r"\bIO\b|[dD]ispatcher|Default|[eE]xecutor", argument.value.text.partition("{")[0])
             for each in around
             for argument in each.arguments

@@ -77,7 +77,12 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if not call.is_discarded or call.is_awaited or call.is_decorator:
             continue
-        if (call.method in own and call.receiver in ("", "self")) or call.method in _CSHARP_WRITES:
+        if call.method == "ForEach" and any(each.value.text.startswith("async") for each in call.positional):
+            what = (
+                f"{call.written}() does not wait for its async function, and an error in it ends the process"
+            )
+            yield Hit(call.callee, what, LIKELY)
+        elif (call.method in own and call.receiver in ("", "self")) or call.method in _CSHARP_WRITES:
             yield Hit(call.span, f"{call.written}() is not awaited: its error is lost", LIKELY)
 
 

@@ -283,7 +283,10 @@ def _dropped_results(facts: Facts) -> Iterator[Hit]:
         ignored = call.assigned == ("_",) or (call.method == "ok" and call.is_discarded)
         if not ignored or _in_handler(call.span, facts) or facts.comment_at(call):
             continue
-        if any(_CLEANS_UP.match(scope.short_name) for scope in facts.functions_around(call)):
+        if any(
+            scope.short_name == "drop" or _CLEANS_UP.match(scope.short_name)
+            for scope in facts.functions_around(call)
+        ):
             continue
         calls = chain(call)
         if any(each in sent or _RUST_WRITES.match(each.name) for each in calls):
