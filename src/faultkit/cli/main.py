@@ -45,6 +45,9 @@ COMMANDS: dict[str, LazyCommand] = {
     "review": LazyCommand(
         "faultkit.cli.review:command", "Find reliability and performance problems in source code.", "code"
     ),
+    "explain": LazyCommand(
+        "faultkit.cli.explain:command", "Explain the rules of a review, with good and bad code.", "code"
+    ),
     "improve": LazyCommand(
         "faultkit.cli.improve:improve_command",
         "Fix what a review finds in a file: as a diff, or in place.",
