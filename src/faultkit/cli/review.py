@@ -16,7 +16,14 @@ from faultkit.base.errors import InputError
 from faultkit.base.files import check_output_path, path_within, write_output
 from faultkit.base.text import count_of
 from faultkit.cli.proof import ProofFlags, print_proof, proof_options, prove_file
-from faultkit.cli.review_output import Review, languages_found, print_review, review_document
+from faultkit.cli.review_output import (
+    FORMATS,
+    Review,
+    languages_found,
+    print_for_ci,
+    print_review,
+    review_document,
+)
 from faultkit.cli.shared_options import add_options, json_option, print_json
 from faultkit.code import Language, language_named
 from faultkit.code.review.baseline import (
@@ -131,6 +138,7 @@ Examples:
   fault review . --diff origin/main --fail-on medium
   fault review . --baseline review.json --write-baseline
   fault review . --sarif findings.sarif
+  fault review . --format github --diff origin/main
   fault review app.py --prove
 """,
 )
@@ -140,12 +148,18 @@ Examples:
 )
 @click.option("--stdin-filename", metavar="NAME", help="With -: name of the file that is on standard input.")
 @_choice_options
-@json_option()
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(FORMATS),
+    help="Format of the output: annotations for GitHub or GitLab, JUnit XML, SARIF, JSON; by default text.",
+)
+@json_option("Print JSON, as --format json does.")
 @click.option("--sarif", "sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning, to this file.")
 @click.option(
     "--sarif-accepted",
     is_flag=True,
-    help="With --sarif: also write findings that comments suppress or the baseline has, marked as such.",
+    help="In SARIF: also write findings that comments suppress or the baseline has, marked as such.",
 )
 @proof_options
 def command(
@@ -169,6 +183,7 @@ def command(
     since: str | None,
     jobs: int | None,
     no_cache: bool,
+    output_format: str | None,
     as_json: bool,
     sarif: str | None,
     sarif_accepted: bool,
@@ -204,6 +219,7 @@ def command(
         min_confidence,
     )
     asked = ProofFlags(**proof_flags)
+    form = _format(output_format, as_json, asked.prove)
     if asked.prove and not _is_file(paths):
         raise InputError("--prove", f'expected one file that is a service, got "{" ".join(paths)}"')
     baseline_path = _baseline_path(baseline_file, write_baseline, settings)
@@ -240,7 +256,7 @@ def command(
         tuple(sorted(fixed.items())),
         since,
     )
-    if sarif is not None:
+    if sarif is not None or form == "sarif":
         log = sarif_of_review(
             findings,
             rules,
@@ -248,10 +264,15 @@ def command(
             has_baseline=baseline is not None,
             with_accepted=sarif_accepted,
         )
-        write_output(sarif, json.dumps(log, indent=2, ensure_ascii=False) + "\n")
+        if sarif is not None:
+            write_output(sarif, json.dumps(log, indent=2, ensure_ascii=False) + "\n")
+        if form == "sarif":
+            print_json(log)
     proof = prove_file(names[0], asked) if asked.prove else None
-    if as_json:
+    if form == "json":
         print_json(review_document(review) | ({} if proof is None else {"proof": proof.document()}))
+    elif form != "text":
+        print_for_ci(form, review, _root(names))
     else:
         print_review(review)
         if proof is not None:
@@ -260,6 +281,16 @@ def command(
     if gate is not None and any(is_at_least(each.severity, gate) for each in shown(findings)):
         return 1
     return 0 if proof is None else proof.exit_code
+
+
+def _format(given: str | None, as_json: bool, prove: bool) -> str:
+    """Return the format of the output."""
+    form = given or ("json" if as_json else "text")
+    if as_json and form != "json":
+        raise InputError("--json", f"expected no --format beside it but json, got {form}")
+    if prove and form not in ("text", "json"):
+        raise InputError("--format", f"expected text or json with --prove, got {form}")
+    return form
 
 
 def _is_file(names: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The output of `fault review`: text and JSON, and the scores in both."""
+"""The output of `fault review`: text and JSON, the scores in both, and the formats of CI services."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultkit.base.text import count_of, escaped_line
+from faultkit.cli.shared_options import print_json
 from faultkit.code.advice.analysis import mean_value, score_of
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.review.baseline import Identity
+from faultkit.code.review.ci_outputs import github_text, gitlab_issues, junit_text
 from faultkit.code.review.context import BY_NAME
 from faultkit.code.review.outcome import JudgedFinding, hidden_by_context, shown
 from faultkit.code.review.review_files import ReviewedFile
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _STYLES: dict[Severity, str] = {"low": "cyan", "medium": "yellow", "high": "red", "critical": "bold red"}
+FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit")
 _MOST_NAMED = 3
 _MOST_LINES_NAMED = 5
 
@@ -124,6 +127,20 @@ def finding_document(finding: Finding) -> dict[str, Any]:
     }
 
 
+def print_for_ci(form: str, review: Review, root: str) -> None:
+    """Print the findings in the format of a CI service, and on stderr what was not read.
+
+    form: `github`, `gitlab` or `junit`; of `sarif`, only the warnings are printed
+    root: the absolute folder that paths are made relative to"""
+    if form == "github":
+        click.echo(github_text(review.findings, root), nl=False)
+    elif form == "gitlab":
+        print_json(gitlab_issues(review.findings, root))
+    elif form == "junit":
+        click.echo(junit_text(review.findings, review.files, root), nl=False)
+    _print_warnings(review)
+
+
 def print_review(review: Review) -> None:
     """Print the findings, and a summary."""
     from rich.console import Console
@@ -148,6 +165,11 @@ def _print_end(review: Review, console: Console) -> None:
     console.print(f"{count}: {found}{_scores_text(review)}", markup=False)
     for line in _not_shown(review):
         console.print(line, markup=False)
+    _print_warnings(review)
+
+
+def _print_warnings(review: Review) -> None:
+    """Print on stderr what was not read."""
     for line in _skipped(review.skipped):
         click.echo(line, err=True)
     for file in review.files:

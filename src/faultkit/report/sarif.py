@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from faultkit import __version__
+from faultkit.report.annotations import fingerprint_of
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -112,7 +112,11 @@ def _result(
         "level": result.level,
         "message": {"text": result.text},
         "locations": [location],
-        **({"partialFingerprints": _fingerprints(result.identity, seen)} if result.identity else {}),
+        **(
+            {"partialFingerprints": {"faultkit/v1": fingerprint_of(result.identity, seen)}}
+            if result.identity
+            else {}
+        ),
         **result.more,
     }
 
@@ -131,10 +135,3 @@ def _folder_uri(folder: str) -> str:
 def _relative_uri(file: str) -> str:
     path = file.replace("\\", "/").removeprefix("./")
     return quote(path.encode("utf-8", "replace"), safe="/")
-
-
-def _fingerprints(identity: tuple[str, ...], seen: dict[str, int]) -> dict[str, str]:
-    """Return the fingerprint. Results with the same identity are numbered in their order."""
-    key = "\0".join(identity)
-    seen[key] = seen.get(key, 0) + 1
-    return {"faultkit/v1": sha256(f"{key}\0{seen[key]}".encode("utf-8", "replace")).hexdigest()[:32]}

@@ -18,10 +18,11 @@ import xmlschema
 from tap.line import Result
 from tap.parser import Parser
 
-from faultkit.agents.report.ci_formats import command, render_github, render_junit, render_sarif, render_tap
+from faultkit.agents.report.ci_formats import render_github, render_junit, render_sarif, render_tap
 from faultkit.agents.suite.definition import SourcePlace
 from faultkit.agents.suite.results import SuiteResults
 from faultkit.code.review.sarif_findings import sarif_document as sarif_of_findings
+from faultkit.report.annotations import workflow_command
 from faultkit.report.sarif import SCHEMA
 from tests.agents.report.samples import (
     ALL,
@@ -383,7 +384,7 @@ def test_what_could_not_be_run_is_an_error_of_its_file() -> None:
 
 
 def test_signs_of_the_command_are_escaped() -> None:
-    line = command("error", "50% of\r\nit: a,b", file="a,b:c%0A.yml", line=3)
+    line = workflow_command("error", "50% of\r\nit: a,b", file="a,b:c%0A.yml", line=3)
     assert line == "::error file=a%2Cb%3Ac%250A.yml,line=3::50%25 of%0D%0Ait: a,b"
     assert read_command(line) == ("error", {"file": "a,b:c%0A.yml", "line": "3"}, "50% of\r\nit: a,b")
 

@@ -30,6 +30,7 @@ from faultkit.agents.report.suite_text import row_lines
 from faultkit.agents.suite.results import EDGE_RULE, FAILING, ResultRow, SuiteResult, SuiteResults
 from faultkit.base.numbers import value_text
 from faultkit.base.text import printable_line
+from faultkit.report.annotations import workflow_command
 from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
 from faultkit.report.sarif import SarifLevel, SarifResult, SarifRule, sarif_log
 
@@ -50,9 +51,6 @@ _EDGE_RULES = {
     EDGE_RULE: "The client gets a clean error from a server that does not answer in time, and recovers."
 }
 _TAP_DIRECTIVE = re.compile(r"#(?=\s*(?:skip|todo))", re.IGNORECASE)
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_MESSAGE_ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY_ESCAPES = _MESSAGE_ESCAPES | {":": "%3A", ",": "%2C"}
 
 
 # JUnit
@@ -207,25 +205,15 @@ def _tap_text(text: str) -> str:
 def render_github(results: SuiteResults) -> str:
     """Return an annotation at the line of the YAML for each row that fails, and the tally."""
     lines = [_annotation(row) for row in results.rows if row.fails]
-    lines += [command("error", problem, file=file, line=1) for file, problem in suite_problems(results)]
-    lines += [command("error", INTERRUPTED, title="interrupted")] if results.interrupted else []
+    lines += [
+        workflow_command("error", problem, file=file, line=1) for file, problem in suite_problems(results)
+    ]
+    lines += [workflow_command("error", INTERRUPTED, title="interrupted")] if results.interrupted else []
     return "\n".join([*lines, tally(results)]) + "\n"
-
-
-def command(kind: str, message: str, **properties: str | int) -> str:
-    """Return a workflow command: `::error file=suite.yml,line=3::text`."""
-    written = ",".join(
-        f"{name}={_escaped(str(value), _PROPERTY_ESCAPES)}" for name, value in properties.items()
-    )
-    return f"::{kind} {written}::{_escaped(message, _MESSAGE_ESCAPES)}"
 
 
 def _annotation(row: ResultRow) -> str:
     word = STATUS_WORDS[status_of(row)]
     message = "\n".join([explanation(row) or word, *([row.diff] if row.diff else [])])
     line = max(row.place.line, 1)
-    return command("error", message, file=row.place.file, line=line, title=f"{word}: {row.name}")
-
-
-def _escaped(text: str, signs: dict[str, str]) -> str:
-    return "".join(signs.get(char, char) for char in _CONTROL.sub(" ", text))
+    return workflow_command("error", message, file=row.place.file, line=line, title=f"{word}: {row.name}")

@@ -50,7 +50,7 @@ def sarif_of_review(
                    services know these marks: GitHub shows such a result like any other."""
     wanted = ("", "comment", "baseline") if with_accepted else ("",)
     results = [
-        _result(each.finding, _path_in(root, each.path), _state(each, has_baseline))
+        _result(each.finding, path_in(root, each.path), _state(each, has_baseline))
         for each in findings
         if each.hidden in wanted
     ]
@@ -67,7 +67,7 @@ def _state(judged: JudgedFinding, has_baseline: bool) -> dict[str, Any]:
     return state
 
 
-def _path_in(root: str, path: str) -> str:
+def path_in(root: str, path: str) -> str:
     """Return the path of a file from a folder; a file elsewhere keeps its absolute path."""
     relative = os.path.relpath(os.path.realpath(path), os.path.realpath(root)).replace(os.sep, "/")
     return path.replace(os.sep, "/") if relative.startswith("../") else relative
