@@ -1,4 +1,4 @@
-"""The part *Review* of docs/code.md: its configuration, hook and workflow work."""
+"""The part *Review* of docs/code.md: its configuration, hooks and workflows work, its output is real."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import click
 import pytest
 import yaml
 
+from faultkit.cli.main import invoke
 from faultkit.cli.review import command
+from faultkit.cli.review_output import FORMATS
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.review.config_file import read_config
 from faultkit.code.review.context import CONTEXT_NAMES
@@ -61,6 +63,47 @@ def test_the_workflow_of_the_page_calls_the_command() -> None:
     params = parsed(line).params
     uploaded = next(step["with"]["sarif_file"] for step in steps if "upload-sarif" in step.get("uses", ""))
     assert params["sarif"] == uploaded
+
+
+def consoles() -> list[tuple[str, str]]:
+    """Return command lines of `fault review` and `fault explain`, each with the output on the page."""
+    blocks = re.findall(r"```console\n(.+?)```", PAGE, re.DOTALL)
+    runs = [re.split(r"^\$ (.+)\n", block, flags=re.MULTILINE) for block in blocks]
+    shown = [pair for run in runs for pair in zip(run[1::2], run[2::2], strict=True)]
+    return [(line, output) for line, output in shown if re.match(r"fault (review|explain) ", line)]
+
+
+@pytest.mark.parametrize(("line", "output"), consoles(), ids=[line for line, _ in consoles()])
+def test_the_page_shows_what_commands_print(
+    line: str,
+    output: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = re.search(r"Save this as `app.py`.+?```python\n(.+?)```", PAGE, re.DOTALL)
+    assert app is not None
+    (tmp_path / "app.py").write_text(app[1])
+    code = invoke(shlex.split(line)[1:])
+    printed = capsys.readouterr()
+    assert (code, printed.out + printed.err) == (2 if output.startswith("error: ") else 0, output)
+
+
+def test_the_page_shows_both_commands() -> None:
+    assert {line.split()[1] for line, _ in consoles()} == {"review", "explain"}
+
+
+def test_the_page_lists_every_format() -> None:
+    formats = PAGE[PAGE.index("### Formats") : PAGE.index("### Loops over numbers")]
+    assert tuple(re.findall(r"^\| `([a-z]+)` \|", formats, re.MULTILINE)) == FORMATS
+
+
+def test_the_job_for_gitlab_writes_the_report_that_it_names() -> None:
+    job = documents()[2]["review"]
+    line, _, file = job["script"][-1].partition(" > ")
+    assert parsed(line).params["output_format"] == "gitlab"
+    assert job["artifacts"]["reports"]["codequality"] == file
 
 
 def test_the_page_lists_every_context() -> None:
