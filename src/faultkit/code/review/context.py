@@ -272,6 +272,7 @@ CONTEXTS: tuple[Context, ...] = (
         r"|.+_spec\.rb|test[-_]helper.*\.\w+|testutils?\.\w+|test_utils?\.\w+",
     ),
     Context("tests", "tests", "hidden", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
+    Context("tests", "tests", "hidden", folders="t", languages=PYTHON),
     # Go has a package of helpers beside the one that it helps to test: httptest.
     Context("tests", "tests", "hidden", folders=r"(?!latest|contest|attest)[a-z0-9]+test", languages=GO),
     Context("fixtures", "fixtures", "hidden", folders=r"[a-z0-9]*mocks?|[a-z0-9]*fakes?", languages=GO),
@@ -308,7 +309,7 @@ CONTEXTS: tuple[Context, ...] = (
         "migrations",
         "migrations",
         "hidden",
-        folders=r"(?:\w+[-_])?migrations?",
+        folders=r"(?:\w+[-_])?migrations?|seeders?",
         languages=tuple({*JAVASCRIPT, "go", "java", "kotlin", "csharp", "rust", "ruby", "php"}),
         names=r"V\d[\d_.]*__\w+\.(?:java|kt)",
         says=_says_migration,
