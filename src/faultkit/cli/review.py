@@ -345,7 +345,7 @@ def _baseline_path(given: str | None, write: bool, settings: ReviewConfig) -> st
     path = given
     if path is None and settings.baseline is not None:
         try:
-            # A file of somebody else's project must not name what is written elsewhere.
+            # The configuration of a foreign project must not name what is written elsewhere.
             path = os.path.relpath(
                 path_within(os.path.join(settings.folder, settings.baseline), settings.folder)
             )

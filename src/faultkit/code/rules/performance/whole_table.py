@@ -27,7 +27,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _may_be_long(rows: RowQuery, facts: Facts) -> bool:
-    """Return whether the table grows with the data, or whoever asks waits for all of it."""
+    """Return whether the table grows with the data, or the caller waits for all of it."""
     if facts.route_of(rows.call) is not None or rows.table is None:
         return True
     return is_data(rows.table) or is_data(f"{rows.table}s")
