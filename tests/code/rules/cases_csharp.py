@@ -94,4 +94,6 @@ CASES = [
     _good("lock-held-over-io", "void F() { lock (_sync) { _n++; } Thread.Sleep(1000); }"),
     _bad("call-per-item", "[HttpGet(\"orders\")]\npublic async Task<R> All() { var orders = await _db.Orders.ToListAsync();\n foreach (var o in orders) { o.C = await _db.Customers.FirstAsync(c => c.Id == o.CustomerId); } }", 3),
     _good("call-per-item", "[HttpGet(\"orders\")]\npublic async Task<R> All() { var orders = await _db.Orders.Include(o => o.Customer).ToListAsync(); foreach (var o in orders) { Use(o.Customer); } }"),
+    _bad("abrupt-exit", "void Load() { Environment.Exit(1); }", 1),
+    _good("abrupt-exit", "static void Main() { Environment.Exit(1); }"),
 ]  # fmt: skip

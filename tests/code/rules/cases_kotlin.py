@@ -85,4 +85,6 @@ CASES = [
     _good("call-per-item", "class A(val orders: OrderRepository, val customerRepository: CustomerRepository) {\n @GetMapping(\"/orders\")\n fun all(): List<R> { val found = orders.findAll()\n val known = customerRepository.findAllById(found.map { it.customerId })\n return found.map { R(it, known) } }\n}"),
     _bad("write-per-row", "class A(val userRepository: UserRepository) {\n @PostMapping(\"/users\")\n fun add(@RequestBody users: List<User>) { for (u in users) { userRepository.save(u) } }\n}", 3),
     _good("write-per-row", "class A(val userRepository: UserRepository) {\n @PostMapping(\"/users\")\n fun add(@RequestBody users: List<User>) { userRepository.saveAll(users) }\n}"),
+    _bad("abrupt-exit", "fun load() { exitProcess(1) }", 1),
+    _good("abrupt-exit", "fun main() { exitProcess(1) }"),
 ]  # fmt: skip

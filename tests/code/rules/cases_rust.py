@@ -89,4 +89,6 @@ CASES = [
     _good("compiled-per-call", "fn f(lines: Vec<String>) { let r = regex::Regex::new(r\"a+b\").unwrap(); for l in lines { r.is_match(&l); } }"),
     _bad("call-per-item", "#[get(\"/orders\")]\nasync fn orders(db: web::Data<PgPool>) -> R { let orders = sqlx::query_as(\"SELECT * FROM orders WHERE open\").fetch_all(&db).await?;\n for o in orders { let c = sqlx::query(\"SELECT * FROM customers WHERE id = $1\").bind(o.id).fetch_one(&db).await?; } }", 3),
     _good("call-per-item", "#[get(\"/orders\")]\nasync fn orders(db: web::Data<PgPool>) -> R { let c = sqlx::query(\"SELECT * FROM customers WHERE id = ANY($1)\").bind(ids).fetch_all(&db).await?; for o in c { use_it(o); } }"),
+    _bad("abrupt-exit", "fn load() { std::process::exit(1); }", 1),
+    _good("abrupt-exit", "fn main() { std::process::exit(1); }"),
 ]  # fmt: skip

@@ -121,6 +121,11 @@ def test_handlers_that_pass_errors_on_raise() -> None:
     assert kotlin.tries[0].handlers[0].raises
 
 
+def test_lines_of_a_function_are_judged_as_its_body() -> None:
+    text = "let c = reqwest::Client::new();\nlet r = c.get(u).send().await?;\n"
+    assert {(each.rule.id, each.line) for each in findings_of(text, "rust")} >= {("FK-R001", 2)}
+
+
 def test_unit_tests_beside_the_code_have_no_findings() -> None:
     call = "async fn f(u: &str) { reqwest::get(u).await; }"
     assert [each.line for each in findings_of(call, "rust")] == [1]

@@ -20,7 +20,7 @@ from faultkit.code.facts.collected import (
     span,
 )
 from faultkit.code.facts.fact_values import Loop, Shape, Step, StepKind, Text, Value
-from faultkit.code.facts.grammar import Binding, Grammar, member_name, part_of
+from faultkit.code.facts.grammar import Binding, Grammar, member_name, part_of, passed_on
 from faultkit.code.functions import DIALECTS, qualified_names
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node, Span, Syntax
@@ -71,7 +71,7 @@ _LAMBDAS = frozenset({"arrow_function", "lambda_expression", "lambda"})
 def unwrap(grammar: Grammar, node: Node) -> Node:
     """Return the expression without parentheses, `await` and similar nodes around it."""
     if grammar.passes:
-        node = _passed(grammar, node)
+        node = passed_on(grammar, node)
     while node.type in grammar.transparent and node.named_child_count:
         if node.type == "unary_expression" and grammar.sees_through.search(text_of(node)) is None:
             return node
@@ -80,17 +80,8 @@ def unwrap(grammar: Grammar, node: Node) -> Node:
             return node
         node = inner[-1] if node.type in ("cast_expression", "type_assertion") else inner[0]
         if grammar.passes:
-            node = _passed(grammar, node)
+            node = passed_on(grammar, node)
     return node
-
-
-def _passed(grammar: Grammar, node: Node) -> Node:
-    """Return what a method of `grammar.passes` is called on, else the node itself."""
-    callee = grammar.callee(node) if node.type in grammar.calls else None
-    if callee is None or callee.type not in grammar.members:
-        return node
-    owner, name = grammar.members[callee.type]
-    return (part_of(callee, owner) or node) if member_name(callee, name) in grammar.passes else node
 
 
 def value_of(grammar: Grammar, node: Node) -> Value:

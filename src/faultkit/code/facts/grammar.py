@@ -254,3 +254,12 @@ class Grammar:
     predefined: dict[str, str] = field(default_factory=dict)
     """Meaning of names in a text that does not import them: a snippet, a wildcard, the same package."""
     is_async: Callable[[Node], bool] = lambda node: any(child.type == "async" for child in node.children)
+
+
+def passed_on(grammar: Grammar, node: Node) -> Node:
+    """Return what a method of `grammar.passes` is called on, else the node itself."""
+    callee = grammar.callee(node) if node.type in grammar.calls else None
+    if callee is None or callee.type not in grammar.members:
+        return node
+    owner, name = grammar.members[callee.type]
+    return (part_of(callee, owner) or node) if member_name(callee, name) in grammar.passes else node

@@ -274,12 +274,14 @@ _BODIES: dict[str, tuple[str, str]] = {
     "tsx": _JS,
     "go": ("func _() { ", "\n}"),
     "java": ("class _ { void _() { ", "\n}}"),
+    "rust": ("fn _() { ", "\n}"),
 }
 _STATEMENTS: dict[str, frozenset[str]] = {
     "javascript": frozenset({"return_statement"}),
     "typescript": frozenset({"return_statement"}),
     "tsx": frozenset({"return_statement"}),
     "java": frozenset({"return_statement", "local_variable_declaration", "expression_statement"}),
+    "rust": frozenset({"let_declaration", "expression_statement"}),
 }
 """Node types that can only stand in a function, by language."""
 _DECLARATIONS = frozenset(

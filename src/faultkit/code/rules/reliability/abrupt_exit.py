@@ -6,12 +6,28 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import (
+    CERTAIN,
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 
 _EXITS = {
     "python": ("os._exit", "os.abort", "sys.exit", "exit", "quit"),
     "go": ("os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln"),
     "java": ("System.exit", "Runtime.getRuntime().halt"),
+    "kotlin": ("System.exit", "kotlin.system.exitProcess", "exitProcess", "Runtime.getRuntime().halt"),
+    "csharp": ("Environment.Exit", "Environment.FailFast"),
+    "rust": ("std.process.exit", "std.process.abort"),
 }
 _NODE = ("process.exit", "process.abort")
 _STARTS = re.compile(
@@ -32,7 +48,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, f"{call.written}() ends the process without any clean-up", POSSIBLE)
         elif facts.route_of(call) is not None:
             yield Hit(call.span, f"{call.written}() ends the whole service for one request", CERTAIN)
-        elif facts.language in ("go", "java") and _in_library(call, facts):
+        elif facts.language in ("go", "java", "kotlin", "csharp", "rust") and _in_library(call, facts):
             yield Hit(
                 call.span,
                 f"{call.written}() ends the process; deferred calls do not run, and callers cannot react",
@@ -55,6 +71,6 @@ RULE = Rule(
     fix="Return or raise the error and let the entry point decide; end the process only there.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )
