@@ -242,4 +242,8 @@ CASES = [
     good("upstream-error-not-mapped", _PY, "import requests\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.websocket('/')\nasync def feed(socket):\n    await socket.send_text(requests.get('http://a').text)"),
     good("upstream-error-not-mapped", _PY, "import asyncio, requests\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.get('/')\nasync def index():\n    try:\n        return (await asyncio.to_thread(lambda: requests.get('http://a'))).json()\n    except requests.RequestException:\n        return {}"),
     bad("upstream-error-not-mapped", _PY, "import asyncio, requests\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.get('/')\nasync def index():\n    return (await asyncio.to_thread(lambda: requests.get('http://a'))).json()", 6),
+    # What limits has a name of its own, and is made outside of the function.
+    good("unbounded-fan-out", _PY, "import asyncio\nslots = asyncio.Semaphore(9)\nasync def load(u):\n    async with slots:\n        return await fetch(u)\nasync def f(urls):\n    return await asyncio.gather(*[load(u) for u in urls])"),
+    good("unbounded-fan-out", _JS, "import pLimit from 'p-limit';\nconst run = pLimit(9);\nconst all = (urls) => Promise.all(urls.map((u) => run(() => fetch(u))));"),
+    bad("unbounded-fan-out", _PY, "import asyncio\nslots = asyncio.Semaphore(9)\nasync def load(u):\n    return await fetch(u)\nasync def f(urls):\n    return await asyncio.gather(*[load(u) for u in urls])", 6),
 ]  # fmt: skip

@@ -187,14 +187,24 @@ def _is_known(over: str) -> bool:
 def _limited(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call) or facts.function_of(call)
     span = Span(0, len(facts.syntax.source)) if scope is None else scope.span
-    if _LIMITS.search(facts.text(span)):
-        return True
     # The limit may be in a called function.
-    words = {*re.findall(r"\w+", facts.text(call.span))}
-    return any(
-        other.name and other.short_name in words and _LIMITS.search(facts.text(other.span))
-        for other in facts.scopes
-    )
+    called = _words(facts.text(call.span))
+    around = (span, *(other.span for other in facts.scopes if other.name and other.short_name in called))
+    texts = [facts.text(each) for each in around]
+    if any(map(_LIMITS.search, texts)):
+        return True
+    limits = _names_of_limits(facts)
+    return bool(limits) and any(limits & _words(text) for text in texts)
+
+
+def _words(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text)}
+
+
+def _names_of_limits(facts: Facts) -> set[str]:
+    """Return names of what this text makes to limit something: `slots = asyncio.Semaphore(10)`."""
+    made = (each for each in facts.assignments if each.call is not None and _LIMITS.search(each.call.name))
+    return {target.rpartition(".")[2] for each in made for target in each.targets}
 
 
 RULE = Rule(
