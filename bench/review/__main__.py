@@ -15,7 +15,7 @@ from bench.review.findings import collect
 from bench.review.judgements import add_judgements, judgements_path, match, read_judgements
 from bench.review.precision import precision_tables
 from bench.review.projects import HALVES
-from bench.review.recall import outcome_of, read_pairs, recall_table
+from bench.review.recall import outcome_of, pairs_folder, read_pairs, recall_table
 from bench.review.sample import draw, sample_lines
 from bench.review.speed import FILES, measure
 from faultkit.base.errors import FaultkitError
@@ -68,8 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     _half(one)
     one.set_defaults(run=_precision)
 
-    one = commands.add_parser("recall", help="Show how many defects of a folder of pairs are found.")
-    one.add_argument("folder", type=Path)
+    one = commands.add_parser("recall", help="Show how many defects of a set of pairs are found.")
+    one.add_argument("folder", type=Path, help="A folder of pairs, or an archive of one.")
     one.set_defaults(run=_recall)
 
     one = commands.add_parser("speed", help="Measure the time of a review.")
@@ -129,7 +129,8 @@ def _precision(asked: argparse.Namespace) -> None:
 
 
 def _recall(asked: argparse.Namespace) -> None:
-    print(recall_table(map(outcome_of, read_pairs(asked.folder))))
+    with pairs_folder(asked.folder) as folder:
+        print(recall_table(map(outcome_of, read_pairs(folder))))
 
 
 def _speed(asked: argparse.Namespace) -> int:

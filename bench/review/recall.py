@@ -2,17 +2,21 @@
 
 A pair is a folder `<language>/<name>` with `bad.<ext>`, `good.<ext>` and `meta.json`:
 
-    {"defect": "HTTP call without a timeout", "lines": [12, 14]}
+    {"defect": "HTTP call without a timeout", "lines": [12, 14], "also": [30]}
 
-`lines` are the first and the last line of the defect in the bad file. It is found if a rule flags one of
+`lines` are the first and the last line of the defect in the bad file, and `also`, if given, single lines
+that name it as well, such as the declaration of what is used wrongly. It is found if a rule flags one of
 these lines and flags the good file less often. Pairs are written by people who have not read the rules.
 """
 
 from __future__ import annotations
 
 import json
+import tarfile
+import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +35,8 @@ class Pair:
     language: str
     name: str
     defect: str
-    lines: tuple[int, int]
+    lines: frozenset[int]
+    """The lines of the bad file that name the defect."""
     bad: Path
     good: Path
 
@@ -45,6 +50,24 @@ class Outcome:
     """Ids of the rules that found the defect."""
     on_good: tuple[str, ...]
     """Ids of the rules with findings in the good file."""
+
+
+@contextmanager
+def pairs_folder(place: Path) -> Iterator[Path]:
+    """Open a folder of pairs; an archive of one is unpacked for the time of the block.
+
+    Ours are archives, so that linters, searches and reviews do not meet code that is wrong on purpose.
+    """
+    if place.is_dir():
+        yield place
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with tarfile.open(place) as archive:
+                archive.extractall(folder, filter="data")
+        except (OSError, tarfile.TarError) as error:
+            raise InputError(str(place), f"expected a folder or an archive of pairs: {error}") from None
+        yield Path(folder)
 
 
 def read_pairs(folder: Path) -> list[Pair]:
@@ -62,11 +85,14 @@ def _pair(meta: Path) -> Pair:
         raise InputError(
             f"{meta}.lines", f"expected the first and the last line, such as [12, 14], got {lines!r}"
         )
+    also = given.get("also", [])
+    if not (isinstance(also, list) and all(type(each) is int for each in also)):
+        raise InputError(f"{meta}.also", f"expected a list of lines, such as [30], got {also!r}")
     return Pair(
         language=meta.parent.parent.name,
         name=meta.parent.name,
         defect=str(given.get("defect", "")),
-        lines=(lines[0], lines[1]),
+        lines=frozenset([*range(lines[0], lines[1] + 1), *also]),
         bad=_file(meta.parent, "bad"),
         good=_file(meta.parent, "good"),
     )
@@ -87,9 +113,10 @@ def outcome_of(pair: Pair) -> Outcome:
 
 def judge_pair(pair: Pair, on_bad: Sequence[Finding], on_good: Sequence[Finding]) -> Outcome:
     """Return whether a finding on the bad file is about the defect."""
-    first, last = pair.lines
     before, after = (Counter(each.rule.id for each in findings) for findings in (on_bad, on_good))
-    at_defect = {each.rule.id for each in on_bad if each.line <= last and each.end_line >= first}
+    at_defect = {
+        each.rule.id for each in on_bad if not pair.lines.isdisjoint(range(each.line, each.end_line + 1))
+    }
     return Outcome(
         pair,
         found_by=tuple(sorted(rule for rule in at_defect if after[rule] < before[rule])),

@@ -27,7 +27,7 @@ from bench.review.judgements import (
 )
 from bench.review.precision import Stratum, precision_of, precision_tables
 from bench.review.projects import HELD, WORK, Project, halves_of, read_projects
-from bench.review.recall import Outcome, Pair, outcome_of, read_pairs, recall_table
+from bench.review.recall import Outcome, Pair, outcome_of, pairs_folder, read_pairs, recall_table
 from bench.review.sample import draw, excerpt, shares_of
 
 from faultkit.base.errors import InputError, RunError, TargetError
@@ -387,7 +387,24 @@ def test_a_defect_is_found_by_a_finding_at_its_lines_that_the_good_file_lacks(tm
 def test_a_finding_elsewhere_or_in_both_files_finds_nothing(tmp_path: Path) -> None:
     [pair] = read_pairs(_write_pair(tmp_path, BAD, GOOD, {"defect": "no timeout", "lines": [1, 3]}))
     assert outcome_of(pair).found_by == ()
-    assert outcome_of(replace(pair, good=pair.bad, lines=(5, 5))).found_by == ()
+    assert outcome_of(replace(pair, good=pair.bad, lines=frozenset([5]))).found_by == ()
+
+
+def test_a_line_that_names_the_defect_as_well_counts(tmp_path: Path) -> None:
+    meta = {"defect": "no timeout", "lines": [1, 1], "also": [5]}
+    [pair] = read_pairs(_write_pair(tmp_path, BAD, GOOD, meta))
+    assert "FK-R001" in outcome_of(pair).found_by
+
+
+def test_pairs_may_be_in_an_archive(tmp_path: Path) -> None:
+    folder = _write_pair(tmp_path / "pairs", BAD, GOOD, {"defect": "no timeout", "lines": [5, 5]})
+    with tarfile.open(tmp_path / "pairs.tar.gz", "w:gz") as archive:
+        archive.add(folder, arcname=".")
+    with pairs_folder(tmp_path / "pairs.tar.gz") as unpacked:
+        [pair] = read_pairs(unpacked)
+        assert "FK-R001" in outcome_of(pair).found_by
+    with pytest.raises(InputError, match="expected a folder or an archive"), pairs_folder(pair.bad):
+        pass
 
 
 def test_a_pair_needs_the_lines_of_its_defect(tmp_path: Path) -> None:
@@ -398,7 +415,7 @@ def test_a_pair_needs_the_lines_of_its_defect(tmp_path: Path) -> None:
 
 
 def test_recall_is_counted_by_language() -> None:
-    pair = Pair("go", "leak", "goroutine leak", (1, 1), Path("bad.go"), Path("good.go"))
+    pair = Pair("go", "leak", "goroutine leak", frozenset([1]), Path("bad.go"), Path("good.go"))
     text = recall_table(
         [Outcome(pair, ("FK-R001",), ()), Outcome(replace(pair, name="other"), (), ("FK-R002",))]
     )
