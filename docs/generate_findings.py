@@ -1,4 +1,4 @@
-"""Writes docs/findings.md from the table of rules: `python docs/generate_findings.py`.
+"""Writes docs/findings.md from the table of rules and their explanations: `python docs/generate_findings.py`.
 
 No text about a single rule is written here. A test compares the page with the output.
 """
@@ -11,14 +11,18 @@ from pathlib import Path
 from faultkit.code.advice.analysis import WEIGHTS
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.review.engine import ALL_RULES, RULES
+from faultkit.code.review.explanation import CodeExample, explanation_of, languages_text
 from faultkit.code.rules import KINDS, Rule
 
 PAGE = Path(__file__).with_name("findings.md")
+_FENCES = {"python": "py"}
+"""Names of languages behind a fence. Tests run code behind `python` in the docs, and bad code must not be."""
 
 _HEAD = """\
 # The findings of `fault review`
 
-Generated from the table of rules by `python docs/generate_findings.py`: change the table, not this page.
+Generated from the table of rules and `code/rules/explained/` by `python docs/generate_findings.py`: change
+those, not this page. `fault explain RULE` prints the same.
 
 `fault review FILE|DIR` runs {count} rules over code and reports what will fail or be slow in production,
 where, and how to fix it. It is offline and deterministic: the same text has the same findings. A rule sees
@@ -53,19 +57,32 @@ def findings_page() -> str:
 
 
 def _row(rule: Rule) -> tuple[str, ...]:
-    return f"[{rule.id}](#{rule.slug})", rule.title, rule.severity, _languages(rule)
-
-
-def _languages(rule: Rule) -> str:
-    if len(rule.languages) == len(LANGUAGES):
-        return "all"
-    return ", ".join(LANGUAGES[name].title for name in rule.languages)
+    return f"[{rule.id}](#{rule.slug})", rule.title, rule.severity, languages_text(rule)
 
 
 def _section(rule: Rule) -> str:
     head = f"### {rule.slug}\n\n{rule.id}, {rule.severity}: {rule.title}."
     off = "" if rule.by_default else " Off by default: select it by name."
-    return f"{head}{off}\n\n{rule.why}\n\n**Fix.** {rule.fix}"
+    text = explanation_of(rule)
+    code = "\n\n".join(
+        f"{word} ({LANGUAGES[each.language].title}):\n\n{_block(each)}"
+        for bad, good in zip(text.bad, text.good, strict=True)
+        for word, each in (("Bad", bad), ("Good", good))
+    )
+    return "\n\n".join(
+        (
+            f"{head}{off}",
+            rule.why,
+            f"**Evidence.** {text.evidence}",
+            f"**Fix.** {rule.fix}",
+            f"**When to ignore it.** {text.when_to_ignore}",
+            f"<details><summary>Bad and good code</summary>\n\n{code}\n\n</details>",
+        )
+    )
+
+
+def _block(example: CodeExample) -> str:
+    return f"```{_FENCES.get(example.language, example.language)}\n{example.text}```"
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
