@@ -97,4 +97,4 @@ def test_the_examples_of_the_page_of_code_say_what_they_show(tmp_path: Path) -> 
             if command.startswith("improve"):
                 assert f"```text\n{done.stderr}```" in CODE
             ran += 1
-    assert ran == 4
+    assert ran == 6

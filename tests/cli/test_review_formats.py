@@ -128,7 +128,7 @@ def test_an_empty_report_is_an_empty_list(project: Path, capsys: pytest.CaptureF
 def test_junit_has_a_failure_for_each_finding_and_a_pass_for_each_clean_file(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (project / "src" / "a.rs").write_text("fn main() {}\n")
+    (project / "src" / "a.rb").write_text("puts 1\n")
     (suite,) = junitparser.JUnitXml.fromstring(review("junit", capsys=capsys).encode())
     assert (suite.name, suite.failures, suite.errors, suite.skipped) == ("fault review", 2, 0, 1)
     cases = {(case.classname, case.name): [type(each).__name__ for each in case.result] for case in suite}
@@ -138,7 +138,7 @@ def test_junit_has_a_failure_for_each_finding_and_a_pass_for_each_clean_file(
         ("src/clean.py", "nothing to report"): [],
         ("src/quiet.py", "nothing to report"): [],
         ("src/tests/test_a.py", "nothing to report"): [],
-        ("src/a.rs", "can be reviewed"): ["Skipped"],
+        ("src/a.rb", "can be reviewed"): ["Skipped"],
     }
     failure = next(case for case in suite if case.name.startswith("HTTP")).result[0]
     assert (failure.type, failure.message) == (
@@ -163,11 +163,11 @@ def test_json_is_what_the_flag_prints(project: Path, capsys: pytest.CaptureFixtu
 def test_formats_of_ci_say_on_stderr_what_was_not_read_and_keep_the_gate(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (project / "src" / "a.rs").write_text("fn main() {}\n")
+    (project / "src" / "a.rb").write_text("puts 1\n")
     (project / "src" / "broken.py").write_text("def f(:\n    pass\n\n\nx = 1\n")
     assert invoke(["review", ".", "--format", "github", "--fail-on", "high"]) == 1
     err = capsys.readouterr().err
-    assert "skipped a.rs: " in err
+    assert "skipped a.rb: " in err
     assert "warning: broken.py: not all of it could be read" in err
 
 

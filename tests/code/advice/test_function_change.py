@@ -122,8 +122,8 @@ def test_a_model_that_puts_more_than_a_method_into_a_class_is_refused(
     file = tmp_path / "store.py"
     file.write_text(METHOD)
     sent = (
-        "    client = httpx.Client(timeout=3)\n\n"
-        "    def load(self, url):\n        return client.get(url).json()\n"
+        "    limit = 3\n\n"
+        "    def load(self, url):\n        return httpx.get(url, timeout=self.limit).json()\n"
     )
     server.play(proposed(sent))
     with pytest.raises(RunError, match="the change puts more than the function where it stands"):
