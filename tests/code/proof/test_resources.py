@@ -29,11 +29,26 @@ def test_too_few_samples_have_no_mean() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_children_count() -> None:
-    alone = usage_of(os.getpid())
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        both = usage_of(os.getpid())
-        child.communicate(b"\n")
+    # A process of its own: the memory of this one may shrink between two looks.
+    program = (
+        "import subprocess, sys\n"
+        "print('alone', flush=True); input()\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)\n"
+        "print('both', flush=True); input()\n"
+        "child.communicate()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "alone\n"
+        alone = usage_of(parent.pid)
+        print(file=parent.stdin, flush=True)
+        assert parent.stdout.readline() == "both\n"
+        both = usage_of(parent.pid)
+        parent.communicate("\n")
     assert alone is not None
     assert both is not None
     assert both.memory_bytes > alone.memory_bytes
-    assert usage_of(child.pid) is None
+    assert usage_of(parent.pid) is None
