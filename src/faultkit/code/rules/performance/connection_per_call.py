@@ -36,6 +36,7 @@ _JAVA = re.compile(
 _MAKES = re.compile(
     r"^(get|open|create|new|make|acquire|connect)\w*(connection|conn|client|pool)$", re.IGNORECASE
 )
+_CACHED = frozenset(("lru_cache", "cache", "cached_property", "fixture"))
 _SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
 
 
@@ -44,7 +45,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not _opens(call, facts.language):
             continue
         scope = facts.named_function_of(call) or facts.function_of(call)
-        if scope is None or call.is_returned or _is_kept(call, scope, facts):
+        if scope is None:
+            continue
+        if call.is_returned:
+            yield from _from_factory(call, scope, facts)
+            continue
+        if _is_kept(call, scope, facts):
             continue
         frequency = frequency_of(call, facts)
         if frequency:
@@ -53,12 +59,42 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() connects anew each time", POSSIBLE)
 
 
+def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
+    """Yield a connection that a function returns, if its callers make and drop one for each request."""
+    text = facts.text(call.span)
+    is_whole = any(
+        step.kind == "return" and step.text.strip(" ;").removeprefix("await ") == text
+        for step in facts.own(facts.steps, scope)
+    )
+    if not is_whole or any(each.method in _CACHED for each in scope.decorators):
+        return
+    for caller in facts.callers_of(scope):
+        if caller.is_returned or any("." in name or "[" in name for name in caller.assigned):
+            continue
+        if (frequency := frequency_of(caller, facts)) in ("request", "message"):
+            what = f"{call.written}() connects anew for every {frequency} that calls {scope.short_name}()"
+            yield Hit(call.span, what, LIKELY)
+            return
+
+
 def _is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether the connection is kept in a field, or the function is there to make one."""
     if any("." in name for name in call.assigned) or _MAKES.search(scope.short_name):
         return True
+    if _is_global(call, scope, facts):
+        return True
     fields = {f"self.{name}" for name in call.assigned}
     return facts.language == "java" and any(fields & {*each.targets} for each in facts.assignments)
+
+
+def _is_global(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether it goes to a variable of the file: `if (!pool) pool = new Pool()`."""
+    if facts.language == "python":
+        steps = [step for step in facts.within(facts.steps, scope.body) if step.kind == "global"]
+        names = {word for step in steps for word in re.findall(r"\w+", facts.text(step.span))}
+    else:
+        names = {name for each in facts.assignments if each.scope is None for name in each.targets}
+    return bool(names & {*call.assigned})
 
 
 def _opens(call: Call, language: str) -> bool:

@@ -11,8 +11,12 @@ from faultkit.code.rules.vocabulary.repetition import frequency_of
 
 _LINES = re.compile(r"\.(split\(\s*['\"]\\n['\"]|split\(/\\r\?\\n/|splitlines\()")
 _OPENED = re.compile(r"^(open|io\.open|gzip\.open|bz2\.open|codecs\.open|pathlib\.Path\.open)\(\)\.read$")
+_OBJECT = re.compile(r"""\[["']Body["']\]\.read$""")
+"""The body of an object in S3: `client.get_object(…)["Body"].read()`."""
 _WHOLE = {
-    "javascript": re.compile(r"^fs(/promises)?(\.promises)?\.readFile(Sync)?$"),
+    "javascript": re.compile(
+        r"^fs(/promises)?(\.promises)?\.readFile(Sync)?$|(^|\.)Body\.transformToString$"
+    ),
     "go": re.compile(r"^(os\.ReadFile|io/ioutil\.ReadFile)$"),
     "java": re.compile(r"^java\.nio\.file\.Files\.(readAllLines|readString|readAllBytes)$"),
     "python": re.compile(r"^pathlib\.Path\.(read_text|read_bytes)$"),
@@ -52,7 +56,7 @@ def _is_read_whole(call: Call, facts: Facts) -> bool:
     if facts.language != "python":
         return False
     if call.method == "read" and not call.arguments:
-        return _OPENED.match(call.name) is not None
+        return _OPENED.match(call.name) is not None or _OBJECT.search(facts.text(call.callee)) is not None
     return False
 
 

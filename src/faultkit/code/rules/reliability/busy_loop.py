@@ -27,6 +27,10 @@ _NOTHING = re.compile(r"\.(empty|isEmpty|is_empty)\(\)|\.(qsize|size)\(\)\s*==\s
 """Conditions that hold while there is nothing to do."""
 _NO_ITEM = re.compile(r"(?:!|not )(\w+)$|(\w+)\s*(?:===?|is)\s*(?:null|undefined|None)$")
 _TAKES = frozenset({"shift", "poll", "popleft"})
+_TAKES_OF_REDIS = frozenset(
+    {"lpop", "rpop", "lmove", "rpoplpush", "spop", "zpopmin", "zpopmax", "lPop", "rPop", "lMove"}
+)
+"""Commands that answer at once when there is nothing; `blpop` and its relatives wait."""
 _ADVANCES = re.compile(r"(?<![=!<>])=(?![=>])|\+\+|--")
 """Conditions that do the work of the loop: `while ((to[i++] = from[j++])) {}`."""
 _LEAVES = ("return", "break", "raise", "yield", "await")
@@ -39,7 +43,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if facts.language == "go" and loop.kind in ("endless", "while"):
             yield from _selecting(loop, facts)
         if loop.kind in ("endless", "while") and _polls_empty(loop, facts):
-            yield Hit(loop.head, "this loop asks an empty queue again and again without a pause", LIKELY)
+            yield _asking(loop, facts)
             continue
         if loop.kind != "endless":
             continue
@@ -107,6 +111,15 @@ def _polls_empty(loop: Loop, facts: Facts) -> bool:
     )
 
 
+def _asking(loop: Loop, facts: Facts) -> Hit:
+    """Return the finding about a loop that asks an empty queue, at the command that could wait instead."""
+    for call in facts.within(facts.calls, loop.body):
+        if call.method in _TAKES_OF_REDIS:
+            what = f"{call.written}() answers at once when there is nothing, and the loop asks again"
+            return Hit(call.span, what, LIKELY)
+    return Hit(loop.head, "this loop asks an empty queue again and again without a pause", LIKELY)
+
+
 def _skips_nothing(loop: Loop, facts: Facts) -> bool:
     """Return whether the first thing in the loop is `if queue.empty(): continue`."""
     if "(" in loop.over.strip().removeprefix("(").removesuffix(")"):
@@ -118,7 +131,7 @@ def _skips_nothing(loop: Loop, facts: Facts) -> bool:
     before = [
         call
         for call in facts.within(facts.calls, loop.body)
-        if call.span.end <= first.span.start and call.method not in _TAKES
+        if call.span.end <= first.span.start and call.method not in (*_TAKES, *_TAKES_OF_REDIS)
     ]
     others = [call for call in facts.within(facts.calls, first.span) if call.method not in _POLLS]
     return len(inside) == 1 and not before and not others
@@ -128,7 +141,8 @@ def _is_taken_from_empty(condition: str, loop: Loop, facts: Facts) -> bool:
     """Return whether a condition says that `queue.shift()` had nothing to give."""
     found = _NO_ITEM.match(condition.strip().removeprefix("(").removesuffix(")"))
     return found is not None and any(
-        call.method in _TAKES and not call.arguments and call.assigned == (found[1] or found[2],)
+        (call.method in _TAKES_OF_REDIS or (call.method in _TAKES and not call.arguments))
+        and call.assigned == (found[1] or found[2],)
         for call in facts.within(facts.calls, loop.body)
     )
 

@@ -19,7 +19,7 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
         ),
     ),
     "javascript": (
-        (re.compile(r"(^|\.)(getConnection|acquireConnection)$"), "high"),
+        (re.compile(r"(^|\.)(getConnection|acquireConnection|createQueryRunner|startSession)$"), "high"),
         (re.compile(r"^(fs/promises|fs\.promises|fsPromises|fsp)\.open$"), "medium"),
     ),
     "go": (
@@ -40,7 +40,7 @@ _TRANSACTIONS = frozenset({"Begin", "BeginTx", "Beginx", "BeginTxx", "transactio
 _MUTEX = re.compile(r"mutex|lock|sem", re.IGNORECASE)
 _RELEASES = frozenset(
     ("close", "Close", "release", "Release", "end", "closeQuietly", "putconn", "releaseConnection",
-     "returnResource", "returnObject", "put_connection", "release_connection", "disconnect")
+     "returnResource", "returnObject", "put_connection", "release_connection", "disconnect", "endSession")
 )  # fmt: skip
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Assignment, Facts
+from faultkit.code.facts.fact_values import Value
 from faultkit.code.rules.rule import (
     CERTAIN,
     CSHARP,
@@ -13,6 +14,7 @@ from faultkit.code.rules.rule import (
     JAVA,
     JAVASCRIPT,
     KOTLIN,
+    LIKELY,
     POSSIBLE,
     PYTHON,
     RUST,
@@ -43,6 +45,8 @@ _PATH = re.compile(
 """The name of a setting, a field, a path or a variable: `proxy.password`, `DB_PASSWORD`, `apiKey`."""
 _NAMES_A_KEY = re.compile(r"property_?name|^(PROPERTY|PROP|ENV|KEY|FIELD|PARAM|HEADER)_", re.IGNORECASE)
 """Names of constants that hold the name of a setting."""
+_SETTINGS = ("os.environ.get", "os.getenv", "environ.get", "getenv")
+_READS_SETTING = re.compile(r"^(process\.env|import\.meta\.env|Deno\.env|os\.environ|os\.getenv)\b")
 _PUBLIC = re.compile(r"safe|public|not (?:a )?secret|no secret", re.IGNORECASE)
 
 
@@ -55,13 +59,38 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(text.span, "this address has a password in it", POSSIBLE)
     for each in facts.assignments:
         name = each.targets[0].rpartition(".")[2] if len(each.targets) == 1 else ""
-        if each.value is None or each.value.shape != "text" or not _NAMED.search(name):
+        if each.value is None or not _NAMED.search(name):
             continue
-        value = each.value.literal
+        place, value = _literal(each, facts)
+        if place is None:
+            continue
         if _NAMES_A_KEY.search(name) or _PATH.fullmatch(value) or _PUBLIC.search(facts.comment_at(each)):
             continue
         if len(value) >= 8 and " " not in value and not _EXAMPLE.search(value) and not _KNOWN.match(value):
-            yield Hit(each.value.span, f"{name} is written in the source", POSSIBLE)
+            what = f"{name} is written in the source"
+            if place is not each.value:
+                yield Hit(place.span, f"{what}: without a setting, this known value is in force", LIKELY)
+            else:
+                yield Hit(place.span, what, POSSIBLE)
+
+
+def _literal(each: Assignment, facts: Facts) -> tuple[Value | None, str]:
+    """Return the text that is assigned, or that stands in for a setting: `env.KEY ?? "…"`,
+    `os.getenv("KEY", "…")`."""
+    value = each.value
+    if value is None or value.shape == "text":
+        return value, "" if value is None else value.literal
+    given = each.call
+    if given is not None and given.name in _SETTINGS and given.span == value.span:
+        default = given.argument("default", place=1)
+        if default is not None and default.value.shape == "text":
+            return default.value, default.value.literal
+    for step in facts.within(facts.steps, value.span):
+        if step.kind == "binary" and step.span == value.span and step.word in ("??", "||", "or"):
+            left, right = step.sides
+            if _READS_SETTING.search(left.text) and right.shape == "text":
+                return right, right.literal
+    return None, ""
 
 
 RULE = Rule(

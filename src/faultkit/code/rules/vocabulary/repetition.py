@@ -149,6 +149,8 @@ def _frequency_of(place: Placed, facts: Facts, depth: int) -> Frequency | None:
     if any(map(is_over_items, facts.loops_around(place))) and not is_in_retry_loop(place, facts):
         return "item"
     scope = facts.named_function_of(place)
+    if scope is not None and _is_dependency(scope, facts):
+        return "request"
     if scope is None or depth == _CALLER_LEVELS or runs_once(scope):
         return None
     for caller in facts.callers_of(scope):
@@ -157,6 +159,17 @@ def _frequency_of(place: Placed, facts: Facts, depth: int) -> Frequency | None:
         ):
             return found
     return None
+
+
+def _is_dependency(scope: Scope, facts: Facts) -> bool:
+    """Return whether FastAPI calls a function for each request: `session = Depends(get_session)`."""
+    if facts.language != "python" or any(each.method in _CACHED for each in scope.decorators):
+        return False
+    return any(
+        argument.value.text == scope.short_name
+        for call in facts.calls_named("fastapi.Depends", "fastapi.params.Depends", "fastapi.Security")
+        for argument in call.arguments
+    )
 
 
 def runs_once(scope: Scope) -> bool:

@@ -53,7 +53,7 @@ def kept_intervals(facts: Facts) -> Iterator[Subscription]:
                 yield Subscription(call, often)
 
 
-def _how_often(call: Call, facts: Facts) -> str:
+def _how_often(call: Call, facts: Facts, levels: int = 1) -> str:
     effect = _effect_around(call, facts)
     if effect is not None:
         # The function that an effect returns ends what the effect has begun.
@@ -72,7 +72,11 @@ def _how_often(call: Call, facts: Facts) -> str:
         if each.name == "Promise" and call.method in _LISTENS and not own:
             return "call"
     found = frequency_of(call, facts)
-    return found if found in ("request", "message") else ""
+    if found in ("request", "message"):
+        return found
+    scope = facts.named_function_of(call) if levels and call.name in _INTERVALS else None
+    callers = () if scope is None else facts.callers_of(scope)
+    return next((often for each in callers if (often := _how_often(each, facts, levels - 1))), "")
 
 
 def _effect_around(call: Call, facts: Facts) -> Scope | None:

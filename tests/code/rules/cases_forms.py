@@ -1,0 +1,134 @@
+"""The same mistake in other forms: through a helper, a factory, an options object, another library."""
+
+# ruff: noqa: E501  (a row of a table is one line)
+
+from __future__ import annotations
+
+from tests.code.rules.cases import bad, good
+
+_PY, _JS, _TS = "python", "javascript", "typescript"
+
+_RUNNER = """
+async function move(source, order) {
+  const runner = source.createQueryRunner();
+  await runner.startTransaction();
+  await runner.manager.save(order);
+  await runner.commitTransaction();
+  %s
+}
+"""
+_POP = """
+def work(self):
+    while self.alive:
+        job = self.store.%s
+        if not job:
+            continue
+        self.do(job)
+"""
+_BEAT = """
+function beat(socket) {
+  %s
+}
+server.on('connection', (socket) => {
+  beat(socket);
+});
+"""
+_ENGINE = """
+from fastapi import Depends, FastAPI
+from sqlalchemy import create_engine
+app = FastAPI()
+%s
+def get_db():
+    engine = create_engine(URL)
+    with engine.connect() as conn:
+        yield conn
+@app.get("/rows")
+def rows(conn=%s):
+    return conn.execute(ROWS)
+"""
+_FACTORY = """
+const { Pool } = require('pg');
+let pool;
+function open() {
+  %s
+}
+app.get('/rows', async (req, res) => {
+  const found = await open().query(ROWS);
+  res.json(found.rows);
+});
+"""
+
+CASES = [
+    # Released on success only: query runners, sessions.
+    bad("released-on-success-only", _JS, _RUNNER % "await runner.release();", 2),
+    bad(
+        "released-on-success-only",
+        _TS,
+        "async function pay(c: Connection) {\n  const s = await c.startSession();\n  await book(s);\n  await s.endSession();\n}",
+        2,
+    ),
+    good(
+        "released-on-success-only",
+        _TS,
+        "async function pay(c: Connection) {\n  const s = await c.startSession();\n  try {\n    await book(s);\n  } finally {\n    await s.endSession();\n  }\n}",
+    ),
+    # A queue in Redis that is asked without waiting.
+    bad("busy-loop", _PY, _POP % 'lpop("jobs")', 3),
+    good("busy-loop", _PY, _POP % 'blpop("jobs", 5)'),
+    bad(
+        "busy-loop",
+        _JS,
+        "async function work() {\n  while (running) {\n    const id = await client.rpoplpush('todo', 'doing');\n    if (id === null) continue;\n    await run(id);\n  }\n}",
+        3,
+    ),
+    # Objects of S3 that are held as a whole and split into lines.
+    bad(
+        "whole-file-loaded",
+        _PY,
+        "import boto3\ns3 = boto3.client('s3')\ndef rows(key):\n    got = s3.get_object(Bucket=B, Key=key)\n    text = got['Body'].read().decode()\n    return [parse(row) for row in text.split('\\n')]",
+        5,
+    ),
+    good(
+        "whole-file-loaded",
+        _PY,
+        "import boto3\ns3 = boto3.client('s3')\ndef rows(key):\n    got = s3.get_object(Bucket=B, Key=key)\n    return [parse(row) for row in got['Body'].iter_lines()]",
+    ),
+    good(
+        "whole-file-loaded",
+        _PY,
+        "import boto3\ns3 = boto3.client('s3')\ndef thumb(key):\n    got = s3.get_object(Bucket=B, Key=key)\n    return Image.open(BytesIO(got['Body'].read()))",
+    ),
+    # Intervals that a function starts for each connection.
+    bad("interval-leak", _JS, _BEAT % "setInterval(() => socket.ping(), 1000);", 2),
+    good(
+        "interval-leak",
+        _JS,
+        _BEAT
+        % "const t = setInterval(() => socket.ping(), 1000); socket.on('close', () => clearInterval(t));",
+    ),
+    good("interval-leak", _JS, "function poll() {\n  setInterval(() => read(), 1000);\n}\npoll();"),
+    # Secrets that stand in for a setting.
+    bad("secret-in-code", _JS, "const SESSION_SECRET = process.env.SESSION_SECRET || 'p7Qz-41mm-x9';", 1),
+    bad(
+        "secret-in-code",
+        _PY,
+        "import os\nSIGNING_SECRET = os.environ.get('SIGNING_SECRET', 'p7Qz-41mm-x9')",
+        2,
+    ),
+    bad("secret-in-code", _PY, "import os\napi_key = os.getenv('API_KEY') or 'p7Qz-41mm-x9'", 2),
+    good("secret-in-code", _JS, "const SESSION_SECRET = process.env.SESSION_SECRET ?? '';"),
+    good("secret-in-code", _JS, "const apiKey = options.apiKey || 'p7Qz-41mm-x9';"),
+    good("secret-in-code", _PY, "import os\nDB_PASSWORD = os.getenv('DB_PASSWORD', 'password')"),
+    # Connections that a dependency or a factory makes for each request.
+    bad("connection-per-call", _PY, _ENGINE % ("", "Depends(get_db)"), 6),
+    good("connection-per-call", _PY, _ENGINE % ("@lru_cache", "Depends(get_db)")),
+    good("connection-per-call", _PY, _ENGINE % ("", "Depends(other)")),
+    bad("connection-per-call", _JS, _FACTORY % "return new Pool({ max: 4 });", 4),
+    good("connection-per-call", _JS, _FACTORY % "return pool ?? (pool = new Pool({ max: 4 }));"),
+    good("connection-per-call", _JS, _FACTORY % "if (!pool) pool = new Pool();\n  return pool;"),
+    good(
+        "connection-per-call",
+        _JS,
+        "const { Pool } = require('pg');\nfunction open() {\n  return new Pool();\n}\nconst pool = open();\napp.get('/', async (req, res) => { res.json(await pool.query(Q)); });",
+    ),
+]
