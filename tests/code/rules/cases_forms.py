@@ -57,6 +57,44 @@ app.get('/rows', async (req, res) => {
   res.json(found.rows);
 });
 """
+_KWARGS = """
+import requests
+class Api:
+    def __init__(self):
+        self.http = requests.Session()
+    def _ask(self, path, **kwargs):
+        %s
+        return self.http.get(path, **kwargs)
+    def users(self):
+        return self._ask("/users"%s)
+"""
+_ACK = """
+def done(msg):
+    queue.delete_message(ReceiptHandle=msg["ReceiptHandle"])
+def work(messages):
+    for msg in messages:
+        %s
+"""
+_ROWS = """
+class Page {
+  async rows(ids: string[]) {
+    const rows = await this.rowRepository.find({ take: 50 });
+    return Promise.all(rows.map((row) => this.withOwner(row)));
+  }
+  private async withOwner(row: Row) {
+    const owner = await this.ownerRepository.%s;
+    return { ...row, owner };
+  }
+}
+"""
+_POOL = """
+from psycopg_pool import ConnectionPool
+pool = ConnectionPool(DSN, kwargs={"autocommit": %s})
+def move(a, b):
+    with pool.connection() as c%s:
+        c.execute("UPDATE a SET n = n - 1 WHERE id = %%s", (a,))
+        c.execute("UPDATE a SET n = n + 1 WHERE id = %%s", (b,))
+"""
 
 CASES = [
     # Released on success only: query runners, sessions.
@@ -131,4 +169,41 @@ CASES = [
         _JS,
         "const { Pool } = require('pg');\nfunction open() {\n  return new Pool();\n}\nconst pool = open();\napp.get('/', async (req, res) => { res.json(await pool.query(Q)); });",
     ),
+    # Limits that are switched off, or that no caller of a private function gives.
+    bad(
+        "http-call-without-timeout",
+        _PY,
+        "import httpx\nasync def f():\n    async with httpx.AsyncClient(timeout=None) as c:\n        return await c.get(U)",
+        3,
+    ),
+    bad(
+        "http-call-without-timeout",
+        _PY,
+        "import httpx\nOPTIONS = {'http2': True, 'timeout': None}\nclient = httpx.Client(**OPTIONS)",
+        2,
+    ),
+    bad("http-call-without-timeout", _PY, "import httpx\ndef f():\n    return httpx.get(U, timeout=None)", 3),
+    good(
+        "http-call-without-timeout",
+        _PY,
+        "import httpx\nOPTIONS = {'http2': True, 'timeout': 5}\nclient = httpx.Client(**OPTIONS)",
+    ),
+    good(
+        "http-call-without-timeout",
+        _PY,
+        "import httpx\n# Long polls: the server ends them after an hour.\nclient = httpx.Client(timeout=None)",
+    ),
+    bad("http-call-without-timeout", _PY, _KWARGS % ("pass", ""), 7),
+    good("http-call-without-timeout", _PY, _KWARGS % ("kwargs.setdefault('timeout', 5)", "")),
+    good("http-call-without-timeout", _PY, _KWARGS % ("pass", ", timeout=5")),
+    # Messages that a function acknowledges.
+    bad("acknowledged-before-work", _PY, _ACK % ("done(msg)\n        resize(msg)"), 5),
+    good("acknowledged-before-work", _PY, _ACK % ("resize(msg)\n        done(msg)")),
+    # A query for each item, in a function that runs for all at the same time.
+    bad("call-per-item", _TS, _ROWS % "findOneBy({ id: row.ownerId })", 4),
+    good("call-per-item", _TS, _ROWS % "format(row.ownerId)"),
+    # Writes on a pool whose connections commit each statement.
+    bad("writes-without-transaction", _PY, _POOL % ("True", ""), 6),
+    good("writes-without-transaction", _PY, _POOL % ("False", "")),
+    good("writes-without-transaction", _PY, _POOL % ("True", ", c.transaction()")),
 ]

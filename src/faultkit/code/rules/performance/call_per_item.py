@@ -69,6 +69,9 @@ _FEW = re.compile(
 _LISTS = re.compile(
     r"^_?(list|find|fetch|load|get|query|search|scan|select)(_?all|\w*s)$|^keys$", re.IGNORECASE
 )
+_ONE_ROW = re.compile(
+    r"^(findOne\w*|findBy(Id|Pk)|find_one|find_by_id|findFirst\w*|fetchrow|fetchval|scalar_one\w*)$"
+)
 _REDIS = re.compile(r"redis|cache", re.IGNORECASE)
 _SHORT_LINES = 25
 """A function of this text is a look-up if it is short and reads only; a longer one is a piece of work."""
@@ -100,7 +103,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _is_told_elsewhere(remote: RemoteCall, loop: Loop, facts: Facts) -> bool:
     """Return whether it is no look-up for each item: a write, a message, a piece of work, or all at once."""
     call, together = remote.call, _is_together(remote.call, loop, facts)
-    if together and (remote.kind != "database" or remote.through is not None):
+    if together and (remote.kind != "database" or not _is_query_by_key(remote)):
         return True
     # Prisma joins those of one turn of the event loop into one query.
     if together and call.method.startswith("findUnique"):
@@ -111,6 +114,11 @@ def _is_told_elsewhere(remote: RemoteCall, loop: Loop, facts: Facts) -> bool:
             return True
         return _MESSAGES.search(loop.over) is not None
     return remote.through is not None and not _is_lookup(remote.through, facts)
+
+
+def _is_query_by_key(remote: RemoteCall) -> bool:
+    """Return whether it asks for one row, itself or by a function of this text."""
+    return remote.through is None or (remote.is_read and _ONE_ROW.match(remote.through.method) is not None)
 
 
 def _is_lookup(inner: Call, facts: Facts) -> bool:

@@ -36,10 +36,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
             "new DeleteMessage"
         ):
             continue
-        work = _work_after(call, scope, facts)
-        if work is not None and not _work_before(call, scope, facts):
-            what = f"{call.written}() comes before {work.written}(): if that fails, the message is lost"
-            yield Hit(call.span, what, LIKELY)
+        for each in (call, *_through(call, scope, facts)):
+            inner = facts.function_of(each)
+            work = None if inner is None else _work_after(each, inner, facts)
+            if inner is not None and work is not None and not _work_before(each, inner, facts):
+                what = f"{each.written}() comes before {work.written}(): if that fails, the message is lost"
+                yield Hit(each.span, what, LIKELY)
     for call in facts.calls_of_method("basic_consume", "consume"):
         given = call.argument("auto_ack", "noAck", "no_ack")
         if given is not None and given.value.shape == "true":
@@ -48,6 +50,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 "messages count as done when they are sent, not when they are worked on",
                 LIKELY,
             )
+
+
+def _through(call: Call, scope: Scope, facts: Facts) -> tuple[Call, ...]:
+    """Return the calls of a function that does nothing but acknowledge the message that it is given."""
+    inside = list(facts.within(facts.calls, scope.body))
+    if not scope.name or any(each is not call and _is_work(each) for each in inside):
+        return ()
+    return tuple(each for each in facts.callers_of(scope) if each.arguments and not each.is_argument)
 
 
 def _is_message(call: Call) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Call, Facts
+from faultkit.code.facts.fact_values import Text
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
     CERTAIN,
     CSHARP,
@@ -22,12 +25,20 @@ from faultkit.code.rules.rule import (
 )
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 
+_CLIENTS = ("httpx.Client", "httpx.AsyncClient")
+_OFF = re.compile(r"""["']timeout["']\s*:\s*(None|httpx\.Timeout\(\s*(timeout=)?None\s*\))""")
+_NONE = re.compile(r"None|httpx\.Timeout\(\s*(timeout=)?None\s*\)")
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    off = dict(_switched_off(facts))
+    for call, place in off.items():
+        what = f"{call.written}() switches the library's own limit off and may wait for ever"
+        yield Hit(place, what, LIKELY)
     for request in http_requests(facts):
-        if request.timeout is not False:
-            continue
         call, default_s = request.call, request.library.default_s
+        if request.timeout is not False or call in off:
+            continue
         if default_s is None:
             yield Hit(call.span, f"{call.written}() has no timeout and may wait for ever", CERTAIN)
         else:
@@ -38,6 +49,34 @@ def _check(facts: Facts) -> Iterator[Hit]:
             # A default of a few seconds holds up little; one of minutes does.
             severity: Severity = "medium" if default_s > 60 else "low"
             yield Hit(call.span, what, LIKELY if default_s > 60 else POSSIBLE, severity)
+
+
+def _switched_off(facts: Facts) -> Iterator[tuple[Call, Span]]:
+    """Yield clients and requests of httpx without any limit, by keyword or in options that are spread.
+
+    An answer that is streamed may take any time, and a comment gives a reason."""
+    requests = {each.call for each in http_requests(facts) if each.library.name == "httpx"}
+    for call in facts.calls if facts.imports_any("httpx") else ():
+        if (call not in requests and call.name not in _CLIENTS) or call.method == "stream":
+            continue
+        given = call.argument("timeout")
+        place = given.value if given is not None and _NONE.fullmatch(given.value.text) else None
+        if given is None:
+            place = _in_options(call, facts)
+        if place is not None and not facts.comment_at(call) and not facts.comment_at(place):
+            yield call, place.span
+
+
+def _in_options(call: Call, facts: Facts) -> Text | None:
+    """Return the key `timeout` in a dictionary that is spread into a call, if its value is no limit."""
+    names = {each.value.text.strip("*") for each in call.arguments if each.name == "**"}
+    for each in facts.assignments:
+        if each.value is None or not names & {*each.targets} or not _OFF.search(each.value.text):
+            continue
+        return next(
+            (text for text in facts.within(facts.texts, each.value.span) if text.text == "timeout"), None
+        )
+    return None
 
 
 RULE = Rule(

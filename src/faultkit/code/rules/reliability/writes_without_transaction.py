@@ -48,7 +48,9 @@ def _commits_between(writes: list[SqlCall], facts: Facts) -> bool:
     first, last = writes[0].call.span.end, writes[-1].call.span.start
     commits = [call for call in facts.calls_of_method("commit") if first <= call.span.start <= last]
     autocommit = any("autocommit" in target for each in facts.assignments for target in each.targets) or any(
-        call.has("autocommit") for call in facts.calls
+        argument.name.rpartition(".")[2] == "autocommit" and argument.value.shape == "true"
+        for call in facts.calls
+        for argument in call.arguments
     )
     return bool(commits) or autocommit
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from faultkit.code.facts import Argument, Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_requests import built_request
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
@@ -203,6 +204,7 @@ for _library in LIBRARIES:
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
+_PRIVATE = re.compile(r"_(?!_)")
 _METHOD_KEY = re.compile(r"\bmethod['\"]?\s*[:=]\s*['\"`]([A-Za-z]+)['\"`]")
 _URL = re.compile(r"ur[li]|href|endpoint|path|link|address", re.IGNORECASE)
 _LITERAL_METHOD = re.compile(r"^['\"`]?([A-Za-z]+)['\"`]?$")
@@ -356,12 +358,14 @@ def _timeout(call: Call, library: Library, facts: Facts) -> bool | None:
         return _spring_timeout(call, facts)
     if library.name in ("http", "superagent") and _chained(call, facts, "setTimeout", "timeout"):
         return True
-    if _unknown_options(call, library):
+    if _unknown_options(call, library) and not _spreads_without_timeout(call, facts):
         return None
     client = call.origin
     if client is not None:
-        if any(client.has(each) for each in library.on_client):
-            return True
+        given = client.argument(*library.on_client) if library.on_client else None
+        if given is not None:
+            # Without a limit, the client is reported, not each of its calls.
+            return None if given.value.shape == "none" else True
         if client.spreads or _sets_timeout(client, facts):
             return None
         if library.name == "axios" and any(each.value.shape == "name" for each in client.positional):
@@ -378,6 +382,20 @@ def _given(call: Call, library: Library) -> Argument | None:
         if found is not None and found.value.shape != "none" and not in_body:
             return found
     return None if library.place is None else call.argument(place=library.place)
+
+
+def _spreads_without_timeout(call: Call, facts: Facts) -> bool:
+    """Return whether a private function passes on `**kwargs`, and no caller puts a timeout among them."""
+    scope = facts.named_function_of(call)
+    spread = [each for each in call.arguments if each.name == "**"]
+    if facts.language != "python" or scope is None or len(spread) != 1:
+        return False
+    name = spread[0].value.text.strip("*")
+    takes = re.search(rf"\*\*\s*{re.escape(name)}\b", facts.text(Span(scope.span.start, scope.body.start)))
+    if takes is None or not _PRIVATE.match(scope.short_name) or "timeout" in facts.text(scope.span):
+        return False
+    callers = facts.callers_of(scope)
+    return bool(callers) and not any(each.has("timeout") or each.spreads for each in callers)
 
 
 def _unknown_options(call: Call, library: Library) -> bool:
