@@ -95,6 +95,38 @@ def move(a, b):
         c.execute("UPDATE a SET n = n - 1 WHERE id = %%s", (a,))
         c.execute("UPDATE a SET n = n + 1 WHERE id = %%s", (b,))
 """
+_KNOWN = """
+import requests
+known = %s
+def of(key):
+    found = known.get(key)
+    if found is None:
+        found = %s
+        known[key] = found
+    return found
+"""
+_LIMITER = """
+class RateLimiter {
+  constructor() {
+    this.used = new Map();
+  }
+  allow(key) {
+    const used = (this.used.get(key) ?? 0) + 1;
+    this.used.set(key, used);
+    return used < 10;
+  }
+  %s
+}
+"""
+_TERM = """
+const app = require('express')();
+const server = app.listen(80);
+process.on('SIGTERM', end);
+function end() {
+  console.log('end');
+  %s
+}
+"""
 
 CASES = [
     # Released on success only: query runners, sessions.
@@ -206,4 +238,21 @@ CASES = [
     bad("writes-without-transaction", _PY, _POOL % ("True", ""), 6),
     good("writes-without-transaction", _PY, _POOL % ("False", "")),
     good("writes-without-transaction", _PY, _POOL % ("True", ", c.transaction()")),
+    # Caches by what is done with them.
+    bad("unbounded-cache", _PY, _KNOWN % ("{}", "requests.get(f'{U}/{key}', timeout=5).json()"), 2),
+    bad(
+        "unbounded-cache",
+        _JS,
+        "const people = new Map();\nasync function person(id) {\n  if (people.has(id)) return people.get(id);\n  const found = await db.users.findOne({ id });\n  people.set(id, found);\n  return found;\n}",
+        1,
+    ),
+    good(
+        "unbounded-cache", _PY, _KNOWN % ("TTLCache(100, 60)", "requests.get(f'{U}/{key}', timeout=5).json()")
+    ),
+    good("unbounded-cache", _PY, _KNOWN % ("{}", "Codec(key)")),
+    bad("unbounded-cache", _JS, _LIMITER % "", 3),
+    good("unbounded-cache", _JS, _LIMITER % "forget(key) { this.used.delete(key); }"),
+    # SIGTERM that ends the process at once.
+    bad("no-graceful-shutdown", _JS, _TERM % "process.exit(0);", 6),
+    good("no-graceful-shutdown", _JS, _TERM % "server.close(() => process.exit(0));"),
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, is_within
-from faultkit.code.rules.rule import GO, JAVASCRIPT, POSSIBLE, RUST, Hit, Rule
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, RUST, Hit, Rule
 
 _GO = (
     "net/http.ListenAndServe",
@@ -48,6 +49,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"nothing stops {call.written}() in order: it is cut off with its requests"
                 yield Hit(call.span, what, POSSIBLE)
         return
+    yield from _exits_at_once(facts)
     signals = any("SIGTERM" in text.text or "SIGINT" in text.text for text in facts.texts)
     for call in facts.calls_named(*_NODE):
         if not signals and not _is_closed(call, facts):
@@ -56,6 +58,27 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"{call.written}() is cut off with its requests when the process is ended",
                 POSSIBLE,
             )
+
+
+def _exits_at_once(facts: Facts) -> Iterator[Hit]:
+    """Yield handlers of SIGTERM in a server's text that end the process and wait for nothing (Node.js)."""
+    if not facts.calls_of_method("listen"):
+        return
+    seen: set[Scope] = set()
+    for call in facts.calls_named("process.on", "process.once"):
+        event, given = call.argument(place=0), call.argument(place=1)
+        if event is None or given is None or event.value.literal != "SIGTERM":
+            continue
+        for scope in facts.scopes:
+            by_name = given.value.shape == "name" and scope.name and scope.short_name == given.value.text
+            if (scope.span != given.value.span and not by_name) or scope in seen:
+                continue
+            seen.add(scope)
+            inside = list(facts.within(facts.calls, scope.body))
+            ends = [each for each in inside if each.name == "process.exit"]
+            if ends and all(each in ends or is_logging(each) for each in inside):
+                what = f"{ends[0].written}() ends the process on SIGTERM at once, with the requests that run"
+                yield Hit(ends[0].span, what, LIKELY, "medium")
 
 
 def _is_aside(call: Call, facts: Facts) -> bool:

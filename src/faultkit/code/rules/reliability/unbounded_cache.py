@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 
 _OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)
 """Names of members that are caches; other members often live too short to grow."""
@@ -17,6 +18,8 @@ _OF_PROGRAM = re.compile(
     re.IGNORECASE,
 )
 """Names of caches whose keys are parts of the program: they are few."""
+_LIMITER = re.compile(r"limit|throttl", re.IGNORECASE)
+_KEY = re.compile(r"\[\s*(\w+)\s*\]\s*$")
 _STATIC = re.compile(r"^[^=]*\bstatic\b")
 """Java and TypeScript: static members, which live as long as the process."""
 _MAPS = ("dict", "collections.defaultdict", "collections.OrderedDict", "Map", "java.util.HashMap", "map",
@@ -35,13 +38,66 @@ def _check(facts: Facts) -> Iterator[Hit]:
         name = each.targets[0]
         of_an_object = name.startswith("self.") and not _STATIC.match(facts.text(each.span))
         named = _OF_OBJECTS if of_an_object else _NAMED
-        if _OF_PROGRAM.search(name) or not named.search(name):
+        if _OF_PROGRAM.search(name):
+            continue
+        if not named.search(name) and not _is_cache(each, of_an_object, facts):
             continue
         if _grows(name, facts) and not _shrinks(name, facts):
             what = f"{name.removeprefix('self.')} grows with every new key and is never trimmed"
             # An object may end before its cache is large.
             mild: Severity | None = "low" if of_an_object else None
             yield Hit(each.span, what, POSSIBLE if of_an_object else LIKELY, mild)
+
+
+def _is_cache(each: Assignment, of_an_object: bool, facts: Facts) -> bool:
+    """Return whether a map is a cache by what is done with it, whatever its name is.
+
+    A function looks up a key that it was given, and stores under that key what it has fetched; or the map
+    is the member of a rate limiter, whose keys are clients."""
+    name = each.targets[0]
+    stores = list(_stores(name, facts))
+    if of_an_object:
+        is_limiter = _LIMITER.search(each.owner.rpartition(".")[2]) is not None
+        return is_limiter and any(_is_given(key, scope) for key, _, scope in stores)
+    fetched = {remote.call for remote in remote_calls(facts) if remote.is_read}
+    for key, value, scope in stores:
+        if not _is_given(key, scope) or not _looks_up(name, key, scope, facts):
+            continue
+        calls = [one.call for one in facts.own(facts.assignments, scope) if one.targets == (value,)]
+        calls += [call for call in facts.own(facts.calls, scope) if facts.text(call.span) == value]
+        if any(call is not None and (call in fetched or {*chain_of(call)} & fetched) for call in calls):
+            return True
+    return False
+
+
+def _stores(name: str, facts: Facts) -> Iterator[tuple[str, str, Scope]]:
+    """Yield the keys, values and functions of `name[key] = value` and `name.set(key, value)`."""
+    bare = name.removeprefix("self.")
+    for each in facts.assignments:
+        if (
+            each.scope is not None
+            and each.value is not None
+            and each.targets in ((f"{name}[]",), (f"{bare}[]",))
+        ):
+            found = _KEY.search(facts.text(each.span).partition("=")[0])
+            yield ("" if found is None else found[1]), each.value.text.removeprefix("await "), each.scope
+    for call in facts.calls_of_method("set", "put", "setdefault"):
+        scope = facts.function_of(call)
+        if scope is not None and call.receiver_written in (name, bare) and len(call.positional) == 2:
+            key, value = call.positional
+            yield key.value.text, value.value.text.removeprefix("await "), scope
+
+
+def _is_given(key: str, scope: Scope) -> bool:
+    return any(each.name == key for each in scope.parameters)
+
+
+def _looks_up(name: str, key: str, scope: Scope, facts: Facts) -> bool:
+    asked = rf"{re.escape(name.removeprefix('self.'))}(\.(get|has|containsKey)\(|\[)\s*{re.escape(key)}\b"
+    return (
+        re.search(rf"{asked}|\b{re.escape(key)} (not )?in {re.escape(name)}\b", facts.text(scope.body))
+        is not None
+    )
 
 
 def _decorated(scope: Scope, facts: Facts) -> Iterator[Hit]:
