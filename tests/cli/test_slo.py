@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from faultkit.cli.main import invoke
 from faultkit.code.slos.indicators import promql_problem
@@ -29,6 +30,7 @@ def add(a, b):
     return a + b
 """
 KEYS = ["type", "title", "objective", "explanation", "threshold", "unit", "window", "sli"]
+ADDED = ["period", "error_budget", "exporter", "needs", "function", "route", "line"]
 
 
 @pytest.fixture
@@ -49,10 +51,10 @@ def test_json_is_an_array_of_the_documented_objects(app: Path, capsys: pytest.Ca
     slos = json.loads(out)
     assert slos
     for slo in slos:
-        assert list(slo) == KEYS
+        assert list(slo) == KEYS + ADDED
         assert list(slo["sli"]) == ["prometheus", "gcp/cloudrun"]
         assert promql_problem(slo["sli"]["prometheus"]) is None
-        assert 'handler="orders"' in slo["sli"]["prometheus"]
+        assert 'handler="/orders",method="GET"' in slo["sli"]["prometheus"]
         assert 0 <= slo["objective"] < 100
     assert {"latency", "availability"} <= {slo["type"] for slo in slos}
     assert err == "by the rules\n"
@@ -84,6 +86,11 @@ def test_a_whole_file_and_another_ending_will_do(app: Path, capsys: pytest.Captu
         (["app.py", "order"], 'error: app.py: function: unknown name "order"; did you mean "orders"'),
         (["app.py", "orders", "--lang", "cobol"], "error: lang: expected one of python"),
         (["app.py", "orders", "--llm-client", "gemini"], "error: GEMINI_API_KEY: expected an API key"),
+        (["app.py", "--exporter", "nope"], "error: exporter: expected one of opentelemetry, fastapi"),
+        (["app.py", "orders", "--all"], "error: --all: expected no function beside it, got 'orders'"),
+        (["app.py", "--json", "--format", "sloth"], "error: --json: expected no other format beside it"),
+        (["app.py", "--all", "--llm-client", "ollama"], "error: --all: expected no language model"),
+        (["app.py", "--format", "yaml"], "error: "),
         (["empty.py"], "error: empty.py: expected source code, got an empty file"),
         (
             ["app.py", "orders", "--llm-time-budget", "-1"],
@@ -97,6 +104,73 @@ def test_bad_input_exits_with_two(
     Path("empty.py").write_text("")
     assert invoke(["slo", *args]) == 2
     assert capsys.readouterr().err.startswith(problem)
+
+
+def test_a_text_without_a_function_says_why_there_are_no_objectives(
+    app: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app.write_text("x = 1\n")
+    assert invoke(["slo", "app.py"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "no objectives: the text has no function, and no call that is known to leave its process\n"
+        "by the rules\n"
+    )
+    assert invoke(["slo", "app.py", "--format", "sloth"]) == 2
+    assert capsys.readouterr().err.startswith("error: app.py: expected code with an objective: the text has")
+
+
+def test_a_declared_dependency_decides_the_exporter_and_a_flag_overrides_it(
+    app: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("requirements.txt").write_text("fastapi\nopentelemetry-instrumentation-fastapi==0.50b0\n")
+    assert invoke(["slo", "app.py", "orders"]) == 0
+    out = capsys.readouterr().out
+    assert 'http_route="/orders",http_request_method="GET"' in out
+    assert "  needs: Names of OpenTelemetry (the project declares it)." in out
+    assert invoke(["slo", "app.py", "orders", "--exporter", "starlette", "--count-429"]) == 0
+    assert 'starlette_requests_total{path="/orders",method="GET",status_code=~"5..|429"}' in (
+        capsys.readouterr().out
+    )
+
+
+def test_all_functions_of_a_folder_have_one_table(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("more.py").write_text("@app.task\ndef send(order):\n    pass\n")
+    assert invoke(["slo", ".", "--all"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[:2] == [
+        "ROUTE        TYPE          OBJECTIVE  THRESHOLD  PLACE",
+        "GET /orders  latency       95 %       0.3 s      app.py:8",
+    ]
+    assert "more.py:2" in out
+    assert "add" not in out, "other code is left out"
+    assert err == "2 functions, by the rules\n"
+    assert invoke(["slo", "app.py", "--all", "--format", "json"]) == 0
+    slos = json.loads(capsys.readouterr().out)
+    assert [list(each) for each in slos] == [[*KEYS, *ADDED, "file"]] * 4
+
+
+def test_nothing_to_be_called_has_one_line(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    app.write_text("def add(a, b):\n    return a + b\n")
+    assert invoke(["slo", "app.py", "--all", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == []
+    assert err.startswith("no objectives: no function answers requests, processes messages or is a job\n")
+
+
+@pytest.mark.parametrize(
+    ("format_", "key"), [("prometheus", "groups"), ("openslo", "apiVersion"), ("sloth", "version")]
+)
+def test_yaml_is_printed_for_other_programs(
+    app: Path, capsys: pytest.CaptureFixture[str], format_: str, key: str
+) -> None:
+    assert invoke(["slo", ".", "--all", "--format", format_, "--service", "shop"]) == 0
+    out = capsys.readouterr().out
+    assert all(key in document for document in yaml.safe_load_all(out))
+    assert "shop" in out
+    assert invoke(["slo", "app.py", "orders", "--format", format_]) == 0
+    assert key in capsys.readouterr().out
 
 
 @pytest.fixture

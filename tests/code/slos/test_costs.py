@@ -253,7 +253,6 @@ WORKS = st.builds(
     ),
     dependencies=st.lists(DEPENDENCIES, max_size=5).map(tuple),
     blocks_loop=st.sampled_from([0, 3]),
-    takes_input=st.booleans(),
 )
 
 

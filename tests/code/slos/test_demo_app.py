@@ -27,7 +27,7 @@ SEED_LATENCY: dict[str, Any] = {
     },
 }
 """The documented answer."""
-BUCKETS = 'http_request_duration_seconds_bucket{handler="index"}'
+BUCKETS = 'http_request_duration_seconds_bucket{handler="/",method="GET"}'
 
 
 def documents() -> list[dict[str, Any]]:
@@ -48,6 +48,7 @@ def test_the_keys_are_those_of_the_documented_answer_in_their_order() -> None:
     for each in documents():
         assert list(each) == [
             "type", "title", "objective", "explanation", "threshold", "unit", "window", "sli",
+            "period", "error_budget", "exporter", "needs", "function", "route", "line",
         ]  # fmt: skip
         assert list(each["sli"]) == ["prometheus", "gcp/cloudrun"]
         assert list(each["sli"]["gcp/cloudrun"]) == list(SEED_LATENCY)
@@ -58,14 +59,14 @@ def test_the_answer_fits_the_schema_that_a_model_is_held_to() -> None:
     assert json.loads(json.dumps(documents())) == documents()
 
 
-def test_the_indicators_are_queries_for_the_handler_by_its_name() -> None:
+def test_the_indicators_are_queries_by_the_names_of_the_exporter_for_fastapi() -> None:
     assert [each["sli"]["prometheus"] for each in documents()] == [
         f"histogram_quantile(0.95, sum(rate({BUCKETS}[5m])) by (le))",
         f"histogram_quantile(0.99, sum(rate({BUCKETS}[5m])) by (le))",
-        'sum(rate(http_requests_total{handler="index",status!~"5.."}[5m]))'
-        '/sum(rate(http_requests_total{handler="index"}[5m]))*100',
-        '(sum(rate(http_requests_total{handler="index",status=~"[45].."}[5m])) or vector(0))'
-        '/sum(rate(http_requests_total{handler="index"}[5m]))*100',
+        'sum(rate(http_requests_total{handler="/",method="GET",status!~"5.."}[5m]))'
+        '/sum(rate(http_requests_total{handler="/",method="GET"}[5m]))*100',
+        '(sum(rate(http_requests_total{handler="/",method="GET",status=~"5.."}[5m])) or vector(0))'
+        '/sum(rate(http_requests_total{handler="/",method="GET"}[5m]))*100',
     ]
     # `sum` takes an instant vector and nothing else.
     assert [promql_problem(f"sum({each['sli']['prometheus']})") for each in documents()] == [None] * 4
@@ -85,7 +86,7 @@ def test_every_objective_for_google_names_its_measurement() -> None:
     assert measured[3] == {
         "performance": {
             "goodTotalRatio": {
-                "badServiceFilter": f'{requests} metric.labels.response_code_class=one_of("4xx","5xx")',
+                "badServiceFilter": f'{requests} metric.labels.response_code_class="5xx"',
                 "totalServiceFilter": requests,
             }
         },
@@ -98,8 +99,7 @@ def test_the_explanations_name_the_call_and_its_line() -> None:
     assert fast == (
         "index answers GET / (FastAPI). "
         "It waits for httpx.get on line 13 (another service over HTTP, 0.25 s). "
-        "With 0.05 s for its own work that makes 0.3 s in 95 of 100. "
-        'Where requests are counted by route, write handler="/".'
+        "With 0.05 s for its own work that makes 0.3 s in 95 of 100."
     )
     assert slow == (
         "index may take 1 s in 99 of 100, for it has 0.1 s for its own work and waits for "
@@ -108,6 +108,28 @@ def test_the_explanations_name_the_call_and_its_line() -> None:
     )
     assert "index fails when httpx.get (line 13) fails" in up
     assert "Look at httpx.get (line 13) first." in errors
+
+
+def test_the_period_is_four_weeks_and_the_budget_is_in_words() -> None:
+    assert {each["period"] for each in documents()} == {"28d"}
+    assert [each["error_budget"] for each in documents()] == [
+        "95 % over 28 days: 1 in 20 requests may take longer than 0.3 s, or all for 1d 9h 36m",
+        "99 % over 28 days: 1 in 100 requests may take longer than 1 s, or all for 6h 43m",
+        "99.9 % over 28 days: 1 in 1000 requests may fail, or all for 40m",
+        "99 % over 28 days: 1 in 100 requests may fail, or all for 6h 43m",
+    ]
+
+
+def test_the_exporter_is_named_with_what_the_query_needs() -> None:
+    first, second, up, _ = documents()
+    assert (first["exporter"], first["function"], first["route"], first["line"]) == (
+        "fastapi", "index", "GET /", 12,
+    )  # fmt: skip
+    names = "Names of prometheus-fastapi-instrumentator (assumed for fastapi)."
+    assert first["needs"] == (
+        f"{names} It needs a bucket at 0.3 s: latency_lowr_buckets=(…, 0.3, …) of instrument()."
+    )
+    assert second["needs"] == up["needs"] == names
 
 
 def test_the_same_text_has_the_same_answer() -> None:

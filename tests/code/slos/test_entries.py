@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.code.slos import suggest_slos
+from faultkit.code.slos import objectives_of, suggest_slos
 from tests.code.slos.support import work
 
 FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
@@ -169,7 +169,7 @@ def test_each_kind_has_the_objectives_that_make_sense_for_it(kind: str) -> None:
 
 
 METRICS = {
-    "request": ["http_request_duration_seconds_bucket", "http_requests_total"],
+    "request": ["http_server_request_duration_seconds_bucket", "http_server_request_duration_seconds_count"],
     "message": ["message_processing_seconds_bucket", "messages_processed_total", "messages_received_total"],
     "job": ["job_duration_seconds_bucket", "job_runs_total"],
     "function": ["function_duration_seconds_bucket", "function_calls_total"],
@@ -181,7 +181,8 @@ def test_each_kind_has_metrics_of_its_own(kind: str) -> None:
     queries = " ".join(each.prometheus for each in suggest_slos(TEXTS[kind], "python"))
     names = [name for each in METRICS.values() for name in each]
     assert [name for name in names if name in queries] == METRICS[kind]
-    assert 'handler="f"' in queries if kind == "request" else 'function="f"' in queries
+    label = 'http_route="/",http_request_method="GET"' if kind == "request" else 'function="f"'
+    assert label in queries
 
 
 def test_the_window_of_a_job_is_a_day() -> None:
@@ -195,10 +196,11 @@ def test_the_window_of_a_job_is_a_day() -> None:
 
 def test_a_stream_is_measured_to_its_first_byte() -> None:
     first = suggest_slos(ENTRIES["a stream"][1], "python")[0]
-    assert first.prometheus == (
-        'histogram_quantile(0.95, sum(rate(http_time_to_first_byte_seconds_bucket{handler="s"}[5m])) by (le))'
+    assert (
+        'sum(rate(http_time_to_first_byte_seconds_bucket{handler="/s",method="GET"}[5m]))' in first.prometheus
     )
     assert "time to the first byte" in first.explanation
+    assert "No exporter measures http_time_to_first_byte_seconds" in first.needs
 
 
 def test_queries_for_spring_select_by_route_as_its_metrics_do() -> None:
@@ -209,27 +211,28 @@ def test_queries_for_spring_select_by_route_as_its_metrics_do() -> None:
     )
 
 
-def test_queries_for_a_handler_without_a_name_select_by_its_route() -> None:
-    first = suggest_slos(ENTRIES["express"][1], "javascript")[0]
-    assert '{handler="/users/:id",method="GET"}' in first.prometheus
+@pytest.mark.parametrize("text", ["x = 1\n", ENTRIES["lines"][1], "import os\nprint(os.getcwd())\n"])
+def test_a_text_without_a_function_has_no_objectives_and_a_reason(text: str) -> None:
+    found = objectives_of(text, "python")
+    assert found.slos == ()
+    assert found.reason == "the text has no function, and no call that is known to leave its process"
 
 
-def test_lines_without_a_name_have_a_placeholder() -> None:
-    assert 'function="snippet"' in suggest_slos(ENTRIES["lines"][1], "python")[0].prometheus
+def test_what_the_text_does_not_state_has_a_placeholder_and_is_said() -> None:
+    lines = suggest_slos("    return requests.get(u)\n", "python")[0]
+    assert 'function="FUNCTION"' in lines.prometheus
+    assert lines.needs.startswith("The function has no name here: write it in place of FUNCTION.")
+    handler = suggest_slos(ENTRIES["a handler of another file"][1], "javascript")[0]
+    assert 'http_route="ROUTE"' in handler.prometheus
+    assert "The route is not in this text: write it in place of ROUTE." in handler.needs
 
 
-@pytest.mark.parametrize(
-    ("text", "threshold"),
-    [
-        ("@app.get('/')\ndef f():\n    return 1\n", 1.0),
-        ("@app.get('/{id}')\ndef f(id):\n    return 1\n", 5.0),
-        ("@app.get('/')\ndef f(page: int = 1):\n    return 1\n", 5.0),
-        ("@app.get('/')\ndef f(request, db=Depends(get_db)):\n    return 1\n", 1.0),
-        ("@app.post('/')\ndef f():\n    return 1\n", 5.0),
-    ],
-)
-def test_errors_of_clients_are_expected_where_clients_can_be_wrong(text: str, threshold: float) -> None:
-    assert suggest_slos(text, "python")[-1].threshold == threshold
+@pytest.mark.parametrize("route", ["@app.get('/')", "@app.get('/{id}')", "@app.post('/')"])
+def test_errors_of_clients_do_not_count(route: str) -> None:
+    errors = suggest_slos(f"{route}\ndef f(id=1):\n    return 1\n", "python")[-1]
+    assert (errors.type, errors.threshold) == ("error", 1.0)
+    assert '=~"5..|"' in errors.prometheus
+    assert "Errors of clients (4xx) do not count." in errors.explanation
 
 
 def test_the_function_that_matters_most_is_chosen_and_the_rest_counted() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultkit.base.errors import InputError
-from faultkit.code.advice.answers import SLOS
+from faultkit.code.advice.answers import SLO, SLOS
 from faultkit.code.languages import LANGUAGES, language_named
 from faultkit.code.slos import suggest_slos
 from faultkit.code.slos.indicators import promql_problem, quoted
@@ -78,6 +78,22 @@ def test_languages_without_facts_are_known_by_words_and_the_explanation_states_i
 def test_routes_are_known_by_attributes(language: str, text: str, method: str, path: str) -> None:
     entry = work(text, language).entry
     assert (entry.kind, entry.method, entry.path) == ("request", method, path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "async fn load(id: u32) -> Result<String, reqwest::Error> {\n    Ok(String::new())\n}\n",
+        "fn load(client: &reqwest::Client) -> R {\n    1\n}\n",
+        "fn load() -> R {\n    let failed: Option<reqwest::Error> = None;\n    1\n}\n",
+    ],
+)
+def test_a_type_of_a_library_is_no_call(text: str) -> None:
+    assert work(text, "rust").dependencies == ()
+
+
+def test_a_call_on_the_line_of_the_signature_counts() -> None:
+    assert len(work("fn load() -> R { reqwest::Client::new().get(u).send() }\n", "rust").dependencies) == 1
 
 
 def test_comments_are_not_calls_where_only_words_are_known() -> None:
@@ -165,5 +181,6 @@ def test_any_lines_in_any_language_have_an_answer_that_holds(text: str, language
     if not text.strip():
         return
     documents = [each.document() for each in suggest_slos(text, language)]
-    jsonschema.validate(documents, SLOS)
+    for each in documents:
+        jsonschema.validate(each, SLO)
     assert all(promql_problem(each["sli"]["prometheus"]) is None for each in documents)

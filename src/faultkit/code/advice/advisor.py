@@ -31,7 +31,7 @@ from faultkit.code.languages import Language, language_named
 from faultkit.code.languages.syntax import Syntax, parse_fragment
 from faultkit.code.review.engine import findings_of
 from faultkit.code.rules.rule import Kind
-from faultkit.code.slos import suggest_slos
+from faultkit.code.slos import BY_CODE, MetricChoice, objectives_of
 from faultkit.code.source_files import read_changeable, read_source
 from faultkit.llm.language_model import LanguageModel
 
@@ -114,14 +114,18 @@ class Advisor:
         language: str | Language,
         *,
         function: str = "",
+        metrics: MetricChoice = BY_CODE,
         cancel: threading.Event | None = None,
     ) -> SloAnswer:
-        """Suggest service level objectives for the snippet, or for the function of this name in it."""
+        """Suggest service level objectives for the snippet, or for the function of this name in it.
+
+        `metrics` is for the rules.
+        """
         known = _language(language)
         check_text(snippet)
         model = self._question(cancel)
         if model is None:
-            return _slos_by_rules(snippet, known, function)
+            return _slos_by_rules(snippet, known, function, metrics)
         return model.slos(snippet, known, function)
 
     def analyse(
@@ -234,10 +238,10 @@ def _change_by_rules(
     )
 
 
-def _slos_by_rules(snippet: str, language: Language, function: str) -> SloAnswer:
+def _slos_by_rules(snippet: str, language: Language, function: str, metrics: MetricChoice) -> SloAnswer:
     """Suggest objectives from what the code does."""
-    found = suggest_slos(snippet, language, function=function)
-    return SloAnswer(tuple(each.document() for each in found), RULES.name, RULES.model)
+    found = objectives_of(snippet, language, function=function, metrics=metrics)
+    return SloAnswer(tuple(each.document() for each in found.slos), RULES.name, RULES.model, found.reason)
 
 
 def _analyse_by_rules(

@@ -101,9 +101,16 @@ class SloAnswer:
     """Objectives in the form of `answers.SLO`."""
     engine: str
     model: str | None
+    reason: str = ""
+    """Why there are none; empty if there are some."""
 
     def document(self) -> dict[str, Any]:
-        return {"slos": list(self.slos), "engine": self.engine, "model": self.model}
+        return {
+            "slos": list(self.slos),
+            "reason": self.reason,
+            "engine": self.engine,
+            "model": self.model,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +181,16 @@ SLO: dict[str, Any] = _object(
         "unit": _text(20),
         "window": _text(10, pattern=r"^[0-9]+(s|m|h|d)$"),
         "sli": _object({"prometheus": _text(2000), "gcp/cloudrun": _CLOUD_RUN}),
-    }
+    },
+    {
+        "period": _text(10, pattern=r"^[0-9]+d$"),
+        "error_budget": _text(200),
+        "exporter": {"type": "string", "maxLength": 40},
+        "needs": _text(1000),
+        "function": {"type": "string"},
+        "route": {"type": "string"},
+        "line": {"type": "integer", "minimum": 1},
+    },
 )
 
 SLOS: dict[str, Any] = _array(SLO, 1, 6)

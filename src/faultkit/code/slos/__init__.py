@@ -1,5 +1,23 @@
 """Service level objectives for a function, derived offline from what its code does."""
 
-from faultkit.code.slos.suggest import SuggestedSlo, suggest_slos
+from faultkit.code.slos.suggest import (
+    BY_CODE,
+    FunctionObjectives,
+    MetricChoice,
+    SuggestedSlo,
+    all_objectives,
+    objectives_of,
+    route_of,
+    suggest_slos,
+)
 
-__all__ = ["SuggestedSlo", "suggest_slos"]
+__all__ = [
+    "BY_CODE",
+    "FunctionObjectives",
+    "MetricChoice",
+    "SuggestedSlo",
+    "all_objectives",
+    "objectives_of",
+    "route_of",
+    "suggest_slos",
+]

@@ -71,8 +71,8 @@ class FunctionProfile:
     dependencies: tuple[Dependency, ...] = ()
     blocks_loop: int = 0
     """Line of a call that blocks the event loop; 0 if there is none."""
-    takes_input: bool = False
-    """Whether a client can send invalid input: a path with parameters, a body."""
+    exporter: str = ""
+    """The name of the exporter that the text imports; empty if it imports none."""
     others: int = 0
     """Functions in the text that were not examined."""
     language_by_words: str = ""
@@ -158,7 +158,7 @@ def promise_of(profile: FunctionProfile) -> FunctionPromise:
         high = stepped(high + 1e-6)
     availability = min(_availability(profile), MOST.get(profile.entry.kind, 100.0))
     return FunctionPromise(
-        low, high, _worst_s(profile), availability, _errors(profile, availability), p95_s < low - 1e-9
+        low, high, _worst_s(profile), availability, _errors(availability), p95_s < low - 1e-9
     )
 
 
@@ -215,7 +215,6 @@ def _availability(profile: FunctionProfile) -> float:
     return next((each for each in OBJECTIVES if each <= up * 100), OBJECTIVES[-1])
 
 
-def _errors(profile: FunctionProfile, availability: float) -> float:
+def _errors(availability: float) -> float:
     """Return an error budget wide enough that it is not just the complement of the availability."""
-    least = 5.0 if profile.entry.is_http and profile.takes_input else 1.0
-    return max(least, round(2 * (100 - availability), 2))
+    return max(1.0, round(2 * (100 - availability), 2))

@@ -1,92 +1,133 @@
-"""Service level indicators as PromQL over one table of metrics, and as Cloud Monitoring resources. Pure."""
+"""Service level indicators as PromQL by the names of an exporter, and as Cloud Monitoring resources. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from faultkit.code.slos.costs import EntryKind, EntryPoint
+from faultkit.code.slos.exporters import Exporter, sent_path_pattern
+
+LONGEST_PROMQL = 2000
+"""Characters of an expression that `promql_problem` parses."""
+UNKNOWN_ROUTE = "ROUTE"
+"""Stands for a route that the code does not state."""
+UNKNOWN_NAME = "FUNCTION"
+"""Stands for the name of a function that the code does not state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """A condition on one label."""
+
+    label: str
+    operator: str
+    """`=`, `!=`, `=~` or `!~`."""
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.label}{self.operator}{quoted(self.value)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Names of the metrics and labels of one kind of entry."""
+    """Names of the metrics of one function, and the labels that select it."""
 
     duration: str
     """A histogram in seconds, without `_bucket`."""
     total: str
     """A counter of everything that was answered or done."""
-    label: str
-    """The label that distinguishes functions."""
-    good: str
-    """The matcher for successes."""
-    bad: str
+    selects: tuple[Matcher, ...]
+    """Conditions that select the function."""
+    good: Matcher
+    bad: Matcher
     received: str = ""
     """A counter of everything that was received, done or not."""
-    by_method: bool = False
-    """Whether the label alone does not identify a function, so that the method is needed as well."""
+
+    def counter(self, name: str = "", *more: Matcher) -> str:
+        """Return a selector of a counter, by default of everything that was done."""
+        return f"{name or self.total}{{{','.join(map(str, (*self.selects, *more)))}}}"
+
+    def within(self, threshold_s: float) -> str:
+        """Return a selector of the bucket of a threshold."""
+        # Clients for Python, and Prometheus 3, write a whole bound as 1.0, other clients as 1.
+        whole = float(threshold_s).is_integer()
+        bound = f"{threshold_s:g}"
+        le = Matcher("le", "=~", f"{bound}(\\.0)?") if whole else Matcher("le", "=", bound)
+        return self.counter(f"{self.duration}_bucket", le)
 
 
-LONGEST_PROMQL = 2000
-"""Characters of an expression that `promql_problem` parses."""
-_DONE = ('outcome="success"', 'outcome="failure"')
-METRICS: dict[EntryKind, Metrics] = {
-    "request": Metrics(
-        "http_request_duration_seconds", "http_requests_total", "handler", 'status!~"5.."', 'status=~"[45].."'
-    ),
-    "stream": Metrics(
-        "http_time_to_first_byte_seconds",
-        "http_requests_total",
-        "handler",
-        'status!~"5.."',
-        'status=~"[45].."',
-    ),
-    "message": Metrics(
-        "message_processing_seconds",
-        "messages_processed_total",
-        "function",
-        *_DONE,
-        "messages_received_total",
-    ),
-    "job": Metrics("job_duration_seconds", "job_runs_total", "function", *_DONE),
-    "function": Metrics("function_duration_seconds", "function_calls_total", "function", *_DONE),
+_DONE = (Matcher("outcome", "=", "success"), Matcher("outcome", "=", "failure"))
+_OWN: dict[EntryKind, tuple[str, str, str]] = {
+    "message": ("message_processing_seconds", "messages_processed_total", "messages_received_total"),
+    "job": ("job_duration_seconds", "job_runs_total", ""),
+    "function": ("function_duration_seconds", "function_calls_total", ""),
 }
-SPRING = Metrics(
-    "http_server_requests_seconds",
-    "http_server_requests_seconds_count",
-    "uri",
-    'status!~"5.."',
-    'status=~"[45].."',
-    by_method=True,
-)
-"""The names of Micrometer."""
-UNNAMED = "snippet"
-"""Placeholder for a name that the code does not state."""
+"""Names for what no exporter measures: the histogram, the counter, and the counter of what was received."""
+FIRST_BYTE = "http_time_to_first_byte_seconds"
+"""A histogram of streams, which no exporter measures either."""
 
 
-def metrics_of(entry: EntryPoint) -> Metrics:
-    """Return the metrics for a kind of entry and framework."""
-    return (
-        SPRING
-        if entry.framework == "spring" and entry.kind == "request" and entry.path
-        else METRICS[entry.kind]
+def metrics_of(entry: EntryPoint, exporter: Exporter, counts_429: bool = False) -> Metrics:
+    """Return the metrics of a function by the names of an exporter."""
+    if not entry.is_http:
+        duration, total, received = _OWN[entry.kind]
+        return Metrics(
+            duration, total, (Matcher("function", "=", entry.name or UNKNOWN_NAME),), *_DONE, received
+        )
+    codes = f"{exporter.bad}|429" if counts_429 and exporter.method else exporter.bad
+    return Metrics(
+        FIRST_BYTE if entry.kind == "stream" else exporter.duration,
+        exporter.total,
+        tuple(_selected(entry, exporter)),
+        good=Matcher(exporter.status, "!~", codes),
+        bad=Matcher(exporter.status, "=~", codes),
     )
 
 
-def label_value(entry: EntryPoint) -> str:
-    """Return the function's name; its route if it has no name, or if the framework counts by routes."""
-    if metrics_of(entry) is SPRING:
-        return entry.path
-    return entry.name or entry.path or UNNAMED
+def _selected(entry: EntryPoint, exporter: Exporter) -> Iterator[Matcher]:
+    if entry.framework == "grpc":
+        yield Matcher(exporter.route, "=", entry.name.rpartition(".")[2])
+        return
+    pattern = sent_path_pattern(entry.path) if exporter.sees_sent_path else ""
+    # Django has no slash before its routes.
+    path = entry.path.removeprefix("/") if entry.framework == "django" else entry.path
+    if pattern:
+        yield Matcher(exporter.route, "=~", pattern)
+    else:
+        yield Matcher(exporter.route, "=", path if entry.path else UNKNOWN_ROUTE)
+    if entry.method != "ANY" and exporter.method:
+        method = entry.method.lower() if exporter.has_small_methods else entry.method
+        yield Matcher(exporter.method, "=", method)
 
 
-def selected(entry: EntryPoint) -> str:
-    """Return the matchers for this function."""
-    metrics = metrics_of(entry)
-    matchers = f"{metrics.label}={quoted(label_value(entry))}"
-    if (metrics.by_method or label_value(entry) == entry.path) and entry.method != "ANY" and entry.path:
-        matchers += f",method={quoted(entry.method)}"
-    return matchers
+def needs_of(
+    entry: EntryPoint, exporter: Exporter, threshold_s: float | None = None, counts_429: bool = False
+) -> str:
+    """Say what must be configured for a query of this function to have a result."""
+    metrics = metrics_of(entry, exporter)
+    if not entry.is_http:
+        counter = " and ".join(filter(None, (metrics.total, metrics.received)))
+        itself = f"The service must record {metrics.duration} and {counter} with the label function itself."
+        unnamed = f"The function has no name here: write it in place of {UNKNOWN_NAME}."
+        return itself if entry.name else f"{unnamed} {itself}"
+    needs = list[str]()
+    if not entry.path and entry.framework != "grpc":
+        needs.append(f"The route is not in this text: write it in place of {UNKNOWN_ROUTE}.")
+    if exporter.needs:
+        needs.append(f"It needs {exporter.needs}.")
+    if threshold_s is not None and entry.kind == "stream":
+        needs.append(f"No exporter measures {FIRST_BYTE}: the service must record it itself.")
+    elif threshold_s is not None and threshold_s not in exporter.buckets:
+        needs.append(
+            f"It needs a bucket at {threshold_s:g} s: {exporter.set_bucket.format(f'{threshold_s:g}')}."
+        )
+    if counts_429 and threshold_s is None and exporter.by_class:
+        needs.append(
+            "429 is counted alone only if status codes are not grouped: should_group_status_codes=False."
+        )
+    return " ".join(needs)
 
 
 def quoted(text: str) -> str:
@@ -103,35 +144,33 @@ def range_of(window_s: int) -> str:
     return f"{window_s}s"
 
 
-def quantile(entry: EntryPoint, share: float, window_s: int) -> str:
+def quantile(metrics: Metrics, share: float, window_s: int) -> str:
     """Return PromQL for a latency quantile."""
-    bucket = f"{metrics_of(entry).duration}_bucket{{{selected(entry)}}}[{range_of(window_s)}]"
+    bucket = f"{metrics.counter(f'{metrics.duration}_bucket')}[{range_of(window_s)}]"
     return f"histogram_quantile({share:g}, sum(rate({bucket})) by (le))"
 
 
-def good_share(entry: EntryPoint, window_s: int) -> str:
+def good_share(metrics: Metrics, window_s: int) -> str:
     """Return PromQL for the share of successes in percent."""
-    metrics = metrics_of(entry)
-    good = _rate(metrics.total, f"{selected(entry)},{metrics.good}", window_s)
-    return f"{good}/{_rate(metrics.total, selected(entry), window_s)}*100"
+    good = summed_rate(metrics.counter(metrics.total, metrics.good), range_of(window_s))
+    return f"{good}/{summed_rate(metrics.counter(), range_of(window_s))}*100"
 
 
-def bad_share(entry: EntryPoint, window_s: int) -> str:
+def bad_share(metrics: Metrics, window_s: int) -> str:
     """Return PromQL for the share of failures in percent; 0 instead of no result if nothing failed."""
-    metrics = metrics_of(entry)
-    bad = _rate(metrics.total, f"{selected(entry)},{metrics.bad}", window_s)
-    return f"({bad} or vector(0))/{_rate(metrics.total, selected(entry), window_s)}*100"
+    bad = summed_rate(metrics.counter(metrics.total, metrics.bad), range_of(window_s))
+    return f"({bad} or vector(0))/{summed_rate(metrics.counter(), range_of(window_s))}*100"
 
 
-def done_share(entry: EntryPoint, window_s: int) -> str:
+def done_share(metrics: Metrics, window_s: int) -> str:
     """Return PromQL for the share of received work that was done."""
-    metrics = metrics_of(entry)
-    done = _rate(metrics.total, selected(entry), window_s)
-    return f"{done}/{_rate(metrics.received, selected(entry), window_s)}*100"
+    done = summed_rate(metrics.counter(), range_of(window_s))
+    return f"{done}/{summed_rate(metrics.counter(metrics.received), range_of(window_s))}*100"
 
 
-def _rate(metric: str, matchers: str, window_s: int) -> str:
-    return f"sum(rate({metric}{{{matchers}}}[{range_of(window_s)}]))"
+def summed_rate(selector: str, window: str) -> str:
+    """Return PromQL for the events of a selector by the second, over a range such as `5m`."""
+    return f"sum(rate({selector}[{window}]))"
 
 
 # Objectives as resources of Google Cloud Monitoring (`services.serviceLevelObjectives`): `windowsBased`
@@ -145,44 +184,52 @@ _REQUESTS = 'metric.type="run.googleapis.com/request_count" resource.type="cloud
 
 
 def cloud_run_latency(
-    entry: EntryPoint, title: str, share: float, threshold_s: float, window_s: int
+    entry: EntryPoint, metrics: Metrics, title: str, share: float, threshold_s: float, window_s: int
 ) -> dict[str, Any]:
     """Return the Cloud Monitoring objective for latency."""
     if entry.kind == "request":
         measured: dict[str, Any] = {"basicSliPerformance": {"latency": {"threshold": f"{threshold_s:g}s"}}}
     else:
-        histogram = _own(entry, f"{metrics_of(entry).duration}/histogram")
+        histogram = _own(metrics, f"{metrics.duration}/histogram")
         cut = {"distributionFilter": histogram, "range": {"min": 0, "max": threshold_s}}
         measured = {"performance": {"distributionCut": cut}}
     return _objective(title, share, measured, window_s)
 
 
-def cloud_run_availability(entry: EntryPoint, title: str, share: float, window_s: int) -> dict[str, Any]:
+def cloud_run_availability(
+    entry: EntryPoint, metrics: Metrics, title: str, share: float, window_s: int
+) -> dict[str, Any]:
     """Return the Cloud Monitoring objective for availability."""
     if entry.is_http:
         return _objective(title, share, {"basicSliPerformance": {"availability": {}}}, window_s)
-    metrics = metrics_of(entry)
     if metrics.received:
-        good = _own(entry, f"{metrics.total}/counter")
-        total = _own(entry, f"{metrics.received}/counter")
+        good = _own(metrics, f"{metrics.total}/counter")
+        total = _own(metrics, f"{metrics.received}/counter")
     else:
-        total = _own(entry, f"{metrics.total}/counter")
+        total = _own(metrics, f"{metrics.total}/counter")
         good = f'{total} metric.labels.outcome="success"'
     return _objective(title, share, _ratio(total, goodServiceFilter=good), window_s)
 
 
-def cloud_run_errors(entry: EntryPoint, title: str, share: float, window_s: int) -> dict[str, Any]:
+def cloud_run_errors(
+    entry: EntryPoint, metrics: Metrics, title: str, share: float, window_s: int
+) -> dict[str, Any]:
     """Return the Cloud Monitoring objective for errors."""
     if entry.is_http:
-        bad = f'{_REQUESTS} metric.labels.response_code_class=one_of("4xx","5xx")'
+        bad = f'{_REQUESTS} metric.labels.response_code_class="5xx"'
         return _objective(title, share, _ratio(_REQUESTS, badServiceFilter=bad), window_s)
-    total = _own(entry, f"{metrics_of(entry).total}/counter")
+    total = _own(metrics, f"{metrics.total}/counter")
     bad = f'{total} metric.labels.outcome="failure"'
     return _objective(title, share, _ratio(total, badServiceFilter=bad), window_s)
 
 
-def _own(entry: EntryPoint, metric: str) -> str:
-    label = f"metric.labels.{metrics_of(entry).label}={quoted(label_value(entry))}"
+def _own(metrics: Metrics, metric: str) -> str:
+    # The method is left out: the route identifies a stream, and the name any other function.
+    selects = metrics.selects[0]
+    value = quoted(selects.value)
+    if selects.operator == "=~":
+        value = f"monitoring.regex.full_match({value})"
+    label = f"metric.labels.{selects.label}={value}"
     return f'metric.type="prometheus.googleapis.com/{metric}" resource.type="prometheus_target" {label}'
 
 

@@ -18,6 +18,7 @@ from faultkit.code.rules.performance.blocking_in_async import RULE as BLOCKING
 from faultkit.code.rules.vocabulary.repetition import runs_once
 from faultkit.code.slos.costs import Dependency, EntryPoint, FunctionProfile, WorkKind
 from faultkit.code.slos.dependencies import dependencies_of
+from faultkit.code.slos.exporters import imported_exporter
 
 _METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
 _VERBS = frozenset(each.upper() for each in _METHODS)
@@ -166,15 +167,6 @@ def _takes_messages(scope: Scope, facts: Facts) -> bool:
 # The function of a text that is profiled.
 
 
-_NO_INPUT = frozenset(
-    (
-        "self", "cls", "request", "req", "_req", "res", "response", "w", "rw", "writer", "r", "c", "ctx",
-        "context", "next", "reply", "websocket", "background_tasks", "model", "args", "kwargs",
-    )
-)  # fmt: skip
-"""Parameters that every handler has, whatever a client sends."""
-
-
 def profile_of(text: str, language: Language, function: str) -> FunctionProfile:
     """Return the profile of a function; without a name, of the most important one.
 
@@ -193,6 +185,17 @@ def profile_of(text: str, language: Language, function: str) -> FunctionProfile:
     profiles = [_profile(each, facts, fragment.lines) for each in scopes]
     best = min(range(len(profiles)), key=lambda place: (_rank(scopes[place], profiles[place]), place))
     return profiles[best]
+
+
+def profiles_of(text: str, language: Language) -> tuple[FunctionProfile, ...]:
+    """Return the profiles of all functions that are no parts of others, in the order of the text."""
+    if language.name not in GRAMMARS:
+        snippet = parse_snippet(text, language)
+        return tuple(_by_words(snippet.syntax, each) for each in list_functions(snippet.syntax))
+    fragment = parse_fragment(text, language)
+    facts = facts_of(fragment.syntax)
+    found = [_profile(each, facts, fragment.lines) for each in facts.scopes if _stands_alone(each)]
+    return tuple(sorted(found, key=lambda each: each.entry.line))
 
 
 def _rank(scope: Scope, profile: FunctionProfile) -> int:
@@ -242,7 +245,7 @@ def _profile(scope: Scope | None, facts: Facts, lines: int) -> FunctionProfile:
         entry=entry,
         dependencies=dependencies_of(body, entry.kind, facts, lines),
         blocks_loop=max(facts.syntax.line(min(blocked).start) - lines, 1) if blocked else 0,
-        takes_input=entry.is_http and _takes_input(entry, scope),
+        exporter=imported_exporter(facts.imports_any),
         broken_line=max(broken[0] - lines, 1) if broken else 0,
         others=max(sum(map(_stands_alone, facts.scopes)) - 1, 0),
     )
@@ -258,18 +261,6 @@ def _name(scope: Scope) -> str:
     return "" if name == NAMELESS else name
 
 
-def _takes_input(entry: EntryPoint, scope: Scope | None) -> bool:
-    """Return whether a client can ask for something missing, or send something invalid."""
-    if entry.method in ("POST", "PUT", "PATCH") or any(each in entry.path for each in "{<:*"):
-        return True
-    if scope is None:
-        return False
-    return any(
-        each.name not in _NO_INPUT and "Depends(" not in (each.default.text if each.default else "")
-        for each in scope.parameters
-    )
-
-
 # Languages without facts: routes are found by attributes, calls by words. The explanation states this.
 
 
@@ -279,6 +270,8 @@ _ROUTE = re.compile(
 )
 _BARE_ROUTE = re.compile(r"\[Http(Get|Post|Put|Patch|Delete)\]|@(Get|Post|Put|Patch|Delete)Mapping\b")
 _JOB = re.compile(r"@?(Scheduled|Cron|KafkaListener|RabbitListener)\b")
+_TYPE_NAME = re.compile(r"::[A-Z]\w*(?![\w.]|::|\s*[({!])")
+"""Follows the name of a library where only a type of it is named: `reqwest::Error`."""
 _COMMENT = re.compile(r"^\s*(//|#(?!\[)|/?\*|--).*$")
 _WORDS: tuple[tuple[WorkKind, re.Pattern[str]], ...] = (
     (
@@ -315,20 +308,26 @@ def profile_by_words(syntax: Syntax, function: str, shift: int) -> FunctionProfi
     """Return the profile of a function in a language without facts."""
     functions = list_functions(syntax)
     chosen = find_function(functions, function) if function else _main_function(functions)
-    span = chosen.full if chosen is not None else Span(shift, len(syntax.source))
+    return _by_words(syntax, chosen, shift, max(len(functions) - 1, 0))
+
+
+def _by_words(syntax: Syntax, chosen: Function | None, shift: int = 0, others: int = 0) -> FunctionProfile:
+    # The signature is left out: a type of a library in it is no call.
+    span = chosen.body if chosen is not None else Span(shift, len(syntax.source))
     found = list[Dependency]()
-    for line in range(syntax.line(span.start), syntax.line(max(span.start, span.end - 1)) + 1):
+    first = syntax.line(span.start)
+    for line in range(first, syntax.line(max(span.start, span.end - 1)) + 1):
         text = syntax.line_text(line)
+        if line == first:
+            text = syntax.source[span.start : span.end].decode("utf-8", "replace").partition("\n")[0]
         kind = None if _COMMENT.match(text) else _kind(text)
         if kind is not None:
             word = kind[1].strip(" .\"'`").split(" ")[0]
             found.append(Dependency(kind[0], word, line))
-    entry = EntryPoint("function", "") if chosen is None else _entry(chosen)
     return FunctionProfile(
-        entry=entry,
+        entry=EntryPoint("function", "") if chosen is None else _entry(chosen),
         dependencies=tuple(found),
-        takes_input=_takes_input(entry, None),
-        others=max(len(functions) - 1, 0),
+        others=others,
         language_by_words=syntax.language.title,
     )
 
@@ -353,6 +352,7 @@ def _entry(function: Function) -> EntryPoint:
 
 def _kind(line: str) -> tuple[WorkKind, str] | None:
     for kind, words in _WORDS:
-        if found := words.search(line):
-            return kind, found[0]
+        for found in words.finditer(line):
+            if not _TYPE_NAME.match(line, found.end()):
+                return kind, found[0]
     return None

@@ -1,33 +1,29 @@
-"""Suggested objectives for a function, with explanations. Pure.
+"""Suggested objectives for functions, with explanations. Pure.
 
-How the function is called decides which objectives there are; what it does decides their figures.
+How the function is called decides which objectives there are; what it does decides their figures; the
+exporter decides the names in their queries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from faultkit.base.errors import InputError
-from faultkit.base.text import shortened
 from faultkit.code.languages import Language, language_named
 from faultkit.code.slos import indicators
-from faultkit.code.slos.costs import (
-    BLOCKED,
-    BOUNDED,
-    COSTS,
-    LEAST_S,
-    OWN_WORK,
-    Dependency,
-    EntryKind,
-    FunctionProfile,
-    FunctionPromise,
-    cost_s,
-    promise_of,
+from faultkit.code.slos.budget import PERIOD, budget_words
+from faultkit.code.slos.costs import EntryKind, EntryPoint, FunctionProfile, FunctionPromise, promise_of
+from faultkit.code.slos.explanations import (
+    explain_availability,
+    explain_errors,
+    explain_latency95,
+    explain_latency99,
 )
-from faultkit.code.slos.indicators import label_value, metrics_of, quoted
-from faultkit.code.slos.profile import profile_of
+from faultkit.code.slos.exporters import ExporterChoice, choose_exporter, exporter_named
+from faultkit.code.slos.indicators import Metrics
+from faultkit.code.slos.profile import profile_of, profiles_of
 
 LONGEST_TEXT = 1_000_000
 """Characters of a text."""
@@ -38,11 +34,22 @@ WINDOWS_S: dict[EntryKind, int] = {
     "job": 86_400,
     "function": 300,
 }
-"""Seconds by kind of entry. A job may run once a day. Google's API needs whole fractions of a day."""
+"""Seconds of the query by kind of entry. A job may run once a day. Google's API needs whole fractions of a
+day."""
 _BOM = "\ufeff"
 
 
 SloType: TypeAlias = Literal["latency", "availability", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Selectors of the counters by which an objective is kept or missed."""
+
+    total: str
+    bad: str = ""
+    good: str = ""
+    """Given instead of `bad` where only good events are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +64,19 @@ class SuggestedSlo:
     threshold: float
     unit: str
     window: str
-    """`300s`."""
+    """`300s`: the range of the query, not the period of the objective."""
     prometheus: str
     """The indicator as a PromQL expression."""
     cloud_run: Mapping[str, Any]
     """The objective as a resource of Google's Cloud Monitoring."""
+    entry: EntryPoint
+    events: Events
+    error_budget: str
+    """What the objective allows over its period, in words."""
+    exporter: str
+    """The name of the exporter whose names the query has; empty if the service must record the metrics."""
+    needs: str
+    """What the query needs to have a result."""
 
     def document(self) -> dict[str, Any]:
         return {
@@ -73,35 +88,138 @@ class SuggestedSlo:
             "unit": self.unit,
             "window": self.window,
             "sli": {"prometheus": self.prometheus, "gcp/cloudrun": dict(self.cloud_run)},
+            "period": PERIOD,
+            "error_budget": self.error_budget,
+            "exporter": self.exporter,
+            "needs": self.needs,
+            "function": self.entry.name,
+            "route": route_of(self.entry),
+            "line": self.entry.line,
         }
 
 
-def suggest_slos(text: str, language: str | Language, *, function: str = "") -> tuple[SuggestedSlo, ...]:
+@dataclass(frozen=True, slots=True)
+class FunctionObjectives:
+    """The objectives of one function, or the reason why there are none."""
+
+    entry: EntryPoint
+    slos: tuple[SuggestedSlo, ...]
+    reason: str = ""
+    """Why there are none; empty if there are some."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricChoice:
+    """What users may choose of the metrics."""
+
+    exporter: str = ""
+    """A key of EXPORTERS; empty to choose by the code."""
+    declared: Collection[str] = ()
+    """Dependencies that the project declares."""
+    counts_429: bool = False
+    """Whether an answer with 429 is a failure."""
+
+
+BY_CODE = MetricChoice()
+
+
+def suggest_slos(
+    text: str, language: str | Language, *, function: str = "", metrics: MetricChoice = BY_CODE
+) -> tuple[SuggestedSlo, ...]:
     """Return objectives for the function of this name; without one, for the most important function.
 
-    Raises InputError if the text is empty, or the language or the function is not known.
+    Empty if the text has no function and calls nothing outside. Raises InputError if the text is empty, or
+    the language, the function or the exporter is not known.
     """
+    return objectives_of(text, language, function=function, metrics=metrics).slos
+
+
+def objectives_of(
+    text: str, language: str | Language, *, function: str = "", metrics: MetricChoice = BY_CODE
+) -> FunctionObjectives:
+    """Return the objectives as `suggest_slos` does, or the reason why there are none."""
+    bare, known = _checked(text, language, metrics)
+    return _objectives(profile_of(bare, known, function.strip()), metrics)
+
+
+def all_objectives(
+    text: str, language: str | Language, *, metrics: MetricChoice = BY_CODE
+) -> tuple[FunctionObjectives, ...]:
+    """Return the objectives of each function that answers requests, processes messages or runs as a job."""
+    bare, known = _checked(text, language, metrics)
+    found = (each for each in profiles_of(bare, known) if each.entry.kind != "function")
+    return tuple(_objectives(each, metrics) for each in found)
+
+
+def route_of(entry: EntryPoint) -> str:
+    """Return the method and the path of an entry, `GET /orders`; empty if it has no path."""
+    if not entry.path:
+        return ""
+    return entry.path if entry.method == "ANY" else f"{entry.method} {entry.path}"
+
+
+def _checked(text: str, language: str | Language, metrics: MetricChoice) -> tuple[str, Language]:
     known = language_named(language) if isinstance(language, str) else language
+    if metrics.exporter:
+        exporter_named(metrics.exporter)
     bare = text.removeprefix(_BOM)
     if not bare.strip():
         raise InputError("snippet", "expected source code, got nothing")
     if len(bare) > LONGEST_TEXT:
         raise InputError("snippet", f"expected at most {LONGEST_TEXT} characters, got {len(bare)}")
-    profile = profile_of(bare, known, function.strip())
-    expected = promise_of(profile)
-    return tuple(make(profile, expected) for make in _SETS[profile.entry.kind])
+    return bare, known
 
 
-def _latency95(profile: FunctionProfile, expected: FunctionPromise) -> SuggestedSlo:
-    return _latency(profile, 95.0, expected.p95_s, explain_latency95(profile, expected))
+def _objectives(profile: FunctionProfile, choice: MetricChoice) -> FunctionObjectives:
+    entry = profile.entry
+    # A text that cannot be parsed may have a function all the same.
+    if not (entry.name or entry.path or profile.dependencies or profile.broken_line):
+        reason = "the text has no function, and no call that is known to leave its process"
+        return FunctionObjectives(entry, (), reason)
+    exporter = choose_exporter(entry.framework, profile.exporter, choice.declared, choice.exporter)
+    metrics = indicators.metrics_of(entry, exporter.exporter, choice.counts_429)
+    suggestion = _Suggestion(profile, promise_of(profile), exporter, metrics, choice.counts_429)
+    return FunctionObjectives(entry, tuple(make(suggestion) for make in _SETS[entry.kind]))
 
 
-def _latency99(profile: FunctionProfile, expected: FunctionPromise) -> SuggestedSlo:
-    return _latency(profile, 99.0, expected.p99_s, explain_latency99(profile, expected))
+@dataclass(frozen=True, slots=True)
+class _Suggestion:
+    """What the objectives of one function are made of."""
+
+    profile: FunctionProfile
+    expected: FunctionPromise
+    exporter: ExporterChoice
+    metrics: Metrics
+    counts_429: bool
+
+    @property
+    def entry(self) -> EntryPoint:
+        return self.profile.entry
+
+    @property
+    def window_s(self) -> int:
+        return WINDOWS_S[self.entry.kind]
+
+    def needs(self, threshold_s: float | None = None) -> str:
+        needs = indicators.needs_of(self.entry, self.exporter.exporter, threshold_s, self.counts_429)
+        if not self.entry.is_http:
+            return needs
+        return f"Names of {self.exporter.exporter.title} ({self.exporter.why}). {needs}".strip()
+
+    @property
+    def exporter_name(self) -> str:
+        return self.exporter.exporter.name if self.entry.is_http else ""
 
 
-def _latency(profile: FunctionProfile, objective: float, threshold_s: float, why: str) -> SuggestedSlo:
-    window_s = WINDOWS_S[profile.entry.kind]
+def _latency95(of: _Suggestion) -> SuggestedSlo:
+    return _latency(of, 95.0, of.expected.p95_s, explain_latency95(of.profile, of.expected))
+
+
+def _latency99(of: _Suggestion) -> SuggestedSlo:
+    return _latency(of, 99.0, of.expected.p99_s, explain_latency99(of.profile, of.expected))
+
+
+def _latency(of: _Suggestion, objective: float, threshold_s: float, why: str) -> SuggestedSlo:
     title, share = f"{objective:g}th percentile latency", round(objective / 100, 6)
     return SuggestedSlo(
         type="latency",
@@ -110,45 +228,66 @@ def _latency(profile: FunctionProfile, objective: float, threshold_s: float, why
         explanation=why,
         threshold=threshold_s,
         unit="s",
-        window=f"{window_s}s",
-        prometheus=indicators.quantile(profile.entry, share, window_s),
-        cloud_run=indicators.cloud_run_latency(profile.entry, title, share, threshold_s, window_s),
+        window=f"{of.window_s}s",
+        prometheus=indicators.quantile(of.metrics, share, of.window_s),
+        cloud_run=indicators.cloud_run_latency(of.entry, of.metrics, title, share, threshold_s, of.window_s),
+        entry=of.entry,
+        events=Events(
+            of.metrics.counter(f"{of.metrics.duration}_count"), good=of.metrics.within(threshold_s)
+        ),
+        error_budget=budget_words(objective, of.entry.kind, f"take longer than {threshold_s:g} s"),
+        exporter=of.exporter_name,
+        needs=of.needs(threshold_s),
     )
 
 
-def _availability(profile: FunctionProfile, expected: FunctionPromise) -> SuggestedSlo:
-    kind, window_s = profile.entry.kind, WINDOWS_S[profile.entry.kind]
-    objective, share = expected.availability, round(expected.availability / 100, 6)
+def _availability(of: _Suggestion) -> SuggestedSlo:
+    kind, metrics = of.entry.kind, of.metrics
+    objective, share = of.expected.availability, round(of.expected.availability / 100, 6)
     measure = indicators.done_share if kind == "message" else indicators.good_share
+    events = Events(metrics.counter(), bad=metrics.counter(metrics.total, metrics.bad))
+    if metrics.received:
+        events = Events(metrics.counter(metrics.received), good=metrics.counter())
     return SuggestedSlo(
         type="availability",
         title=_GOOD[kind],
         objective=objective,
-        explanation=explain_availability(profile, expected),
+        explanation=explain_availability(of.profile, of.expected),
         threshold=objective,
         unit="%",
-        window=f"{window_s}s",
-        prometheus=measure(profile.entry, window_s),
+        window=f"{of.window_s}s",
+        prometheus=measure(metrics, of.window_s),
         cloud_run=indicators.cloud_run_availability(
-            profile.entry, f"{objective:g}% availability", share, window_s
+            of.entry, metrics, f"{objective:g}% availability", share, of.window_s
         ),
+        entry=of.entry,
+        events=events,
+        error_budget=budget_words(objective, kind, "fail"),
+        exporter=of.exporter_name,
+        needs=of.needs(),
     )
 
 
-def _error(profile: FunctionProfile, expected: FunctionPromise) -> SuggestedSlo:
-    window_s = WINDOWS_S[profile.entry.kind]
-    objective = round(100 - expected.errors, 2)
+def _error(of: _Suggestion) -> SuggestedSlo:
+    objective, metrics = round(100 - of.expected.errors, 2), of.metrics
     share = round(objective / 100, 6)
     return SuggestedSlo(
         type="error",
         title="Error rate",
         objective=objective,
-        explanation=explain_errors(profile, expected),
-        threshold=expected.errors,
+        explanation=explain_errors(of.profile, of.expected),
+        threshold=of.expected.errors,
         unit="%",
-        window=f"{window_s}s",
-        prometheus=indicators.bad_share(profile.entry, window_s),
-        cloud_run=indicators.cloud_run_errors(profile.entry, f"{objective:g}% error rate", share, window_s),
+        window=f"{of.window_s}s",
+        prometheus=indicators.bad_share(metrics, of.window_s),
+        cloud_run=indicators.cloud_run_errors(
+            of.entry, metrics, f"{objective:g}% error rate", share, of.window_s
+        ),
+        entry=of.entry,
+        events=Events(metrics.counter(), bad=metrics.counter(metrics.total, metrics.bad)),
+        error_budget=budget_words(objective, of.entry.kind, "fail"),
+        exporter=of.exporter_name,
+        needs=of.needs(),
     )
 
 
@@ -159,7 +298,7 @@ _GOOD: dict[EntryKind, str] = {
     "job": "Successful runs",
     "function": "Successful calls",
 }
-_Make = Callable[[FunctionProfile, FunctionPromise], SuggestedSlo]
+_Make = Callable[[_Suggestion], SuggestedSlo]
 _SETS: dict[EntryKind, tuple[_Make, ...]] = {
     "request": (_latency95, _latency99, _availability, _error),
     "stream": (_latency95, _latency99, _availability, _error),
@@ -168,222 +307,3 @@ _SETS: dict[EntryKind, tuple[_Make, ...]] = {
     "job": (_latency95, _availability),
     "function": (_latency95, _latency99, _error),
 }
-
-
-# Explanations of objectives, in sentences that name calls and lines.
-
-
-LONGEST = 1000
-"""Characters that the schema of answers allows."""
-_MOST_NAMED = 4
-_FRAMEWORKS = {
-    "fastapi": "FastAPI", "flask": "Flask", "starlette": "Starlette", "django": "Django", "quart": "Quart",
-    "sanic": "Sanic", "aiohttp": "aiohttp", "litestar": "Litestar", "tornado": "Tornado",
-    "express": "Express",
-    "koa": "Koa", "fastify": "Fastify", "hono": "Hono", "nest": "NestJS", "next": "Next.js",
-    "node": "Node.js",
-    "spring": "Spring", "servlet": "Servlet", "gin": "Gin", "echo": "Echo", "fiber": "Fiber", "grpc": "gRPC",
-}  # fmt: skip
-_HOW_CALLED: dict[EntryKind, str] = {
-    "request": "answers requests",
-    "stream": "streams its answers",
-    "message": "works off messages",
-    "job": "runs as a job",
-    "function": "is called by other code",
-}
-
-
-def explain_latency95(profile: FunctionProfile, expected: FunctionPromise) -> str:
-    """Explain the objective for the 95th percentile."""
-    return _joined(
-        _about(profile),
-        _calls(profile),
-        _total(profile, expected),
-        _assumed(profile),
-        "What is measured is the time to the first byte, since an answer may stay open for long."
-        if profile.entry.kind == "stream"
-        else "",
-        _by_route(profile),
-    )
-
-
-def explain_latency99(profile: FunctionProfile, expected: FunctionPromise) -> str:
-    """Explain the objective for the 99th percentile."""
-    slow = [
-        f"{each.call} on line {each.line} ({cost_s(each)[1]:g} s)"
-        for each in profile.dependencies[:_MOST_NAMED]
-    ]
-    limits = [_limit_sentence(each) for each in profile.dependencies if each.kind in BOUNDED]
-    blocked, worst = "", ""
-    if profile.blocks_loop:
-        blocked = (
-            f"Line {profile.blocks_loop} blocks the event loop, so that requests wait for one another: "
-            f"{BLOCKED:g} times as much."
-        )
-    if any(limits) and expected.worst_s:
-        worst = f"In the worst case it waits for {expected.worst_s:g} s."
-    return _joined(
-        f"{_subject_at_start(profile)} may take {expected.p99_s:g} s in 99 of 100, for it has "
-        f"{OWN_WORK.p99_s:g} s for its own work{' and waits for ' if slow else ''}{', '.join(slow)}.",
-        *dict.fromkeys(each for each in limits[:_MOST_NAMED] if each),
-        blocked,
-        worst,
-    )
-
-
-def explain_availability(profile: FunctionProfile, expected: FunctionPromise) -> str:
-    """Explain the objective for availability."""
-    hard = [each for each in profile.dependencies if not each.is_soft and COSTS[each.kind].up < 1]
-    if profile.entry.is_http:
-        good = "Every answer but a server error (5xx) counts as good"
-    elif profile.entry.kind == "message":
-        good = "Messages that arrive are to be worked off"
-    else:
-        good = "Runs that end without an error count as good"
-    if not hard:
-        return _joined(
-            f"{good}.",
-            f"{_subject_at_start(profile)} is not known to depend on anything outside of its process.",
-        )
-    again = [each for each in hard if each.tries != 1]
-    return _joined(
-        f"{good}.",
-        f"{_subject_at_start(profile)} fails when {_named(hard)} {'fails' if len(hard) == 1 else 'fail'}, "
-        f"so that more than {expected.availability:g} % cannot be promised.",
-        f"{_named(again)} {'is' if len(again) == 1 else 'are'} tried again, which helps for short failures."
-        if again
-        else "",
-    )
-
-
-def explain_errors(profile: FunctionProfile, expected: FunctionPromise) -> str:
-    """Explain the objective for the error rate."""
-    if not profile.entry.is_http:
-        return _joined(
-            f"At most {expected.errors:g} of 100 may end with an error.",
-            _cause(profile),
-            _unanalysed(profile),
-        )
-    why = (
-        "clients can send what is wrong or ask for what is not there"
-        if profile.takes_input
-        else "a client can do little wrong here"
-    )
-    return _joined(
-        f"At most {expected.errors:g} of 100 answers may be errors (4xx or 5xx): {why}, and more than that "
-        "means that a release or an upstream broke something.",
-        _cause(profile),
-    )
-
-
-def _cause(profile: FunctionProfile) -> str:
-    hard = [each for each in profile.dependencies if not each.is_soft and COSTS[each.kind].up < 1]
-    return f"Look at {_named(hard)} first." if hard else ""
-
-
-def _subject(profile: FunctionProfile) -> str:
-    entry = profile.entry
-    if entry.name:
-        return entry.name[:80]
-    return f"the handler of {entry.method} {entry.path}"[:100] if entry.path else "this code"
-
-
-def _subject_at_start(profile: FunctionProfile) -> str:
-    subject = _subject(profile)
-    return subject if profile.entry.name else subject[0].upper() + subject[1:]
-
-
-def _about(profile: FunctionProfile) -> str:
-    entry = profile.entry
-    doing = _HOW_CALLED[entry.kind]
-    if entry.is_http and entry.path and entry.name:
-        doing = f"{'streams' if entry.kind == 'stream' else 'answers'} {entry.method} {entry.path[:80]}"
-        doing = doing.replace("ANY ", "")
-    framework = _FRAMEWORKS.get(entry.framework, entry.framework)
-    where = f" ({framework})" if framework and entry.is_http else ""
-    return f"{_subject_at_start(profile)} {doing}{where}."
-
-
-def _calls(profile: FunctionProfile) -> str:
-    found = profile.dependencies
-    if not found:
-        return "No call in it is known to leave its process."
-    named = [_call(each) for each in found[:_MOST_NAMED]]
-    more = len(found) - len(named)
-    rest = f", and {more} more" if more > 0 else ""
-    return f"It waits for {'; '.join(named)}{rest}."
-
-
-def _call(each: Dependency) -> str:
-    times = "" if each.times == 1 else f", {each.times} times"
-    beside = ", at the same time as others" if each.is_concurrent else ""
-    one_s = cost_s(each)[0] / each.times
-    return f"{each.call} on line {each.line} ({COSTS[each.kind].words}, {one_s:g} s{times}{beside})"
-
-
-def _total(profile: FunctionProfile, expected: FunctionPromise) -> str:
-    if expected.p95_s == LEAST_S.get(profile.entry.kind):
-        return f"No caller waits for it: {expected.p95_s:g} s is the lowest threshold for this kind of entry."
-    rounded = ", rounded up" if expected.is_rounded else ""
-    return (
-        f"With {OWN_WORK.p95_s:g} s for its own work that makes {expected.p95_s:g} s in 95 of 100{rounded}."
-    )
-
-
-def _by_route(profile: FunctionProfile) -> str:
-    """Say which label to use where metrics count by route."""
-    entry, label = profile.entry, metrics_of(profile.entry).label
-    if not entry.is_http or not entry.path or label_value(entry) == entry.path:
-        return ""
-    return f"Where requests are counted by route, write {label}={quoted(entry.path[:80])}."
-
-
-def _assumed(profile: FunctionProfile) -> str:
-    most = max((each.times for each in profile.dependencies), default=1)
-    loops = f"The code does not say how many items there are: {most} are assumed." if most > 1 else ""
-    return _joined(loops, _unanalysed(profile), _others(profile))
-
-
-def _unanalysed(profile: FunctionProfile) -> str:
-    words = (
-        f"Calls in {profile.language_by_words} are known by their words only: check them."
-        if profile.language_by_words
-        else ""
-    )
-    broken = (
-        f"Line {profile.broken_line} cannot be read: calls there are missing." if profile.broken_line else ""
-    )
-    return _joined(words, broken)
-
-
-def _others(profile: FunctionProfile) -> str:
-    if not profile.others:
-        return ""
-    many = "1 other function was" if profile.others == 1 else f"{profile.others} other functions were"
-    return f"{many} not looked at."
-
-
-def _limit_sentence(each: Dependency) -> str:
-    what = f"{each.call} on line {each.line}"
-    if each.tries is None:
-        return f"{what} is tried again without an end, so that nothing bounds it."
-    if each.timeout_is == "missing":
-        return f"{what} has no timeout: nothing bounds the slowest requests until it gets one."
-    if each.timeout_is == "default":
-        return f"{what} sets no timeout; only the {each.timeout_s:g} s of {each.library} bound it."
-    if each.timeout_s is None:
-        return ""
-    tried = "" if each.tries == 1 else f" and is tried up to {each.tries} times"
-    return f"{what} has a timeout of {each.timeout_s:g} s{tried}."
-
-
-def _named(found: list[Dependency]) -> str:
-    named = list(dict.fromkeys(f"{each.call} (line {each.line})" for each in found))
-    shown, more = named[:_MOST_NAMED], len(named) - _MOST_NAMED
-    if more > 0:
-        return f"{', '.join(shown)} or one of {more} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
-
-
-def _joined(*sentences: str) -> str:
-    return shortened(" ".join(each for each in sentences if each), LONGEST)
