@@ -147,7 +147,12 @@ def _service(path: str) -> str:
 def _print_all(
     path: str, language: Language | None, metrics: MetricChoice, format_: str, service: str | None
 ) -> None:
-    found = list(_found_in(path, language, metrics))
+    everything = list(_found_in(path, language, metrics))
+    found = [(name, each) for name, each in everything if each.slos]
+    for name, each in everything:
+        if each.reason:
+            about = each.entry.name or "a function"
+            click.echo(f"{name}:{each.entry.line}: no objectives for {about}: {each.reason}", err=True)
     if not found:
         click.echo("no objectives: no function answers requests, processes messages or is a job", err=True)
         if format_ == "json":

@@ -282,3 +282,27 @@ def test_a_call_takes_no_longer_than_its_timeouts(each: Dependency) -> None:
     assert p95_s <= p99_s
     if each.timeout_s is not None and each.tries is not None:
         assert p99_s <= each.timeout_s * each.tries * each.times + 1e-9
+
+
+JDBC = """
+import java.sql.*;
+class Orders {
+  @GetMapping("/orders/{id}")
+  String order(long id) throws SQLException {
+    try (Connection c = DriverManager.getConnection(url);
+         Statement s = c.createStatement();
+         ResultSet rows = s.executeQuery(%s)) {
+      return rows.getString(1);
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("sql", ['"SELECT name FROM orders WHERE id = " + id', "sql", "SELECT_ORDER"])
+def test_connections_and_queries_of_jdbc_leave_the_process(sql: str) -> None:
+    found = work(JDBC % sql, "java").dependencies
+    assert [(each.call, each.kind) for each in found] == [
+        ("DriverManager.getConnection", "query"),
+        ("s.executeQuery", "query"),
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.code.slos import objectives_of, suggest_slos
+from faultkit.code.slos import all_objectives, objectives_of, suggest_slos
 from tests.code.slos.support import work
 
 FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
@@ -71,6 +71,35 @@ ENTRIES = {
         HTTP + "func users(w http.ResponseWriter, r *http.Request) {}\n"
         'func main() { http.HandleFunc("GET /users/{id}", users) }\n',
         ("request", "users", "GET", "/users/{id}", "net/http"),
+    ),
+    "a function that makes a handler": (
+        "go",
+        HTTP + "func users(db *DB) http.HandlerFunc {\n\tsetup()\n"
+        "\treturn func(w http.ResponseWriter, r *http.Request) {}\n}\n"
+        'func main() { mux.Handle("GET /users", users(db)) }\n',
+        ("request", "users", "GET", "/users", "net/http"),
+    ),
+    "a handler in its registration": (
+        "go",
+        HTTP + 'func main() { http.HandleFunc("/a", func(w http.ResponseWriter, r *http.Request) {}) }\n',
+        ("request", "", "ANY", "/a", "net/http"),
+    ),
+    "a wrapped handler": (
+        "go",
+        HTTP + "func users(w http.ResponseWriter, r *http.Request) {}\n"
+        'func main() { mux.Handle("/users", logged(http.HandlerFunc(users))) }\n',
+        ("request", "users", "ANY", "/users", "net/http"),
+    ),
+    "a router with a prefix": (
+        "python",
+        "from fastapi import APIRouter\nrouter = APIRouter(prefix='/api')\n@router.get('/a')\ndef a(): ...\n",
+        ("request", "a", "GET", "/api/a", "fastapi"),
+    ),
+    "a blueprint with a prefix": (
+        "python",
+        "from flask import Blueprint\nbp = Blueprint('b', __name__, url_prefix='/api/')\n"
+        "@bp.route('/a')\ndef a(): ...\n",
+        ("request", "a", "GET", "/api/a", "flask"),
     ),
     "gin": (
         "go",
@@ -242,6 +271,31 @@ def test_the_function_that_matters_most_is_chosen_and_the_rest_counted() -> None
     found = work(text)
     assert (found.entry.name, found.others) == ("home", 2)
     assert "2 other functions were not looked at." in suggest_slos(text, "python")[0].explanation
+
+
+def test_the_calls_of_a_made_handler_are_its_own() -> None:
+    text = (
+        HTTP + "func users() http.HandlerFunc {\n\thttp.Get(a)\n"
+        "\treturn func(w http.ResponseWriter, r *http.Request) {\n\t\thttp.Get(b)\n\t}\n}\n"
+    )
+    assert [each.line for each in work(text, "go").dependencies] == [6]
+    assert work(text, "go", "users").entry.kind == "request"
+
+
+def test_a_middleware_is_no_endpoint() -> None:
+    text = (
+        HTTP + "func logged(next http.Handler) http.Handler {\n"
+        "\treturn http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })\n"
+        "}\n"
+    )
+    assert work(text, "go", "logged").entry.kind == "function"
+    assert all_objectives(text, "go") == ()
+
+
+def test_a_handler_without_a_known_route_is_left_out_of_all() -> None:
+    text = HTTP + "func users(w http.ResponseWriter, r *http.Request) {}\nfunc main() { run() }\n"
+    (found,) = all_objectives(text, "go")
+    assert (found.entry.name, found.slos, found.reason) == ("users", (), "its route is not in this text")
 
 
 def test_a_function_can_be_named() -> None:

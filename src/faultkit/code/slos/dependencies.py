@@ -285,6 +285,14 @@ _NAMED: tuple[tuple[WorkKind, re.Pattern[str]], ...] = (
             re.IGNORECASE,
         ),
     ),
+    ("write", re.compile(r"\.executeUpdate$")),
+    (
+        "query",
+        re.compile(
+            r"\.executeQuery$|\bDriverManager\.getConnection$"
+            r"|^(psycopg2?|asyncpg|pymysql|MySQLdb|pyodbc|mysql\.connector)\.connect$"
+        ),
+    ),
     ("send", re.compile(r"\.(put_object|upload_file|upload_fileobj|putObject|PutObject|delete_object)$")),
     (
         "request",

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from faultkit.code.facts import Call, Facts, Scope, facts_of
+from faultkit.code.facts import Call, Facts, Scope, facts_of, is_within
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import Language
@@ -51,6 +51,7 @@ _STREAMS = re.compile(
 )
 _SOCKETS = frozenset(("websocket", "websocket_route", "ws"))
 _WITH_METHOD = re.compile(rf"^({'|'.join(sorted(_VERBS))})\s+(?:[\w.-]+)?(/.*)$")
+_HANDLERS = re.compile(r"\bhttp\.Handler(Func)?\b")
 _PREFIXES = frozenset(("RequestMapping", "Controller", "Path"))
 _DEFINES_ROUTE = frozenset(
     (*_METHODS, *_VERBS, "route", "Route", "path", "re_path", "url", "add_route", "add_api_route",
@@ -63,7 +64,7 @@ def entry_of(scope: Scope | None, facts: Facts, name: str, line: int) -> EntryPo
     functions."""
     if scope is None:
         return EntryPoint("function", name, line=line)
-    entry = _by_route(scope, facts, name, line)
+    entry = _by_route(_made_handlers(facts).get(scope, scope), scope, facts, name, line)
     if entry is not None:
         return replace(entry, kind="stream") if _streams(scope, facts) else entry
     marks = {each.method for each in scope.decorators}
@@ -74,8 +75,8 @@ def entry_of(scope: Scope | None, facts: Facts, name: str, line: int) -> EntryPo
     return EntryPoint("function", name, line=line)
 
 
-def _by_route(scope: Scope, facts: Facts, name: str, line: int) -> EntryPoint | None:
-    route = scope.route
+def _by_route(handler: Scope, scope: Scope, facts: Facts, name: str, line: int) -> EntryPoint | None:
+    route = handler.route
     method, path = (
         _registered(scope, facts) if route is None or not route.path else (route.method, route.path)
     )
@@ -93,15 +94,54 @@ def _by_route(scope: Scope, facts: Facts, name: str, line: int) -> EntryPoint | 
     return EntryPoint("request", name, scope.name if is_next else method, path, framework, line)
 
 
+@lru_cache(maxsize=2)
+def _made_handlers(facts: Facts) -> dict[Scope, Scope]:
+    """Return the handlers of requests that functions make, by function: `func users(db) http.HandlerFunc`.
+
+    Not one that a function registers itself, and not one around another handler."""
+    inner: dict[Scope, list[Scope]] = {}
+    for each in facts.scopes:
+        if each.outer is not None and each.route is not None:
+            inner.setdefault(each.outer, []).append(each)
+    return {
+        outer: made[0]
+        for outer, made in inner.items()
+        if len(made) == 1
+        and outer.name
+        and outer.route is None
+        and not _is_middleware(outer)
+        and not made[0].name
+        and not (made[0].route and made[0].route.path)
+        and not _registrations_around(made[0], facts)
+    }
+
+
+def _is_middleware(scope: Scope) -> bool:
+    """Return whether a function takes a handler of Go, to make another one around it."""
+    return any(_HANDLERS.search(each.type) for each in scope.parameters)
+
+
+def _registrations_around(scope: Scope, facts: Facts) -> list[Call]:
+    return [
+        each
+        for each in facts.calls
+        if each.method in _DEFINES_ROUTE and is_within(scope.span, each.span) and not each.is_decorator
+    ]
+
+
 def _registered(scope: Scope, facts: Facts) -> tuple[str, str]:
     """Find `mux.HandleFunc("/users", users)`, `Route("/", endpoint=index)`, `path("a/", views.users)`."""
     if not scope.short_name:
-        return "ANY", ""
-    for call in facts.calls:
-        if call.method not in _DEFINES_ROUTE or not any(
-            _names(each.value.text, scope.short_name) for each in call.arguments
-        ):
-            continue
+        around = _registrations_around(scope, facts)
+        calls = [min(around, key=lambda each: each.span.end - each.span.start)] if around else []
+    else:
+        calls = [
+            each
+            for each in facts.calls
+            if each.method in _DEFINES_ROUTE
+            and any(_names(given.value.text, scope.short_name) for given in each.arguments)
+        ]
+    for call in calls:
         texts = [each.value.literal for each in call.arguments if each.value.shape == "text"]
         if not texts:
             continue
@@ -113,7 +153,9 @@ def _registered(scope: Scope, facts: Facts) -> tuple[str, str]:
 
 
 def _names(written: str, name: str) -> bool:
-    return re.fullmatch(rf"(?:[\w.]+\.)?{re.escape(name)}(?:\.as_view\(\))?", written) is not None
+    """Return whether an argument is a function, what it makes (`users(db)`), or what is around it."""
+    called = rf"(?:[\w.]+\()*(?:[\w.]+\.)?{re.escape(name)}(?:\.as_view)?(?:\([^()]*\))?\)*"
+    return re.fullmatch(called, written) is not None
 
 
 def _method(call: Call) -> str:
@@ -125,8 +167,10 @@ def _method(call: Call) -> str:
 
 
 def _prefix(scope: Scope, facts: Facts, framework: str) -> str:
-    """Return the start of a path that Spring, Nest and JAX-RS write at the class."""
-    if framework not in ("spring", "nest") or not scope.owner:
+    """Return the start of a path, which Spring, Nest and JAX-RS write at the class, others at the router."""
+    if framework not in ("spring", "nest"):
+        return _prefix_of_router(scope)
+    if not scope.owner:
         return ""
     own = {each.span for other in facts.scopes for each in other.decorators}
     before = [
@@ -140,6 +184,15 @@ def _prefix(scope: Scope, facts: Facts, framework: str) -> str:
     given = before[-1].argument("value", "path", place=0) if before else None
     text = "" if given is None else given.value.literal.strip("/")
     return f"/{text}" if text else ""
+
+
+def _prefix_of_router(scope: Scope) -> str:
+    """Return the prefix of `APIRouter(prefix="/api")` and `Blueprint(…, url_prefix="/api")`."""
+    for each in scope.decorators:
+        given = None if each.origin is None else each.origin.argument("prefix", "url_prefix")
+        if given is not None and given.value.shape == "text":
+            return given.value.literal.rstrip("/")
+    return ""
 
 
 def _streams(scope: Scope, facts: Facts) -> bool:
@@ -179,7 +232,7 @@ def profile_of(text: str, language: Language, function: str) -> FunctionProfile:
     facts = facts_of(fragment.syntax)
     if function:
         return _profile(_named(function, facts), facts, fragment.lines)
-    scopes = [each for each in facts.scopes if _stands_alone(each)]
+    scopes = [each for each in facts.scopes if _stands_alone(each, facts)]
     if not scopes:
         return _profile(None, facts, fragment.lines)
     profiles = [_profile(each, facts, fragment.lines) for each in scopes]
@@ -194,7 +247,7 @@ def profiles_of(text: str, language: Language) -> tuple[FunctionProfile, ...]:
         return tuple(_by_words(snippet.syntax, each) for each in list_functions(snippet.syntax))
     fragment = parse_fragment(text, language)
     facts = facts_of(fragment.syntax)
-    found = [_profile(each, facts, fragment.lines) for each in facts.scopes if _stands_alone(each)]
+    found = [_profile(each, facts, fragment.lines) for each in facts.scopes if _stands_alone(each, facts)]
     return tuple(sorted(found, key=lambda each: each.entry.line))
 
 
@@ -207,9 +260,13 @@ def _rank(scope: Scope, profile: FunctionProfile) -> int:
     return rank + 2 * (runs_once(scope) and not profile.entry.is_http)
 
 
-def _stands_alone(scope: Scope) -> bool:
+def _stands_alone(scope: Scope, facts: Facts) -> bool:
     """Return whether it is no part of another function, and has a name or answers requests."""
     if not scope.name and scope.route is None:
+        return False
+    if scope.outer is not None and _made_handlers(facts).get(scope.outer) is scope:
+        return False
+    if scope.outer is not None and not scope.name and _is_middleware(scope.outer):
         return False
     return scope.outer is None or scope.route is not None
 
@@ -236,7 +293,11 @@ def _profile(scope: Scope | None, facts: Facts, lines: int) -> FunctionProfile:
     name = "" if scope is None else _name(scope)
     line = 1 if scope is None else max(scope.line - lines, 1)
     entry = entry_of(scope, facts, name, line)
-    body = Span(0, len(facts.syntax.source)) if scope is None else scope.body
+    body = (
+        Span(0, len(facts.syntax.source))
+        if scope is None
+        else _made_handlers(facts).get(scope, scope).body  # What makes it runs once.
+    )
     # Lines out of a function are parsed inside an async function, though the code does not show that it is.
     is_wrapped = scope is not None and scope.name == NAMELESS
     blocked = [] if is_wrapped else [each for each in _blocking(facts) if _overlap(each, body)]
@@ -247,7 +308,7 @@ def _profile(scope: Scope | None, facts: Facts, lines: int) -> FunctionProfile:
         blocks_loop=max(facts.syntax.line(min(blocked).start) - lines, 1) if blocked else 0,
         exporter=imported_exporter(facts.imports_any),
         broken_line=max(broken[0] - lines, 1) if broken else 0,
-        others=max(sum(map(_stands_alone, facts.scopes)) - 1, 0),
+        others=max(sum(_stands_alone(each, facts) for each in facts.scopes) - 1, 0),
     )
 
 

@@ -145,10 +145,21 @@ def objectives_of(
 def all_objectives(
     text: str, language: str | Language, *, metrics: MetricChoice = BY_CODE
 ) -> tuple[FunctionObjectives, ...]:
-    """Return the objectives of each function that answers requests, processes messages or runs as a job."""
+    """Return the objectives of each function that answers requests, processes messages or runs as a job.
+
+    A handler whose route is not in the text has a reason instead. `main` is left out: it starts the rest.
+    """
     bare, known = _checked(text, language, metrics)
-    found = (each for each in profiles_of(bare, known) if each.entry.kind != "function")
-    return tuple(_objectives(each, metrics) for each in found)
+    found = list[FunctionObjectives]()
+    for each in profiles_of(bare, known):
+        entry = each.entry
+        if entry.kind == "function" or entry.name.rpartition(".")[2] == "main":
+            continue
+        if entry.is_http and not entry.path and entry.framework != "grpc":
+            found.append(FunctionObjectives(entry, (), "its route is not in this text"))
+        else:
+            found.append(_objectives(each, metrics))
+    return tuple(found)
 
 
 def route_of(entry: EntryPoint) -> str:
