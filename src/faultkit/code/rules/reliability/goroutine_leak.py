@@ -6,20 +6,24 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import (
     ChannelUse,
     cases_of,
     channel_uses,
     goroutine_around,
+    goroutines,
     made_channels,
 )
 
+_ENDS = re.compile(r"\b(panic|runtime\.Goexit|os\.Exit|goto)\b")
 _MAIN = re.compile(r"main|cmd", re.IGNORECASE)
 """Functions after which the process ends, and its goroutines with it."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from _endless(facts)
     made = tuple(made_channels(facts))
     if not made:
         return
@@ -43,6 +47,25 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue
             if why := _is_left(sender, receives, scope, facts):
                 yield Hit(send.span, f"this goroutine waits for ever to send on {name} if {why}", LIKELY)
+                break
+
+
+def _endless(facts: Facts) -> Iterator[Hit]:
+    """Yield goroutines that a request starts and that only the end of the process stops."""
+    for call in goroutines(facts):
+        if facts.route_of(call) is None:
+            continue
+        for loop in facts.within(facts.loops, call.callee):
+            scope = facts.function_of(loop)
+            ticks = loop.kind == "each" and (loop.over.endswith(".C") or loop.over.startswith("time.Tick("))
+            if not (ticks or loop.kind == "endless") or scope is None or scope.span != call.callee:
+                continue
+            if not any(
+                (step.kind == "return" and facts.function_of(step) is scope) or step.kind == "break"
+                for step in facts.within(facts.steps, loop.body)
+            ) and not _ENDS.search(facts.text(loop.body)):
+                what = "each request starts this goroutine, and nothing ends its loop"
+                yield Hit(Span(call.span.start, loop.body.start), what, LIKELY)
                 break
 
 

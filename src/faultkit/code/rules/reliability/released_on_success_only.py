@@ -25,17 +25,29 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
     "go": (
         (re.compile(r"^os\.(Open|Create|OpenFile)$|^net\.(Dial|DialTimeout)$"), "medium"),
         (re.compile(r"\.(Acquire|Conn)$|\.(Begin|BeginTx|Beginx|BeginTxx)$"), "high"),
+        (re.compile(r"\.(Query|QueryContext|Queryx|QueryxContext|NamedQuery|NamedQueryContext)$"), "high"),
+        (re.compile(r"^net/http\.(Get|Post|PostForm|Client\.(Do|Get|Post|PostForm))$"), "high"),
     ),
     "java": (
         (re.compile(r"(?i:source|ds|drivermanager|pool|provider|factory|db)(\(\))?\.getConnection$"), "high"),
         (re.compile(r"\.openSession$|\.createEntityManager$"), "high"),
         (re.compile(r"(Pool|pool)\w*(\(\))?\.(getResource|borrowObject)$"), "high"),
+        (re.compile(r"^okhttp3\..*\.execute$|HttpClient\b.*\.execute$"), "high"),
         (
             re.compile(r"^java\.(io\.(FileInputStream|FileOutputStream|FileReader|FileWriter)|net\.Socket)$"),
             "medium",
         ),
     ),
 }
+_ANSWERS = re.compile(r"^net/http\.|^okhttp3\.|HttpClient\b.*\.execute$")
+"""Calls that give an HTTP response, which is released with its body."""
+_OF_ANSWER = frozenset(
+    ("code", "isSuccessful", "header", "headers", "message", "body", "protocol", "isRedirect",
+     "getStatusLine", "getStatusCode", "getCode", "getEntity", "getReasonPhrase")
+)  # fmt: skip
+"""Methods of a response that read what is there already."""
+_READ_UP = frozenset(("string", "bytes", "consume", "toString", "toByteArray", "consumeQuietly"))
+"""Methods that read a body to its end and close it."""
 _TRANSACTIONS = frozenset({"Begin", "BeginTx", "Beginx", "BeginTxx", "transaction", "startTransaction"})
 _MUTEX = re.compile(r"mutex|lock|sem", re.IGNORECASE)
 _RELEASES = frozenset(
@@ -53,6 +65,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         name = call.assigned[0]
         if not name.isidentifier() or name == "_" or _is_outer(name, call, scope, facts):
+            continue
+        if _ANSWERS.search(call.name) and _is_given(name, scope, facts):
             continue
         ends = [
             each
@@ -98,7 +112,22 @@ def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
     return any(name in each.targets and each.scope in outer for each in facts.assignments)
 
 
+def _is_given(name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether another function gets the whole response, and may close it."""
+    return any(
+        each.value.text == name and call.method not in _RELEASES
+        for call in facts.within(facts.calls, scope.body)
+        for each in call.arguments
+    )
+
+
 def _ends(call: Call, name: str, taken: Call) -> bool:
+    if _ANSWERS.search(taken.name):
+        owner = call.receiver_written
+        if owner in (f"{name}.Body", f"{name}.body") and call.method in _RELEASES | _READ_UP:
+            return True
+        if call.method in _READ_UP and any(each.value.text.startswith(f"{name}.") for each in call.arguments):
+            return True
     if taken.method == "acquire" and call.written == name:
         return True  # `const release = await mutex.acquire()`
     if taken.method in _TRANSACTIONS:
@@ -132,6 +161,8 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
         if in_handlers or not normal:
             return False  # Released after an error; without one it is kept, or released as well.
         last = normal[-1]
+        if _ANSWERS.search(call.name):
+            return _is_left_open(call, ends, scope, facts)
         between = [
             each
             for each in facts.calls
@@ -146,6 +177,11 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
         (each for each in handlers if each.span.start > call.span.end and each.name == call.assigned[-1]),
         None,
     )
+    if "Query" in call.method:
+        # Rows that are read to their end are closed.
+        over = f"{call.assigned[0]}.Next()"
+        reads = [each.span.end for each in facts.within(facts.loops, scope.body) if over in each.over]
+        first = min([first, *reads])
     for step in facts.within(facts.steps, scope.body):
         if step.kind != "return" or facts.function_of(step) is not scope:
             continue
@@ -157,6 +193,25 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
         if not any(block is not None and is_within(each.span, block.body) for each in ends):
             return True
     return False
+
+
+def _is_left_open(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
+    """Return whether a response stays open where the function throws, returns, or calls what may fail."""
+    name, last = call.assigned[0], ends[-1]
+    arms = [each for each in facts.arms if any(is_within(end.span, each.span) for end in ends[:-1])]
+    ways = [step for step in facts.steps if step.kind in ("return", "raise")]
+    calls = [
+        each
+        for each in facts.calls
+        if not is_logging(each) and not (each.receiver_written == name and each.method in _OF_ANSWER)
+    ]
+    return any(
+        call.span.end < each.span.start
+        and each.span.end < last.span.start
+        and facts.function_of(each) is scope
+        and not any(is_within(each.span, arm.span) for arm in arms)
+        for each in (*ways, *calls)
+    )
 
 
 RULE = Rule(

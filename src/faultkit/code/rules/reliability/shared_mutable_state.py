@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
 
@@ -38,12 +38,15 @@ _FIELD_CHANGES = frozenset(
     ("put", "add", "remove", "computeIfAbsent", "merge", "putIfAbsent", "clear", "addAll", "putAll", "append",
      "compute", "poll", "push")
 )  # fmt: skip
+_GO_NUMBERS = frozenset(("int", "int32", "int64", "uint", "uint32", "uint64", "float64"))
 _AT_START = frozenset(("PostConstruct", "Autowired", "Inject", "PreDestroy", "EventListener"))
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "java":
         yield from _fields(facts)
+    if facts.language == "go":
+        yield from _go_fields(facts)
     shared = _shared(facts)
     if not shared:
         return
@@ -95,6 +98,40 @@ def _fields(facts: Facts) -> Iterator[Hit]:
             continue
         if not _GUARDS.search(facts.text(scope.span)):
             yield Hit(call.span, f"{name} is shared by all requests and changed here without a lock", LIKELY)
+
+
+def _go_fields(facts: Facts) -> Iterator[Hit]:
+    """Yield changes of maps and numbers in fields of the object whose methods answer requests (Go)."""
+    kinds = {
+        (each.owner, each.targets[0]): each.type
+        for each in facts.assignments
+        if each.scope is None and each.owner and each.targets
+    }
+    for scope in facts.routes():
+        if not scope.owner or _GUARDS.search(facts.text(scope.span)):
+            continue
+        changed: list[tuple[Assignment | Call, str, str]] = [
+            (each, each.targets[0], each.operator) for each in facts.own(facts.assignments, scope)
+        ]
+        changed += [
+            (call, f"{_in_self(call, facts)}[]", "=")
+            for call in facts.own(facts.calls, scope)
+            if call.name in ("delete", "clear") and call.arguments
+        ]
+        for place, target, operator in changed:
+            kind = kinds.get((scope.owner, target.removesuffix("[]")), "")
+            counts = kind in _GO_NUMBERS and operator in ("++", "--", "+=", "-=")
+            if counts or (kind == "map" and target.endswith("[]")):
+                name = facts.in_words_of(place, target.removesuffix("[]"))
+                what = f"{name} is shared by all requests and changed here without a lock"
+                yield Hit(place.span, what, LIKELY)
+
+
+def _in_self(call: Call, facts: Facts) -> str:
+    """Return the first argument, with `self` for the receiver of the method: `self.seen` for `t.seen`."""
+    written = call.arguments[0].value.text
+    owner = facts.in_words_of(call, "self.")
+    return f"self.{written.removeprefix(owner)}" if written.startswith(owner) else written
 
 
 def _shared(facts: Facts) -> set[str]:

@@ -88,7 +88,22 @@ def _interrupted(handler: Handler, facts: Facts) -> bool:
         return False
     # A thread of one's own ends, or looks for its end in the next round.
     scope = facts.named_function_of(handler)
-    return scope is None or scope.short_name != "run"
+    return scope is None or scope.short_name != "run" or _goes_on(handler, facts)
+
+
+def _goes_on(handler: Handler, facts: Facts) -> bool:
+    """Return whether only the flag, which the exception cleared, could end the loop around a handler."""
+    loops = facts.loops_around(handler)
+    if not loops or handler.exits:
+        return False
+    loop = loops[-1]
+    if "nterrupted()" in loop.over:
+        return "&&" not in loop.over
+    scope = facts.function_of(handler)
+    return loop.kind == "endless" and not any(
+        step.kind in ("return", "break") and facts.function_of(step) is scope
+        for step in facts.within(facts.steps, loop.body)
+    )
 
 
 def _is_remembered(handler: Handler, facts: Facts) -> bool:

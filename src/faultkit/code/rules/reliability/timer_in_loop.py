@@ -10,7 +10,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses
 
-_LEAVES = re.compile(r"\b(return|goto|panic|break\s+\w+)\b|\bos\.Exit\b")
+_LEAVES = re.compile(r"(return|goto|break\s+\w)\b|panic\(|os\.Exit\(|log\.Fatal")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -29,11 +29,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
         others = [
             head
             for head, body in cases_of(use.select, facts)
-            if head and "time.After" not in head and not _LEAVES.search(body)
+            if head and "time.After" not in head and not _leaves(body)
         ]
         if loops and others and _stands_in(use.select, loops[-1], facts):
             what = f"{call.written}() makes a timer in every round, and each lives until it fires"
             yield Hit(call.span, what, POSSIBLE)
+
+
+def _leaves(body: str) -> bool:
+    """Return whether a case ends the loop whatever happens: a `return` under a condition does not."""
+    depth = 0
+    for line in body.splitlines():
+        if depth == 0 and _LEAVES.match(line.strip()):
+            return True
+        depth += len(re.findall(r"[{(]", line)) - len(re.findall(r"[})]", line))
+    return False
 
 
 def _stands_in(select: Span, loop: Loop, facts: Facts) -> bool:

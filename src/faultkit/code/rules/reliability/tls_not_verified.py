@@ -5,8 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, is_within
-from faultkit.code.rules.rule import CERTAIN, CSHARP, GO, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.facts import Facts, Scope, is_within
+from faultkit.code.rules.rule import (
+    CERTAIN,
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 
 _CHOSEN = re.compile(r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl", re.IGNORECASE)
 _MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed", re.IGNORECASE)
@@ -22,7 +34,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _is_chosen(hit: Hit, facts: Facts) -> bool:
     """Return whether a setting decides, or the function exists for it by its name."""
-    if any(_MEANT.search(scope.short_name) for scope in facts.functions_around(hit)):
+    around = [*facts.functions_around(hit), *(each for each in facts.scopes if each.span == hit.span)]
+    if any(_MEANT.search(f"{scope.owner} {scope.short_name}") for scope in around):
         return True
     return any(
         step.kind == "branch" and is_within(hit.span, step.span) and _CHOSEN.search(step.text)
@@ -58,8 +71,8 @@ def _turned_off(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() turns verification off", LIKELY)
     if facts.language == "csharp":
         yield from _csharp(facts)
-    if facts.language == "kotlin":
-        yield from _kotlin(facts)
+    if facts.language in ("java", "kotlin"):
+        yield from _jvm(facts)
     for each in facts.assignments:
         target = each.targets[0] if each.targets else ""
         value = "" if each.value is None else each.value.text
@@ -73,16 +86,36 @@ _CALLBACK = re.compile(r"(ServerCertificate(Custom)?Validation|RemoteCertificate
 _ANY = re.compile(r"=>\s*true$|delegate\s*(\([^)]*\)\s*)?\{\s*return true;\s*\}$|DangerousAcceptAny\w+$")
 
 
-def _kotlin(facts: Facts) -> Iterator[Hit]:
+_VERIFIERS = ("hostnameVerifier", "setHostnameVerifier", "setSSLHostnameVerifier", "HostnameVerifier",
+              "setDefaultHostnameVerifier")  # fmt: skip
+_ANY_NAME = re.compile(r"->\s*(true|\{\s*return true;\s*\})\s*\}?$|\bNoopHostnameVerifier\b")
+_ANY_CHAIN = re.compile(r"\bTrustAllStrategy\b|\bInsecureTrustManagerFactory\b|\(\w+, \w+\) -> true$")
+
+
+def _jvm(facts: Facts) -> Iterator[Hit]:
     """Yield trust managers and verifiers that accept everything."""
     for scope in facts.scopes:
         body = re.sub(r"//.*|/\*.*?\*/", "", facts.text(scope.body))
-        if scope.short_name == "checkServerTrusted" and body.strip("{} \n\t") in ("", "Unit", "return"):
+        body = body.strip("{}; \r\n\t")
+        if scope.short_name == "checkServerTrusted" and body in ("", "Unit", "return"):
             yield Hit(scope.span, "checkServerTrusted() accepts any certificate", CERTAIN)
-    for call in facts.calls_of_method("hostnameVerifier", "setHostnameVerifier", "HostnameVerifier"):
+        elif (
+            scope.short_name == "verify"
+            and body in ("return true", "true", "= true")
+            and _takes_session(scope)
+        ):
+            yield Hit(scope.span, "verify() accepts any name", CERTAIN)
+    for call in facts.calls_of_method(*_VERIFIERS):
         given = call.argument(place=0)
-        if given is not None and re.search(r"->\s*true\s*\}$", given.value.text):
+        if given is not None and _ANY_NAME.search(given.value.text):
             yield Hit(call.span, f"{call.written}() accepts any name", CERTAIN)
+    for call in facts.calls_of_method("loadTrustMaterial", "trustManager"):
+        if any(_ANY_CHAIN.search(each.value.text) for each in call.positional):
+            yield Hit(call.span, f"{call.written}() accepts any certificate", CERTAIN)
+
+
+def _takes_session(scope: Scope) -> bool:
+    return len(scope.parameters) == 2 and scope.parameters[1].type.endswith("SSLSession")
 
 
 def _csharp(facts: Facts) -> Iterator[Hit]:
@@ -107,6 +140,6 @@ RULE = Rule(
     "server's certificate.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *RUST, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

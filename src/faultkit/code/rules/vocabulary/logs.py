@@ -145,6 +145,8 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return written
     if _is_own_token(written, facts) or (is_secret_name(last, facts) and not _PLACES.search(written)):
         return written
+    if written.isidentifier() and (part := _telling_types(facts).get(_type_of(written, access, facts))):
+        return f"{written} with its {part}"
     if _BODY.match(written):
         route = handler_around(access, facts)
         path = "" if route is None or route.route is None else route.route.path
@@ -159,6 +161,39 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
             if _is_secret_lookup(value.text, facts) or (shows and secret_in(value.span, facts, deep=False)):
                 return written
     return ""
+
+
+_VALUE_TYPES = re.compile(
+    r"\b(?:record|data\s+class)\s+(\w+)[^({;]*\(([^{};]*?)\)\s*(?=[{:;\n]|implements\b|$)"
+)
+"""Types whose text shows all their parts: records (Java), data classes (Kotlin)."""
+_PART_NAME = {"java": re.compile(r"(\w+)\s*(?:,|$)"), "kotlin": re.compile(r"\bva[lr]\s+(\w+)\s*:")}
+
+
+@lru_cache(maxsize=4)
+def _telling_types(facts: Facts) -> dict[str, str]:
+    """Return types of this text whose text shows a secret, each with the name of that part."""
+    parts = _PART_NAME.get(facts.language)
+    if parts is None:
+        return {}
+    own_text = {scope.owner.rpartition(".")[2] for scope in facts.scopes if scope.short_name == "toString"}
+    found = {}
+    for each in _VALUE_TYPES.finditer(facts.text(Span(0, len(facts.syntax.source)))):
+        secret = next((name for name in parts.findall(each[2]) if is_secret_name(name, facts)), "")
+        if secret and each[1] not in own_text:
+            found[each[1]] = secret
+    return found
+
+
+def _type_of(name: str, access: Access, facts: Facts) -> str:
+    """Return the declared type of a parameter or variable, without its package; empty if it is not known."""
+    for scope in reversed([*facts.functions_around(access)]):
+        for each in scope.parameters:
+            if each.name == name:
+                return each.type.rpartition(".")[2]
+    made = facts.assignments_to(name, access)
+    types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
+    return types[-1].rpartition(".")[2] if types else ""
 
 
 @lru_cache(maxsize=4)
