@@ -137,6 +137,9 @@ def test_a_declared_dependency_decides_the_exporter_and_a_flag_overrides_it(
 
 def test_all_functions_of_a_folder_have_one_table(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("more.py").write_text("@app.task\ndef send(order):\n    pass\n")
+    Path("tests").mkdir()
+    Path("tests/test_app.py").write_text(APP)
+    Path("web.js").write_text("function list(req, res) { res.end(); }\n")
     assert invoke(["slo", ".", "--all"]) == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[:2] == [
@@ -145,7 +148,7 @@ def test_all_functions_of_a_folder_have_one_table(app: Path, capsys: pytest.Capt
     ]
     assert "more.py:2" in out
     assert "add" not in out, "other code is left out"
-    assert err == "2 functions, by the rules\n"
+    assert err == ("left out: list (web.js:1): its route is not in this text\n2 functions, by the rules\n")
     assert invoke(["slo", "app.py", "--all", "--format", "json"]) == 0
     slos = json.loads(capsys.readouterr().out)
     assert [list(each) for each in slos] == [[*KEYS, *ADDED, "file"]] * 4

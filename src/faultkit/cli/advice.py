@@ -18,6 +18,7 @@ from faultkit.code import find_function, language_named, list_functions, read_so
 from faultkit.code.advice.answers import SloAnswer
 from faultkit.code.advice.project_settings import project_of
 from faultkit.code.languages import Language
+from faultkit.code.review.context import HEAD_BYTES, FileHead, context_of
 from faultkit.code.slos import (
     FunctionObjectives,
     MetricChoice,
@@ -31,6 +32,7 @@ from faultkit.code.slos.rule_files import FORMATS, rules_text
 from faultkit.code.source_files import SourceFile, source_files
 
 _SLO_COLUMNS = ("TYPE", "OBJECTIVE", "THRESHOLD", "WINDOW", "TITLE")
+_MOST_SHOWN = 5
 _ALL_COLUMNS = ("ROUTE", "TYPE", "OBJECTIVE", "THRESHOLD", "PLACE")
 
 
@@ -149,10 +151,7 @@ def _print_all(
 ) -> None:
     everything = list(_found_in(path, language, metrics))
     found = [(name, each) for name, each in everything if each.slos]
-    for name, each in everything:
-        if each.reason:
-            about = each.entry.name or "a function"
-            click.echo(f"{name}:{each.entry.line}: no objectives for {about}: {each.reason}", err=True)
+    _print_left_out([(name, each) for name, each in everything if each.reason])
     if not found:
         click.echo("no objectives: no function answers requests, processes messages or is a job", err=True)
         if format_ == "json":
@@ -169,23 +168,38 @@ def _print_all(
     click.echo(f"{count_of(len(found), 'function')}, by the rules", err=True)
 
 
+def _print_left_out(left_out: list[tuple[str, FunctionObjectives]]) -> None:
+    if not left_out:
+        return
+    shown = [
+        f"{each.entry.name or 'a handler'} ({name}:{each.entry.line})"
+        for name, each in left_out[:_MOST_SHOWN]
+    ]
+    more = f" and {len(left_out) - _MOST_SHOWN} more" if len(left_out) > _MOST_SHOWN else ""
+    click.echo(f"left out: {', '.join(shown)}{more}: {left_out[0][1].reason}", err=True)
+
+
 def _found_in(
     path: str, language: Language | None, metrics: MetricChoice
 ) -> Iterator[tuple[str, FunctionObjectives]]:
+    sources: list[tuple[str, str, Language | None]] = [(path, path, language)]
     if os.path.isdir(path):
-        sources = [
-            (os.path.normpath(os.path.join(path, each.relative)), each.path, each.language)
-            for each in source_files(path, language)
-        ]
-    else:
-        sources = [(path, path, language)]
+        sources = [(each.relative, each.path, each.language) for each in source_files(path, language)]
     for name, place, of in sources:
         source = read_source(place, of)
         text = source.source.decode("utf-8", "replace")
-        if text.strip():
+        if text.strip() and (place == path or _serves(name, source, text)):
+            shown = path if place == path else os.path.normpath(os.path.join(path, name))
             chosen = _with_project(metrics, place)
             for each in all_objectives(text, source.language, metrics=chosen):
-                yield name, each
+                yield shown, each
+
+
+def _serves(name: str, source: SourceFile, text: str) -> bool:
+    """Return whether a file of a folder is code that serves users, and no test, example or generated code."""
+    head = FileHead(name, source.language.name, text[:HEAD_BYTES], len(source.source))
+    context = context_of(head)
+    return context is None or context.treatment == "narrowed"
 
 
 def _all_row(file: str, slo: SuggestedSlo) -> tuple[str, ...]:

@@ -33,6 +33,8 @@ class EntryPoint:
     """The path of the route as written; empty if it is not stated."""
     framework: str = ""
     line: int = 1
+    by_name: bool = False
+    """Whether only its name suggests the kind."""
 
     @property
     def is_http(self) -> bool:

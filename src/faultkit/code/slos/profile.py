@@ -68,10 +68,14 @@ def entry_of(scope: Scope | None, facts: Facts, name: str, line: int) -> EntryPo
     if entry is not None:
         return replace(entry, kind="stream") if _streams(scope, facts) else entry
     marks = {each.method for each in scope.decorators}
-    if marks & _MESSAGE_MARKS or _MESSAGE_NAMES.match(scope.short_name) or _takes_messages(scope, facts):
+    if marks & _MESSAGE_MARKS or _takes_messages(scope, facts):
         return EntryPoint("message", name, line=line)
-    if marks & _JOB_MARKS or JOB_NAMES.search(scope.short_name):
+    if _MESSAGE_NAMES.match(scope.short_name):
+        return EntryPoint("message", name, line=line, by_name=True)
+    if marks & _JOB_MARKS:
         return EntryPoint("job", name, line=line)
+    if JOB_NAMES.search(scope.short_name):
+        return EntryPoint("job", name, line=line, by_name=True)
     return EntryPoint("function", name, line=line)
 
 
@@ -408,7 +412,8 @@ def _entry(function: Function) -> EntryPoint:
         return EntryPoint("request", name, (found[1] or found[2]).upper(), line=line)
     if found := _JOB.search(marks):
         return EntryPoint("message" if "Listener" in found[1] else "job", name, line=line)
-    return EntryPoint("job" if JOB_NAMES.search(function.name) else "function", name, line=line)
+    is_job = JOB_NAMES.search(function.name) is not None
+    return EntryPoint("job" if is_job else "function", name, line=line, by_name=is_job)
 
 
 def _kind(line: str) -> tuple[WorkKind, str] | None:

@@ -147,13 +147,13 @@ def all_objectives(
 ) -> tuple[FunctionObjectives, ...]:
     """Return the objectives of each function that answers requests, processes messages or runs as a job.
 
-    A handler whose route is not in the text has a reason instead. `main` is left out: it starts the rest.
+    A handler whose route is not in the text has a reason instead. What only a name suggests is left out.
     """
     bare, known = _checked(text, language, metrics)
     found = list[FunctionObjectives]()
     for each in profiles_of(bare, known):
         entry = each.entry
-        if entry.kind == "function" or entry.name.rpartition(".")[2] == "main":
+        if entry.kind == "function" or entry.by_name:
             continue
         if entry.is_http and not entry.path and entry.framework != "grpc":
             found.append(FunctionObjectives(entry, (), "its route is not in this text"))
