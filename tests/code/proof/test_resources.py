@@ -49,6 +49,6 @@ def test_children_count() -> None:
         parent.communicate("\n")
     assert alone is not None
     assert both is not None
-    # The parent's end of the pipe, and the three files of the child. The kernel's figure of memory lags behind.
+    # The parent's end of the pipe, and the three files of the child. The figure of memory lags behind.
     assert both.open_files >= alone.open_files + 4
     assert usage_of(parent.pid) is None
