@@ -127,6 +127,14 @@ function end() {
   %s
 }
 """
+_INSIDE = """
+async function save(this: Shop, order, item) {
+  await this.prisma.$transaction(async (tx) => {
+    await tx.order.create({ data: order });
+    %s
+  });
+}
+"""
 
 CASES = [
     # Released on success only: query runners, sessions.
@@ -255,4 +263,24 @@ CASES = [
     # SIGTERM that ends the process at once.
     bad("no-graceful-shutdown", _JS, _TERM % "process.exit(0);", 6),
     good("no-graceful-shutdown", _JS, _TERM % "server.close(() => process.exit(0));"),
+    # Writes beside the transaction around them.
+    bad("query-outside-transaction", _TS, _INSIDE % "await this.prisma.item.create({ data: item });", 4),
+    good("query-outside-transaction", _TS, _INSIDE % "await tx.item.create({ data: item });"),
+    good("query-outside-transaction", _TS, _INSIDE % "await this.prisma.item.findUnique({ where: { id } });"),
+    bad(
+        "query-outside-transaction",
+        _JS,
+        "await db.transaction(async (t) => {\n  await t('a').insert(a);\n  await db('b').insert(b);\n});",
+        3,
+    ),
+    good(
+        "query-outside-transaction",
+        _JS,
+        "await db.transaction(async (t) => {\n  await t('a').insert(a);\n  await db('b').transacting(t).insert(b);\n});",
+    ),
+    good(
+        "query-outside-transaction",
+        _JS,
+        "await db.transaction(async (t) => {\n  await db('a').insert(a);\n  await db('b').insert(b);\n});",
+    ),
 ]

@@ -37,6 +37,7 @@ from faultkit.code.rules.reliability import (
     no_retry,
     panic_on_failure,
     pipe_without_error,
+    query_outside_transaction,
     rejected_handler,
     released_on_success_only,
     request_in_transaction,
@@ -137,4 +138,5 @@ RELIABILITY: tuple[Rule, ...] = (
     async_void.RULE,
     sync_over_async.RULE,
     cancellation_not_passed.RULE,
+    query_outside_transaction.RULE,
 )
