@@ -135,6 +135,28 @@ async function save(this: Shop, order, item) {
   });
 }
 """
+_EACH = """
+await consumer.run({ eachMessage: async ({ message }) => {
+  try {
+    %s
+  } catch (err) {
+    %s
+  }
+} });
+"""
+_LISTENER = """
+class A {
+  @KafkaListener(topics = "orders")
+  void take(Order order) {
+    try {
+      bookings.book(order);
+    }
+    catch (Exception e) {
+      log.error("not booked", e); %s
+    }
+  }
+}
+"""
 
 CASES = [
     # Released on success only: query runners, sessions.
@@ -283,4 +305,21 @@ CASES = [
         _JS,
         "await db.transaction(async (t) => {\n  await db('a').insert(a);\n  await db('b').insert(b);\n});",
     ),
+    # Messages whose failure is only logged.
+    bad("failed-message-dropped", _TS, _EACH % ("await book(message);", "log.error(err);"), 4),
+    good(
+        "failed-message-dropped",
+        _TS,
+        _EACH % ("await book(message);", "log.error(err); await dead.send(message);"),
+    ),
+    good("failed-message-dropped", _TS, _EACH % ("await book(message);", "log.error(err); throw err;")),
+    good("failed-message-dropped", _TS, _EACH % ("event = JSON.parse(message.value);", "log.error(err);")),
+    bad(
+        "failed-message-dropped",
+        _JS,
+        "consumer.run({ eachMessage: handle });\nasync function handle({ message }) {\n  try {\n    await book(message);\n  } catch (err) {\n    console.error(err);\n  }\n}",
+        5,
+    ),
+    bad("failed-message-dropped", "java", _LISTENER % "", 7),
+    good("failed-message-dropped", "java", _LISTENER % "throw e;"),
 ]

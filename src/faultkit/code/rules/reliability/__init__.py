@@ -18,6 +18,7 @@ from faultkit.code.rules.reliability import (
     dropped_future,
     error_as_success,
     exit_status_ignored,
+    failed_message_dropped,
     file_not_closed,
     fire_and_forget,
     goroutine_leak,
@@ -139,4 +140,5 @@ RELIABILITY: tuple[Rule, ...] = (
     sync_over_async.RULE,
     cancellation_not_passed.RULE,
     query_outside_transaction.RULE,
+    failed_message_dropped.RULE,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.facts.fact_values import Text
+from faultkit.code.facts.fact_values import Text, Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
     CERTAIN,
@@ -60,7 +60,9 @@ def _switched_off(facts: Facts) -> Iterator[tuple[Call, Span]]:
         if (call not in requests and call.name not in _CLIENTS) or call.method == "stream":
             continue
         given = call.argument("timeout")
-        place = given.value if given is not None and _NONE.fullmatch(given.value.text) else None
+        place: Value | Text | None = (
+            given.value if given is not None and _NONE.fullmatch(given.value.text) else None
+        )
         if given is None:
             place = _in_options(call, facts)
         if place is not None and not facts.comment_at(call) and not facts.comment_at(place):
