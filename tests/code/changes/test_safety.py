@@ -286,6 +286,10 @@ BOUNDED = {
         "def f(u):\n    return s.get(u).status_code\n"
     ),
     "no limit on purpose": "import requests\n\n\ndef f(u):\n    return requests.get(u, timeout=None).ok\n",
+    "options that are spread": (
+        "import requests\n\n\ndef _ask(u, **more):\n    return requests.get(u, **more).status_code\n\n\n"
+        "def f(u):\n    return _ask(u)\n"
+    ),
     "a limit that the caller gives and that is used elsewhere": (
         "import requests\n\n\ndef f(u, timeout):\n    with limit(timeout):\n"
         "        return requests.get(u).status_code\n"

@@ -52,7 +52,10 @@ def _is_session(call: Call | None) -> TypeGuard[Call]:
 
 
 def _has_own_limit(context: CodemodContext, call: Call) -> bool:
-    """Return whether a limit may come from elsewhere: an adapter of the session, or the caller's timeout."""
+    """Return whether a limit may come from elsewhere: an adapter of the session, the caller's timeout, or
+    options that are spread, with which a second `timeout` would be an error."""
+    if call.spreads:
+        return True
     if any(
         "timeout" in each.name.lower()
         for scope in context.facts.functions_around(call)
