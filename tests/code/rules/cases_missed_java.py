@@ -58,6 +58,17 @@ class Accounts {
     }
 }
 """
+_FILTER = """
+class Log implements Filter {
+    static final ThreadLocal<String> USER = new ThreadLocal<>();
+    public void doFilter(ServletRequest q, ServletResponse r, FilterChain chain) throws IOException {
+        %s
+        %s
+    }
+    static void keep(String id) { USER.set(id); }
+    static void clear() { USER.remove(); }
+}
+"""
 
 CASES = [
     # A response that is thrown away unread, or read by what may fail.
@@ -108,4 +119,21 @@ CASES = [
         'data class Login(val password: String)\nfun open(sent: Login) {\n log.info("{}", sent)\n}',
         3,
     ),
+    _good("released-on-success-only", _ANSWER % "Parser parser = new Parser();"),
+    _good("tls-not-verified", _TRUST.replace("return new", "X509TrustManager noop = new") % ""),
+    # What the next request on the thread still has.
+    _bad("thread-local-not-removed", _FILTER % ('MDC.put("id", id(q));', "chain.doFilter(q, r);"), 4),
+    _bad(
+        "thread-local-not-removed", _FILTER % ("USER.set(id(q));", "chain.doFilter(q, r); USER.remove();"), 4
+    ),
+    _bad("thread-local-not-removed", _FILTER % ("Log.keep(id(q));", "chain.doFilter(q, r);"), 4),
+    _good(
+        "thread-local-not-removed",
+        _FILTER % ('MDC.put("id", id(q));', "try { chain.doFilter(q, r); } finally { MDC.clear(); }"),
+    ),
+    _good(
+        "thread-local-not-removed",
+        _FILTER % ("Log.keep(id(q));", "try { chain.doFilter(q, r); } finally { Log.clear(); }"),
+    ),
+    _good("thread-local-not-removed", _FILTER % ("options.set(id(q));", "chain.doFilter(q, r);")),
 ]

@@ -56,6 +56,7 @@ from faultkit.code.rules.reliability import (
     swallowed_cancellation,
     swallowed_error,
     sync_over_async,
+    thread_local_not_removed,
     timer_in_loop,
     tls_not_verified,
     unbounded_cache,
@@ -141,4 +142,5 @@ RELIABILITY: tuple[Rule, ...] = (
     cancellation_not_passed.RULE,
     query_outside_transaction.RULE,
     failed_message_dropped.RULE,
+    thread_local_not_removed.RULE,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
 
@@ -140,7 +140,7 @@ def _ends(call: Call, name: str, taken: Call) -> bool:
 def _shown(end: Call, name: str) -> str:
     if end.written == name:
         return f"{name}()"
-    return f"{end.written}()" if end.receiver_written == name else f"{end.written}({name})"
+    return f"{end.written}()" if end.written.startswith(f"{name}.") else f"{end.written}({name})"
 
 
 def _is_sure(end: Call, scope: Scope, facts: Facts) -> bool:
@@ -199,18 +199,20 @@ def _is_left_open(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> b
     """Return whether a response stays open where the function throws, returns, or calls what may fail."""
     name, last = call.assigned[0], ends[-1]
     arms = [each for each in facts.arms if any(is_within(end.span, each.span) for end in ends[:-1])]
-    ways = [step for step in facts.steps if step.kind in ("return", "raise")]
-    calls = [
+    ways: list[Step | Call] = [step for step in facts.steps if step.kind in ("return", "raise")]
+    ways += [
         each
         for each in facts.calls
-        if not is_logging(each) and not (each.receiver_written == name and each.method in _OF_ANSWER)
+        if not is_logging(each)
+        and not each.constructs
+        and not (each.receiver_written == name and each.method in _OF_ANSWER)
     ]
     return any(
         call.span.end < each.span.start
         and each.span.end < last.span.start
         and facts.function_of(each) is scope
         and not any(is_within(each.span, arm.span) for arm in arms)
-        for each in (*ways, *calls)
+        for each in ways
     )
 
 

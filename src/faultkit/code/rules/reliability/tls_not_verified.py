@@ -21,7 +21,7 @@ from faultkit.code.rules.rule import (
 )
 
 _CHOSEN = re.compile(r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl", re.IGNORECASE)
-_MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed", re.IGNORECASE)
+_MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed|no_?op", re.IGNORECASE)
 
 _ACCEPTS = ("danger_accept_invalid_certs", "danger_accept_invalid_hostnames")
 
@@ -36,6 +36,12 @@ def _is_chosen(hit: Hit, facts: Facts) -> bool:
     """Return whether a setting decides, or the function exists for it by its name."""
     around = [*facts.functions_around(hit), *(each for each in facts.scopes if each.span == hit.span)]
     if any(_MEANT.search(f"{scope.owner} {scope.short_name}") for scope in around):
+        return True
+    if facts.language == "java" and any(
+        _MEANT.search(each.targets[0])
+        for each in facts.assignments
+        if each.value is not None and is_within(hit.span, each.value.span)
+    ):
         return True
     return any(
         step.kind == "branch" and is_within(hit.span, step.span) and _CHOSEN.search(step.text)
