@@ -69,6 +69,19 @@ class Log implements Filter {
     static void clear() { USER.remove(); }
 }
 """
+_TASKS = """
+class Sizes {
+    int all(List<Shop> shops) throws Exception {
+        List<Future<Integer>> started = new ArrayList<>();
+        for (Shop shop : shops) started.add(executor.submit(() -> shop.size()));
+        int sum = 0;
+        for (Future<Integer> one : started) {
+            %s
+        }
+        return sum;
+    }
+}
+"""
 
 CASES = [
     # A response that is thrown away unread, or read by what may fail.
@@ -136,4 +149,9 @@ CASES = [
         _FILTER % ("Log.keep(id(q));", "try { chain.doFilter(q, r); } finally { Log.clear(); }"),
     ),
     _good("thread-local-not-removed", _FILTER % ("options.set(id(q));", "chain.doFilter(q, r);")),
+    # Waits for what was started.
+    _bad("future-without-timeout", _TASKS % "sum += one.get();", 7),
+    _good("future-without-timeout", _TASKS % "sum += one.get(2, TimeUnit.SECONDS);"),
+    _good("future-without-timeout", _TASKS % "sum += sizes.get();"),
+    _good("future-without-timeout", "class A { int now(Future<Integer> done) { return done.get(); } }"),
 ]

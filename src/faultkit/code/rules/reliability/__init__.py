@@ -21,6 +21,7 @@ from faultkit.code.rules.reliability import (
     failed_message_dropped,
     file_not_closed,
     fire_and_forget,
+    future_without_timeout,
     goroutine_leak,
     grpc_without_deadline,
     http_without_timeout,
@@ -143,4 +144,5 @@ RELIABILITY: tuple[Rule, ...] = (
     query_outside_transaction.RULE,
     failed_message_dropped.RULE,
     thread_local_not_removed.RULE,
+    future_without_timeout.RULE,
 )
