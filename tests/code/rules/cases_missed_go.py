@@ -83,6 +83,17 @@ func stream(w http.ResponseWriter, r *http.Request) {
 	copyTo(w, r)
 }
 """
+_WORKER = """
+import "google.golang.org/grpc"
+type Worker struct { client pb.MailClient }
+func (w *Worker) Run(ctx context.Context, %s) { for %s { w.send(ctx) } }
+func (w *Worker) send(ctx context.Context) error {
+	%s
+
+	_, err := w.client.Send(%s, &pb.Mail{})
+	return err
+}
+"""
 
 CASES = [
     # Rows and bodies that a return in between leaves open.
@@ -132,4 +143,24 @@ func count(db *sql.DB) (int, error) {
     ),
     # What runs as long as the process is started once.
     _good("goroutine-leak", "func start() {\n\tgo func() {\n\t\tfor {\n\t\t\tclean()\n\t\t}\n\t}()\n}"),
+    # The context of a worker has no deadline for one message.
+    _bad("grpc-call-without-deadline", _WORKER % ("in <-chan Job", "range in", "", "ctx"), 7),
+    _bad("grpc-call-without-deadline", _WORKER % ("in Queue", "", "", "ctx"), 7),
+    _good("grpc-call-without-deadline", _WORKER % ("in []Job", "range in", "", "ctx")),
+    _good(
+        "grpc-call-without-deadline",
+        _WORKER
+        % ("in <-chan Job", "range in", "one, end := context.WithTimeout(ctx, limit); defer end()", "one"),
+    ),
+    _good(
+        "grpc-call-without-deadline",
+        _WORKER
+        % ("in <-chan Job", "range in", "ctx, end := context.WithTimeout(ctx, limit); defer end()", "ctx"),
+    ),
+    _good(
+        "grpc-call-without-deadline",
+        (_WORKER % ("in Queue", "", "", "ctx"))
+        .replace("_, err := w", "got, err := w")
+        .replace("return err", "got.Recv()\n\treturn err"),
+    ),
 ]

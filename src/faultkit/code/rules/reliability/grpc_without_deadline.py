@@ -13,6 +13,7 @@ _STUB = re.compile(r"(^|[.\w])\w*Stub\.[A-Z]\w*$")
 _GO_CLIENT = re.compile(r"\.(New\w+Client\(\)|\w+Client)\.[A-Z]\w*$")
 _JAVA_STUB = re.compile(r"Grpc\.new(Blocking|Future)Stub\(\)(\.\w+\(\))*\.[a-z]\w*$")
 _STUB_OPTIONS = re.compile(r"^with[A-Z]|^build$|^getChannel$|^getCallOptions$")
+_STREAMS = re.compile(r"Watch|Stream|Subscribe|Listen|Follow|Tail")
 _BARE = re.compile(r"^context\.(Background|TODO)\(\)$")
 
 
@@ -43,8 +44,37 @@ def _go(facts: Facts) -> Iterator[Call]:
         given = first.value.text
         made = [each for each in facts.assignments_to(given, call) if each.value is not None]
         values = [each.value.text for each in made if each.value is not None and each.targets[0] == given]
-        if _BARE.match(given) or (values and all(_BARE.match(value) for value in values)):
+        bare = _BARE.match(given) or (values and all(_BARE.match(value) for value in values))
+        if bare or (not made and not _is_stream(call, facts) and _is_of_worker(given, call, facts)):
             yield call
+
+
+def _is_stream(call: Call, facts: Facts) -> bool:
+    """Return whether it opens a stream, which may last as long as the worker."""
+    return _STREAMS.match(call.method) is not None or any(
+        each.method in ("Recv", "Send", "CloseSend", "CloseAndRecv", "RecvMsg")
+        for each in facts.calls_on(call)
+    )
+
+
+def _is_of_worker(name: str, call: Call, facts: Facts, levels: int = 2) -> bool:
+    """Return whether a context lives as long as a worker: it is a parameter of a function that calls in an
+    endless loop or for each value of a channel, or of one that such a function calls (Go)."""
+    scope = facts.function_of(call)
+    if scope is None or scope.route is not None or facts.assignments_to(name, call):
+        return False
+    if not any(each.name == name and each.type == "context.Context" for each in scope.parameters):
+        return False
+    channels = {each.name for each in scope.parameters if "chan " in each.type}
+    if any(loop.kind == "endless" or loop.over in channels for loop in facts.loops_around(call)):
+        return True
+    callers = facts.callers_of(scope) if levels else ()
+    place = next(at for at, each in enumerate(scope.parameters) if each.name == name)
+    given = [(each, each.argument(place=place)) for each in callers]
+    return bool(given) and all(
+        value is not None and _is_of_worker(value.value.text, each, facts, levels - 1)
+        for each, value in given
+    )
 
 
 def _java(facts: Facts) -> Iterator[Call]:
