@@ -82,6 +82,13 @@ class Sizes {
     }
 }
 """
+_MOVE = """
+class Stock {
+    %spublic void move(long a, long b) { %s }
+    private void take(long id) { jdbc.sql("UPDATE stock SET n = n - 1 WHERE id = :id").param(id).update(); }
+    private void give(long id) { jdbc.update("UPDATE stock SET n = n + 1 WHERE id = ?", id); }
+}
+"""
 
 CASES = [
     # A response that is thrown away unread, or read by what may fail.
@@ -154,4 +161,9 @@ CASES = [
     _good("future-without-timeout", _TASKS % "sum += one.get(2, TimeUnit.SECONDS);"),
     _good("future-without-timeout", _TASKS % "sum += sizes.get();"),
     _good("future-without-timeout", "class A { int now(Future<Integer> done) { return done.get(); } }"),
+    # Writes in methods of the same class.
+    _bad("writes-without-transaction", _MOVE % ("", "take(a); give(b);"), 2),
+    _good("writes-without-transaction", _MOVE % ("@Transactional ", "take(a); give(b);")),
+    _good("writes-without-transaction", _MOVE % ("", "if (a > b) { take(a); } else { give(b); }")),
+    _good("writes-without-transaction", _MOVE % ("", "take(a);")),
 ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import SqlCall, sql_calls
 
@@ -16,6 +17,8 @@ _BEGINS = re.compile(
     re.IGNORECASE,
 )
 
+_GIVEN = re.compile(r"^(tx|trx|con|conn|connection|session|em|handle|stmt|statement)$", re.IGNORECASE)
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
     by_scope: dict[Scope, list[SqlCall]] = {}
@@ -23,6 +26,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(sql.call) or facts.function_of(sql.call)
         if sql.is_write and scope is not None:
             by_scope.setdefault(scope, []).append(sql)
+    yield from _through_helpers(by_scope, facts)
     for scope, writes in by_scope.items():
         text = facts.text(scope.span)
         together = _first_two(writes, facts)
@@ -42,6 +46,28 @@ def _check(facts: Facts) -> Iterator[Hit]:
             confidence = LIKELY if len(receivers) == 1 else POSSIBLE
             what = f"{second.written}() may fail after {first.written}() has been done"
             yield Hit(second.span, what, confidence)
+
+
+def _through_helpers(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iterator[Hit]:
+    """Yield the second of two calls of different methods of the same class that write (Java)."""
+    if facts.language != "java" or _BEGINS.search(facts.text(Span(0, len(facts.syntax.source)))):
+        return
+    calls: dict[Scope, list[tuple[Call, Scope]]] = {}
+    for helper in by_scope:
+        if not re.match(r"(@\w+\s+)*private\b", facts.text(helper.span)):
+            continue
+        for call in facts.callers_of(helper):
+            caller = facts.named_function_of(call)
+            # A connection that is given may have a transaction.
+            if caller is not None and not any(_GIVEN.search(each.value.text) for each in call.arguments):
+                calls.setdefault(caller, []).append((call, helper))
+    for made in calls.values():
+        made.sort(key=lambda each: each[0].span.start)
+        for (first, one), (second, other) in combinations(made, 2):
+            if one is not other and not facts.are_exclusive(first, second):
+                what = f"{second.written}() may fail after {first.written}() has been done"
+                yield Hit(second.span, what, LIKELY)
+                break
 
 
 def _commits_between(writes: list[SqlCall], facts: Facts) -> bool:

@@ -71,7 +71,8 @@ def sql_calls(facts: Facts) -> tuple[SqlCall, ...]:
     starts = sorted((text for text in facts.texts if _verb(text.text)), key=lambda each: each.span)
     found = []
     for call in facts.calls:
-        if call.method not in _METHODS:
+        # `jdbcClient.sql("…").update()` of Spring; elsewhere the name may mean anything.
+        if call.method not in _METHODS and not (call.method == "sql" and facts.language == "java"):
             continue
         inside = [
             text for text in starts if call.callee.end <= text.span.start and text.span.end <= call.span.end
