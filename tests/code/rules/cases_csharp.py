@@ -96,4 +96,7 @@ CASES = [
     _good("call-per-item", "[HttpGet(\"orders\")]\npublic async Task<R> All() { var orders = await _db.Orders.Include(o => o.Customer).ToListAsync(); foreach (var o in orders) { Use(o.Customer); } }"),
     _bad("abrupt-exit", "void Load() { Environment.Exit(1); }", 1),
     _good("abrupt-exit", "static void Main() { Environment.Exit(1); }"),
+    _good("cancellation-not-passed-on", "class A { async Task F(HttpClient client, CancellationToken cancel) { await client.GetAsync(u, cancel); } }"),
+    _good("cancellation-not-passed-on", "class A { async Task F(HttpClient client, CancellationToken stop) { using var both = CancellationTokenSource.CreateLinkedTokenSource(stop); await client.GetAsync(u, both.Token); } }"),
+    _bad("cancellation-not-passed-on", "class A { async Task F(HttpClient client, CancellationToken cancel) { await client.GetAsync(u); } }", 1),
 ]  # fmt: skip

@@ -87,4 +87,13 @@ CASES = [
     _good("write-per-row", "class A(val userRepository: UserRepository) {\n @PostMapping(\"/users\")\n fun add(@RequestBody users: List<User>) { userRepository.saveAll(users) }\n}"),
     _bad("abrupt-exit", "fun load() { exitProcess(1) }", 1),
     _good("abrupt-exit", "fun main() { exitProcess(1) }"),
+    _bad("swallowed-cancellation", "fun start(scope: CoroutineScope) = scope.launch {\n while (true) {\n  try { delay(10) } catch (e: Exception) { log.warn(e) }\n }\n}", 3),
+    _bad("swallowed-cancellation", "interface Feed { suspend fun next(): Item }\nclass A(private val feed: Feed) {\n fun start() { scope.async { try { show(feed.next()) } catch (e: Throwable) { show(null) } } }\n}", 3),
+    _good("swallowed-cancellation", "fun start(scope: CoroutineScope) = scope.launch {\n try { delay(10) } catch (e: CancellationException) { throw e } catch (e: Exception) { log.warn(e) }\n}"),
+    _good("swallowed-cancellation", "fun start() { executor.submit { try { queue.receive() } catch (e: Exception) { log.warn(e) } } }"),
+    _bad("task-waited-for-by-thread", "import kotlinx.coroutines.runBlocking\nsuspend fun f(): Int = runBlocking { load() }", 2),
+    _bad("task-waited-for-by-thread", "import io.ktor.server.routing.get\nimport kotlinx.coroutines.runBlocking\nclass A {\n fun load(): Int = runBlocking { fetch() }\n}\nfun Route.all(a: A) { get(\"/x\") { call.respond(a.load()) } }", 4),
+    _good("task-waited-for-by-thread", "import kotlinx.coroutines.runBlocking\nfun main() = runBlocking { serve() }"),
+    _good("task-waited-for-by-thread", "suspend fun f(): Int = withContext(Dispatchers.IO) { load() }"),
+    _good("unchecked-response-status", "import io.ktor.client.HttpClient\nclass A {\n private val http = HttpClient(CIO) { expectSuccess = true }\n suspend fun f(u: String): V = http.get(u) { header(k, v) }.body()\n}"),
 ]  # fmt: skip

@@ -91,4 +91,10 @@ CASES = [
     _good("call-per-item", "#[get(\"/orders\")]\nasync fn orders(db: web::Data<PgPool>) -> R { let c = sqlx::query(\"SELECT * FROM customers WHERE id = ANY($1)\").bind(ids).fetch_all(&db).await?; for o in c { use_it(o); } }"),
     _bad("abrupt-exit", "fn load() { std::process::exit(1); }", 1),
     _good("abrupt-exit", "fn main() { std::process::exit(1); }"),
+    _bad("unbounded-fan-out", "use futures::future::try_join_all;\nimpl Feeds {\n async fn one(&self, u: &str) -> R { self.http.get(u).send().await }\n async fn all(&self, feeds: Vec<String>) -> R { try_join_all(feeds.iter().map(|u| self.one(u))).await }\n}\nstruct Feeds { http: reqwest::Client }", 4),
+    _good("unbounded-fan-out", "use futures::future::try_join_all;\nimpl Feeds {\n async fn one(&self, u: &str) -> R { self.http.get(u).send().await }\n async fn all(&self) -> R { try_join_all(self.mirrors.iter().map(|u| self.one(u))).await }\n}\nstruct Feeds { http: reqwest::Client, mirrors: Vec<String> }"),
+    _bad("panic-on-failure", "use lapin::message::Delivery;\nfn job(delivery: &Delivery) -> Job { serde_json::from_slice(&delivery.data).expect(\"job\") }", 2),
+    _bad("panic-on-failure", "async fn work(sub: async_nats::Subscriber) { let got = sub.next().await; let job: Job = serde_json::from_slice(&got.payload).unwrap(); }", 1),
+    _good("panic-on-failure", "use lapin::message::Delivery;\nfn job(delivery: &Delivery) -> Result<Job, E> { Ok(serde_json::from_slice(&delivery.data)?) }"),
+    _good("panic-on-failure", "use lapin::Channel;\nfn settings(raw: &str) -> Settings { serde_json::from_str(raw).unwrap() }"),
 ]  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Facts, Scope
 from faultkit.code.rules.rule import CSHARP, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.built_requests import cancellation_tokens
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _TOKEN = re.compile(r"\b(ct|cts|\w*[tT]oken\w*|CancellationToken)\b")
@@ -19,16 +20,25 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(call)
         if scope is None or not call.is_awaited or remote.through is not None or _UNDONE.match(call.method):
             continue
-        token = next((each.name for each in scope.parameters if each.type == "CancellationToken"), "")
+        token = next(iter(sorted(cancellation_tokens(scope))), "")
         if not token or facts.is_in_finally(call) or not call.method.endswith("Async"):
             continue
         given = " ".join(each.value.text for each in call.arguments)
-        if not _TOKEN.search(given):
+        if not _TOKEN.search(given) and not _tokens(scope, facts) & {*re.findall(r"\w+", given)}:
             yield Hit(
                 call.span,
                 f"{call.written}() is not given {token}, so it goes on after a cancellation",
                 LIKELY,
             )
+
+
+def _tokens(scope: Scope, facts: Facts) -> set[str]:
+    """Return the names that hold a token, or a source that is linked to one."""
+    names = cancellation_tokens(scope)
+    for each in facts.within(facts.assignments, scope.body):
+        if each.value is not None and names & {*re.findall(r"\w+", each.value.text)}:
+            names |= {target for target in each.targets if "ancel" in each.value.text}
+    return names
 
 
 RULE = Rule(

@@ -16,6 +16,13 @@ _PANICS = ("unwrap", "expect")
 _PARSES = re.compile(r"^(serde_json|serde_yaml|toml)\.from_(str|slice|reader|value)$")
 _TEST = re.compile(r"(^|\.)(test|bench|rstest)$")
 
+_BROKERS = (
+    "rdkafka", "kafka", "lapin", "amqprs", "async_nats", "nats", "pulsar", "rumqttc", "paho_mqtt",
+    "aws_sdk_sqs", "google_cloud_pubsub", "tungstenite", "tokio_tungstenite", "fred",
+)  # fmt: skip
+_RECEIVERS = re.compile(rf"^({'|'.join(_BROKERS)})\.")
+_RECEIVED = frozenset(("payload", "delivery", "message", "msg", "publish", "record", "frame", "event"))
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
     remote = {each.call for each in remote_calls(facts) if each.through is None}
@@ -29,7 +36,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             severity: Severity = "high" if in_route else "medium"
             what = f"{call.method}() panics when {source.written}() fails"
             yield Hit(call.span, what, LIKELY, severity)
-        elif facts.route_of(call) is not None and (parsed := _parsed(call)) is not None:
+        elif (parsed := _parsed(call)) is not None and (
+            facts.route_of(call) is not None or _is_received(parsed, facts)
+        ):
             yield Hit(
                 call.span, f"{call.method}() panics when {parsed.written}() cannot read its input", LIKELY
             )
@@ -53,6 +62,24 @@ def _parsed(call: Call) -> Call | None:
         return None
     first = made.argument(place=0)
     return None if first is None or first.value.shape == "text" else made
+
+
+def _is_received(parsed: Call, facts: Facts) -> bool:
+    """Return whether what is parsed came from a broker or a socket."""
+    words = {*re.findall(r"[A-Za-z_]\w*", parsed.arguments[0].value.text)}
+    scope = facts.named_function_of(parsed)
+    if scope is not None and any(
+        each.name in words and _RECEIVERS.match(each.type) for each in scope.parameters
+    ):
+        return True
+    made = [each.call for word in words for each in facts.assignments_to(word, parsed) if each.call]
+    inside = [
+        each for argument in parsed.arguments for each in facts.within(facts.calls, argument.value.span)
+    ]
+    if any(_RECEIVERS.match(each.name) for each in (*made, *inside)):
+        return True
+    # The variable of `while let Some(delivery) = consumer.next().await` has no type.
+    return facts.imports_any(*_BROKERS) and bool(words & _RECEIVED)
 
 
 def _is_start_or_test(scope: Scope, facts: Facts) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Handler
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.waits import is_in_coroutine
 
 _CANCELLED = frozenset(
     {"asyncio.CancelledError", "CancelledError", "concurrent.futures.CancelledError", "trio.Cancelled"}
@@ -21,18 +22,21 @@ _SUSPENDS = frozenset(
      "coroutineScope", "yield")
 )  # fmt: skip
 
+_SUSPENDED = re.compile(r"\bsuspend\s+fun\s+(?:<[^>]*>\s*)?(?:[\w<>]+\.)?(\w+)")
+
 
 def _kotlin(facts: Facts) -> Iterator[Hit]:
     """Yield broad handlers around what is suspended, which end a cancellation (Kotlin)."""
-    own = {scope.short_name for scope in facts.scopes if scope.is_async}
+    # Also methods of interfaces, which have no body.
+    own = {*_SUSPENDED.findall(facts.text(Span(0, len(facts.syntax.source))))}
+    owners = {"", "self", *(name.rpartition(".")[2] for name in facts.classes)}
     for each in facts.tries:
-        scope = facts.named_function_of(each)
-        if scope is None or not scope.is_async:
+        if not is_in_coroutine(each, facts):
             continue
         waits = [
             call
             for call in facts.within(facts.calls, each.body)
-            if call.method in _SUSPENDS or (call.method in own and call.receiver in ("", "self"))
+            if call.method in _SUSPENDS or (call.method in own and call.receiver in owners)
         ]
         for handler in each.handlers:
             if any("Cancellation" in name for name in handler.types):

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import frequency_of
+from faultkit.code.rules.vocabulary.waits import is_in_coroutine
 
 _RESULT = re.compile(r"Async\(\)\.Result$")
 _WAITS = re.compile(r"Async\(\)\.(Wait|GetAwaiter\(\)\.GetResult)$")
@@ -17,6 +18,19 @@ _MEANT = re.compile(r"Sync$|^RunSync|Synchronous", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from _kotlin(facts) if facts.language == "kotlin" else _csharp(facts)
+
+
+def _kotlin(facts: Facts) -> Iterator[Hit]:
+    """Yield `runBlocking` in coroutines, and in functions that handlers of requests call."""
+    for call in facts.calls_named("kotlinx.coroutines.runBlocking"):
+        if is_in_coroutine(call, facts) or frequency_of(call, facts) == "request":
+            yield Hit(
+                call.callee, f"{call.written} keeps a thread of the coroutines until it is done", LIKELY
+            )
+
+
+def _csharp(facts: Facts) -> Iterator[Hit]:
     found: list[tuple[Span, str]] = [
         (each.span, each.written) for each in facts.accesses if _RESULT.search(each.written)
     ]
@@ -46,9 +60,9 @@ RULE = Rule(
     title="Thread that waits for a task",
     why="The continuation needs a thread, or the context that is blocked: under load the pool runs out of "
     "threads and everything stands still, and with a synchronization context it deadlocks at once.",
-    fix="Make the method async and await the task, up to the entry point.",
+    fix="Make the method async (Kotlin: suspend) and await the task, up to the entry point.",
     kind="reliability",
     severity="high",
-    languages=CSHARP,
+    languages=(*CSHARP, *KOTLIN),
     check=_check,
 )

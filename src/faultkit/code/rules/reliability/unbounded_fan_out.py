@@ -53,6 +53,7 @@ _MAPPED = re.compile(
 )
 
 
+_MAPS = re.compile(r"\.(map|Select)\(")
 _HELD = re.compile(r"\b(self|this)\.")
 """Members, which are set with the object and few."""
 _REMOTE = re.compile(
@@ -76,7 +77,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if (
             call.arguments
             and _MAPPED.search(given)
-            and not _HELD.search(given)
+            and not _HELD.search(_iterated(given))
             and not _limited(call, facts)
             and _reaches_out(_started_by(call, facts), facts)
         ):
@@ -106,6 +107,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() waits for one coroutine for every item at once", LIKELY)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
+
+
+def _iterated(given: str) -> str:
+    """Return what the items come from, without what is done with each of them."""
+    mapped = _MAPS.search(given)
+    return given.rpartition(" in ")[2] if mapped is None else given[: mapped.start()]
 
 
 def _started_by(call: Call, facts: Facts) -> tuple[Span, ...]:

@@ -31,6 +31,11 @@ _CHECKS = re.compile(
     r"\b(raise_for_status|error_for_status\w*|EnsureSuccessStatusCode|IsSuccessStatusCode|isSuccessful|code|status_code|is_success|is_error|StatusCode|statusCode|ok|status|reason)\b"
 )
 
+_VALIDATES = re.compile(
+    r"\bexpectSuccess\s*=\s*true\b|\bHttpResponseValidator\b|\baddDefaultResponseValidation\b"
+)
+"""What a client of Ktor is configured with to throw for every bad status."""
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for request in http_requests(facts):
@@ -77,6 +82,8 @@ def _is_checked(request: HttpRequest, facts: Facts) -> bool:
     ):
         return True
     if client is not None and client.has("event_hooks", "raise_for_status"):
+        return True
+    if client is not None and _VALIDATES.search(facts.text(client.span)):
         return True
     later = [each.written for each in facts.calls_on(call)] + [
         each.written for each in facts.accesses_on(call)

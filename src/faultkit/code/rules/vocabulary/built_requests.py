@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 
@@ -104,6 +104,11 @@ _CSHARP_OWNER = re.compile(r"(^|[._])_?\w*(client|http)$", re.IGNORECASE)
 _TOKEN = re.compile(r"\b(ct|cts?\.Token|\w*[tT]oken)$")
 
 
+def cancellation_tokens(scope: Scope) -> set[str]:
+    """Return the names of the parameters of a C# method that cancel it, known by their type."""
+    return {each.name for each in scope.parameters if each.type.rpartition(".")[2] == "CancellationToken"}
+
+
 def _csharp(call: Call, facts: Facts) -> BuiltRequest | None:
     verb = _CSHARP.match(call.method)
     if verb is None or not call.arguments:
@@ -113,7 +118,10 @@ def _csharp(call: Call, facts: Facts) -> BuiltRequest | None:
     if not is_known and not (is_guess and not call.receiver[:1].isupper()):
         return None
     timeout: bool | None = None
-    if any(_TOKEN.search(each.value.text) for each in call.arguments) or is_bounded(call, facts):
+    scope = facts.named_function_of(call)
+    tokens = set() if scope is None else cancellation_tokens(scope)
+    has_token = any(_TOKEN.search(each.value.text) or each.value.text in tokens for each in call.arguments)
+    if has_token or is_bounded(call, facts):
         timeout = True
     elif call.origin is not None and call.origin.name == "HttpClient":
         client = call.origin

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.facts import Call, Facts, Loop, is_within
+from faultkit.code.facts.facts import Placed
 
 SLEEPS = frozenset(
     {
@@ -76,3 +77,33 @@ def is_bounded(call: Call, facts: Facts) -> bool:
         each.name in _FUNCTIONS or any(word in each.method.lower() for word in _BOUND_WORDS)
         for each in facts.calls_around(call)
     )
+
+
+# Coroutines of Kotlin.
+
+
+_COROUTINES = frozenset(
+    (
+        "launch", "async", "withContext", "coroutineScope", "supervisorScope", "withTimeout",
+        "withTimeoutOrNull", "flow", "channelFlow", "callbackFlow", "produce", "actor", "future", "mono",
+        "flux", "launchWhenStarted", "launchWhenCreated", "launchWhenResumed", "repeatOnLifecycle",
+    )
+)  # fmt: skip
+_OTHER_THREADS = frozenset(("thread", "Thread", "submit", "execute", "Runnable", "Callable", "post"))
+
+
+def is_in_coroutine(place: Placed, facts: Facts) -> bool:
+    """Return whether a coroutine of Kotlin runs code: a suspended function, or a lambda that one is made of.
+
+    Other lambdas run where they stand: `use { … }`, `forEach { … }`.
+    """
+    scope = facts.named_function_of(place)
+    for call in reversed(facts.calls_around(place)):
+        if scope is not None and not is_within(call.span, scope.span):
+            break
+        if call.method in _COROUTINES or call.method in _OTHER_THREADS:
+            return call.method in _COROUTINES
+    route = facts.route_of(place)
+    if route is not None and route.route is not None and route.route.framework == "ktor":
+        return True
+    return scope is not None and scope.is_async
