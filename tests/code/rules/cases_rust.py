@@ -97,4 +97,10 @@ CASES = [
     _bad("panic-on-failure", "async fn work(sub: async_nats::Subscriber) { let got = sub.next().await; let job: Job = serde_json::from_slice(&got.payload).unwrap(); }", 1),
     _good("panic-on-failure", "use lapin::message::Delivery;\nfn job(delivery: &Delivery) -> Result<Job, E> { Ok(serde_json::from_slice(&delivery.data)?) }"),
     _good("panic-on-failure", "use lapin::Channel;\nfn settings(raw: &str) -> Settings { serde_json::from_str(raw).unwrap() }"),
+    _bad("http-call-without-timeout", "use reqwest::Client;\nstruct Ctx { api: Client }\nfn ctx() -> Ctx {\n let api = Client::builder().user_agent(\"a\").build().unwrap();\n Ctx { api }\n}\nasync fn f(c: &Ctx, u: &str) -> R { c.api.get(u).send().await }", 4),
+    _bad("http-call-without-timeout", "use reqwest::Client;\nstruct A { api: Client }\nimpl A {\n fn new() -> Self { let api = Client::new(); Self { api } }\n async fn f(&self, u: &str) -> R { self.api.post(u).json(&x).send().await }\n}", 4),
+    _good("http-call-without-timeout", "use reqwest::Client;\nstruct Ctx { api: Client }\nfn ctx() -> Ctx {\n let api = Client::builder().read_timeout(d).build().unwrap();\n Ctx { api }\n}\nasync fn f(c: &Ctx, u: &str) -> R { c.api.get(u).send().await }"),
+    _good("http-call-without-timeout", "use reqwest::Client;\nstruct Ctx { api: Client }\nfn ctx() -> Ctx {\n let api = Client::new();\n Ctx { api }\n}\nasync fn f(c: &Ctx, u: &str) -> R { c.api.get(u).timeout(d).send().await }"),
+    _good("http-call-without-timeout", "use reqwest::Client;\nstruct Ctx { api: Client }\nfn ctx() -> Ctx {\n let api = Client::new();\n Ctx { api }\n}\nasync fn f(c: &Ctx, u: &str) -> R { tokio::time::timeout(d, c.api.get(u).send()).await }"),
+    _bad("http-call-without-timeout", "struct Ctx { api: reqwest::Client }\nfn ctx() -> Ctx { Ctx { api: reqwest::Client::new() } }\nasync fn f(c: &Ctx, u: &str) -> R { c.api.get(u).send().await }", 2),
 ]  # fmt: skip

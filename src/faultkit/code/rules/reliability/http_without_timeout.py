@@ -23,6 +23,7 @@ from faultkit.code.rules.rule import (
     Rule,
     Severity,
 )
+from faultkit.code.rules.vocabulary.built_requests import clients_without_timeout
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 _CLIENTS = ("httpx.Client", "httpx.AsyncClient")
@@ -49,6 +50,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             # A default of a few seconds holds up little; one of minutes does.
             severity: Severity = "medium" if default_s > 60 else "low"
             yield Hit(call.span, what, LIKELY if default_s > 60 else POSSIBLE, severity)
+    for client in clients_without_timeout(facts):
+        what = f"the client of {client.written}() has no timeout, and its requests may wait for ever"
+        yield Hit(client.span, what, LIKELY)
 
 
 def _switched_off(facts: Facts) -> Iterator[tuple[Call, Span]]:

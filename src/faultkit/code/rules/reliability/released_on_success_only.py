@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule, Severity
 
 _POOLS = re.compile(r"(^|[._])\w*(pool|Pool)\w*(\(\))?$")
 _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
@@ -38,7 +38,16 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
             "medium",
         ),
     ),
+    "csharp": (
+        (
+            re.compile(r"^(Sql|Npgsql|MySql|Sqlite|Oracle|Odbc|OleDb|SQLite|Firebird)Connection$"),
+            "high",
+        ),
+        (re.compile(r"(^|\.)(CreateConnection|OpenConnection|OpenConnectionAsync)$"), "high"),
+        (re.compile(r"^(FileStream|Stream(Reader|Writer)|TcpClient|File\.(Open\w*|Create\w*))$"), "medium"),
+    ),
 }
+_TAKES["kotlin"] = _TAKES["java"]
 _ANSWERS = re.compile(r"^net/http\.|^okhttp3\.|HttpClient\b.*\.execute$")
 """Calls that give an HTTP response, which is released with its body."""
 _OF_ANSWER = frozenset(
@@ -52,7 +61,8 @@ _TRANSACTIONS = frozenset({"Begin", "BeginTx", "Beginx", "BeginTxx", "transactio
 _MUTEX = re.compile(r"mutex|lock|sem", re.IGNORECASE)
 _RELEASES = frozenset(
     ("close", "Close", "release", "Release", "end", "closeQuietly", "putconn", "releaseConnection",
-     "returnResource", "returnObject", "put_connection", "release_connection", "disconnect", "endSession")
+     "returnResource", "returnObject", "put_connection", "release_connection", "disconnect", "endSession",
+     "Dispose", "DisposeAsync", "CloseAsync")
 )  # fmt: skip
 
 
@@ -222,9 +232,10 @@ RULE = Rule(
     title="Released only if nothing fails",
     why="Each error keeps one connection, file or lock for ever: after as many errors as the pool "
     "has places, everything waits.",
-    fix="Release it in finally (Java: try-with-resources; Python: with; Go: defer right after the check).",
+    fix="Release it in finally (Java: try-with-resources; Python: with; C#: using; Kotlin: use; "
+    "Go: defer right after the check).",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 
 _CHANGES = frozenset(
     [
@@ -32,18 +32,22 @@ _SINGLETON = re.compile(
     r"[^{;]*\bclass\s+(\w+)"
 )
 _PLAIN = re.compile(
-    r"(^|\.)(HashMap|ArrayList|HashSet|LinkedList|TreeMap|LinkedHashMap|ArrayDeque|StringBuilder)$"
+    r"(^|\.)(HashMap|ArrayList|HashSet|LinkedList|TreeMap|LinkedHashMap|ArrayDeque|StringBuilder"
+    r"|(mutable|hash|linked|sorted|array)(Map|List|Set)Of)$"
 )
+_PLAIN_CSHARP = re.compile(r"^(Dictionary|List|HashSet|SortedDictionary|SortedList|SortedSet|Queue|Stack)$")
 _FIELD_CHANGES = frozenset(
     ("put", "add", "remove", "computeIfAbsent", "merge", "putIfAbsent", "clear", "addAll", "putAll", "append",
-     "compute", "poll", "push")
+     "compute", "poll", "push", "getOrPut", "set", "removeIf",
+     "Add", "Remove", "Clear", "TryAdd", "AddRange", "RemoveAll", "RemoveAt", "Insert", "Enqueue", "Dequeue",
+     "Push", "Pop")
 )  # fmt: skip
 _GO_NUMBERS = frozenset(("int", "int32", "int64", "uint", "uint32", "uint64", "float64"))
 _AT_START = frozenset(("PostConstruct", "Autowired", "Inject", "PreDestroy", "EventListener"))
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if facts.language == "java":
+    if facts.language in (*JAVA, *CSHARP, *KOTLIN):
         yield from _fields(facts)
     if facts.language == "go":
         yield from _go_fields(facts)
@@ -63,27 +67,36 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _fields(facts: Facts) -> Iterator[Hit]:
     """Yield changes of plain collections in classes of which all requests share one object."""
     text = facts.text(Span(0, len(facts.syntax.source)))
-    classes = {found[2] for found in _SINGLETON.finditer(text)}
+    if facts.language == "csharp":
+        classes = {scope.owner.rpartition(".")[2] for scope in facts.routes() if scope.owner}
+    else:
+        classes = {found[2] for found in _SINGLETON.finditer(text)}
     if not classes:
         return
+    plain = _PLAIN_CSHARP if facts.language == "csharp" else _PLAIN
     fields = {
         each.targets[0].removeprefix("self.")
         for each in facts.assignments
         if each.scope is None
         and each.owner.rpartition(".")[2] in classes
+        and _is_shared(each, facts)
         and each.call is not None
-        and each.call.constructs
-        and _PLAIN.search(each.call.name)
+        and (each.call.constructs or facts.language == "kotlin")
+        and plain.search(each.call.name)
     }
     numbers = {
         each.targets[0].removeprefix("self.")
         for each in facts.assignments
         if each.scope is None
         and each.owner.rpartition(".")[2] in classes
+        and _is_shared(each, facts)
         and each.type in ("int", "long", "double")
     }
     for each in facts.assignments:
         name, scope = each.targets[0].removeprefix("self."), each.scope
+        item = name.removesuffix("[]")
+        if scope is not None and item != name and item in fields and _is_late(scope, classes, facts):
+            yield Hit(each.span, f"{item} is shared by all requests and changed here without a lock", LIKELY)
         if name not in numbers or scope is None or scope.route is None:
             continue
         if each.operator in ("++", "--", "+=", "-=") and not _GUARDS.search(facts.text(scope.span)):
@@ -91,12 +104,7 @@ def _fields(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method(*_FIELD_CHANGES):
         name = call.receiver_written.removeprefix("self.")
         scope = facts.named_function_of(call)
-        if name not in fields or scope is None or scope.owner.rpartition(".")[2] not in classes:
-            continue
-        made_once = scope.short_name == scope.owner.rpartition(".")[2]
-        if made_once or any(each.method in _AT_START for each in scope.decorators):
-            continue
-        if not _GUARDS.search(facts.text(scope.span)):
+        if name in fields and scope is not None and _is_late(scope, classes, facts):
             yield Hit(call.span, f"{name} is shared by all requests and changed here without a lock", LIKELY)
 
 
@@ -134,6 +142,18 @@ def _in_self(call: Call, facts: Facts) -> str:
     return f"self.{written.removeprefix(owner)}" if written.startswith(owner) else written
 
 
+def _is_late(scope: Scope, classes: set[str], facts: Facts) -> bool:
+    """Return whether a method of these classes runs after the start, and takes no lock."""
+    owner = scope.owner.rpartition(".")[2]
+    made_once = scope.short_name == owner or any(each.method in _AT_START for each in scope.decorators)
+    return owner in classes and not made_once and not _GUARDS.search(facts.text(scope.span))
+
+
+def _is_shared(field: Assignment, facts: Facts) -> bool:
+    """Return whether all requests see a field: a controller of C# is made for each, so only a static one."""
+    return facts.language != "csharp" or "static" in facts.syntax.line_text(field.line).split()
+
+
 def _shared(facts: Facts) -> set[str]:
     """Return global names that hold a mutable value."""
     names = set()
@@ -149,6 +169,8 @@ def _shared(facts: Facts) -> set[str]:
                 "collections.deque",
                 "map",
             )
+            if facts.language == "kotlin" and each.call is not None:
+                is_container = _PLAIN.search(each.call.name) is not None
             if changeable or is_container or each.value.shape == "number":
                 names.add(each.targets[0])
     return names
@@ -171,7 +193,8 @@ def _changes(scope: Scope, shared: set[str], facts: Facts) -> Iterator[tuple[Spa
                 yield each.span, name
     for call in facts.within(facts.calls, scope.body):
         name = call.receiver_written
-        if name in shared and name not in local and call.method in _CHANGES and facts.language == "python":
+        changes = {"python": _CHANGES, "kotlin": _FIELD_CHANGES}.get(facts.language, frozenset())
+        if name in shared and name not in local and call.method in changes:
             yield call.span, name
 
 
@@ -189,6 +212,6 @@ RULE = Rule(
     fix="Keep it in a database or cache, or guard every use with the same lock.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *GO, *JAVA),
+    languages=(*PYTHON, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

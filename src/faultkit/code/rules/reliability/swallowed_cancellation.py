@@ -31,7 +31,11 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
     own = {*_SUSPENDED.findall(facts.text(Span(0, len(facts.syntax.source))))}
     owners = {"", "self", *(name.rpartition(".")[2] for name in facts.classes)}
     for each in facts.tries:
-        if not is_in_coroutine(each, facts):
+        scope = facts.named_function_of(each)
+        suspends = scope is not None and scope.is_async
+        # A launched block that ends after its handler needs no cancellation; one with a loop goes on.
+        goes_on = any(loop.kind in ("endless", "while") for loop in facts.loops_around(each))
+        if not suspends and not (goes_on and is_in_coroutine(each, facts)):
             continue
         waits = [
             call

@@ -7,9 +7,10 @@ timeout stands anywhere in the chain or on the client. A client is known only if
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 
@@ -35,6 +36,9 @@ _RUST_LIMITS = frozenset(
     ("timeout", "timeout_global", "timeout_read", "timeout_per_call", "read_timeout", "timeout_recv_response")
 )
 _RUST_CLIENTS = re.compile(r"^reqwest\.Client\.(new|default|builder)$|^reqwest\.(get|ClientBuilder\.new)$")
+
+_CLIENT_MADE = re.compile(r"^reqwest\.Client(\.(new|default)|(Builder\.new|\.builder)\(\).*\.build)$")
+_VERB_CALL = re.compile(r"\.(get|post|put|patch|delete|head|request)\(\).*\.send$")
 
 
 def built_request(call: Call, facts: Facts) -> BuiltRequest | None:
@@ -95,6 +99,48 @@ def _reqwest_timeout(call: Call, calls: list[Call], facts: Facts) -> bool | None
     # With a middleware, or a builder that other code fills, the client is not known.
     root = calls[-1]
     return False if _RUST_CLIENTS.match(root.name) else None
+
+
+def clients_without_timeout(facts: Facts) -> Iterator[Call]:
+    """Yield calls that make a client without a timeout for requests through a field of another type.
+
+    Such requests do not lead back to the client: they are known by the type of the field, or by its name.
+    """
+    if facts.language != "rust":
+        return
+    sent = [each for each in facts.calls_of_method("send") if _VERB_CALL.search(each.name)]
+    open_ended = [each for each in sent if each.is_awaited and not is_bounded(each, facts)]
+    if not open_ended or any(part.method in _RUST_LIMITS for each in sent for part in chain(each)):
+        return
+    for call in facts.calls:
+        calls = chain(call)
+        if not _RUST_CLIENTS.match(calls[-1].name) or not _CLIENT_MADE.match(call.name):
+            continue
+        if any(each.method in _RUST_LIMITS for each in calls) or any(call in chain(each) for each in sent):
+            continue
+        fields = {*_fields_with(call, facts)}
+        if any(_field_of(each) in fields for each in open_ended):
+            yield call
+
+
+def _fields_with(client: Call, facts: Facts) -> Iterator[str]:
+    """Yield names that hold a client: of variables, and of the fields in a literal around it."""
+    unwrapped = [each for each in facts.calls_on(client) if each.method in ("unwrap", "expect")]
+    for each in (client, *unwrapped):
+        yield from (name.rpartition(".")[2] for name in each.assigned)
+    for around in facts.calls_around(client):
+        if around.constructs:
+            yield from (
+                each.name
+                for each in around.arguments
+                if each.name and is_within(client.span, each.value.span)
+            )
+
+
+def _field_of(sent: Call) -> str:
+    """Return `http` of `state.http.get(url).send()`."""
+    owner = chain(sent)[-1].receiver_written
+    return owner.rpartition(".")[2] if "." in owner else ""
 
 
 _CSHARP = re.compile(

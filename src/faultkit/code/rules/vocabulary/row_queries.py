@@ -139,7 +139,14 @@ _MANY: dict[str, re.Pattern[str]] = {
     ),
     "go": re.compile(r"^[\w./()]*(db|DB|gorm\w*)(\.\w+\(\))*\.Find$"),
     "java": re.compile(r"[rR]epo(sitory)?\.findAll$|\.createQuery\(\)(\.\w+\(\))*\.getResultList$"),
+    "csharp": re.compile(
+        r"\.[A-Z]\w*(\.(Include|ThenInclude|AsNoTracking|AsQueryable|OrderBy\w*|ThenBy\w*)\(\))*"
+        r"\.(ToList|ToArray)(Async)?$"
+    ),
 }
+_MANY["kotlin"] = _MANY["java"]
+_CONTEXT = re.compile(r"(^|[._])(db|\w*[dD]b|\w*[cC]ontext)\.[A-Z]\w*(\.\w+\(\))*$")
+"""A set of Entity Framework, by the name of its context: `_db.Users`."""
 _NOT_MODELS = frozenset(("Array", "Object", "Promise", "Map", "Set", "Reflect", "JSON"))
 
 
@@ -152,6 +159,10 @@ def _orm(facts: Facts) -> Iterator[RowQuery]:
         chain = chain_of(call)
         if any(each in known for each in chain) or not _ORM[language](call, chain, facts):
             continue
+        if language == "csharp":
+            # The pattern takes no condition or limit; what follows works on the list, which has all rows.
+            yield RowQuery(call, False, False, False, _model(call, chain, facts))
+            continue
         text = " ".join(facts.text(each.span) for each in (call, *facts.calls_on(call)))
         if language == "python" and (built := _built(chain, facts)) is not None:
             if not built or _CHOOSES.search(built):
@@ -160,7 +171,11 @@ def _orm(facts: Facts) -> Iterator[RowQuery]:
         narrowed = bool(_NARROWS.search(call.name)) or _is_filtered(call, chain)
         limited = _LIMITS.search(re.sub(r"['\"`].*?['\"`]", "", text)) is not None
         options = call.argument(place=0)
-        if options is not None and options.value.shape in ("name", "other", "call") and language != "go":
+        if (
+            options is not None
+            and options.value.shape in ("name", "other", "call")
+            and language not in ("go", "csharp")
+        ):
             limited = True  # The options are unknown, and may hold a limit.
         one = any(each.method in _ONE_ROW for each in facts.calls_on(call))
         yield RowQuery(call, narrowed, limited, one, _model(call, chain, facts))
@@ -207,11 +222,21 @@ def _is_java_query(call: Call, chain: tuple[Call, ...], facts: Facts) -> bool:
     )
 
 
+def _is_csharp_query(call: Call, chain: tuple[Call, ...], facts: Facts) -> bool:
+    """Return whether a set of a context is read; a change tracker or a local view is none."""
+    owner = call.receiver_written
+    if not _CONTEXT.search(owner) or re.search(r"\.(Local|ChangeTracker|Entries|Database|Model)\b", owner):
+        return False
+    return "HttpContext" not in owner
+
+
 _ORM: dict[str, Callable[[Call, tuple[Call, ...], Facts], bool]] = {
     "python": _is_python_query,
     "javascript": _is_javascript_query,
     "go": _is_go_query,
     "java": _is_java_query,
+    "kotlin": _is_java_query,
+    "csharp": _is_csharp_query,
 }
 
 
@@ -228,6 +253,9 @@ def _model(call: Call, chain: tuple[Call, ...], facts: Facts) -> str | None:
         return None if found is None else found[1]
     if call.method == "getResultList":
         found = _TABLE.search(facts.text(call.span))
+        return None if found is None else found[1]
+    if facts.language == "csharp":
+        found = re.search(r"\.([A-Z]\w*)(\.\w+\(\))*$", call.receiver_written)
         return None if found is None else found[1]
     owner = call.receiver_written.replace("()", "").rpartition(".")[2]
     bare = re.sub(r"_?([rR]epo(sitory)?|[mM]odel|find)$", "", owner)
