@@ -107,4 +107,9 @@ CASES = [
     _bad("whole-table-loaded", "class A(private val orderRepository: OrderRepository) {\n fun open() = orderRepository.findAll().filter { it.open }\n}", 2),
     _good("whole-table-loaded", "class A(private val orderRepository: OrderRepository) {\n fun open() = orderRepository.findByOpenTrue()\n}"),
     _good("whole-table-loaded", "class A(private val orderRepository: OrderRepository) {\n fun page(p: Pageable) = orderRepository.findAll(p)\n}"),
+    _bad("lock-not-released", "class A {\n fun f() {\n  lock.lock()\n  save()\n  lock.unlock()\n }\n}", 3),
+    _good("lock-not-released", "class A {\n fun f() {\n  lock.lock()\n  try { save() } finally { lock.unlock() }\n }\n}"),
+    _good("lock-not-released", "class A {\n suspend fun f() { mutex.withLock { save() } }\n}"),
+    _bad("unbounded-cache", "private val rateCache = mutableMapOf<String, Rate>()\nfun rate(k: String) = rateCache.getOrPut(k) { load(k) }", 1),
+    _good("unbounded-cache", "private val rateCache = mutableMapOf<String, Rate>()\nfun rate(k: String) = rateCache.getOrPut(k) { load(k) }\nfun drop(k: String) { rateCache.remove(k) }"),
 ]  # fmt: skip

@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.repetition import is_for_screen
 
 _VOID = re.compile(r"\basync\s+(?:\w+\s+)*void\s+\w+|\bvoid\s+\w+")
-_UI = re.compile(
-    rb"^using\s+(UnityEngine|System\.Windows|Microsoft\.(UI|Maui)|Windows\.UI|Xamarin)", re.MULTILINE
-)
-"""Frameworks that call methods by name or from the screen, where nothing could await them."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    has_screen = _UI.search(facts.syntax.source) is not None
+    # Frameworks of screens call methods by name or from the screen, where nothing could await them.
+    has_screen = is_for_screen(facts)
     for scope in facts.scopes:
         if not scope.is_async or not scope.name or has_screen:
             continue

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 
-_PAIRS = {"acquire": "release", "Lock": "Unlock", "RLock": "RUnlock", "lock": "unlock"}
+_PAIRS = {"acquire": "release", "Lock": "Unlock", "RLock": "RUnlock", "lock": "unlock",
+          "WaitAsync": "Release", "Wait": "Release"}  # fmt: skip
 _LOCKS = ("lock", "mutex", "mu", "sem")
 
 
@@ -48,6 +49,8 @@ def _is_released_elsewhere(call: Call, facts: Facts) -> bool:
 
 
 def _is_lock(call: Call) -> bool:
+    if call.method.startswith("Wait"):
+        return call.receiver.rpartition(".")[2] in ("SemaphoreSlim", "Semaphore")
     name = call.receiver_written.rpartition(".")[2].lower().strip("_")
     return any(name == word or name.endswith(word) for word in _LOCKS)
 
@@ -76,9 +79,10 @@ RULE = Rule(
     slug="lock-not-released",
     title="Lock not released on every way out",
     why="After one error the lock is held for ever, and everything that needs it stops.",
-    fix="Use with (Python), defer mu.Unlock() right after Lock() (Go), or finally (Java).",
+    fix="Use with (Python), defer mu.Unlock() right after Lock() (Go), finally (Java, C#), or withLock "
+    "(Kotlin).",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -44,7 +44,7 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
             "high",
         ),
         (re.compile(r"(^|\.)(CreateConnection|OpenConnection|OpenConnectionAsync)$"), "high"),
-        (re.compile(r"^(FileStream|Stream(Reader|Writer)|TcpClient|File\.(Open\w*|Create\w*))$"), "medium"),
+        (re.compile(r"^(FileStream|TcpClient|File\.(Open(Read|Write)?|Create))$"), "medium"),
     ),
 }
 _TAKES["kotlin"] = _TAKES["java"]

@@ -6,8 +6,21 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts, Scope
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    Hit,
+    Rule,
+    Severity,
+)
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
+from faultkit.code.rules.vocabulary.repetition import is_for_screen
 
 _OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)
 """Names of members that are caches; other members often live too short to grow."""
@@ -23,20 +36,38 @@ _KEY = re.compile(r"\[\s*(\w+)\s*\]\s*$")
 _STATIC = re.compile(r"^[^=]*\bstatic\b")
 """Java and TypeScript: static members, which live as long as the process."""
 _MAPS = ("dict", "collections.defaultdict", "collections.OrderedDict", "Map", "java.util.HashMap", "map",
-         "java.util.concurrent.ConcurrentHashMap", "set", "Set")  # fmt: skip
+         "java.util.concurrent.ConcurrentHashMap", "set", "Set", "Dictionary", "ConcurrentDictionary",
+         "mutableMapOf", "hashMapOf")  # fmt: skip
 _SHRINKS = frozenset(
-    ["pop", "popitem", "clear", "delete", "remove", "evict", "expire", "prune", "discard", "removeIf"]
+    [
+        "pop",
+        "popitem",
+        "clear",
+        "delete",
+        "remove",
+        "evict",
+        "expire",
+        "prune",
+        "discard",
+        "removeIf",
+        "Remove",
+        "TryRemove",
+        "Clear",
+    ]
 )
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language in (*CSHARP, *KOTLIN) and is_for_screen(facts):
+        return  # Its keys are what one user opens.
     for scope in facts.scopes:
         yield from _decorated(scope, facts)
     for each in facts.assignments:
         if not _is_store(each):
             continue
         name = each.targets[0]
-        of_an_object = name.startswith("self.") and not _STATIC.match(facts.text(each.span))
+        is_static = _STATIC.match(facts.text(each.span)) or _STATIC.match(facts.syntax.line_text(each.line))
+        of_an_object = name.startswith("self.") and not is_static
         named = _OF_OBJECTS if of_an_object else _NAMED
         if _OF_PROGRAM.search(name):
             continue
@@ -134,7 +165,19 @@ def _grows(name: str, facts: Facts) -> bool:
             return True
     return any(
         call.receiver_written in names
-        and call.method in ("set", "put", "add", "setdefault", "computeIfAbsent")
+        and call.method
+        in (
+            "set",
+            "put",
+            "add",
+            "setdefault",
+            "computeIfAbsent",
+            "getOrPut",
+            "GetOrAdd",
+            "AddOrUpdate",
+            "TryAdd",
+            "Add",
+        )
         for call in facts.calls
         if facts.function_of(call) is not None
     )
@@ -148,7 +191,7 @@ def _shrinks(name: str, facts: Facts) -> bool:
             return True
         if call.name in ("delete", "len") and any(word.search(each.value.text) for each in call.positional):
             return True
-    if any(each.written.endswith(f"{bare}.size") for each in facts.accesses):
+    if any(each.written.endswith((f"{bare}.size", f"{bare}.Count")) for each in facts.accesses):
         return True
     if re.search(rf"\bdel(ete)?\b[^\n]*\b{re.escape(bare)}\b", facts.syntax.text(facts.syntax.root)):
         return True
@@ -164,6 +207,6 @@ RULE = Rule(
     fix="Use a cache with a size and an age (lru_cache(maxsize=…), cachetools, lru-cache, Caffeine).",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -134,6 +134,17 @@ _FIXED = re.compile(
 )
 """Items that are written out: a literal, or a constant by its name, such as `HOSTS` or `HOSTS.items()`."""
 
+_SCREENS = re.compile(
+    rb"^(using\s+(UnityEngine|System\.(Windows|Drawing)|Microsoft\.(UI|Maui)|Windows\.UI|Xamarin)"
+    rb"|import\s+(android|androidx|javafx)\.)",
+    re.MULTILINE,
+)
+
+
+def is_for_screen(facts: Facts) -> bool:
+    """Return whether a text of C# or Kotlin is part of a program with a screen, which serves one user."""
+    return _SCREENS.search(facts.syntax.source) is not None
+
 
 def frequency_of(place: Placed, facts: Facts) -> Frequency | None:
     """Return how often code runs: for each request, message or item; None if nothing shows that it
