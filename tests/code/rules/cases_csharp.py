@@ -119,4 +119,6 @@ CASES = [
     _bad("unbounded-cache", "class A {\n static readonly ConcurrentDictionary<string, Rate> RateCache = new();\n Rate F(string k) { return RateCache.GetOrAdd(k, Load); } }", 2),
     _good("unbounded-cache", "class A {\n static readonly Dictionary<string, Rate> RateCache = new();\n void F(string k) { RateCache[k] = Load(k); if (RateCache.Count > 100) { RateCache.Clear(); } } }"),
     _good("unbounded-cache", "using System.Drawing;\nclass A {\n static readonly Dictionary<string, Icon> IconCache = new();\n void F(string k) { IconCache[k] = Load(k); } }"),
+    _bad("whole-table-loaded", "class A { async Task F(AuthDb db) { foreach (var t in await db.RefreshTokens.ToListAsync()) { Check(t); } } }", 1),
+    _good("whole-table-loaded", "class A { async Task<List<X>> F(AuthDb db) { return await db.Currencies.ToListAsync(); } }"),
 ]  # fmt: skip

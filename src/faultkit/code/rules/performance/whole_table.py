@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_data
 from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
+
+_PER_USE = re.compile(
+    r"(session|token|request|attempt|login|subscription|audit|activity|activitie)s?$", re.IGNORECASE
+)
+"""Tables that get a row for each login, request or similar act of a client."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -30,7 +36,7 @@ def _may_be_long(rows: RowQuery, facts: Facts) -> bool:
     """Return whether the table grows with the data, or the caller waits for all of it."""
     if facts.route_of(rows.call) is not None or rows.table is None:
         return True
-    return is_data(rows.table) or is_data(f"{rows.table}s")
+    return is_data(rows.table) or is_data(f"{rows.table}s") or _PER_USE.search(rows.table) is not None
 
 
 def _collects(call: Call, facts: Facts) -> bool:
