@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
@@ -36,6 +36,7 @@ _JAVA = re.compile(
 _MAKES = re.compile(
     r"^(get|open|create|new|make|acquire|connect)\w*(connection|conn|client|pool)$", re.IGNORECASE
 )
+_DECLARED = re.compile(rb"\b(const|let|var|val)\s+$")
 _CACHED = frozenset(("lru_cache", "cache", "cached_property", "fixture"))
 _SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
 
@@ -92,9 +93,16 @@ def _is_global(call: Call, scope: Scope, facts: Facts) -> bool:
     if facts.language == "python":
         steps = [step for step in facts.within(facts.steps, scope.body) if step.kind == "global"]
         names = {word for step in steps for word in re.findall(r"\w+", facts.text(step.span))}
-    else:
-        names = {name for each in facts.assignments if each.scope is None for name in each.targets}
+        return bool(names & {*call.assigned})
+    made = [each for each in facts.assignments if each.call is call]
+    if any(each.operator == ":=" or _DECLARED.search(_before(each, facts)) for each in made):
+        return False  # A variable of the function, whatever the file has of the same name.
+    names = {name for each in facts.assignments if each.scope is None for name in each.targets}
     return bool(names & {*call.assigned})
+
+
+def _before(each: Assignment, facts: Facts) -> bytes:
+    return facts.syntax.source[max(0, each.span.start - 8) : each.span.start]
 
 
 def _opens(call: Call, language: str) -> bool:
