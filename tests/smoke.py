@@ -130,7 +130,7 @@ STEPS = (
     Step(("edge", "--only", "EDGE-001", "--", *FAULT, "mock", "--tools-from", "tools.yml"), "EDGE-001"),
     Step(("functions", "app.py"), "f", extra="code"),
     Step(("review", "app.py"), "1 file: ", extra="code"),
-    Step(("explain", "FK-R001"), "When to ignore", extra="code"),
+    Step(("explain", "FK-R001"), "When to ignore"),
     Step(("improve", "app.py"), "+++ b/app.py", extra="code"),
     Step(("slo", "app.py", "f"), "", extra="code"),
     Step(("index", "."), "1 indexed", extra="index"),

@@ -26,7 +26,6 @@ from tests.smoke import FAULT, PATIENCE_S, PROJECT, SERVERS, STEPS, Step, run, t
 WHOLE_COMMAND = {
     "functions": "code",
     "review": "code",
-    "explain": "code",
     "improve": "code",
     "slo": "code",
     "index": "index",

@@ -46,7 +46,7 @@ COMMANDS: dict[str, LazyCommand] = {
         "faultkit.cli.review:command", "Find reliability and performance problems in source code.", "code"
     ),
     "explain": LazyCommand(
-        "faultkit.cli.explain:command", "Explain the rules of a review, with good and bad code.", "code"
+        "faultkit.cli.explain:command", "Explain the rules of a review, with good and bad code."
     ),
     "improve": LazyCommand(
         "faultkit.cli.improve:improve_command",
