@@ -142,8 +142,8 @@ def test_the_slo_script_ends_with_an_array_of_the_documented_shape(code: dict[st
         ]
         assert 0 <= each["objective"] < 100
         assert list(each["sli"]) == ["prometheus", "gcp/cloudrun"]
-        # The document has the function's name, which is no label of any exporter.
-        assert 'handler="/"' in each["sli"]["prometheus"]
+        # The document has handler="index", the function's name, which is a label of no exporter.
+        assert 'http_route="/"' in each["sli"]["prometheus"]
         run = each["sli"]["gcp/cloudrun"]
         assert list(run) == ["displayName", "goal", "calendarPeriod", "serviceLevelIndicator"]
         assert run["goal"] == pytest.approx(each["objective"] / 100)
