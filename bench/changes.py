@@ -9,7 +9,6 @@ sides, so that one that fails now and then is not taken for a difference. The ex
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import re
@@ -18,25 +17,22 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from urllib.parse import urljoin
 from xml.etree import ElementTree
 
 from bench.changes_packages import PACKAGES, RealPackage
 from bench.options import DOCUMENT
+from bench.registries import archive_of
 from faultkit.base.errors import FaultkitError
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.selection import Selection
 from faultkit.code.source_files import source_files
 
 CACHE = Path(os.environ.get("FAULTKIT_BENCH_CACHE", "build/bench-changes"))
-INDEX = "https://pypi.org/simple/"
-NPM = "https://registry.npmjs.org/"
 LIMIT_S = 120
 _TESTS = re.compile(
     r"(^|/)(tests?|testing|docs?|examples?|benchmarks?|conftest\.py|test_[^/]*|[^/]*_test\.py)(/|$)"
@@ -132,30 +128,8 @@ def _change(folder: Path) -> Iterator[str]:
 
 def _fetched(package: RealPackage, store: Path) -> Path:
     """Return the archive with the pinned hash, from the cache or from the registry."""
-    store.mkdir(parents=True, exist_ok=True)
-    path = store / f"{package.name.replace('/', '+')}-{package.version}.tar.gz"
-    if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != package.sha256:
-        data = _downloaded(package)
-        found = hashlib.sha256(data).hexdigest()
-        if found != package.sha256:
-            raise ValueError(f"{package}: expected sha256 {package.sha256}, got {found}")
-        path.write_bytes(data)
-    return path
-
-
-def _downloaded(package: RealPackage) -> bytes:
-    if package.registry == "npm":
-        with urllib.request.urlopen(f"{NPM}{package.name}/{package.version}", timeout=60) as answer:
-            address = json.load(answer)["dist"]["tarball"]
-    else:
-        page = urljoin(INDEX, f"{package.name}/")
-        with urllib.request.urlopen(page, timeout=60) as answer:
-            links = re.findall(r'href="([^"#]+\.tar\.gz)[^"]*"', answer.read().decode())
-        ends = re.compile(rf"-{re.escape(package.version)}\.tar\.gz$")
-        address = urljoin(page, next(each for each in links if ends.search(each)))
-    with urllib.request.urlopen(address, timeout=180) as answer:
-        content: bytes = answer.read()
-    return content
+    file = f"{package.name}-{package.version}.tar.gz"
+    return archive_of("pypi", package.name, package.version, package.sha256, store, file)
 
 
 def _unpack(archive: Path, folder: Path) -> None:

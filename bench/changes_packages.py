@@ -7,7 +7,6 @@ change of ours.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,6 @@ class RealPackage:
     tests: tuple[str, ...] = ("tests",)
     options: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    registry: Literal["pypi", "npm"] = "pypi"
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"

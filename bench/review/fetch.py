@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
-import re
 import shutil
 import tarfile
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from bench.registries import archive_of
 from bench.review.projects import Project, halves_of, read_projects
-from faultkit.base.errors import RunError, TargetError
+from faultkit.base.errors import RunError
 
-PYPI = "https://pypi.org/simple/"
-NPM = "https://registry.npmjs.org/"
-DEBIAN = "http://deb.debian.org/debian/"
 LARGEST_FILE = 5_000_000
-_TIMEOUT_S = 120
 _AR_MAGIC = b"!<arch>\n"
 _AR_HEADER = 60
 
@@ -44,39 +37,9 @@ def fetch(corpus: Path, half: str | None = None) -> Iterator[tuple[Project, Path
 
 
 def _archive(project: Project, kept: Path) -> bytes:
-    path = kept / project.sha256
-    if path.exists():
-        content = path.read_bytes()
-    else:
-        content = _fetched(_address(project))
-    came = hashlib.sha256(content).hexdigest()
-    if came != project.sha256:
-        raise RunError(f"{project.name} {project.version}: expected SHA-256 {project.sha256}, got {came}")
-    kept.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return content
-
-
-def _address(project: Project) -> str:
-    if project.source == "npm":
-        return f"{NPM}{project.name}/-/{project.archive}"
-    if project.source == "debian":
-        return DEBIAN + urllib.parse.quote(project.archive)
-    page = f"{PYPI}{project.name}/"
-    links: list[str] = re.findall(r'href="([^"#]+)', _fetched(page).decode())
-    for link in links:
-        if link.endswith(f"/{project.archive}"):
-            return urllib.parse.urljoin(page, link)
-    raise RunError(f"{project.name} {project.version}: PyPI has no file {project.archive}")
-
-
-def _fetched(address: str) -> bytes:
-    try:
-        with urllib.request.urlopen(address, timeout=_TIMEOUT_S) as answer:
-            content: bytes = answer.read()
-            return content
-    except OSError as error:
-        raise TargetError(f"{address} cannot be fetched: {error}") from error
+    return archive_of(
+        project.source, project.name, project.version, project.sha256, kept, project.archive
+    ).read_bytes()
 
 
 def _unpack(content: bytes, folder: Path, project: Project) -> None:

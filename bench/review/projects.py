@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.registries import Source
+
 LIST = Path(__file__).with_name("projects.toml")
 WORK, HELD = "work", "held"
 HALVES = (WORK, HELD)
@@ -26,7 +28,7 @@ class Project:
     name: str
     language: str
     """The language of most of its code; the language of a finding is that of its file."""
-    source: str
+    source: Source
     """The registry: `pypi`, `npm` or `debian`."""
     version: str
     archive: str

@@ -30,6 +30,7 @@ from bench.review.projects import HELD, WORK, Project, halves_of, read_projects
 from bench.review.recall import Outcome, Pair, outcome_of, pairs_folder, read_pairs, recall_table
 from bench.review.sample import draw, excerpt, shares_of
 
+from bench import registries
 from faultkit.base.errors import InputError, RunError, TargetError
 
 FOUND = Found(
@@ -113,7 +114,7 @@ def test_an_archive_with_another_checksum_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_registry_that_cannot_be_reached_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch, "NPM", (tmp_path / "registry").as_uri() + "/")
+    monkeypatch.setattr(registries, "registry_of", lambda source: (tmp_path / "registry").as_uri() + "/")
     with pytest.raises(TargetError, match=r"registry/a/-/a\.tgz cannot be fetched: .*No such file"):
         fetch._archive(project("a"), tmp_path)
 
