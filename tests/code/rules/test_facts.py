@@ -235,3 +235,8 @@ def test_facts_are_in_the_order_of_the_text(language: str, text: str) -> None:
     for listed in lists:
         starts = [each.span.start for each in listed]
         assert starts == sorted(starts)
+
+
+def test_a_continued_line_is_no_argument() -> None:
+    (call,) = facts("python", "f(1, \\\n  2)").calls
+    assert [(each.value.text, each.place) for each in call.arguments] == [("1", 0), ("2", 1)]

@@ -9,21 +9,19 @@ from faultkit.code.facts.grammar import (
     Binding,
     CatchParts,
     Grammar,
-    LoopParts,
     ParameterParts,
-    TryParts,
     assignment,
     branches,
+    count_loop,
+    each_loop,
+    tries_with,
+    update,
     while_loop,
 )
-from faultkit.code.languages.dialect import child_of, last_of, text_of
+from faultkit.code.languages.dialect import child_of, last_of, parts_in, text_of
 from faultkit.code.languages.syntax import Node
 
-_TYPES = frozenset(
-    {
-        "class_declaration", "struct_declaration", "record_declaration", "interface_declaration",
-    }
-)  # fmt: skip
+_TYPES = frozenset({"class_declaration", "struct_declaration", "record_declaration", "interface_declaration"})
 _NAMESPACE = re.compile(r"^(?:global::)?(?:System|Microsoft)(?:\.[A-Z]\w*)*\.(?=[A-Z])")
 _CREATIONS = frozenset({"object_creation_expression", "implicit_object_creation_expression"})
 
@@ -82,42 +80,14 @@ def _is_call(node: Node) -> bool:
     return not text_of(node.child_by_field_name("function")).endswith(".ConfigureAwait")
 
 
-def _update(node: Node) -> Iterator[Binding]:
-    if node.named_child_count and text_of(node).endswith(("++", "--")):
-        yield Binding((node.named_children[0],), None, None, "++")
-
-
-def _for(node: Node) -> LoopParts | None:
-    body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
-    return None if body is None else LoopParts("endless" if condition is None else "count", body, condition)
-
-
-def _each(node: Node) -> LoopParts | None:
-    body, name = node.child_by_field_name("body"), node.child_by_field_name("left")
-    if body is None:
+def _handler(node: Node) -> CatchParts | None:
+    block, declared = node.child_by_field_name("body"), child_of(node, "catch_declaration")
+    if node.type != "catch_clause" or block is None:
         return None
-    over = node.child_by_field_name("right")
-    return LoopParts("each", body, over, () if name is None else (name,), child_of(node, "await") is not None)
-
-
-def _try(node: Node) -> TryParts | None:
-    body = node.child_by_field_name("body")
-    if body is None:
-        return None
-    handlers, final = [], None
-    for child in node.named_children:
-        block = child.child_by_field_name("body")
-        if child.type == "catch_clause" and block is not None:
-            declared = child_of(child, "catch_declaration")
-            type_ = None if declared is None else declared.child_by_field_name("type")
-            name = None if declared is None else declared.child_by_field_name("name")
-            # `catch (Exception e) when (e is TimeoutException)` takes some errors only.
-            chosen = child_of(child, "catch_filter_clause")
-            types = tuple(each for each in (chosen or type_,) if each is not None)
-            handlers.append(CatchParts(child, block, types, name))
-        elif child.type == "finally_clause":
-            final = child_of(child, "block")
-    return TryParts(body, tuple(handlers), final)
+    # `catch (Exception e) when (e is TimeoutException)` takes some errors only.
+    type_ = child_of(node, "catch_filter_clause") or (declared and declared.child_by_field_name("type"))
+    name = declared and declared.child_by_field_name("name")
+    return CatchParts(node, block, () if type_ is None else (type_,), name)
 
 
 def _sections(node: Node) -> list[Node]:
@@ -151,9 +121,8 @@ def _arguments(node: Node) -> Iterable[Node]:
     listed = node.child_by_field_name("arguments") or child_of(
         node, "argument_list", "attribute_argument_list"
     )
-    given = [] if listed is None else [each for each in listed.named_children if not each.is_extra]
     made = node.child_by_field_name("initializer") or child_of(node, "initializer_expression")
-    return given if made is None else [*given, *made.named_children]
+    return [*parts_in(listed), *parts_in(made)]
 
 
 def _keyword(node: Node) -> tuple[str, Node] | None:
@@ -290,13 +259,13 @@ CSHARP = Grammar(
         "property_declaration": _property,
         "parameter": _primary,
         "assignment_expression": _assignment,
-        "postfix_unary_expression": _update,
-        "prefix_unary_expression": _update,
+        "postfix_unary_expression": update,
+        "prefix_unary_expression": update,
     },
     imports={"using_directive": _import},
     loops={
-        "for_statement": _for,
-        "foreach_statement": _each,
+        "for_statement": count_loop,
+        "foreach_statement": each_loop("left", "right"),
         "while_statement": while_loop("true"),
         "do_statement": while_loop("true"),
     },
@@ -306,7 +275,7 @@ CSHARP = Grammar(
         "switch_statement": _sections,
         "switch_expression": _sections,
     },
-    tries={"try_statement": _try},
+    tries={"try_statement": tries_with(_handler)},
     callee=_callee,
     arguments=_arguments,
     keyword=_keyword,

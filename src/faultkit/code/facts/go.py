@@ -13,8 +13,11 @@ from faultkit.code.facts.grammar import (
     TryParts,
     branches,
     cases,
+    pairs_of,
+    spread_as,
+    update,
 )
-from faultkit.code.languages.dialect import child_of, text_of
+from faultkit.code.languages.dialect import child_of, parts_in, text_of
 from faultkit.code.languages.syntax import Node
 
 _KNOWN = (
@@ -75,11 +78,6 @@ def _field(node: Node) -> Iterator[Binding]:
         yield Binding((name,), None, node.child_by_field_name("type"), is_field=True)
 
 
-def _step(node: Node) -> Iterator[Binding]:
-    if node.named_child_count:
-        yield Binding((node.named_children[0],), None, None, "++")
-
-
 def _range(node: Node) -> Iterator[Binding]:
     yield Binding(_listed(node.child_by_field_name("left")), None, None, ":=")
 
@@ -120,8 +118,7 @@ def _callee(node: Node) -> Node | None:
 
 
 def _arguments(node: Node) -> Iterable[Node]:
-    listed = node.child_by_field_name("arguments") or node.child_by_field_name("body")
-    return () if listed is None else [each for each in listed.named_children if each.type != "comment"]
+    return parts_in(node.child_by_field_name("arguments") or node.child_by_field_name("body"))
 
 
 def _keyword(node: Node) -> tuple[str, Node] | None:
@@ -132,17 +129,6 @@ def _keyword(node: Node) -> tuple[str, Node] | None:
         return None
     inner = value.named_children[0] if value.type == "literal_element" and value.named_child_count else value
     return text_of(key).strip('"'), inner
-
-
-def _pairs(node: Node) -> Iterable[Node]:
-    if node.type == "unary_expression":
-        node = node.child_by_field_name("operand") or node
-    body = node.child_by_field_name("body") if node.type == "composite_literal" else None
-    return () if body is None else body.named_children
-
-
-def _spread(node: Node) -> str:
-    return "..." if node.type == "variadic_argument" else ""
 
 
 def _parameters(node: Node) -> Iterator[ParameterParts]:
@@ -219,8 +205,8 @@ GO = Grammar(
         "var_spec": _var,
         "const_spec": _var,
         "field_declaration": _field,
-        "inc_statement": _step,
-        "dec_statement": _step,
+        "inc_statement": update,
+        "dec_statement": update,
         "range_clause": _range,
     },
     imports={"import_spec": _import},
@@ -228,8 +214,8 @@ GO = Grammar(
     callee=_callee,
     arguments=_arguments,
     keyword=_keyword,
-    pairs=_pairs,
-    spread=_spread,
+    pairs=pairs_of("composite_literal"),
+    spread=spread_as("variadic_argument"),
     parameters=_parameters,
     receiver=_receiver,
     type_name=_type_name,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from faultkit.code.facts.fact_values import LoopKind, Shape, StepKind
-from faultkit.code.languages.dialect import text_of
+from faultkit.code.languages.dialect import child_of, parts_in, text_of
 from faultkit.code.languages.syntax import Node
 
 
@@ -79,8 +79,7 @@ def nothing(node: Node) -> None:
 
 def argument_children(node: Node) -> Iterable[Node]:
     """Return the named children of the field `arguments`."""
-    listed = node.child_by_field_name("arguments")
-    return () if listed is None else [each for each in listed.named_children if not each.is_extra]
+    return parts_in(node.child_by_field_name("arguments"))
 
 
 def part_of(node: Node, name: str) -> Node | None:
@@ -111,13 +110,38 @@ def arguments_or(single: str) -> Callable[[Node], Iterable[Node]]:
 
     def arguments(node: Node) -> Iterable[Node]:
         listed = node.child_by_field_name("arguments")
-        if listed is None:
-            return ()
-        if listed.type == single:
-            return (listed,)
-        return [each for each in listed.named_children if each.type != "comment"]
+        return (listed,) if listed is not None and listed.type == single else parts_in(listed)
 
     return arguments
+
+
+def keyed_by(type_: str, key: str) -> Callable[[Node], tuple[str, Node] | None]:
+    """Return a reader of `name: value` for nodes of this type, with the field of the name."""
+
+    def keyword(node: Node) -> tuple[str, Node] | None:
+        value = node.child_by_field_name("value") if node.type == type_ else None
+        return None if value is None else (text_of(node.child_by_field_name(key)), value)
+
+    return keyword
+
+
+def pairs_of(literal: str) -> Callable[[Node], Iterable[Node]]:
+    """Return a reader of the pairs in the body of a literal of this type."""
+
+    def pairs(node: Node) -> Iterable[Node]:
+        return parts_in(node.child_by_field_name("body")) if node.type == literal else ()
+
+    return pairs
+
+
+def spread_as(type_: str) -> Callable[[Node], str]:
+    """Return a reader of `...x`, which is a node of this type."""
+    return lambda node: "..." if node.type == type_ else ""
+
+
+def known_names(table: dict[str, str]) -> dict[str, str]:
+    """Return names with their paths, from a table of paths with the names in each."""
+    return {name: f"{path}.{name}" for path, names in table.items() for name in names.split()}
 
 
 def assignment(node: Node) -> Iterator[Binding]:
@@ -128,10 +152,38 @@ def assignment(node: Node) -> Iterator[Binding]:
         yield Binding((left,), node.child_by_field_name("right"), None, operator)
 
 
+def update(node: Node) -> Iterator[Binding]:
+    """Yield the binding of `x++`, `--x`; nothing for another unary expression."""
+    if node.named_child_count and child_of(node, "++", "--") is not None:
+        yield Binding((node.named_children[0],), None, None, "++")
+
+
 def body_of_statement(node: Node) -> Node | None:
     """Return the body of the statement whose head lists this item."""
     listed = node.parent
     return None if listed is None or listed.parent is None else listed.parent.child_by_field_name("body")
+
+
+def count_loop(node: Node) -> LoopParts | None:
+    """Return the parts of `for (…; condition; …)`."""
+    body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
+    if body is None:
+        return None
+    return LoopParts("endless" if text_of(condition).strip() in ("", ";") else "count", body, condition)
+
+
+def each_loop(item: str, over: str) -> Callable[[Node], LoopParts | None]:
+    """Return a reader of loops over items, with the fields of the item and of what it comes from."""
+
+    def parts(node: Node) -> LoopParts | None:
+        body, target = node.child_by_field_name("body"), node.child_by_field_name(item)
+        if body is None:
+            return None
+        targets = () if target is None else (target,)
+        is_async = child_of(node, "await") is not None
+        return LoopParts("each", body, node.child_by_field_name(over), targets, is_async)
+
+    return parts
 
 
 def while_loop(*endless: str) -> Callable[[Node], LoopParts | None]:
@@ -142,6 +194,20 @@ def while_loop(*endless: str) -> Callable[[Node], LoopParts | None]:
         if body is None:
             return None
         return LoopParts("endless" if text_of(condition) in endless else "while", body, condition)
+
+    return parts
+
+
+def tries_with(handler: Callable[[Node], CatchParts | None]) -> Callable[[Node], TryParts | None]:
+    """Return a reader of `try`, with a reader of its handlers, which returns None for its other parts."""
+
+    def parts(node: Node) -> TryParts | None:
+        body = node.child_by_field_name("body") or child_of(node, "block")
+        if body is None:
+            return None
+        handlers = [each for child in node.named_children if (each := handler(child)) is not None]
+        last = child_of(node, "finally_clause", "finally_block")
+        return TryParts(body, tuple(handlers), None if last is None else child_of(last, "block"))
 
     return parts
 

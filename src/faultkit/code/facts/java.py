@@ -8,13 +8,17 @@ from faultkit.code.facts.grammar import (
     Binding,
     CatchParts,
     Grammar,
-    LoopParts,
     ParameterParts,
-    TryParts,
     assignment,
     body_of_statement,
     branches,
     cases,
+    count_loop,
+    each_loop,
+    keyed_by,
+    known_names,
+    tries_with,
+    update,
     while_loop,
 )
 from faultkit.code.languages.dialect import child_of, text_of
@@ -67,38 +71,13 @@ def _resource(node: Node) -> Iterator[Binding]:
         yield Binding((name,), node.child_by_field_name("value"), node.child_by_field_name("type"))
 
 
-def _update(node: Node) -> Iterator[Binding]:
-    if node.named_child_count:
-        yield Binding((node.named_children[0],), None, None, "++")
-
-
-def _for(node: Node) -> LoopParts | None:
-    body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
-    return None if body is None else LoopParts("endless" if condition is None else "count", body, condition)
-
-
-def _each(node: Node) -> LoopParts | None:
-    body, name = node.child_by_field_name("body"), node.child_by_field_name("name")
-    if body is None:
+def _handler(node: Node) -> CatchParts | None:
+    block, parameter = node.child_by_field_name("body"), child_of(node, "catch_formal_parameter")
+    if node.type != "catch_clause" or block is None or parameter is None:
         return None
-    return LoopParts("each", body, node.child_by_field_name("value"), () if name is None else (name,))
-
-
-def _try(node: Node) -> TryParts | None:
-    body = node.child_by_field_name("body")
-    if body is None:
-        return None
-    handlers, final = [], None
-    for child in node.named_children:
-        if child.type == "catch_clause":
-            block, parameter = child.child_by_field_name("body"), child_of(child, "catch_formal_parameter")
-            if block is not None and parameter is not None:
-                listed = child_of(parameter, "catch_type")
-                types = () if listed is None else tuple(listed.named_children)
-                handlers.append(CatchParts(child, block, types, parameter.child_by_field_name("name")))
-        elif child.type == "finally_clause":
-            final = child_of(child, "block")
-    return TryParts(body, tuple(handlers), final)
+    listed = child_of(parameter, "catch_type")
+    types = () if listed is None else tuple(listed.named_children)
+    return CatchParts(node, block, types, parameter.child_by_field_name("name"))
 
 
 def _callee(node: Node) -> Node | None:
@@ -135,13 +114,6 @@ def _decorators(node: Node) -> Iterable[Node]:
             yield each
 
 
-def _keyword(node: Node) -> tuple[str, Node] | None:
-    if node.type != "element_value_pair":
-        return None
-    value = node.child_by_field_name("value")
-    return None if value is None else (text_of(node.child_by_field_name("key")), value)
-
-
 def _type_name(node: Node) -> str:
     text = text_of(node).partition("<")[0].rstrip("[] ")
     return "" if text == "var" else text
@@ -153,6 +125,8 @@ def _bases(node: Node) -> Iterator[str]:
         if listed is not None:
             yield from text_of(listed).replace(",", " ").split()[1:]
 
+
+_TRIES = tries_with(_handler)
 
 JAVA = Grammar(
     names=frozenset({"identifier", "type_identifier"}),
@@ -209,20 +183,20 @@ JAVA = Grammar(
         "field_declaration": _declaration,
         "resource": _resource,
         "assignment_expression": assignment,
-        "update_expression": _update,
+        "update_expression": update,
     },
     imports={"import_declaration": _import},
     loops={
-        "for_statement": _for,
-        "enhanced_for_statement": _each,
+        "for_statement": count_loop,
+        "enhanced_for_statement": each_loop("name", "value"),
         "while_statement": while_loop("(true)"),
         "do_statement": while_loop("(true)"),
     },
     forks={"if_statement": branches, "ternary_expression": branches, "switch_expression": cases},
-    tries={"try_statement": _try, "try_with_resources_statement": _try},
+    tries={"try_statement": _TRIES, "try_with_resources_statement": _TRIES},
     callee=_callee,
     own_name=_own_name,
-    keyword=_keyword,
+    keyword=keyed_by("element_value_pair", "key"),
     parameters=_parameters,
     decorators=_decorators,
     managed_body=body_of_statement,
@@ -230,6 +204,6 @@ JAVA = Grammar(
     bases=_bases,
     bare_fields=True,
     broad=frozenset({"Exception", "Throwable", "java.lang.Exception", "java.lang.Throwable"}),
-    predefined={name: f"{package}.{name}" for package, names in _KNOWN.items() for name in names.split()},
+    predefined=known_names(_KNOWN),
     iterators=frozenset({"map", "forEach", "flatMap", "filter", "peek"}),
 )

@@ -8,20 +8,21 @@ from faultkit.code.facts.grammar import (
     Binding,
     CatchParts,
     Grammar,
-    LoopParts,
     ParameterParts,
     TryParts,
     arguments_or,
     assignment,
     branches,
     cases,
+    count_loop,
+    each_loop,
+    spread_as,
     while_loop,
 )
 from faultkit.code.languages.dialect import child_of, text_of
 from faultkit.code.languages.syntax import Node
 
 _ENDLESS = ("(true)", "(1)", "true")
-_PATTERNS = ("object_pattern", "array_pattern")
 
 
 def _module(node: Node | None) -> str:
@@ -107,23 +108,6 @@ def _field(node: Node) -> Iterator[Binding]:
         yield Binding((name,), value, type_, is_field=True)
 
 
-def _for(node: Node) -> LoopParts | None:
-    body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
-    if body is None:
-        return None
-    endless = condition is None or text_of(condition).strip() in ("", ";")
-    return LoopParts("endless" if endless else "count", body, condition)
-
-
-def _for_in(node: Node) -> LoopParts | None:
-    body, left = node.child_by_field_name("body"), node.child_by_field_name("left")
-    if body is None:
-        return None
-    is_async = any(child.type == "await" for child in node.children)
-    targets = () if left is None else (left,)
-    return LoopParts("each", body, node.child_by_field_name("right"), targets, is_async)
-
-
 def _try(node: Node) -> TryParts | None:
     body = node.child_by_field_name("body")
     if body is None:
@@ -143,10 +127,6 @@ def _keyword(node: Node) -> tuple[str, Node] | None:
     if node.type in ("shorthand_property_identifier", "shorthand_property_identifier_pattern"):
         return text_of(node), node
     return None
-
-
-def _spread(node: Node) -> str:
-    return "..." if node.type == "spread_element" else ""
 
 
 def _pairs(node: Node) -> Iterable[Node]:
@@ -279,8 +259,8 @@ JAVASCRIPT = Grammar(
     },
     imports={"import_statement": _import, "variable_declarator": _required},
     loops={
-        "for_statement": _for,
-        "for_in_statement": _for_in,
+        "for_statement": count_loop,
+        "for_in_statement": each_loop("left", "right"),
         "while_statement": while_loop(*_ENDLESS),
         "do_statement": while_loop(*_ENDLESS),
     },
@@ -289,7 +269,7 @@ JAVASCRIPT = Grammar(
     callee=_callee,
     arguments=arguments_or("template_string"),
     keyword=_keyword,
-    spread=_spread,
+    spread=spread_as("spread_element"),
     pairs=_pairs,
     parameters=_parameters,
     decorators=_decorators,

@@ -11,11 +11,13 @@ from faultkit.code.facts.grammar import (
     Grammar,
     LoopParts,
     ParameterParts,
-    TryParts,
     assignment,
+    known_names,
+    tries_with,
+    update,
 )
 from faultkit.code.facts.java import JAVA
-from faultkit.code.languages.dialect import child_of, last_of, text_of
+from faultkit.code.languages.dialect import child_of, last_of, parts_in, text_of
 from faultkit.code.languages.syntax import Node
 
 _KNOWN = {
@@ -25,10 +27,11 @@ _KNOWN = {
     "kotlinx.coroutines.channels": "Channel",
 }
 """Names besides those of Java, for wildcards and snippets without their imports."""
+_TYPES = ("user_type", "nullable_type")
 _NO_VALUES = frozenset(
     {
         "modifiers", "variable_declaration", "multi_variable_declaration", "getter", "setter",
-        "type_constraints", "type_parameters", "user_type", "nullable_type",
+        "type_constraints", "type_parameters", *_TYPES,
     }
 )  # fmt: skip
 _RANGE = re.compile(r"\.\.|\buntil\b|\bdownTo\b|\.indices\b")
@@ -59,7 +62,7 @@ def _property(node: Node) -> Iterator[Binding]:
         )
         yield Binding(targets, value)
     elif declared is not None and (name := child_of(declared, "identifier")) is not None:
-        type_ = child_of(declared, "user_type", "nullable_type")
+        type_ = child_of(declared, *_TYPES)
         is_field = node.parent is not None and node.parent.type == "class_body"
         constant = child_of(node, "val") is not None
         yield Binding((name,), value, type_, is_constant=constant, is_field=is_field)
@@ -76,16 +79,11 @@ def _delegated(node: Node) -> Node | None:
 def _class_parameter(node: Node) -> Iterator[Binding]:
     name = child_of(node, "identifier")
     if name is not None:
-        yield Binding((name,), None, child_of(node, "user_type", "nullable_type"), is_field=True)
-
-
-def _update(node: Node) -> Iterator[Binding]:
-    if node.named_child_count and text_of(node).endswith(("++", "--")):
-        yield Binding((node.named_children[0],), None, None, "++")
+        yield Binding((name,), None, child_of(node, *_TYPES), is_field=True)
 
 
 def _for(node: Node) -> LoopParts | None:
-    parts = [each for each in node.named_children if not each.is_extra and each.type != "annotation"]
+    parts = [each for each in parts_in(node) if each.type != "annotation"]
     if len(parts) < 3:
         return None
     name, over, body = parts[0], parts[1], parts[-1]
@@ -112,25 +110,16 @@ def _repeat(node: Node) -> LoopParts | None:
     return LoopParts("count", body, next(iter(_arguments(node)), None))
 
 
-def _try(node: Node) -> TryParts | None:
-    body = child_of(node, "block")
-    if body is None:
+def _handler(node: Node) -> CatchParts | None:
+    block, type_ = child_of(node, "block"), child_of(node, *_TYPES)
+    if node.type != "catch_block" or block is None:
         return None
-    handlers, final = [], None
-    for child in node.named_children:
-        block = child_of(child, "block")
-        if child.type == "catch_block" and block is not None:
-            type_ = child_of(child, "user_type", "nullable_type")
-            types = () if type_ is None else (type_,)
-            handlers.append(CatchParts(child, block, types, child_of(child, "identifier")))
-        elif child.type == "finally_block":
-            final = block
-    return TryParts(body, tuple(handlers), final)
+    return CatchParts(node, block, () if type_ is None else (type_,), child_of(node, "identifier"))
 
 
 def _branches(node: Node) -> list[Node]:
     condition = node.child_by_field_name("condition")
-    return [each for each in node.named_children if each != condition and not each.is_extra]
+    return [each for each in parts_in(node) if each != condition]
 
 
 def _entries(node: Node) -> list[Node]:
@@ -162,8 +151,7 @@ def _callee(node: Node) -> Node | None:
 
 def _arguments(node: Node) -> Iterable[Node]:
     inner = child_of(node, "constructor_invocation") if node.type == "annotation" else _inner(node)
-    listed = None if inner is None else child_of(inner, "value_arguments")
-    given = [] if listed is None else [each for each in listed.named_children if not each.is_extra]
+    given = [] if inner is None else parts_in(child_of(inner, "value_arguments"))
     return [*given, *(each for each in node.named_children if each.type == "annotated_lambda")]
 
 
@@ -178,23 +166,11 @@ def _spread(node: Node) -> str:
 
 
 def _parameters(node: Node) -> Iterator[ParameterParts]:
-    if node.type == "lambda_literal":
-        listed = child_of(node, "lambda_parameters")
-        for each in listed.named_children if listed is not None else ():
-            name = child_of(each, "identifier")
-            if name is not None:
-                yield ParameterParts(name, child_of(each, "user_type", "nullable_type"))
-        return
-    listed = child_of(node, "function_value_parameters")
-    for each in listed.named_children if listed is not None else ():
+    is_lambda = node.type == "lambda_literal"
+    for each in parts_in(child_of(node, "lambda_parameters" if is_lambda else "function_value_parameters")):
         name = child_of(each, "identifier")
-        if each.type == "parameter" and name is not None:
-            yield ParameterParts(name, child_of(each, "user_type", "nullable_type"))
-
-
-def _decorators(node: Node) -> Iterable[Node]:
-    listed = child_of(node, "modifiers")
-    return [] if listed is None else [each for each in listed.named_children if each.type == "annotation"]
+        if name is not None and (is_lambda or each.type == "parameter"):
+            yield ParameterParts(name, child_of(each, *_TYPES))
 
 
 def _type_name(node: Node) -> str:
@@ -267,7 +243,7 @@ KOTLIN = Grammar(
         "property_declaration": _property,
         "class_parameter": _class_parameter,
         "assignment": assignment,
-        "unary_expression": _update,
+        "unary_expression": update,
     },
     imports={"import": _import},
     loops={
@@ -277,23 +253,20 @@ KOTLIN = Grammar(
         "call_expression": _repeat,
     },
     forks={"if_expression": _branches, "when_expression": _entries},
-    tries={"try_expression": _try},
+    tries={"try_expression": tries_with(_handler)},
     is_call=_is_call,
     callee=_callee,
     arguments=_arguments,
     keyword=_keyword,
     spread=_spread,
     parameters=_parameters,
-    decorators=_decorators,
+    decorators=JAVA.decorators,
     type_name=_type_name,
     bases=_bases,
     bare_fields=True,
     constructs=lambda name: name.rpartition(".")[2][:1].isupper() and not name.isupper(),
-    broad=frozenset({"Exception", "Throwable", "java.lang.Exception", "java.lang.Throwable"}),
+    broad=JAVA.broad,
     iterators=frozenset({"map", "forEach", "flatMap", "mapNotNull", "onEach", "associateWith", "filter"}),
-    predefined={
-        **JAVA.predefined,
-        **{name: f"{path}.{name}" for path, names in _KNOWN.items() for name in names.split()},
-    },
+    predefined={**JAVA.predefined, **known_names(_KNOWN)},
     is_async=_is_async,
 )  # fmt: skip

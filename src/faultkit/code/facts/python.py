@@ -11,11 +11,11 @@ from faultkit.code.facts.grammar import (
     Grammar,
     LoopParts,
     ParameterParts,
-    TryParts,
     arguments_or,
     body_of_statement,
     branches,
     cases,
+    tries_with,
     while_loop,
 )
 from faultkit.code.languages.dialect import child_of, text_of
@@ -105,19 +105,9 @@ def _comprehension(node: Node) -> LoopParts | None:
     return LoopParts("comprehension", body, clause.child_by_field_name("right"), left, is_async)
 
 
-def _try(node: Node) -> TryParts | None:
-    body = node.child_by_field_name("body")
-    if body is None:
-        return None
-    handlers, final = [], None
-    for child in node.children:
-        if child.type in ("except_clause", "except_group_clause"):
-            block = child_of(child, "block")
-            if block is not None:
-                handlers.append(CatchParts(child, block, *_caught(child)))
-        elif child.type == "finally_clause":
-            final = child_of(child, "block")
-    return TryParts(body, tuple(handlers), final)
+def _handler(node: Node) -> CatchParts | None:
+    block = child_of(node, "block") if node.type in ("except_clause", "except_group_clause") else None
+    return None if block is None else CatchParts(node, block, *_caught(node))
 
 
 def _caught(clause: Node) -> tuple[tuple[Node, ...], Node | None]:
@@ -288,7 +278,7 @@ PYTHON = Grammar(
         "conditional_expression": lambda node: node.named_children[::2],
         "match_statement": cases,
     },
-    tries={"try_statement": _try},
+    tries={"try_statement": tries_with(_handler)},
     arguments=arguments_or("generator_expression"),
     keyword=_keyword,
     spread=_spread,

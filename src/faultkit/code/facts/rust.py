@@ -18,8 +18,13 @@ from faultkit.code.facts.grammar import (
     argument_children,
     assignment,
     branches,
+    keyed_by,
+    known_names,
+    pairs_of,
+    spread_as,
+    while_loop,
 )
-from faultkit.code.languages.dialect import child_of, text_of
+from faultkit.code.languages.dialect import child_of, parts_in, text_of
 from faultkit.code.languages.syntax import Node
 
 _KNOWN = {
@@ -133,16 +138,8 @@ def _for(node: Node) -> LoopParts | None:
     body, over = node.child_by_field_name("body"), node.child_by_field_name("value")
     if body is None:
         return None
-    kind = "count" if over is not None and ("range" in over.type or "(0.." in text_of(over)) else "each"
-    targets = _bound(node.child_by_field_name("pattern"))
-    return LoopParts("count" if kind == "count" else "each", body, over, targets)
-
-
-def _while(node: Node) -> LoopParts | None:
-    condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
-    if body is None:
-        return None
-    return LoopParts("endless" if text_of(condition) == "true" else "while", body, condition)
+    counts = over is not None and ("range" in over.type or "(0.." in text_of(over))
+    return LoopParts("count" if counts else "each", body, over, _bound(node.child_by_field_name("pattern")))
 
 
 def _loop(node: Node) -> LoopParts | None:
@@ -169,16 +166,13 @@ def _matched(node: Node) -> TryParts | None:
     handlers = []
     for arm in body.named_children:
         pattern, done = arm.child_by_field_name("pattern"), arm.child_by_field_name("value")
-        if done is None or not text_of(pattern).startswith("Err("):
+        if pattern is None or done is None or not text_of(pattern).startswith("Err("):
             continue
         whole = done if done.type in ("block", "unit_expression", "continue_expression") else arm
         # `Err(Error::NotFound)` and `Err(e) if e.is_x()` take some errors only.
         inner = text_of(pattern)[4:].rstrip(")").strip()
         types = () if re.fullmatch(r"(ref\s+)?\w+|\.\.", inner) else (pattern,)
-        names = () if pattern is None else _bound(pattern)
-        handlers.append(
-            CatchParts(arm, whole, tuple(each for each in types if each), next(iter(names), None))
-        )
+        handlers.append(CatchParts(arm, whole, types, next(iter(_bound(pattern)), None)))
     return TryParts(value, tuple(handlers)) if handlers else None
 
 
@@ -204,23 +198,7 @@ def _arguments(node: Node) -> Iterable[Node]:
         listed = child_of(node, "token_tree")
     else:
         return argument_children(node)
-    return () if listed is None else [each for each in listed.named_children if not each.is_extra]
-
-
-def _keyword(node: Node) -> tuple[str, Node] | None:
-    if node.type != "field_initializer":
-        return None
-    value = node.child_by_field_name("value")
-    return None if value is None else (text_of(node.child_by_field_name("field")), value)
-
-
-def _pairs(node: Node) -> Iterable[Node]:
-    body = node.child_by_field_name("body") if node.type == "struct_expression" else None
-    return () if body is None else body.named_children
-
-
-def _spread(node: Node) -> str:
-    return "..." if node.type == "base_field_initializer" else ""
+    return parts_in(listed)
 
 
 def _parameters(node: Node) -> Iterator[ParameterParts]:
@@ -319,14 +297,14 @@ RUST = Grammar(
         "compound_assignment_expr": assignment,
     },
     imports={"use_declaration": _import},
-    loops={"for_expression": _for, "while_expression": _while, "loop_expression": _loop},
+    loops={"for_expression": _for, "while_expression": while_loop("true"), "loop_expression": _loop},
     forks={"if_expression": branches, "match_expression": _arms},
     tries={"if_expression": _checked, "match_expression": _matched},
     callee=_callee,
     arguments=_arguments,
-    keyword=_keyword,
-    pairs=_pairs,
-    spread=_spread,
+    keyword=keyed_by("field_initializer", "field"),
+    pairs=pairs_of("struct_expression"),
+    spread=spread_as("base_field_initializer"),
     parameters=_parameters,
     decorators=_decorators,
     type_name=_type_name,
@@ -336,6 +314,6 @@ RUST = Grammar(
         {"Err", "panic", "bail", "unreachable", "exit", "abort", "resume_unwind", "todo", "unimplemented"}
     ),
     iterators=frozenset({"for_each"}),
-    predefined={name: f"{path}.{name}" for path, names in _KNOWN.items() for name in names.split()},
+    predefined=known_names(_KNOWN),
     is_async=_is_async,
 )  # fmt: skip

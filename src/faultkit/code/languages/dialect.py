@@ -41,6 +41,11 @@ def child_of(node: Node, *types: str) -> Node | None:
     return next((child for child in node.children if child.type in types), None)
 
 
+def parts_in(node: Node | None) -> list[Node]:
+    """Return the named children without comments; none for None."""
+    return [] if node is None else [child for child in node.named_children if not child.is_extra]
+
+
 def last_of(node: Node) -> Node | None:
     """Return the last named child, or None."""
     return next(iter(reversed(node.named_children)), None)
