@@ -150,6 +150,21 @@ def test_a_function_inside_a_loop_is_not_run_by_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("python", "def f():\n    try:\n        g()\n    except E:\n        pass"),
+        ("javascript", "function f() { try { g(); } catch (e) {} }"),
+        ("go", "package a\nfunc f() {\n\terr := g()\n\tif err != nil {\n\t\treturn\n\t}\n}"),
+        ("go", "package a\nfunc f() {\n\tif err := g(); err != nil {\n\t\treturn\n\t}\n}"),
+    ],
+)
+def test_a_call_whose_error_is_handled_has_a_try_around_it(language: str, text: str) -> None:
+    found = facts(language, text)
+    assert found.tries_around(last(found)) == found.tries
+    assert len(found.tries) == 1
+
+
+@pytest.mark.parametrize(
     ("text", "empty", "logs", "raises", "broad"),
     [
         ("except ValueError:\n    pass", True, False, False, False),

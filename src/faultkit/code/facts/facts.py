@@ -192,10 +192,8 @@ class Facts:
             function = function.outer
         return tuple(
             each
-            for each in self._try_nesting.around(place.span)
-            if each.handlers
-            and is_within(place.span, each.body)
-            and (function is None or is_within(each.span, function.span))
+            for each in self._tried.around(place.span)
+            if each.handlers and (function is None or is_within(each.span, function.span))
         )
 
     def is_in_finally(self, place: Placed) -> bool:
@@ -378,6 +376,11 @@ class Facts:
     @cached_property
     def _try_nesting(self) -> Nesting[Try]:
         return Nesting(self.tries)
+
+    @cached_property
+    def _tried(self) -> Nesting[Try]:
+        """Return tries by their bodies: in Go, that is the statement before `if err != nil { … }`."""
+        return Nesting(self.tries, lambda each: each.body)
 
     @cached_property
     def _arm_nesting(self) -> Nesting[Arm]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 from faultkit.code.languages.syntax import Span
@@ -19,16 +19,22 @@ class Placed(Protocol):
 P = TypeVar("P", bound=Placed)
 
 
+def _span(item: Placed) -> Span:
+    return item.span
+
+
 class Nesting(Generic[P]):
     """Items of a text with, for each, the item around it. Items must not overlap in part."""
 
-    def __init__(self, items: Iterable[P]) -> None:
-        self._items = sorted(items, key=_order)
-        self._starts = [each.span.start for each in self._items]
+    def __init__(self, items: Iterable[P], span_of: Callable[[P], Span] = _span) -> None:
+        placed = sorted(((span_of(each), each) for each in items), key=_order)
+        self._items = [each for _, each in placed]
+        self._spans = [span for span, _ in placed]
+        self._starts = [span.start for span in self._spans]
         self._outer = list[int]()
         opened = list[int]()
-        for at, each in enumerate(self._items):
-            while opened and self._items[opened[-1]].span.end < each.span.end:
+        for at, span in enumerate(self._spans):
+            while opened and self._spans[opened[-1]].end < span.end:
                 opened.pop()
             self._outer.append(opened[-1] if opened else -1)
             opened.append(at)
@@ -40,7 +46,7 @@ class Nesting(Generic[P]):
     def _inside_out(self, span: Span) -> Iterator[P]:
         at = bisect_right(self._starts, span.start) - 1
         while at >= 0:
-            if self._items[at].span.end >= span.end:
+            if self._spans[at].end >= span.end:
                 yield self._items[at]
             at = self._outer[at]
 
@@ -50,5 +56,6 @@ def is_within(inner: Span, outer: Span) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
 
 
-def _order(item: Placed) -> tuple[int, int]:
-    return item.span.start, -item.span.end
+def _order(placed: tuple[Span, object]) -> tuple[int, int]:
+    span, _ = placed
+    return span.start, -span.end
