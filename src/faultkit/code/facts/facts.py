@@ -17,6 +17,7 @@ from faultkit.code.facts.fact_values import (
     Arm,
     Assignment,
     Call,
+    Handler,
     Imports,
     Loop,
     Scope,
@@ -121,6 +122,10 @@ class Facts:
         `….headers.x`."""
         return tuple(self._accesses_by_origin.get(origin, ()))
 
+    def function_at(self, span: Span) -> Scope | None:
+        """Return the function that is written at exactly this span, as an argument is."""
+        return self._by_span.get(span)
+
     def steps_of(self, *kinds: StepKind) -> tuple[Step, ...]:
         return tuple(each for each in self.steps if each.kind in kinds)
 
@@ -201,9 +206,22 @@ class Facts:
         tries = self._try_nesting.around(place.span)
         return any(each.finally_ is not None and is_within(place.span, each.finally_) for each in tries)
 
+    def handlers_around(self, place: Placed) -> tuple[Handler, ...]:
+        """Return the handlers whose body contains a place, outermost first."""
+        return tuple(
+            handler
+            for each in self._try_nesting.around(place.span)
+            for handler in each.handlers
+            if is_within(place.span, handler.body)
+        )
+
     def is_deferred(self, place: Placed) -> bool:
         """Return whether a place is in a call that runs when its function ends: `defer func() { … }()`."""
         return any(each.is_deferred for each in self._call_nesting.around(place.span))
+
+    def is_launched(self, place: Placed) -> bool:
+        """Return whether a place is in a goroutine: `go func() { … }()`."""
+        return any(each.is_launched for each in self._call_nesting.around(place.span))
 
     def _is_awaited(self, scope: Scope) -> bool:
         """Return whether errors of the lambda are raised here, as in `await asyncio.to_thread(lambda: …)`."""
@@ -258,9 +276,17 @@ class Facts:
         after = bisect_left(items, span.end, lo=first, key=_start)
         return (item for item in items[first:after] if item.span.end <= span.end)
 
-    def own(self, items: Iterable[P], scope: Scope) -> Iterator[P]:
-        """Yield the facts in the body of a function, without those of functions inside it."""
-        return (item for item in self.within(items, scope.body) if self.function_of(item) is scope)
+    def own(self, items: Iterable[P], scope: Scope | None) -> Iterator[P]:
+        """Yield the facts in the body of a function, without those of functions inside it.
+
+        None stands for the top of the file."""
+        inside = items if scope is None else self.within(items, scope.body)
+        return (item for item in inside if self.function_of(item) is scope)
+
+    def globals_in(self, scope: Scope) -> frozenset[str]:
+        """Return the names that a function of Python declares as global or nonlocal."""
+        declared = (step for step in self.within(self.steps, scope.body) if step.kind == "global")
+        return frozenset(name for step in declared for name in _NAME.findall(self.text(step.span))[1:])
 
     def callers_of(self, scope: Scope) -> tuple[Call, ...]:
         """Return calls in this text of a function, or of a method of this name.
@@ -359,6 +385,25 @@ class Facts:
         if levels > 1:
             for each in found:
                 yield from self._texts_of_values(each, place, levels - 1)
+
+    @cached_property
+    def whole_text(self) -> str:
+        """The text itself."""
+        return self.text(Span(0, len(self.syntax.source)))
+
+    @cached_property
+    def assigned_names(self) -> frozenset[str]:
+        """Everything that is assigned to anywhere, as written: `a`, `self.a`, `a.b`."""
+        return frozenset(name for each in self.assignments for name in each.targets)
+
+    @cached_property
+    def file_names(self) -> frozenset[str]:
+        """What is assigned to outside of functions: variables of the file, and fields of its classes."""
+        return frozenset(name for each in self.assignments if each.scope is None for name in each.targets)
+
+    @cached_property
+    def _by_span(self) -> dict[Span, Scope]:
+        return {scope.span: scope for scope in reversed(self.scopes)}
 
     @cached_property
     def _by_body(self) -> tuple[list[int], list[Scope]]:

@@ -136,11 +136,9 @@ def _is_short_lived(call: Call, facts: Facts) -> bool:
         return False
     if any("." in name or "[" in name for name in call.assigned):
         return False
-    declared = {name for step in facts.within(facts.steps, scope.body) if step.kind == "global"
-                for name in re.findall(r"\w+", facts.text(step.span))}  # fmt: skip
-    if declared & {*call.assigned}:
-        return False
     names = {*call.assigned}
+    if names & facts.globals_in(scope):
+        return False
     for step in facts.within(facts.steps, scope.body):
         if step.kind in ("return", "yield") and step.text in names:
             return False
@@ -164,8 +162,7 @@ def _is_kept_later(call: Call, facts: Facts, levels: int = 12) -> bool:
 
 def _is_global(call: Call, facts: Facts) -> bool:
     """Return whether it is assigned to a global name: `client = client ?? axios.create()`."""
-    tops = {name for each in facts.assignments if each.scope is None for name in each.targets}
-    return facts.language != "python" and any(name in tops for name in call.assigned)
+    return facts.language != "python" and not facts.file_names.isdisjoint(call.assigned)
 
 
 def _sends(call: Call, facts: Facts) -> bool:

@@ -95,12 +95,11 @@ def _is_of_a_value(scope: Scope, facts: Facts) -> bool:
 
 
 def _is_global(call: Call, facts: Facts) -> bool:
-    tops = {name for each in facts.assignments if each.scope is None for name in each.targets}
     scope = facts.function_of(call)
     if scope is None:
         return True
     return (
-        any(name in tops for name in call.assigned)
+        not facts.file_names.isdisjoint(call.assigned)
         and re.search(r"\bglobal\b", facts.text(scope.body)) is not None
     )
 

@@ -85,20 +85,17 @@ def _is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
     if _is_global(call, scope, facts):
         return True
     fields = {f"self.{name}" for name in call.assigned}
-    return facts.language == "java" and any(fields & {*each.targets} for each in facts.assignments)
+    return facts.language == "java" and not fields.isdisjoint(facts.assigned_names)
 
 
 def _is_global(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether it goes to a variable of the file: `if (!pool) pool = new Pool()`."""
     if facts.language == "python":
-        steps = [step for step in facts.within(facts.steps, scope.body) if step.kind == "global"]
-        names = {word for step in steps for word in re.findall(r"\w+", facts.text(step.span))}
-        return bool(names & {*call.assigned})
+        return not facts.globals_in(scope).isdisjoint(call.assigned)
     made = [each for each in facts.assignments if each.call is call]
     if any(each.operator == ":=" or _DECLARED.search(_before(each, facts)) for each in made):
         return False  # A variable of the function, whatever the file has of the same name.
-    names = {name for each in facts.assignments if each.scope is None for name in each.targets}
-    return bool(names & {*call.assigned})
+    return not facts.file_names.isdisjoint(call.assigned)
 
 
 def _before(each: Assignment, facts: Facts) -> bytes:

@@ -52,7 +52,7 @@ def _given(call: Call, facts: Facts) -> Argument | None:
 def _scope_of(given: Argument, facts: Facts) -> Scope | None:
     if given.value.shape != "function" or not given.value.text.startswith("async"):
         return None
-    return next((scope for scope in facts.scopes if scope.span == given.value.span), None)
+    return facts.function_at(given.value.span)
 
 
 def _may_reject(scope: Scope, facts: Facts, levels: int = 2) -> bool:

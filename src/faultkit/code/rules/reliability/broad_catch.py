@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Handler, Try, is_within
+from faultkit.code.facts import Call, Facts, Handler, Try
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.failures import is_clean_up
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _ALL = frozenset({"BaseException", "builtins.BaseException", "Throwable", "java.lang.Throwable"})
@@ -48,7 +49,7 @@ def _confidence(each: Try, handler: Handler, facts: Facts) -> float:
     # client) it is right to log everything.
     if handler.uses_error or _reports_error(handler, facts) or _answers_no(each, handler, facts):
         return 0.0
-    if _is_explained(handler, facts) or _is_lookup(each, handler, facts) or _cleans_up(handler, facts):
+    if _is_explained(handler, facts) or _is_lookup(each, handler, facts) or is_clean_up(handler, facts):
         return 0.0
     if not handler.types or any(name in _ALL for name in handler.types):
         return 0.0 if re.search(r"^\s*(from \S+ )?import\b", facts.text(handler.body)) else CERTAIN
@@ -81,15 +82,6 @@ def _is_lookup(each: Try, handler: Handler, facts: Facts) -> bool:
 def _is_near(call: Call) -> bool:
     """Return whether a call, by its name, converts or looks up something in memory."""
     return _NEAR.match(call.method) is not None or call.constructs
-
-
-def _cleans_up(handler: Handler, facts: Facts) -> bool:
-    """Return whether it stands in a handler or a finally of another try: an error is under way already."""
-    return any(
-        (other.finally_ is not None and is_within(handler.span, other.finally_))
-        or any(one is not handler and is_within(handler.span, one.body) for one in other.handlers)
-        for other in facts.tries
-    )
 
 
 def _reports_error(handler: Handler, facts: Facts) -> bool:

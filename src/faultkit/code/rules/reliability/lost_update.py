@@ -132,11 +132,7 @@ def _is_shared(target: str, place: Assignment, facts: Facts) -> bool:
     is_local = any(
         target in one.targets and one.scope in around and one.operator != "+=" for one in facts.assignments
     )
-    return (
-        target.isidentifier()
-        and not is_local
-        and any(target in one.targets and one.scope is None for one in facts.assignments)
-    )
+    return target.isidentifier() and not is_local and target in facts.file_names
 
 
 def _waits_between(begin: int, end: int, scope: Scope, facts: Facts) -> bool:

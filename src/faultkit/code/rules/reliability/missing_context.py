@@ -72,9 +72,7 @@ def _is_apart(call: Call, scope: Scope, facts: Facts) -> bool:
         return True
     if any(each.method in ("Enabled", "LogAttrs") for each in facts.calls_around(call)):
         return True
-    launched = [each for each in facts.calls if each.is_launched]
-    inside = any(each.span.start <= call.span.start < each.span.end for each in launched)
-    return inside or "hutdown" in facts.text(scope.span)
+    return facts.is_launched(call) or "hutdown" in facts.text(scope.span)
 
 
 RULE = Rule(

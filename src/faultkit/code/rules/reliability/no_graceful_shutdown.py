@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, RUST, Hit, Rule
 
@@ -83,7 +83,7 @@ def _exits_at_once(facts: Facts) -> Iterator[Hit]:
 
 def _is_aside(call: Call, facts: Facts) -> bool:
     """Return whether it runs beside the program, as a server of metrics or profiles does."""
-    return any(each.is_launched and is_within(call.span, each.span) for each in facts.calls)
+    return facts.is_launched(call)
 
 
 def _is_closed(call: Call, facts: Facts) -> bool:

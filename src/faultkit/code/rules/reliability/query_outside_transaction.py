@@ -37,7 +37,7 @@ def _given_function(opened: Call, facts: Facts) -> Scope | None:
     """Return the function that a call runs inside a transaction, if it is given the transaction."""
     for argument in opened.positional:
         if argument.value.shape == "function":
-            found = next((each for each in facts.scopes if each.span == argument.value.span), None)
+            found = facts.function_at(argument.value.span)
             named = found is not None and found.parameters and _HEAD.fullmatch(found.parameters[0].name)
             return found if named else None
     return None

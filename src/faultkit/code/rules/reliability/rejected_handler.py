@@ -17,7 +17,6 @@ _CATCHING = (
     "express-async-router",
 )
 """Packages that pass rejections to the error handler."""
-_REGISTERS = frozenset({"get", "post", "put", "patch", "delete", "all", "use"})
 _CATCHES = re.compile(r"\.catch\s*\(")
 
 

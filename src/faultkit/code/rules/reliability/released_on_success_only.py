@@ -111,7 +111,7 @@ def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether the variable is a field, belongs to others, or is released by a `with` or `try (…)`."""
     if any(each.written == name and each.is_managed for each, _ in facts.managed):
         return True
-    if any({name, f"self.{name}"} & {*each.targets} and each.scope is None for each in facts.assignments):
+    if not facts.file_names.isdisjoint((name, f"self.{name}")):
         return True
     if any(
         step.kind in ("return", "yield") and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.(])", step.text)
@@ -157,7 +157,7 @@ def _is_sure(end: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether a release runs on every way: in `finally`, deferred, or in a callback."""
     if end.is_deferred or end.is_managed or facts.function_of(end) is not scope:
         return True
-    return any(each.finally_ is not None and is_within(end.span, each.finally_) for each in facts.tries)
+    return facts.is_in_finally(end)
 
 
 def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
@@ -175,10 +175,8 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
             return _is_left_open(call, ends, scope, facts)
         between = [
             each
-            for each in facts.calls
-            if call.span.end < each.span.start
-            and each.span.end < last.span.start
-            and facts.function_of(each) is scope
+            for each in facts.own(facts.calls, scope)
+            if call.span.end < each.span.start and each.span.end < last.span.start
         ]
         return any(not is_logging(each) for each in between)
     # Go has no exceptions: a return is missed if no release stands before it in its block.
@@ -209,10 +207,12 @@ def _is_left_open(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> b
     """Return whether a response stays open where the function throws, returns, or calls what may fail."""
     name, last = call.assigned[0], ends[-1]
     arms = [each for each in facts.arms if any(is_within(end.span, each.span) for end in ends[:-1])]
-    ways: list[Step | Call] = [step for step in facts.steps if step.kind in ("return", "raise")]
+    ways: list[Step | Call] = [
+        step for step in facts.own(facts.steps, scope) if step.kind in ("return", "raise")
+    ]
     ways += [
         each
-        for each in facts.calls
+        for each in facts.own(facts.calls, scope)
         if not is_logging(each)
         and not each.constructs
         and not (each.receiver_written == name and each.method in _OF_ANSWER)
@@ -220,7 +220,6 @@ def _is_left_open(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> b
     return any(
         call.span.end < each.span.start
         and each.span.end < last.span.start
-        and facts.function_of(each) is scope
         and not any(is_within(each.span, arm.span) for arm in arms)
         for each in ways
     )

@@ -41,9 +41,8 @@ def _sends(call: Call) -> bool:
 def _is_later(start: int, begin: int, facts: Facts) -> bool:
     """Return whether the request is made after the transaction, in a function given to `on_commit`."""
     return any(
-        call.method in ("on_commit", "afterCommit", "registerSynchronization")
-        and begin <= call.span.start < start < call.span.end
-        for call in facts.calls
+        begin <= call.span.start < start < call.span.end
+        for call in facts.calls_of_method("on_commit", "afterCommit", "registerSynchronization")
     )
 
 

@@ -42,7 +42,7 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
     others = [
         call for call in facts.calls_of_method("post", "patch") if call.receiver_written and call.arguments
     ]
-    if (not posts and not others) or _KEY.search(facts.text(Span(0, len(facts.syntax.source)))):
+    if (not posts and not others) or _KEY.search(facts.whole_text):
         return
     for call in facts.calls_of_method("Retry", "axiosRetry", "axios-retry"):
         given = call.argument("allowed_methods", "method_whitelist", "retryCondition")

@@ -43,7 +43,7 @@ def _is_used(name: str, facts: Facts) -> bool:
 
 
 def _is_guarded(name: str, facts: Facts) -> bool:
-    text = facts.text(Span(0, len(facts.syntax.source)))
+    text = facts.whole_text
     return re.search(rf"synchronized|{re.escape(name)}\.clone\(\)|\.lock\(\)", text) is not None
 
 

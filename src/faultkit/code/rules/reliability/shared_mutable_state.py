@@ -66,7 +66,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _fields(facts: Facts) -> Iterator[Hit]:
     """Yield changes of plain collections in classes of which all requests share one object."""
-    text = facts.text(Span(0, len(facts.syntax.source)))
+    text = facts.whole_text
     if facts.language == "csharp":
         classes = {scope.owner.rpartition(".")[2] for scope in facts.routes() if scope.owner}
     else:
@@ -177,10 +177,11 @@ def _shared(facts: Facts) -> set[str]:
 
 
 def _changes(scope: Scope, shared: set[str], facts: Facts) -> Iterator[tuple[Span, str]]:
+    declared = facts.globals_in(scope)
     local = {
         target
         for each in facts.within(facts.assignments, scope.body)
-        if each.operator in ("=", ":=") and not _is_global(scope, each.targets, facts)
+        if each.operator in ("=", ":=") and declared.isdisjoint(each.targets)
         for target in each.targets
     } | {each.name for each in scope.parameters}
     for each in facts.within(facts.assignments, scope.body):
@@ -196,11 +197,6 @@ def _changes(scope: Scope, shared: set[str], facts: Facts) -> Iterator[tuple[Spa
         changes = {"python": _CHANGES, "kotlin": _FIELD_CHANGES}.get(facts.language, frozenset())
         if name in shared and name not in local and call.method in changes:
             yield call.span, name
-
-
-def _is_global(scope: Scope, targets: tuple[str, ...], facts: Facts) -> bool:
-    named = " ".join(step.text for step in facts.within(facts.steps, scope.body) if step.kind == "global")
-    return any(target in named.split() for target in targets)
 
 
 RULE = Rule(

@@ -59,7 +59,7 @@ def _servers(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, what, LIKELY, mild)
     for call in facts.calls_named("net/http.Server"):
         later = {f"{name}.{each}" for name in call.assigned for each in _OF_SERVERS}
-        if call.has(*_OF_SERVERS) or any(later & {*each.targets} for each in facts.assignments):
+        if call.has(*_OF_SERVERS) or not later.isdisjoint(facts.assigned_names):
             continue
         what = f"{call.written} has no ReadHeaderTimeout: a client that never ends its request is waited for"
         yield Hit(call.callee, what, LIKELY, mild)

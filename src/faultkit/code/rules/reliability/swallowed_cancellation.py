@@ -28,7 +28,7 @@ _SUSPENDED = re.compile(r"\bsuspend\s+fun\s+(?:<[^>]*>\s*)?(?:[\w<>]+\.)?(\w+)")
 def _kotlin(facts: Facts) -> Iterator[Hit]:
     """Yield broad handlers around what is suspended, which end a cancellation (Kotlin)."""
     # Also methods of interfaces, which have no body.
-    own = {*_SUSPENDED.findall(facts.text(Span(0, len(facts.syntax.source))))}
+    own = {*_SUSPENDED.findall(facts.whole_text)}
     owners = {"", "self", *(name.rpartition(".")[2] for name in facts.classes)}
     for each in facts.tries:
         scope = facts.named_function_of(each)

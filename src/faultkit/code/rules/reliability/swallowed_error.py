@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Handler, Try, is_within
+from faultkit.code.facts import Call, Facts, Handler, Try
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
@@ -23,6 +23,7 @@ from faultkit.code.rules.rule import (
     Rule,
 )
 from faultkit.code.rules.vocabulary.built_requests import chain
+from faultkit.code.rules.vocabulary.failures import is_clean_up
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -215,7 +216,7 @@ def _is_harmless(each: Try, handler: Handler, facts: Facts) -> bool:
         return True
     if any(_CLEANS_UP.match(scope.short_name) for scope in facts.functions_around(handler)):
         return True
-    return _in_handler(each.span, facts) or _is_question(each, facts) or _is_tried_again(each, facts)
+    return is_clean_up(each, facts) or _is_question(each, facts) or _is_tried_again(each, facts)
 
 
 def _is_question(each: Try, facts: Facts) -> bool:
@@ -230,15 +231,6 @@ def _is_tried_again(each: Try, facts: Facts) -> bool:
     """Return whether success ends the loop around it, and an error leads to another try."""
     return bool(facts.loops_around(each)) and any(
         step.kind in ("return", "break") for step in facts.within(facts.steps, each.body)
-    )
-
-
-def _in_handler(place: Span, facts: Facts) -> bool:
-    """Return whether it cleans up after an error: in a handler or a finally of another try."""
-    return any(
-        (other.finally_ is not None and is_within(place, other.finally_))
-        or any(is_within(place, handler.body) for handler in other.handlers)
-        for other in facts.tries
     )
 
 
@@ -269,7 +261,7 @@ def _ignored_outcomes(facts: Facts) -> Iterator[Hit]:
     """Yield `runCatching { save() }` whose outcome is not used (Kotlin)."""
     for call in facts.calls_named("runCatching"):
         given = call.argument(place=0)
-        if not call.is_discarded or given is None or facts.comment_at(call) or _in_handler(call.span, facts):
+        if not call.is_discarded or given is None or facts.comment_at(call) or is_clean_up(call, facts):
             continue
         acts = [each for each in facts.within(facts.calls, given.value.span) if _ACTS.match(each.method)]
         if acts and not all(map(_is_no_loss, acts)):
@@ -281,7 +273,7 @@ def _dropped_results(facts: Facts) -> Iterator[Hit]:
     sent = {each.call for each in remote_calls(facts) if each.through is None and not each.is_read}
     for call in facts.calls:
         ignored = call.assigned == ("_",) or (call.method == "ok" and call.is_discarded)
-        if not ignored or _in_handler(call.span, facts) or facts.comment_at(call):
+        if not ignored or is_clean_up(call, facts) or facts.comment_at(call):
             continue
         if any(
             scope.short_name == "drop" or _CLEANS_UP.match(scope.short_name)
@@ -318,7 +310,7 @@ def _promises(facts: Facts) -> Iterator[Hit]:
 
 def _may_be_dropped(source: Call, call: Call, facts: Facts) -> bool:
     """Return whether the error of a promise is no loss: of a lookup, of a clean-up, or with a reason."""
-    if _is_no_loss(source) or _READS.match(source.method) or _in_handler(call.span, facts):
+    if _is_no_loss(source) or _READS.match(source.method) or is_clean_up(call, facts):
         return True
     if facts.comment_at(call) or "//" in facts.syntax.line_text(call.end_line):
         return True

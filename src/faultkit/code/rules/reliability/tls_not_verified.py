@@ -34,8 +34,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _is_chosen(hit: Hit, facts: Facts) -> bool:
     """Return whether a setting decides, or the function exists for it by its name."""
-    around = [*facts.functions_around(hit), *(each for each in facts.scopes if each.span == hit.span)]
-    if any(_MEANT.search(f"{scope.owner} {scope.short_name}") for scope in around):
+    around = (facts.function_at(hit.span), *facts.functions_around(hit))
+    if any(scope is not None and _MEANT.search(f"{scope.owner} {scope.short_name}") for scope in around):
         return True
     if facts.language == "java" and any(
         _MEANT.search(each.targets[0])
@@ -44,8 +44,7 @@ def _is_chosen(hit: Hit, facts: Facts) -> bool:
     ):
         return True
     return any(
-        step.kind == "branch" and is_within(hit.span, step.span) and _CHOSEN.search(step.text)
-        for step in facts.steps
+        is_within(hit.span, step.span) and _CHOSEN.search(step.text) for step in facts.steps_of("branch")
     )
 
 

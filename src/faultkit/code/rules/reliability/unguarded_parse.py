@@ -85,15 +85,12 @@ def _is_tested(call: Call, text: str, facts: Facts) -> bool:
     if re.search(r"\b(safe|valid)", facts.comment_at(call)):
         return True
     return any(
-        step.kind == "branch" and equal.search(step.text) and is_within(call.span, step.span)
-        for step in facts.steps
+        equal.search(step.text) and is_within(call.span, step.span) for step in facts.steps_of("branch")
     )
 
 
 def _has_catch(call: Call, facts: Facts) -> bool:
-    return any(
-        each.method == "catch" for each in facts.calls if each.span.start <= call.span.start < each.span.end
-    )
+    return any(is_within(call.span, each.span) for each in facts.calls_of_method("catch"))
 
 
 def _caller_guards(call: Call, facts: Facts) -> bool:

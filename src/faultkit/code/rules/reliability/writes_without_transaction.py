@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import SqlCall, sql_calls
 
@@ -50,7 +49,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _through_helpers(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iterator[Hit]:
     """Yield the second of two calls of different methods of the same class that write (Java)."""
-    if facts.language != "java" or _BEGINS.search(facts.text(Span(0, len(facts.syntax.source)))):
+    if facts.language != "java" or _BEGINS.search(facts.whole_text):
         return
     calls: dict[Scope, list[tuple[Call, Scope]]] = {}
     for helper in by_scope:

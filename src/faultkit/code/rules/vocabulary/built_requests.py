@@ -174,7 +174,7 @@ def _csharp(call: Call, facts: Facts) -> BuiltRequest | None:
         names = {f"{name}.Timeout" for name in client.assigned} | {
             f"{name.removeprefix('self.')}.Timeout" for name in client.assigned
         }
-        sets = any({*each.targets} & names for each in facts.assignments)
+        sets = not names.isdisjoint(facts.assigned_names)
         is_kept = any("." in name for name in client.assigned)
         timeout = True if client.has("Timeout") or sets else None if client.spreads or is_kept else False
     method = "" if verb[1] == "Send" else verb[1].upper()

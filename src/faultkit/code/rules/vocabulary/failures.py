@@ -45,6 +45,11 @@ def handler_around(place: Placed, facts: Facts) -> Scope | None:
     return next((scope for scope in facts.functions_around(place) if is_handler(scope)), None)
 
 
+def is_clean_up(place: Placed, facts: Facts) -> bool:
+    """Return whether code stands in a handler or a `finally`, where an error may be under way already."""
+    return facts.is_in_finally(place) or bool(facts.handlers_around(place))
+
+
 @dataclass(frozen=True, slots=True)
 class FailureBlock:
     """Code that runs only after an error."""

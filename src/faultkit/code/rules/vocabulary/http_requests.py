@@ -201,7 +201,6 @@ for _library in LIBRARIES:
 # Calls that send a request.
 
 
-IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _PRIVATE = re.compile(r"_(?!_)")
@@ -423,7 +422,7 @@ def _on_unknown_client(call: Call, library: Library) -> bool:
 
 def _sets_timeout(client: Call, facts: Facts) -> bool:
     names = {f"{each}.{word}" for each in client.assigned for word in ("timeout", "defaults.timeout")}
-    return any({*each.targets} & names for each in facts.assignments)
+    return not names.isdisjoint(facts.assigned_names)
 
 
 def _chained(call: Call, facts: Facts, *methods: str) -> bool:
@@ -458,7 +457,7 @@ def _go_timeout(call: Call, facts: Facts) -> bool | None:
         if client.has("Timeout"):
             return True
         names = {f"{each}.Timeout" for each in client.assigned}
-        return any({*each.targets} & names for each in facts.assignments)
+        return not names.isdisjoint(facts.assigned_names)
     if call.name.startswith("net/http.Client."):
         return None
     return False

@@ -178,7 +178,7 @@ def _telling_types(facts: Facts) -> dict[str, str]:
         return {}
     own_text = {scope.owner.rpartition(".")[2] for scope in facts.scopes if scope.short_name == "toString"}
     found = {}
-    for each in _VALUE_TYPES.finditer(facts.text(Span(0, len(facts.syntax.source)))):
+    for each in _VALUE_TYPES.finditer(facts.whole_text):
         secret = next((name for name in parts.findall(each[2]) if is_secret_name(name, facts)), "")
         if secret and each[1] not in own_text:
             found[each[1]] = secret

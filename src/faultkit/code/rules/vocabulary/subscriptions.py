@@ -99,7 +99,7 @@ def _outlives(call: Call, facts: Facts) -> bool:
         return False
     if any(head in each.targets and each.scope in around for each in facts.assignments):
         return False
-    return any(head in each.targets and each.scope is None for each in facts.assignments)
+    return head in facts.file_names
 
 
 def _is_kept(call: Call, facts: Facts) -> bool:
