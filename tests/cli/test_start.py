@@ -24,6 +24,7 @@ LINES = {
         "faultkit.faults.call_fault",
     ),
     f"mock --tools-from {TOOLS}": ("httptools", "faultkit.faults.stream"),
+    "review --help": ("asyncio", "ssl", "yaml", "faultkit.code.proof", "faultkit.load", "faultkit.proxy"),
 }
 
 

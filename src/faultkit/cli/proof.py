@@ -6,16 +6,17 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from faultkit.base.errors import InputError
 from faultkit.base.numbers import duration
 from faultkit.cli.shared_options import seconds_of
-from faultkit.code.proof.exercised import ranges_text
-from faultkit.code.proof.prove import Proof, ProofSettings, prove
-from faultkit.code.proof.verdict import Figures
+
+if TYPE_CHECKING:
+    from faultkit.code.proof.prove import Proof, ProofSettings
+    from faultkit.code.proof.verdict import Figures
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -84,6 +85,8 @@ class ProofFlags:
 
     def settings(self) -> ProofSettings:
         """Return the settings of the proof. Raises InputError."""
+        from faultkit.code.proof.prove import ProofSettings
+
         return ProofSettings(
             upstreams=dict(map(_name_and_url, self.upstream)),
             route=self.route,
@@ -120,6 +123,7 @@ def prove_file(path: str, flags: ProofFlags) -> ProofOutcome:
     from faultkit.base.signals import StopSignal
     from faultkit.code.advice.advisor import Advisor
     from faultkit.code.advice.selection import selection_of
+    from faultkit.code.proof.prove import prove
 
     settings = flags.settings()
 
@@ -148,6 +152,8 @@ def print_proof(outcome: ProofOutcome) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
+
+    from faultkit.code.proof.exercised import ranges_text
 
     proof = outcome.proof
     table = Table(
