@@ -267,6 +267,15 @@ def test_a_file_that_changed_meanwhile_is_left_alone(app: Path) -> None:
             "error: --function: expected one file beside it, got .",
         ),
         (["app.py", "--rule", "FK-R999"], "error: --rule: expected the id or name of a rule such as FK-R001"),
+        (
+            ["app.py", "--rule", "FK-R1"],
+            "error: --rule: expected the id or name of a rule such as FK-R001, "
+            'got "FK-R1"; did you mean "FK-R001"?',
+        ),
+        (
+            ["app.py", "--rule", "relibility"],
+            'error: --rule: expected the id or name of a rule such as FK-R001, got "relibility"\n',
+        ),
         (["docs"], "error: docs: expected files of a language with known changes, found none"),
         (
             ["app.py", "--function", "lod"],

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultkit.base.errors import InputError
-from faultkit.base.text import did_you_mean
 from faultkit.code.changes import codemods_for
 from faultkit.code.review.engine import DEFAULT_RULES, RULES
+from faultkit.code.review.selection import near_rule, rule_named
 from faultkit.code.rules.rule import Finding, Rule
 
 
@@ -52,16 +52,15 @@ def selection_of(names: Iterable[str], unsafe: bool | None = None) -> Selection:
     """Return the selection of rules by ids or slugs; naming a rule also means its changes that ask.
 
     unsafe: False leaves those out, True makes those of all rules; None: only those of named rules"""
-    known = {key: rule.id for rule in RULES for key in (rule.id, rule.slug)}
     found: set[str] = set()
     for name in names:
-        key = name.upper() if name.upper() in known else name.lower()
-        if key not in known:
-            hint = did_you_mean(name, known)
+        rule = rule_named(name, RULES)
+        if rule is None:
+            hint = near_rule(name, RULES, groups=False)
             raise InputError(
                 "--rule", f'expected the id or name of a rule such as FK-R001, got "{name}"{hint}'
             )
-        found.add(known[key])
+        found.add(rule.id)
     return Selection(frozenset(found), bool(found) if unsafe is None else unsafe)
 
 

@@ -41,14 +41,21 @@ def check_rule_name(name: object, rules: Sequence[Rule]) -> str:
     return name
 
 
-def near_rule(name: str, rules: Sequence[Rule]) -> str:
-    """Return `; did you mean "…"?` for a misspelt name, or an empty text."""
+def rule_named(name: str, rules: Iterable[Rule]) -> Rule | None:
+    """Return the rule with this id or slug; None if there is none."""
+    return next((rule for rule in rules if exactness(name, rule) == _BY_NAME), None)
+
+
+def near_rule(name: str, rules: Sequence[Rule], *, groups: bool = True) -> str:
+    """Return `; did you mean "…"?` for a misspelt name, or an empty text.
+
+    groups: whether names of several rules, such as a kind, may be meant"""
     number = _ALMOST_ID.fullmatch(name.strip().upper())
     if number is not None:
         meant = f"FK-{number[1]}{int(number[2]):03}"
         return f'; did you mean "{meant}"?' if any(rule.id == meant for rule in rules) else ""
-    kinds = sorted({rule.kind for rule in rules})
-    return did_you_mean(name.strip().lower(), [*kinds, *(rule.slug for rule in rules), ALL])
+    several = [*sorted({rule.kind for rule in rules}), ALL] if groups else []
+    return did_you_mean(name.strip().lower(), [*several, *(rule.slug for rule in rules)])
 
 
 def selected_rules(
