@@ -14,6 +14,7 @@ from faultkit.code.review.cache import open_cache
 from faultkit.code.review.engine import ALL_RULES, DEFAULT_RULES
 from faultkit.code.review.review_files import FileToReview, ReviewedFile, find_files, review_all
 from faultkit.code.review.review_many import review_many, usable_processors
+from faultkit.code.rules.rule import Rule
 
 BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
 SUPPRESSED = "import requests\nrequests.get('u')  # fault: ignore[FK-R001] it is local\n"
@@ -72,6 +73,23 @@ def test_a_file_that_did_not_change_is_not_reviewed_again(
     assert [each.file for each, was in zip(again, first, strict=True) if each != was] == [
         f"{project}/m007.py"
     ]
+
+
+def test_a_file_that_is_written_meanwhile_is_kept_as_it_was_read(
+    project: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_and_review(wanted: list[FileToReview], rules: tuple[Rule, ...]) -> Iterator[ReviewedFile]:
+        for each in wanted:
+            if each.path.endswith("m007.py"):
+                Path(each.path).write_text("x = 1\n")
+        return review_all(wanted, rules)
+
+    expected = list(review_all(files(project), ALL_RULES))
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "review_all", write_and_review)
+        assert reviewed(project, env) == expected
+    (project / "m007.py").write_text(BAD.replace("load", "load_7"))
+    assert reviewed(project, env) == expected
 
 
 def test_other_rules_and_another_path_are_other_results(

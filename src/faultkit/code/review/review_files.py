@@ -210,13 +210,8 @@ def review_file(wanted: FileToReview, rules: Iterable[Rule] = DEFAULT_RULES) -> 
         raise InputError(
             wanted.shown, f"expected one of {known}, which the rules know, got {source.language.title}"
         )
-    begun = ReviewedFile(
-        wanted.shown,
-        source.language.name,
-        context=_context(wanted, source.source, source.language.name),
-        path=os.path.abspath(wanted.path),
-        relative=wanted.relative or wanted.shown,
-    )
+    language = source.language.name
+    begun = replace(_begun(wanted, language), context=_context(wanted, source.source, language))
     if begun.context and BY_NAME[begun.context].treatment == "skipped":
         return replace(begun, skipped=f"is {BY_NAME[begun.context].title}")
     syntax = source.parse()

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import TypeAlias
 
@@ -45,12 +46,11 @@ def review_many(
     cache: ReviewCache | None = None,
 ) -> Iterator[ReviewedFile]:
     """Review files in up to `jobs` processes; results come in the order of the files."""
-    listed = tuple(rules)
     jobs = max(1, min(jobs, len(wanted) // _WORTH_A_PROCESS))
-    with _reviewer(listed, jobs) as review:
+    with _reviewer(rules, jobs) as review:
         waiting: deque[_Group] = deque()
         for files in _groups(wanted):
-            waiting.append(_Group(files, review, cache, listed))
+            waiting.append(_Group(files, review, cache))
             if len(waiting) > _AHEAD * jobs:
                 yield from waiting.popleft().results()
         while waiting:
@@ -66,45 +66,55 @@ def _groups(wanted: Iterable[FileToReview]) -> Iterator[list[FileToReview]]:
 class _Group:
     """Some files, of which those that the cache does not have are being reviewed."""
 
-    def __init__(
-        self, files: list[FileToReview], review: Reviewer, cache: ReviewCache | None, rules: tuple[Rule, ...]
-    ) -> None:
+    def __init__(self, files: list[FileToReview], review: Reviewer, cache: ReviewCache | None) -> None:
         self._files = files
         self._cache = cache
-        self._rules = rules
-        self._keys = [None if cache is None else _key(each, cache) for each in files]
-        self._known = [None if key is None or cache is None else cache.get(key) for key in self._keys]
-        new = [each for each, text in zip(files, self._known, strict=True) if text is None]
+        read = files if cache is None else [_with_source(each) for each in files]
+        self._keys = [None if cache is None else _key(each, cache) for each in read]
+        self._known = [_known(each, key, cache) for each, key in zip(files, self._keys, strict=True)]
+        new = [each for each, known in zip(read, self._known, strict=True) if known is None]
         self._new = review(new) if new else None
 
     def results(self) -> Iterator[ReviewedFile]:
         """Wait for the files and yield them."""
         new = iter(() if self._new is None else self._new.result())
         for each, key, known in zip(self._files, self._keys, self._known, strict=True):
-            text = next(new) if known is None else known
-            try:
-                reviewed = stored_review(text, each)
-            except (ValueError, KeyError, TypeError):
-                # A damaged row of the cache.
-                (reviewed,) = review_all([each], self._rules)
-                known, text = None, stored_text(reviewed)
-            if known is None and key is not None and self._cache is not None:
+            if known is not None:
+                yield known
+                continue
+            text = next(new)
+            if key is not None and self._cache is not None:
                 self._cache.put(key, text)
-            yield reviewed
+            yield stored_review(text, each)
+
+
+def _with_source(wanted: FileToReview) -> FileToReview:
+    """Return a file with its bytes, so that those in its key are those that are reviewed; without them if it
+    cannot be read."""
+    if wanted.source is not None:
+        return wanted
+    try:
+        return replace(wanted, source=bytes_of_file(wanted.path))
+    except InputError:
+        return wanted
 
 
 def _key(wanted: FileToReview, cache: ReviewCache) -> bytes | None:
     """Return the key of a file in the cache; None if it cannot be read, which is no result to keep."""
-    if wanted.source is not None:
-        return cache.key(wanted, wanted.source)
+    return None if wanted.source is None else cache.key(wanted, wanted.source)
+
+
+def _known(wanted: FileToReview, key: bytes | None, cache: ReviewCache | None) -> ReviewedFile | None:
+    """Return what the cache has about a file; None if it has nothing, or a damaged row."""
+    text = None if key is None or cache is None else cache.get(key)
     try:
-        return cache.key(wanted, bytes_of_file(wanted.path))
-    except InputError:
+        return None if text is None else stored_review(text, wanted)
+    except (ValueError, KeyError, TypeError):
         return None
 
 
 @contextmanager
-def _reviewer(rules: tuple[Rule, ...], jobs: int) -> Iterator[Reviewer]:
+def _reviewer(rules: Iterable[Rule], jobs: int) -> Iterator[Reviewer]:
     ids = tuple(rule.id for rule in rules)
     if jobs == 1:
         with undisturbed():
