@@ -9,6 +9,7 @@ sides, so that one that fails now and then is not taken for a difference. The ex
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from xml.etree import ElementTree
 
 from bench.changes_packages import PACKAGES, RealPackage
 from bench.options import DOCUMENT
+from bench.processes import end_group
 from bench.registries import archive_of
 from faultkit.base.errors import FaultkitError
 from faultkit.code.advice.advisor import Advisor
@@ -76,7 +78,7 @@ def main() -> int:
 def _measured(package: RealPackage, store: Path) -> Outcome:
     try:
         return _compared(package, store)
-    except (OSError, subprocess.SubprocessError, ValueError, ElementTree.ParseError) as error:
+    except (FaultkitError, OSError, subprocess.SubprocessError, ValueError, ElementTree.ParseError) as error:
         return Outcome(str(package), 0, {}, 0, 0, (), problem=f"{type(error).__name__}: {error}"[:300])
 
 
@@ -126,14 +128,14 @@ def _change(folder: Path) -> Iterator[str]:
 # Packages.
 
 
-def _fetched(package: RealPackage, store: Path) -> Path:
+def _fetched(package: RealPackage, store: Path) -> bytes:
     """Return the archive with the pinned hash, from the cache or from the registry."""
     file = f"{package.name}-{package.version}.tar.gz"
     return archive_of("pypi", package.name, package.version, package.sha256, store, file)
 
 
-def _unpack(archive: Path, folder: Path) -> None:
-    with tarfile.open(archive) as opened:
+def _unpack(archive: bytes, folder: Path) -> None:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
         opened.extractall(f"{folder}.all", filter="data")
     top = next(each for each in sorted(Path(f"{folder}.all").iterdir()) if each.is_dir())
     top.rename(folder)
@@ -170,19 +172,15 @@ class _PythonSuite:
 def _run(command: list[str], folder: Path, path: list[str]) -> None:
     env = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     env |= {"PYTHONPATH": os.pathsep.join(path), "HOME": str(folder), "PYTHONHASHSEED": "0", "TZ": "UTC"}
-    with tempfile.TemporaryFile() as output:
+    with (folder / ".faultkit-output.txt").open("wb") as output:
         process = subprocess.Popen(
             command, cwd=folder, env=env, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
         try:
             process.wait(LIMIT_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.wait()
-            raise
-        output.seek(0)
-        (folder / ".faultkit-output.txt").write_bytes(output.read())
+        finally:
+            end_group(process)
 
 
 @cache

@@ -29,18 +29,20 @@ _COMMANDS: dict[Source, tuple[tuple[str, ...], ...]] = {
 """Commands that print the registry; the first that does counts."""
 
 
-def archive_of(source: Source, name: str, version: str, sha256: str, store: Path, archive: str) -> Path:
+def archive_of(source: Source, name: str, version: str, sha256: str, store: Path, archive: str) -> bytes:
     """Return an archive with the pinned hash, from the store or from the registry.
 
     archive: the name of the file; for Debian its path on the mirror. Raises RunError and TargetError."""
     path = store / sha256
-    content = path.read_bytes() if path.exists() else _fetched(_address(source, name, archive))
+    is_stored = path.exists()
+    content = path.read_bytes() if is_stored else _fetched(_address(source, name, archive))
     came = hashlib.sha256(content).hexdigest()
     if came != sha256:
         raise RunError(f"{name} {version}: expected SHA-256 {sha256}, got {came}")
-    store.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
+    if not is_stored:
+        store.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return content
 
 
 def _address(source: Source, name: str, archive: str) -> str:

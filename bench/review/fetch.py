@@ -37,9 +37,7 @@ def fetch(corpus: Path, half: str | None = None) -> Iterator[tuple[Project, Path
 
 
 def _archive(project: Project, kept: Path) -> bytes:
-    return archive_of(
-        project.source, project.name, project.version, project.sha256, kept, project.archive
-    ).read_bytes()
+    return archive_of(project.source, project.name, project.version, project.sha256, kept, project.archive)
 
 
 def _unpack(content: bytes, folder: Path, project: Project) -> None:

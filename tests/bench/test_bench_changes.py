@@ -1,0 +1,44 @@
+"""The benchmark of safe changes: what goes wrong with one package, and its section of the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.changes import kept_section, offline, write_section
+from bench.changes_packages import RealPackage
+
+from bench import changes
+from faultkit.base.process_identity import birth_of
+
+PACKAGE = RealPackage("a", "1.0", "0" * 64)
+
+
+def test_an_archive_that_is_not_the_pinned_one_is_a_problem_of_its_package(tmp_path: Path) -> None:
+    (tmp_path / "archives").mkdir()
+    (tmp_path / "archives" / PACKAGE.sha256).write_bytes(b"something else")
+    outcome = changes._measured(PACKAGE, tmp_path)
+    assert outcome.problem.startswith("RunError: a 1.0: expected SHA-256 0000")
+    assert f"| a 1.0 | 0 | 0 | 0 | {outcome.problem} |" in changes.table([outcome])
+
+
+@pytest.mark.parametrize("own_network", [True, False])
+def test_what_a_suite_leaves_running_is_ended(tmp_path: Path, own_network: bool) -> None:
+    if own_network and not offline():
+        pytest.skip("a process can have no network of its own here")
+    script = "sleep 600 & echo begun; echo $! > left"
+    changes._run([*(offline() if own_network else ()), "sh", "-c", script], tmp_path, [])
+    assert birth_of(int((tmp_path / "left").read_text())) is None
+    assert (tmp_path / ".faultkit-output.txt").read_text().startswith("begun\n")
+
+
+def test_the_section_is_replaced_and_the_rest_of_the_page_stays(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Benchmarks\n\n## First\n\none\n")
+    assert kept_section(page) == ""
+    write_section("old\n", page)
+    page.write_text(page.read_text() + "\n## Last\n\nthree\n")
+    write_section("new\n", page)
+    section = "## Safe changes of real packages\n\nWritten by `python -m bench.changes --write`.\n\nnew"
+    assert page.read_text() == f"# Benchmarks\n\n## First\n\none\n\n{section}\n\n## Last\n\nthree\n"
+    assert kept_section(page) == section
