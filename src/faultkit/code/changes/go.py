@@ -53,7 +53,7 @@ def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
             if literal is not None and all(each.type != "literal_element" for each in literal.named_children):
                 seconds = f"{imports.need('time')}.Second"
                 edits[client.span.start] = add_key(source, literal, f"Timeout: {TIMEOUT_S} * {seconds}")
-        elif call.name.startswith(("net/http.DefaultClient.",)) or call.name.count(".") == 1:
+        elif call.name.startswith("net/http.DefaultClient.") or call.name.count(".") == 1:
             name = _shared_client(source, imports, edits)
             edits[call.callee.start] = source.edit(
                 call.callee.start, call.callee.end, f"{name}.{call.method}"

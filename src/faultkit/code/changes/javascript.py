@@ -23,7 +23,7 @@ from faultkit.code.changes.change import (
 from faultkit.code.changes.questions import STREAM, always, is_stream
 from faultkit.code.facts import Call
 from faultkit.code.facts.fact_values import Value
-from faultkit.code.languages.syntax import Node, Span, walk
+from faultkit.code.languages.syntax import Node, walk
 from faultkit.code.rules.rule import Finding
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
@@ -44,7 +44,7 @@ def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
     for finding in findings:
         call = source.call_at(finding)
         library = None if call is None else library_of(call)
-        if call is None or library is None or _is_own_name(source, call):
+        if call is None or library is None:
             continue
         limit_ms = 1000 * timeout_of(call, source.facts)
         client = call.origin
@@ -74,27 +74,6 @@ def _has_signals(source: Source) -> bool:
     return source.project.node is None or source.project.node >= _SIGNAL_SINCE
 
 
-def _is_own_name(source: Source, call: Call) -> bool:
-    """Return whether a name such as `fetch` is bound in the text: a parameter, a variable, a function."""
-    name = call.written.partition(".")[0]
-    if name in source.facts.imports.names:
-        return False
-    around = tuple(source.facts.functions_around(call))
-    if any(each.name.strip("{}[]. ") == name for scope in around for each in scope.parameters):
-        return True
-    if any(scope.short_name == name and not scope.owner for scope in source.facts.scopes):
-        return True
-    head = re.compile(rf"[{{,\s]{re.escape(name)}\b")
-    heads = (source.facts.text(Span(scope.span.start, scope.body.start)) for scope in around)
-    if any(head.search(each.partition("(")[2]) for each in heads):
-        # A name in a destructured parameter: `({ fetch }) => …`
-        return True
-    bound = (target for each in source.facts.assignments for target in each.targets if each.call is not call)
-    return "." not in call.written and any(
-        name in re.findall(r"[\w$]+", each) for each in bound if "." not in each
-    )
-
-
 def _axios_place(call: Call) -> int:
     """Return the index of the options among the arguments."""
     if call.method in _SENDS_DATA:
@@ -118,13 +97,9 @@ def _node_option(source: Source, call: Call, entry: str) -> Edit | None:
         return add_key(source, given[1], entry)
     shape = _shape_of(source, call, given[0])
     if shape == "object":
-        return source.edit(
-            given[0].start_byte, given[0].end_byte, f"{{ {entry}, ...{source.syntax.text(given[0])} }}"
-        )
+        return _spread(source, given[0], entry)
     if len(given) == 3 and given[1].type in _NAMES:
-        return source.edit(
-            given[1].start_byte, given[1].end_byte, f"{{ {entry}, ...{source.syntax.text(given[1])} }}"
-        )
+        return _spread(source, given[1], entry)
     if shape == "url" and (len(given) == 1 or (len(given) == 2 and given[1].type in _FUNCTIONS)):
         return insert(source, given[0].end_byte, f", {{ {entry} }}")
     return None
@@ -170,14 +145,13 @@ def _handles_errors(source: Source, call: Call) -> bool:
     return any(
         each.method in ("on", "once", "addListener")
         and each.argument(place=0) is not None
-        and "error" in (each.arguments[0].value.text)
+        and "error" in each.arguments[0].value.text
         for each in source.facts.calls_on(call)
     )
 
 
 def _option(source: Source, call: Call, entry: str, place: int) -> Edit | None:
-    """Add an entry to the options object of a call; a new object if it has none. A variable is spread, so
-    that its own entries win."""
+    """Add an entry to the options object of a call; a new object if it has none."""
     arguments = _arguments(source, call)
     if arguments is None:
         return None
@@ -189,9 +163,7 @@ def _option(source: Source, call: Call, entry: str, place: int) -> Edit | None:
         if options.type == "object":
             return add_key(source, options, entry)
         if options.type in _NAMES:
-            return source.edit(
-                options.start_byte, options.end_byte, f"{{ {entry}, ...{source.syntax.text(options)} }}"
-            )
+            return _spread(source, options, entry)
         return None
     if place > len(given):
         missing = ", undefined" * (place - len(given))
@@ -199,6 +171,12 @@ def _option(source: Source, call: Call, entry: str, place: int) -> Edit | None:
     if not given:
         return source.edit(arguments.start_byte, arguments.end_byte, f"({{ {entry} }})")
     return insert(source, given[-1].end_byte, f", {{ {entry} }}")
+
+
+def _spread(source: Source, options: Node, entry: str) -> Edit:
+    """Replace options that are a variable by an object with an entry, and with theirs, which win."""
+    text = f"{{ {entry}, ...{source.syntax.text(options)} }}"
+    return source.edit(options.start_byte, options.end_byte, text)
 
 
 def _arguments(source: Source, call: Call) -> Node | None:
