@@ -185,6 +185,13 @@ def test_a_local_function_gets_no_option_of_http(text: str) -> None:
     assert boldly(text, "javascript").new == text
 
 
+def test_a_name_inside_another_function_hides_nothing() -> None:
+    text = "function f() {\n  const fetch = make();\n  fetch(1);\n}\nconst a = await fetch('/a');\n"
+    new = boldly(text, "javascript").new
+    assert "  fetch(1);\n" in new
+    assert "await fetch('/a', { signal: AbortSignal.timeout(30000) });" in new
+
+
 NODE = {
     "options in a variable": (
         "const options = { host: 'a' };\nhttp.request(options, (r) => r.resume()).on('error', log).end();\n",
