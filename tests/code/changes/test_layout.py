@@ -71,7 +71,10 @@ FILES = {
         {"python": (3, 8)},
     ),
     "the oldest Node.js": ({"package.json": '{"engines": {"node": ">=18"}}'}, {"node": (18, 0)}),
-    "Go": ({"go.mod": "module a\n\ngo 1.21\n\nrequire github.com/x/y v1.2.3\n"}, {"go": (1, 21)}),
+    "Go": (
+        {"go.mod": "module a\n\ngo 1.21\n\nrequire github.com/x/y v1.2.3\n"},
+        {"declared": frozenset({"github.com/x/y"}), "declared_in": "go.mod"},
+    ),
     "own packages": (
         {"pyproject.toml": "", "src/shop/__init__.py": "", "tool.py": ""},
         {"own": frozenset({"shop", "tool"})},
@@ -111,6 +114,14 @@ def test_dependencies_are_those_that_are_declared(tmp_path: Path, name: str, tex
         True,
     )
     assert project.declared_in == name
+
+
+def test_a_dependency_counts_as_soon_as_it_is_declared(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text("requests\n")
+    assert project_of(tmp_path / "a.py").lacks("tenacity")
+    file.write_text("requests\ntenacity\n")
+    assert not project_of(tmp_path / "a.py").lacks("tenacity")
 
 
 def test_a_go_file_knows_the_other_files_of_its_package(tmp_path: Path) -> None:

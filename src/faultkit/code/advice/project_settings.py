@@ -13,7 +13,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ _PRETTIER = 80
 _PRETTIER_FILES = (".prettierrc", ".prettierrc.json")
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 _VERSION = re.compile(r"(\d+)\.(\d+)")
-_GO_VERSION = re.compile(r"^go\s+(\d+)\.(\d+)", re.MULTILINE)
 _GO_REQUIRE = re.compile(r"^\s*(?:require\s+)?([\w./~-]+\.[\w./~-]+)\s+v\d", re.MULTILINE)
 _REQUIREMENTS = re.compile(r"^(requirements.*|.*-requirements|dev|test|base)\.(txt|in)$")
 
@@ -61,7 +59,6 @@ def _requirements_in(folder: Path) -> list[Path]:
         return []
 
 
-@lru_cache(maxsize=64)
 def _settings(top: Path) -> Project:
     pyproject = _toml(top / "pyproject.toml")
     setup = _config(top / "setup.cfg")
@@ -74,7 +71,6 @@ def _settings(top: Path) -> Project:
         line_length=_line_length(top, pyproject, setup),
         python=_python_version(top, pyproject, setup),
         node=_version(str(_part(package, "engines").get("node", ""))),
-        go=_version(found[0]) if (found := _GO_VERSION.search(go_mod)) else None,
         own=frozenset(_own_packages(top)),
     )
 

@@ -22,7 +22,6 @@ class Project:
     python: tuple[int, int] | None = None
     """The oldest supported Python; None if it is not declared."""
     node: tuple[int, int] | None = None
-    go: tuple[int, int] | None = None
     own: frozenset[str] = frozenset()
     """Names of the top-level Python packages and modules of the project."""
     package: tuple[tuple[str, str], ...] = ()
