@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from faultkit.base.units import format_duration
+from faultkit.base.units import format_duration, parse_duration
 from faultkit.code.slos.costs import EntryKind
 
 PERIOD_DAYS = 28
@@ -39,7 +39,9 @@ BURN_RATES = (
     BurnRate(1, "3d", "6h", "ticket"),
 )
 """Of the SRE workbook, chapter 5, multiwindow and multi-burn-rate alerts."""
-WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
+WINDOWS = tuple(
+    sorted({window for each in BURN_RATES for window in (each.long, each.short)}, key=parse_duration)
+)
 """The windows of BURN_RATES, shortest first."""
 
 

@@ -40,7 +40,7 @@ def rules_text(found: Sequence[FunctionObjectives], format_: str, service: str) 
     """Return the objectives as a YAML file of one of FORMATS."""
     documents, notes = FORMATS[format_](tuple(named_slos(found)), name_of(service) or "service")
     needs = dict.fromkeys(each.needs for function in found for each in _without_doubles(function))
-    lines = [*notes, *(f"{each}" for each in needs if each)]
+    lines = [*notes, *filter(None, needs)]
     text = yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True, width=10_000)
     return "".join(f"# {line}\n" for line in lines) + text
 
@@ -100,27 +100,20 @@ def _prometheus(slos: tuple[NamedSlo, ...], service: str) -> tuple[list[Any], li
 
 def _records(each: NamedSlo, labels: dict[str, str]) -> Iterator[dict[str, Any]]:
     for window in WINDOWS:
-        yield {
-            "record": f"{_RATIO}{window}",
-            "expr": bad_ratio(each.slo.events, window),
-            "labels": labels.copy(),
-        }
+        yield _record(f"{_RATIO}{window}", bad_ratio(each.slo.events, window), labels)
+
+
+def _record(name: str, expression: str, labels: dict[str, str]) -> dict[str, Any]:
+    # A copy: YAML would write an alias for the same object.
+    return {"record": name, "expr": expression, "labels": labels.copy()}
 
 
 def _period(each: NamedSlo, labels: dict[str, str]) -> list[dict[str, Any]]:
     allowed = budget_share(each.slo.objective)
     used = _recorded(PERIOD, labels)
     return [
-        {
-            "record": f"{_RATIO}{PERIOD}",
-            "expr": bad_ratio(each.slo.events, PERIOD),
-            "labels": labels.copy(),
-        },
-        {
-            "record": "slo:error_budget:remaining_ratio",
-            "expr": f"1 - ({used} / {allowed:g})",
-            "labels": labels.copy(),
-        },
+        _record(f"{_RATIO}{PERIOD}", bad_ratio(each.slo.events, PERIOD), labels),
+        _record("slo:error_budget:remaining_ratio", f"1 - ({used} / {allowed:g})", labels),
     ]
 
 
