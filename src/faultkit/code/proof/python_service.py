@@ -85,16 +85,17 @@ def _route(tree: ast.Module, application: str, touched: Collection[int]) -> str 
     """Return the route that calls a dependency and reaches most of the functions that a change is about, or
     the first of them; else the first route."""
     routes = list(_routes(tree))
-    calling, called = _calling(tree), _called_names(tree)
+    clients, called = {*_HTTP_LIBRARIES, *_clients(tree)}, _called_names(tree)
     changed = {
         node.name
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and any(node.lineno <= line <= (node.end_lineno or line) for line in touched)
     }
+    reached = {name: _reached(name, called) for _, name in routes}
     chosen = max(
-        (each for each in routes if each[1] in calling),
-        key=lambda each: len(_reached(each[1], called) & changed),
+        (each for each in routes if reached[each[1]] & clients),
+        key=lambda each: len({each[1], *reached[each[1]]} & changed),
         default=routes[0] if routes else None,
     )
     # A plain function is an application with one route.
@@ -106,14 +107,17 @@ def _route(tree: ast.Module, application: str, touched: Collection[int]) -> str 
 
 
 def _called_names(tree: ast.Module) -> dict[str, set[str]]:
-    """Return for each function the names of those that it calls."""
-    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return {each.name: set(_called_roots(each)) for each in functions}
+    """Return for each function the first names of its calls: functions, and clients or libraries."""
+    called: dict[str, set[str]] = {}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+            called.setdefault(each.name, set()).update(_called_roots(each))
+    return called
 
 
 def _reached(name: str, called: Mapping[str, set[str]]) -> set[str]:
-    """Return a function and those that it calls, directly or through others."""
-    found, waiting = {name}, [name]
+    """Return the names that a function calls, directly or through others."""
+    found, waiting = set[str](), [name]
     while waiting:
         more = called.get(waiting.pop(), set()) - found
         found |= more
@@ -146,18 +150,6 @@ def _allows_get(decorator: ast.Call) -> bool:
 def _first_text(call: ast.Call) -> str | None:
     given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "path"), None)
     return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
-
-
-def _calling(tree: ast.Module) -> set[str]:
-    """Return functions that call a dependency, directly or through another."""
-    clients = {*_HTTP_LIBRARIES, *_clients(tree)}
-    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
-    found = {each.name for each in functions if clients & set(_called_roots(each))}
-    while True:
-        more = {each.name for each in functions if found & set(_called_roots(each))} - found
-        if not more:
-            return found
-        found |= more
 
 
 def _clients(tree: ast.Module) -> Iterator[str]:
