@@ -108,3 +108,8 @@ def test_line_numbers_are_written_as_ranges() -> None:
 def test_touched_lines_are_those_of_the_old_text() -> None:
     assert touched_lines(OLD, NEW) == {1, 5, 9}
     assert touched_lines(OLD, OLD) == frozenset()
+
+
+def test_a_form_feed_ends_no_line() -> None:
+    old = "a = 1\n\x0c\nb = 1\n"
+    assert touched_lines(old, old.replace("b = 1", "b = 2")) == {3}

@@ -249,6 +249,15 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return b"".join(pieces).decode("utf-8", "surrogatepass")
 
 
+def line_differences(old: str, new: str) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the first and last lines, in the old and in the new text, of each part that differs; from 0, the
+    last ones excluded."""
+    for kind, *places in _Matcher(lines_of(old), lines_of(new)).get_opcodes():
+        if kind != "equal":
+            first, last, new_first, new_last = places
+            yield first, last, new_first, new_last
+
+
 def edits_between(old: str, new: str) -> tuple[Edit, ...]:
     """Return edits of whole lines that turn the old text into the new one."""
     before, after = lines_of(old), lines_of(new)
@@ -257,8 +266,7 @@ def edits_between(old: str, new: str) -> tuple[Edit, ...]:
         starts.append(starts[-1] + len(line.encode("utf-8", "surrogatepass")))
     return tuple(
         Edit(Span(starts[first], starts[last]), "".join(after[new_first:new_last]))
-        for kind, first, last, new_first, new_last in _Matcher(before, after).get_opcodes()
-        if kind != "equal"
+        for first, last, new_first, new_last in line_differences(old, new)
     )
 
 

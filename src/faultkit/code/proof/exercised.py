@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
 
+from faultkit.code.changes.change import line_differences
 from faultkit.code.functions import list_functions
 from faultkit.code.languages import Language
 from faultkit.code.languages.syntax import parse
@@ -72,34 +72,24 @@ def changed_parts(
     old: str, new: str, language: Language, ran: Mapping[Version, LinesByCase]
 ) -> tuple[ChangedPart, ...]:
     """Return the parts of a change."""
-    removed, added = _changed(old.splitlines(), new.splitlines())
+    removed: list[int] = []
+    added: list[int] = []
+    for first, last, new_first, new_last in line_differences(old, new):
+        added += range(new_first + 1, new_last + 1)
+        if new_first == new_last:
+            removed += range(first + 1, last + 1)
     return (
         *_parts("after", added, new, language, ran["after"]),
         *_parts("before", removed, old, language, ran["before"]),
     )
 
 
-def _changed(old: Sequence[str], new: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Return the lines that are only removed, by their numbers in the old text, and those of the new text
-    that differ."""
-    removed: list[int] = []
-    added: list[int] = []
-    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "delete":
-            removed += range(a + 1, b + 1)
-        elif tag != "equal":
-            added += range(c + 1, d + 1)
-    return removed, added
-
-
 def touched_lines(old: str, new: str) -> frozenset[int]:
     """Return the lines of the old text that a change replaces or removes, or after which it inserts some."""
-    opcodes = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False).get_opcodes()
     return frozenset(
         line
-        for tag, a, b, _, _ in opcodes
-        for line in (range(a + 1, b + 1) if a < b else (a,))
-        if tag != "equal"
+        for first, last, _, _ in line_differences(old, new)
+        for line in (range(first + 1, last + 1) if first < last else (first,))
     )
 
 
