@@ -19,18 +19,22 @@ delete process.env.FAULT_PROOF;
 
 // --- texts ---
 
-const replacements = Object.entries(setup.replaced).map(([old, now]) => [
-  new RegExp(old.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') + '(?![\\w.:-])', 'g'),
-  now,
-]);
-
-function textOf(file, text) {
-  if (file === setup.file) text = fs.readFileSync(setup.text, 'utf8');
-  if (file.startsWith(setup.root) && !file.includes('/node_modules/')) {
-    for (const [old, now] of replacements) text = text.replace(old, now);
-  }
-  return text;
+// Needs nothing around it: its text runs in another thread, too.
+function textReader(setup, fs) {
+  const replacements = Object.entries(setup.replaced).map(([old, now]) => [
+    new RegExp(old.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') + '(?![\\w.:-])', 'g'),
+    now,
+  ]);
+  return (file, text) => {
+    if (file === setup.file) text = fs.readFileSync(setup.text, 'utf8');
+    if (file.startsWith(setup.root) && !file.includes('/node_modules/')) {
+      for (const [old, now] of replacements) text = text.replace(old, now);
+    }
+    return text;
+  };
 }
+
+const textOf = textReader(setup, fs);
 
 const compile = Module.prototype._compile;
 Module.prototype._compile = function (content, file, ...rest) {
@@ -42,21 +46,15 @@ if (Module.register) {
   const hook = `
     import fs from 'node:fs';
     import { fileURLToPath } from 'node:url';
-    let setup, replacements;
-    export function initialize(data) {
-      setup = data;
-      replacements = Object.entries(setup.replaced).map(([old, now]) => [
-        new RegExp(old.replace(/[.*+?^\${}()|[\\]\\\\]/g, '\\\\$&') + '(?![\\\\w.:-])', 'g'), now]);
+    ${textReader}
+    let textOf;
+    export function initialize(setup) {
+      textOf = textReader(setup, fs);
     }
     export async function load(url, context, next) {
       const loaded = await next(url, context);
       if (loaded.format !== 'module' || !url.startsWith('file:')) return loaded;
-      const file = fileURLToPath(url);
-      let text = file === setup.file ? fs.readFileSync(setup.text, 'utf8') : String(loaded.source);
-      if (file.startsWith(setup.root) && !file.includes('/node_modules/')) {
-        for (const [old, now] of replacements) text = text.replace(old, now);
-      }
-      return { ...loaded, source: text };
+      return { ...loaded, source: textOf(fileURLToPath(url), String(loaded.source)) };
     }`;
   Module.register('data:text/javascript,' + encodeURIComponent(hook), {
     parentURL: 'file:///',
