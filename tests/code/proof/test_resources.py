@@ -27,12 +27,17 @@ def test_too_few_samples_have_no_mean() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-def test_children_count() -> None:
+@pytest.mark.parametrize("starts", ["start()", "pool.submit(start).result()"], ids=["itself", "a thread"])
+def test_children_count(starts: str) -> None:
     # A process of its own: threads of this one open and close files meanwhile.
     program = (
         "import subprocess, sys\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "pool = ThreadPoolExecutor(1)\n"
+        "def start():\n"
+        "    return subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)\n"
         "print('alone', flush=True); input()\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)\n"
+        f"child = {starts}\n"
         "print('both', flush=True); input()\n"
         "child.communicate()\n"
     )

@@ -51,8 +51,10 @@ def usage_of(pid: int) -> Usage | None:
 def _with_children(pid: int) -> list[int]:
     found = [pid]
     for each in found:
-        with suppress(OSError):
-            found += map(int, Path(f"/proc/{each}/task/{each}/children").read_text().split())
+        # Each thread has a file of the children that it started.
+        for thread in Path(f"/proc/{each}/task").glob("*/children"):
+            with suppress(OSError):
+                found += map(int, thread.read_text().split())
     return found
 
 
