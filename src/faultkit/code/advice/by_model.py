@@ -21,7 +21,7 @@ from faultkit.code.advice.analysis import findings_inside, lowest_score, score_o
 from faultkit.code.advice.answers import AnalysisAnswer, ChangeAnswer, ScoreAnswer, SloAnswer
 from faultkit.code.advice.improvement import finding_lines, parse_problem, removed_names
 from faultkit.code.advice.threats import threats_in
-from faultkit.code.changes.change import apply_diff, unified_diff
+from faultkit.code.changes.change import Source, apply_diff, unified_diff
 from faultkit.code.facts import facts_of
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.functions import Function, find_function, list_functions
@@ -109,7 +109,7 @@ class OriginalCode:
     def _form_problem(self, new: str) -> str:
         if "\0" in new:
             return "it holds a NUL character"
-        problem = parse_problem(self.text.removeprefix(_BOM), new.removeprefix(_BOM), self.language)
+        problem = parse_problem(self._source(self.text), self._source(new))
         if problem:
             return problem
         indent, new_indent = _indent(self.text), _indent(new)
@@ -124,9 +124,12 @@ class OriginalCode:
             return str(error)
         return "" if fits else "its diff does not apply to the code you were given"
 
+    def _source(self, text: str) -> Source:
+        return Source(text.removeprefix(_BOM), self.language)
+
     def _removal(self, new: str) -> str:
         """Return which definitions are missing; empty if all are there."""
-        missing = removed_names(self.text.removeprefix(_BOM), new.removeprefix(_BOM), self.language)
+        missing = removed_names(self._source(self.text), self._source(new))
         if not missing:
             return ""
         more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""

@@ -20,7 +20,7 @@ from faultkit.code.advice.answers import RULES, ChangeAnswer
 from faultkit.code.advice.improvement import parse_problem
 from faultkit.code.advice.project_settings import project_of
 from faultkit.code.advice.selection import EVERY_CHANGE, Selection
-from faultkit.code.changes.change import edits_between, lines_of, unified_diff
+from faultkit.code.changes.change import Source, edits_between, lines_of, unified_diff
 from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import Language
 from faultkit.code.languages.syntax import Syntax, parse
@@ -77,8 +77,9 @@ def change_function(
 
 
 def _file_answer(file: ChangeableFile, answer: ChangeAnswer, text: str, new: str) -> ChangeAnswer:
-    problem = parse_problem(text, new, file.language)
-    if problem and parse_problem(text, text, file.language):
+    before = Source(text, file.language)
+    problem = parse_problem(before, Source(new, file.language))
+    if problem and parse_problem(before, before):
         # The file did not parse before the change, and a change of the whole file would be rejected, too.
         return _unchanged(file, answer, f"the file cannot be changed: {problem}")
     if problem:

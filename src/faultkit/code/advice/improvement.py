@@ -244,15 +244,13 @@ def _try(draft: _Draft, job: _Job, codemod: Codemod, findings: tuple[Finding, ..
             continue
         if _new_packages(draft, change) and not job.selection.unsafe:
             continue
-        new = apply_edits(draft.text, change.edits)
-        if new == draft.text or parse_problem(draft.text, new, job.language):
+        new = Source(apply_edits(draft.text, change.edits), job.language, job.project)
+        if new.text == draft.text or parse_problem(draft.source, new) or removed_names(draft.source, new):
             continue
-        if removed_names(draft.text, new, job.language):
-            continue
-        after = findings_of(new, job.language, file=job.file, rules=job.rules)
+        after = findings_of(new.text, job.language, file=job.file, rules=job.rules)
         if _is_better(draft.findings, after, {each.rule.id for each in group}):
             draft.questions += _questions(draft, codemod, group, change, is_applied=True)
-            draft.source, draft.findings = Source(new, job.language, job.project), after
+            draft.source, draft.findings = new, after
             draft.kept.append(change)
             return True
     return False
@@ -341,17 +339,17 @@ def _answered(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[
 # The check that a changed text still parses.
 
 
-def parse_problem(old: str, new: str, language: Language) -> str:
+def parse_problem(old: Source, new: Source) -> str:
     """Return why the new text does not parse, with a line; empty if it parses at least as well as the
     old one."""
-    syntax = Source(new, language).syntax
-    if syntax.has_errors:
-        return f"it cannot be read as {language.title}: see line {(syntax.broken_lines() or [1])[0]}"
-    if language.name != "python":
+    if new.syntax.has_errors:
+        broken = new.syntax.broken_lines() or [1]
+        return f"it cannot be read as {new.language.title}: see line {broken[0]}"
+    if new.language.name != "python":
         return ""
     # A body without its function may hold a `return`, which does not compile: compare with the old text.
-    level, why = _python_level(new)
-    return why if level < _python_level(old)[0] else ""
+    level, why = _python_level(new.text)
+    return why if level < _python_level(old.text)[0] else ""
 
 
 def _python_level(text: str) -> tuple[int, str]:
@@ -374,16 +372,14 @@ def _python_level(text: str) -> tuple[int, str]:
     return 2, ""
 
 
-def removed_names(old: str, new: str, language: Language) -> tuple[str, ...]:
+def removed_names(old: Source, new: Source) -> tuple[str, ...]:
     """Return functions, types and public names at the top of the old text that the new one has not."""
-    before, after = (_defined(text, language) for text in (old, new))
-    return tuple(sorted((before - after).elements()))
+    return tuple(sorted((_defined(old) - _defined(new)).elements()))
 
 
-def _defined(text: str, language: Language) -> Counter[str]:
-    source = Source(text, language)
+def _defined(source: Source) -> Counter[str]:
     found = Counter(each.qualified_name for each in list_functions(source.syntax))
-    if language.name in GRAMMARS:
+    if source.language.name in GRAMMARS:
         found.update({*source.facts.classes})
         found.update(
             {

@@ -269,7 +269,7 @@ class _Run:
             for each in services.values():
                 each.start()
             for each in services.values():
-                each.__enter__()
+                stack.enter_context(each)
             at_start = {version: each.ran_lines() for version, each in services.items()}
             targets = {
                 version: Target("GET", each.url, timeout_s=self._settings.timeout_s)

@@ -213,8 +213,7 @@ def _shared(
 ) -> _Shared:
     """Return one client for all calls with equal settings."""
     key = kind, arguments
-    known = _existing(context, kind) if not arguments else ""
-    if key not in shared and known:
+    if key not in shared and not arguments and (known := _existing(context, kind)):
         shared[key] = _Shared(known, kind, arguments, _anchor(context, node), exists=True)
     if key not in shared:
         used = {each.name for each in shared.values()}
@@ -228,13 +227,9 @@ def _shared(
 def _existing(context: CodemodContext, kind: str) -> str:
     """Return the name of a client of this kind, without settings, that the file makes at its top."""
     for each in context.facts.assignments:
-        is_plain = each.scope is None and not each.owner and each.call is not None and not each.call.arguments
-        if (
-            is_plain
-            and each.call is not None
-            and _MAKERS.get(each.call.name) == kind
-            and len(each.targets) == 1
-        ):
+        if each.scope is not None or each.owner or each.call is None or len(each.targets) != 1:
+            continue
+        if _MAKERS.get(each.call.name) == kind and not each.call.arguments:
             return each.targets[0]
     return ""
 
