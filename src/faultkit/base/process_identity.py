@@ -18,13 +18,8 @@ from pathlib import Path
 def birth_of(pid: int) -> str | None:
     """Return when the process started, in the system's own format; None if it has ended or is a zombie."""
     if sys.platform == "linux":
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-        except OSError:
-            return None
-        # The program's name is in parentheses and may contain anything, blanks and parentheses included.
-        state, *rest = stat.rpartition(")")[2].split()
-        return None if state in "ZX" else rest[18]
+        fields = _fields_of(Path(f"/proc/{pid}"))
+        return None if not fields or fields[0] in "ZX" else fields[19]
     shown = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True)
     state, _, born = shown.stdout.strip().partition(" ")
     return None if not born or state.startswith("Z") else born.strip()
@@ -38,18 +33,26 @@ def is_same_process(pid: int, birth: str) -> bool:
 def group_is_alive(group: int) -> bool:
     """Return whether any process of a process group is running. Zombies do not count."""
     if sys.platform == "linux":
-        return any(_group_of(folder) == group for folder in Path("/proc").glob("[0-9]*"))
+        return any(fields[0] not in "ZX" and int(fields[2]) == group for _, fields in _processes())
     shown = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True)
     members = (line.split() for line in shown.stdout.splitlines())
     return any(number == str(group) and not state.startswith("Z") for number, state in members)
 
 
-def _group_of(folder: Path) -> int | None:
+def _processes() -> Iterator[tuple[int, list[str]]]:
+    """Yield the id of each process that has not been reaped, and its fields (Linux)."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        if fields := _fields_of(folder):
+            yield int(folder.name), fields
+
+
+def _fields_of(folder: Path) -> list[str]:
+    """Return the fields of a process in /proc from its state on (proc_pid_stat(5)); none if it is gone."""
     try:
-        state, _, group, *_ = (folder / "stat").read_text().rpartition(")")[2].split()
-    except (OSError, ValueError):
-        return None
-    return None if state in "ZX" else int(group)
+        # The program's name is in parentheses and may contain any bytes, blanks and parentheses included.
+        return (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def descendants_of(pid: int) -> dict[int, str]:
@@ -73,10 +76,7 @@ def descendants_of(pid: int) -> dict[int, str]:
 def _parents() -> Iterator[tuple[int, int]]:
     """Yield the id of each process and that of its parent."""
     if sys.platform == "linux":
-        for folder in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError, ValueError):
-                _, parent, *_ = (folder / "stat").read_text().rpartition(")")[2].split()
-                yield int(folder.name), int(parent)
+        yield from ((pid, int(fields[1])) for pid, fields in _processes())
         return
     shown = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
     for line in shown.stdout.splitlines():
