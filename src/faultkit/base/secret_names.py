@@ -5,7 +5,8 @@ The only module that knows this; `base/secrets.py` knows the shapes of secrets, 
     is_secret_name        the key of a value: in JSON, in a file, the argument of a call
     is_secret_parameter   a name in a flat list: a header, a query parameter
     secret_keys           the keys of a mapping that hold secrets, also as a pair of a name and a value
-    is_secret_argument    an item of a list, by the flag or the name before it
+    is_secret_flag        a flag on a command line, by its name
+    is_secret_argument    an item of a list, by the flag before it
     is_secret_in_code     a name in source code
 
 A part of a name that is hardly ever anything else (`password`, `token`) counts wherever it stands. A short or
@@ -62,6 +63,8 @@ FIGURES = ("tokens", "count", "limit", "length", "size", "age", "ttl")
 """Last words of names under which a number is no secret."""
 _PAIR_NAMES, _PAIR_VALUES = ("name", "key", "Name", "Key"), ("value", "Value")
 """Keys that hold a name, and the keys beside them that hold its value."""
+_CURL_LOGINS = ("-u", "--user", "-U", "--proxy-user")
+"""Flags of curl whose argument is a user and a password."""
 _CODE_WORDS = ("licence", "license", "pepper", "salt")
 """Words that mean a secret at the end of a name in source code only: data are about food, too."""
 CODE_HARMLESS_ENDINGS = (
@@ -140,13 +143,6 @@ def is_secret_flag(name: str) -> bool:
     return is_secret_name(name) and not name.lower().endswith(CODE_HARMLESS_ENDINGS)
 
 
-_CURL_LOGINS = ("-u", "--user", "-U", "--proxy-user")
-
-
-def _is_curl(program: object) -> bool:
-    return isinstance(program, str) and program.rpartition("/")[2] == "curl"
-
-
 def is_secret_argument(arguments: Sequence[object], index: int) -> bool:
     """Return whether an item of a list is the argument of a secret flag before it: `["--token", "abc"]`."""
     flag, given = arguments[index - 1] if index else None, arguments[index]
@@ -157,6 +153,10 @@ def is_secret_argument(arguments: Sequence[object], index: int) -> bool:
     if not flag.startswith("--"):
         return False
     return is_secret_flag(flag[2:]) and not given.startswith("-")
+
+
+def _is_curl(program: object) -> bool:
+    return isinstance(program, str) and program.rpartition("/")[2] == "curl"
 
 
 def is_secret_in_code(name: str) -> bool:
