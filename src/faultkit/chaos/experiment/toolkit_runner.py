@@ -39,6 +39,7 @@ from faultkit.chaos.experiment.toolkit_verdict import (
     ToolkitVerdict,
     activity_failure,
     activity_of,
+    left_out_by,
     rollback_failures_of,
     verdict_of,
 )
@@ -48,12 +49,6 @@ from faultkit.chaos.safety.lease import Lease
 from faultkit.chaos.safety.undo import Undo, UndoResult
 from faultkit.chaos.steps.step_work import run_in_thread
 
-_LEFT_OUT: Mapping[str | None, tuple[str, ...]] = {
-    "probes": ("probe",),
-    "actions": ("action",),
-    "activities": ("probe", "action"),
-}
-"""By the value of `--dry`: the types of activities that are not executed, though the library says done."""
 _TYPES_OF_PHASE = {
     "gate": ("probe",),
     "method": ("action", "probe"),
@@ -89,7 +84,7 @@ class ToolkitRunner:
             experiment.settings,
             experiment.flags,
         )
-        self._left_out = _LEFT_OUT.get(experiment.flags.dry, ())
+        self._left_out = left_out_by(experiment.flags.dry)
         self._invalid: str | None = None
         self._stopped: str | None = None
         self._died: str | None = None

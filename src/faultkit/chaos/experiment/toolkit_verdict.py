@@ -11,6 +11,13 @@ from typing import Any
 
 from faultkit.chaos.experiment.experiment_model import NO_ACTION, Outcome
 
+_LEFT_OUT = {"probes": ("probe",), "actions": ("action",), "activities": ("probe", "action")}
+
+
+def left_out_by(dry: str | None) -> tuple[str, ...]:
+    """Return the types of activities that a value of `--dry` leaves out, though the library says done."""
+    return _LEFT_OUT.get(dry or "", ())
+
 
 def activity_of(run: object) -> Mapping[str, Any] | None:
     """Return the activity of an entry of a journal; None for what a control has added to the list."""
@@ -71,7 +78,7 @@ def verdict_of(
     # An experiment may have no hypothesis, or not check it before the method: then it may start.
     may_start = gate is None or bool(gate["steady_state_met"])
     # The tolerances of probes that are not executed count as met.
-    is_checked = dry not in ("probes", "activities")
+    is_checked = "probe" not in left_out_by(dry)
     is_checked = is_checked and any(map(_is_checked, (gate,) if dry_run else (recheck, *during)))
     missed_during = any(not state["steady_state_met"] for state in during if state is not None)
     deviated = bool(journal["deviated"]) or missed_during
@@ -154,7 +161,7 @@ def _failed_actions(runs: Sequence[Any]) -> list[str]:
 
 def _why_not_exercised(runs: Sequence[Any], failed: Sequence[str], dry: str | None) -> str | None:
     """Return why the method can have broken nothing; None if one of its actions was executed and worked."""
-    if dry in ("actions", "activities"):
+    if "action" in left_out_by(dry):
         return f"the actions were left out (--dry {dry})"
     actions = _actions_of(runs)
     if not actions:
