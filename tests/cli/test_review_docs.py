@@ -57,6 +57,13 @@ def test_hooks_call_the_command_for_languages_that_have_rules(hook: dict[str, An
     assert hook["additional_dependencies"][0].endswith("[code]")
 
 
+def test_the_hook_of_the_repository_is_that_of_the_page_with_other_arguments() -> None:
+    args = re.search(r"`args: \[(.+?)\]`", PAGE)
+    assert args is not None
+    entry = documents()[0]["repos"][0]["hooks"][0]["entry"]
+    assert " ".join([HOOKS[0]["entry"], *args[1].split(", ")]) == entry
+
+
 def test_the_workflow_of_the_page_calls_the_command() -> None:
     steps = documents()[1]["jobs"]["review"]["steps"]
     (line,) = [step["run"] for step in steps if step.get("run", "").startswith("fault ")]
