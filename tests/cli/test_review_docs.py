@@ -1,4 +1,4 @@
-"""The part *Review* of docs/code.md: its configuration, hooks and workflows work, its output is real."""
+"""The parts *Review* and *Proof* of docs/code.md: configuration, hooks, workflows, output and limits."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ from faultkit.cli.main import invoke
 from faultkit.cli.review import command
 from faultkit.cli.review_output import FORMATS
 from faultkit.code.facts.build import GRAMMARS
+from faultkit.code.proof.prove import ProofSettings
+from faultkit.code.proof.verdict import (
+    CPU,
+    ENOUGH,
+    MEMORY,
+    OPEN_FILES,
+    TIME,
+    UPSTREAM_CALLS,
+    UPSTREAM_CONNECTIONS,
+)
 from faultkit.code.review.config_file import read_config
 from faultkit.code.review.context import CONTEXT_NAMES
 
@@ -116,3 +126,19 @@ def test_the_job_for_gitlab_writes_the_report_that_it_names() -> None:
 def test_the_page_lists_every_context() -> None:
     rows = re.findall(r"^\| `([a-z]+)` \| [^|]+ \| (?:skipped|findings|the same|rules)", PAGE, re.MULTILINE)
     assert sorted(rows) == sorted(CONTEXT_NAMES)
+
+
+def test_the_page_has_the_limits_of_a_proof() -> None:
+    proof = " ".join(PAGE[PAGE.index("## Proof") :].split())
+    assert (
+        f"a mean time of {TIME.tolerated:g} ms, {UPSTREAM_CONNECTIONS.tolerated:g} upstream connections "
+        f"a call, {CPU.tolerated:g} ms of CPU a call, {OPEN_FILES.tolerated:g} open files "
+        f"and {MEMORY.tolerated:g} MB."
+    ) in proof
+    assert UPSTREAM_CALLS.least == UPSTREAM_CONNECTIONS.least
+    assert (
+        f"a minimum ({TIME.least:g} ms, {UPSTREAM_CALLS.least:g} upstream calls or connections a call, "
+        f"{CPU.least:g} ms of CPU a call, {OPEN_FILES.least:g} open files, {MEMORY.least:g} MB)"
+    ) in proof
+    assert f"at least {ENOUGH} calls of each version" in proof
+    assert f"(any answer within {ProofSettings().timeout_s:g} s)" in proof
