@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from bench.changes import kept_section, offline, write_section
 from bench.changes_packages import RealPackage
+from tests.chaos.waiting import until
 
 from bench import changes
 from faultkit.base.process_identity import birth_of
@@ -28,7 +29,8 @@ def test_what_a_suite_leaves_running_is_ended(tmp_path: Path, own_network: bool)
         pytest.skip("a process can have no network of its own here")
     script = "sleep 600 & echo begun; echo $! > left"
     changes._run([*(offline() if own_network else ()), "sh", "-c", script], tmp_path, [])
-    assert birth_of(int((tmp_path / "left").read_text())) is None
+    left = int((tmp_path / "left").read_text())
+    until(lambda: birth_of(left) is None)
     assert (tmp_path / ".faultkit-output.txt").read_text().startswith("begun\n")
 
 
