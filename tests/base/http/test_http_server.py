@@ -85,6 +85,36 @@ def test_requests_beyond_the_limits_are_refused_and_the_connection_ends(data: by
     run(main)
 
 
+OFFER = b"Host: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [b"Content-Length: 2\r\n\r\nhi", b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"],
+)
+@pytest.mark.parametrize("pieces", [1, 2, 1000])
+def test_an_offer_to_change_the_protocol_is_ignored(framing: bytes, pieces: int) -> None:
+    """Java's HttpClient and `curl --http2` make it with each request."""
+    offered = b"POST /a HTTP/1.1\r\nExpect: 100-continue\r\n" + OFFER + framing
+    data = offered + b"GET /b HTTP/1.1\r\n" + OFFER + b"\r\n" + b"GET /c HTTP/1.0\r\n\r\n"
+
+    async def main() -> None:
+        async with served(say) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            step = -(-len(data) // pieces)
+            for start in range(0, len(data), step):
+                writer.write(data[start : start + step])
+                await writer.drain()
+                await asyncio.sleep(0)
+            answer = await reader.read(-1)
+            writer.close()
+        assert answer.count(b"HTTP/1.1 100 Continue\r\n\r\n") == 1
+        answers = answer.replace(b"HTTP/1.1 100 Continue\r\n\r\n", b"").split(b"HTTP/1.1 200 OK\r\n")
+        assert [each.partition(b"\r\n\r\n")[2] for each in answers] == [b"", b"/a|hi", b"/b|", b"/c|"]
+
+    run(main)
+
+
 def test_a_chunked_answer_and_a_cut_one_look_as_they_should() -> None:
     async def main() -> None:
         def handler(request: HttpRequest, answer: ResponseWriter) -> None:

@@ -244,9 +244,7 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._refuse(400, "no upgrade")
+            self._feed(data)
         except httptools.HttpParserError as error:
             # httptools wraps what a callback raises.
             refused = error.__context__
@@ -258,6 +256,28 @@ class _Connection(asyncio.Protocol):
         if self._in_request and not self._is_timed and self._current is None:
             self._is_timed = True
             self._expect(self._limits.header_s)
+
+    def _feed(self, data: bytes) -> None:
+        """Parse data. An offer to change the protocol is ignored, as RFC 9110, section 7.8, allows.
+
+        httptools takes what follows such a request for another protocol, also its body. So the request is
+        parsed again without the offer."""
+        while data:
+            try:
+                self._parser.feed_data(data)
+            except httptools.HttpParserUpgrade as offer:
+                method = self._parser.get_method()
+                if method == b"CONNECT":
+                    return self._refuse(400, "this is no proxy")
+                lines = [(name, value) for name, value in self._lines if name.lower() != "upgrade"]
+                text = "".join([f"{name}: {value}\r\n" for name, value in lines])
+                version = self._parser.get_http_version().encode()
+                head = b"%b %b HTTP/%b\r\n%b\r\n" % (method, self._target, version, text.encode("latin-1"))
+                data = head + data[offer.args[0] :]
+                self._parser = httptools.HttpRequestParser(self)
+                self._begin()
+            else:
+                return
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -293,7 +313,8 @@ class _Connection(asyncio.Protocol):
         size = self._headers.get("content-length")
         if size is not None and int(size) > self._limits.body_bytes:
             raise _Refused(413, f"expected at most {self._limits.body_bytes} bytes")
-        if self._headers.get("expect", "").lower() == "100-continue" and self._current is None:
+        expects = self._headers.get("expect", "").lower() == "100-continue"
+        if expects and self._current is None and not self._parser.should_upgrade():
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
@@ -303,6 +324,8 @@ class _Connection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
+        if self._parser.should_upgrade():
+            return  # It is parsed again.
         request = HttpRequest(
             self._parser.get_method().decode("latin-1"),
             self._target.decode("latin-1"),
