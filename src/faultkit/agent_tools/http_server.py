@@ -62,7 +62,6 @@ class HttpServer:
             Guard(app, token, same_origin=host in _EVERYWHERE),
             grace_s=_GRACE_S,
             lifespan="on",
-            log_level="warning",
             timeout_keep_alive=_KEEP_ALIVE_S,
         )
         # Signals are left to this class, which cancels the calls first.

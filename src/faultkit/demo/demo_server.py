@@ -89,7 +89,7 @@ class DemoServer:
 
 
 def _server(app: ASGIApp) -> ServerWithoutSignals:
-    return ServerWithoutSignals(uvicorn_config(app, grace_s=_GRACE_S, log_level="critical"))
+    return ServerWithoutSignals(uvicorn_config(app, grace_s=_GRACE_S))
 
 
 def _check_url(upstream: str) -> None:

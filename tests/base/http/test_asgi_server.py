@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from faultkit.base.http import asgi_server
 from faultkit.base.http.asgi_server import ServerWithoutSignals, uvicorn_config
@@ -90,3 +91,40 @@ def test_a_connection_without_a_request_is_closed_and_others_stay(
             busy_out.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("http", ["h11", "httptools"])
+def test_what_clients_do_is_not_logged_and_a_failure_of_the_app_is_one_line(
+    http: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def reading(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/fails":
+            raise ValueError("no")
+        if scope["path"] == "/reads":
+            async for _ in Request(scope, receive).stream():
+                pass
+        await app(scope, receive, send)
+
+    head = b"POST %b HTTP/1.1\r\nhost: a\r\nconnection: %b\r\nupgrade: websocket\r\n%b\r\n\r\n"
+    parts = [
+        head % (b"/", b"upgrade", b"content-length: 0"),
+        head % (b"/reads", b"close", b"content-length: 50") + b"{}",
+        head % (b"/", b"close", b"transfer-encoding: chunked") + b"zz\r\n{}",
+        b"\x16\x03\x01\x02\x00\r\n\r\n",
+    ]
+
+    async def main() -> None:
+        async with serving(reading, http) as address:
+            for part in [*parts, head % (b"/fails", b"close", b"content-length: 0")]:
+                reader, writer = await asyncio.open_connection(*address)
+                writer.write(part)
+                writer.write_eof()
+                last = await reader.read()
+                writer.close()
+            assert last.startswith(b"HTTP/1.1 500 ")
+
+    asyncio.run(main())
+    assert [(each.name, each.getMessage()) for each in caplog.records] == [
+        ("faultkit.http", "/fails failed: ValueError: no")
+    ]
+    assert capfd.readouterr() == ("", "")

@@ -165,6 +165,13 @@ def test_names_may_hold_any_characters(api: Api) -> None:
     assert api.ok("POST", "/proxies/a%20b*%5B%C3%A9%5D/toxics", document)["name"] == "t?"
 
 
+def test_half_of_a_surrogate_pair_is_replaced_as_in_the_original(api: Api) -> None:
+    new_proxy(api, "a\ud800")
+    assert api.ok("GET", "/proxies/a%EF%BF%BD")["name"] == "a\ufffd"
+    metrics = api.call("GET", "/metrics")
+    assert (metrics.status, 'proxy="a\ufffd"' in metrics.body.decode()) == (200, True)
+
+
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
 def test_disabling_refuses_and_enabling_takes_the_same_port_again(api: Api, method: str) -> None:
     listen = new_proxy(api)["listen"]

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+import h11
 import uvicorn
+from starlette.requests import ClientDisconnect
 
 from faultkit.base.http.listener import Listener
 
@@ -24,19 +27,42 @@ REQUEST_S = 20.0
 
 
 def uvicorn_config(app: Any, *, grace_s: int, **settings: Any) -> uvicorn.Config:
-    """Return the configuration of a server that logs through `logging` alone and does not name itself.
+    """Return the configuration of a server that does not name itself, and whose log has failures of the app.
 
+    Uvicorn's own log is off: it has a line or a traceback for each client that breaks off or breaks HTTP.
     `grace_s` is how long requests may take to end after a stop; `settings` are further ones of uvicorn."""
     return uvicorn.Config(
-        app,
+        _Logged(app),
         loop="asyncio",
         ws="none",
         log_config=None,
+        log_level="critical",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=grace_s,
         **settings,
     )
+
+
+class _Logged:
+    """An application whose failures are logged, one line each."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except (ClientDisconnect, h11.LocalProtocolError):
+            pass  # The client broke off, or broke HTTP and got status 400 from uvicorn.
+        except Exception as error:
+            where = scope.get("path", scope["type"])
+            _log.error("%s failed: %s: %s", where, type(error).__name__, error, exc_info=_shown(error))
+            raise  # Uvicorn answers with status 500.
+
+
+def _shown(error: Exception) -> Exception | None:
+    return error if _log.isEnabledFor(logging.DEBUG) else None
 
 
 class AsgiServer(uvicorn.Server):
@@ -106,3 +132,6 @@ class ServerWithoutSignals(AsgiServer):
     def capture_signals(self) -> Iterator[None]:
         """Install no handlers."""
         yield
+
+
+_log = logging.getLogger("faultkit.http")

@@ -50,7 +50,8 @@ def text(body: Mapping[str, object], name: str, default: str = "") -> str:
         return default
     if not isinstance(value, str):
         raise _mistyped(name, "a text", value)
-    return value
+    # Go's strings are UTF-8, which has no half of a surrogate pair.
+    return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in value)
 
 
 def switch(body: Mapping[str, object], name: str, default: bool) -> bool:

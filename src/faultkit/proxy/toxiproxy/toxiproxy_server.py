@@ -45,9 +45,7 @@ class ToxiproxyServer:
         self._plane.start()
         self._registry = Registry(self._plane, self.seed)
         app = build_app(self._registry, local_only=is_local_name(bound_host))
-        config = uvicorn_config(
-            app, grace_s=_GRACE_S, lifespan="off", log_level="warning", timeout_keep_alive=_KEEP_ALIVE_S
-        )
+        config = uvicorn_config(app, grace_s=_GRACE_S, lifespan="off", timeout_keep_alive=_KEEP_ALIVE_S)
         self._server = AsgiServer(config)
 
     def populate(self, config: Path) -> int:
