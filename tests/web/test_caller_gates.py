@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from faultkit.audit.access.access import Access, Decision
 from faultkit.audit.access.identity import Identity
-from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
 from faultkit.mcp.wire.exchange import Exchange
 from faultkit.web.caller_gates import Authenticator
 

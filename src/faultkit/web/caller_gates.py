@@ -15,7 +15,7 @@ from typing import TypeAlias
 from faultkit.audit.access.access import Access, Decision
 from faultkit.audit.access.identity import ANONYMOUS, Identity, Refusal
 from faultkit.audit.writer import AuditWriter
-from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
 from faultkit.base.tasks import TaskSet
 from faultkit.mcp.failures.failure_service import CallerGate
 from faultkit.mcp.failures.failure_tool import Caller

@@ -16,7 +16,7 @@ from faultkit.audit.filter import Filter
 from faultkit.audit.row import AuditRow, row_document
 from faultkit.audit.store import Store
 from faultkit.base.errors import RunError
-from faultkit.base.http.http_server import ResponseWriter
+from faultkit.base.http.http_exchange import ResponseWriter
 from faultkit.web.metrics import Metrics
 from faultkit.web.routing import SAFETY, HttpError
 

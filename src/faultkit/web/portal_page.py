@@ -11,7 +11,7 @@ from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from faultkit.base.http.http_server import Headers, HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter
 
 PREFIX = "/portal"
 _TYPES = {

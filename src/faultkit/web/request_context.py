@@ -19,7 +19,7 @@ from faultkit.audit.store import Store
 from faultkit.audit.writer import AuditWriter
 from faultkit.base.documents.jsonc import refuse_constant
 from faultkit.base.errors import InputError
-from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
 from faultkit.mcp.failures.failure_service import FailureService, ServeSettings
 from faultkit.mcp.failures.failure_tool import FailureTool
 from faultkit.web.live_stream import LiveStream

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
 
 from faultkit.audit.access.identity import Scope
-from faultkit.base.http.http_server import Headers
+from faultkit.base.http.http_exchange import Headers
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from faultkit.audit.access.access import Access
 from faultkit.audit.access.identity import ANONYMOUS, Identity, Refusal, Scope
 from faultkit.audit.access.rate_limits import Rate, RateLimiter
 from faultkit.base.errors import InputError, RunError
-from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
 from faultkit.base.tasks import TaskSet
 from faultkit.base.times import now_us
 from faultkit.mcp.failures.failure_run import ServeJob, run_failure_server

@@ -17,7 +17,7 @@ from faultkit.agents.suite.run_options import RunOptions, Selection, select
 from faultkit.agents.suite_file import load_suite
 from faultkit.agents.suite_runner import run_suites
 from faultkit.base.address import LOOPBACK_NAMES
-from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.mock.manifest import load_source
 from faultkit.mcp.mock.mock_server import MockService

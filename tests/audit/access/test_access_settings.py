@@ -7,7 +7,7 @@ import pytest
 from faultkit.audit.access.access_settings import METADATA_PATH, AccessSettings, challenge, metadata_of
 from faultkit.audit.access.rate_limits import address_of
 from faultkit.base.address import is_loopback
-from faultkit.base.http.http_server import HttpRequest
+from faultkit.base.http.http_exchange import HttpRequest
 
 SETTINGS = AccessSettings(issuer="https://issuer.example", mcp_paths=("/mcp", "/"))
 

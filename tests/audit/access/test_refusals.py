@@ -13,7 +13,7 @@ from faultkit.audit.access import refusals as refusals_module
 from faultkit.audit.access.identity import Identity, Refusal
 from faultkit.audit.access.refusals import MOST_KINDS, Refusals
 from faultkit.audit.row import AuditEntry, AuditRow
-from faultkit.base.http.http_server import HttpRequest
+from faultkit.base.http.http_exchange import HttpRequest
 from tests.audit.rows import NOON_US
 
 WRONG = Refusal(401, "auth", "unknown key")

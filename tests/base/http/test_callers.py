@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultkit.base.http.callers import is_allowed_caller
-from faultkit.base.http.http_server import HttpRequest
+from faultkit.base.http.http_exchange import HttpRequest
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 PAGE = "https://app.example.org"

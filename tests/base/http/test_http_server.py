@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from faultkit.base.http.http_client import ConnectionLost, HttpClient
-from faultkit.base.http.http_server import Handler, HttpRequest, HttpServer, RequestLimits, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
+from faultkit.base.http.http_server import Handler, HttpServer, RequestLimits
 
 WITHIN_S = 20.0
 

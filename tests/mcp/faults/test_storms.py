@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from faultkit.base.http.http_server import HttpServer, ResponseWriter
+from faultkit.base.http.http_exchange import ResponseWriter
+from faultkit.base.http.http_server import HttpServer
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.pipes import StdoutWriter
 from tests.mcp.faults.call_places import (

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from faultkit.base.http.http_client import HttpClient
-from faultkit.base.http.http_server import HttpRequest, HttpServer, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
+from faultkit.base.http.http_server import HttpServer
 from faultkit.mcp.wire.message import encode
 from faultkit.plan import Plan
 from tests.mcp.gateway.gateway_peers import relayed, request, run

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
 from faultkit.mcp.upstreams import http_upstream as http_upstream
 from faultkit.mcp.wire.message import encode
 from tests.mcp.gateway.gateway_peers import on_pipes, request, run, to_url

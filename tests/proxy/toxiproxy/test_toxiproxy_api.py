@@ -163,13 +163,9 @@ def test_names_may_hold_any_characters(api: Api) -> None:
     assert api.ok("GET", "/proxies/a%20b*%5B%C3%A9%5D")["name"] == "a b*[é]"
     document = {"type": "timeout", "name": "t?"}
     assert api.ok("POST", "/proxies/a%20b*%5B%C3%A9%5D/toxics", document)["name"] == "t?"
-
-
-def test_half_of_a_surrogate_pair_is_replaced_as_in_the_original(api: Api) -> None:
-    new_proxy(api, "a\ud800")
-    assert api.ok("GET", "/proxies/a%EF%BF%BD")["name"] == "a\ufffd"
-    metrics = api.call("GET", "/metrics")
-    assert (metrics.status, 'proxy="a\ufffd"' in metrics.body.decode()) == (200, True)
+    new_proxy(api, "half\ud800")  # Of a surrogate pair; Go decodes it so.
+    assert api.ok("GET", "/proxies/half%EF%BF%BD")["name"] == "half\ufffd"
+    assert 'proxy="half\ufffd"' in api.call("GET", "/metrics").body.decode()
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH"])

@@ -25,7 +25,7 @@ from faultkit.agents.execute.virtual_toolbox import METHOD, effect_of, is_perman
 from faultkit.agents.recovery.planted import PlantedValues, planted_values
 from faultkit.agents.recovery.trace import TracedCall
 from faultkit.agents.suite.agent_interface import ToolInfo, ToolOutcome, tool_info
-from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
 from faultkit.faults.call_fault import Call, Cut, Frame, Message, Verdict
 from faultkit.mcp.gateway.recorder import Side
 from faultkit.mcp.wire.era import SESSION_HEADER, era_of

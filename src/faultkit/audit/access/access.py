@@ -18,7 +18,7 @@ from faultkit.audit.access.identity import ANONYMOUS, Category, Identity, Refusa
 from faultkit.audit.access.rate_limits import RateLimiter, address_of
 from faultkit.audit.access.refusals import Refusals
 from faultkit.audit.row import AuditEntry
-from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
 from faultkit.base.tasks import TaskSet
 from faultkit.base.times import now_us
 

@@ -9,7 +9,8 @@ from typing import Any
 from faultkit.audit.access.identity import SCOPES, Scope
 from faultkit.audit.access.rate_limits import Rate
 from faultkit.base.address import LOOPBACK_NAMES
-from faultkit.base.http.http_server import HttpRequest, RequestLimits
+from faultkit.base.http.http_exchange import HttpRequest
+from faultkit.base.http.http_server import RequestLimits
 
 MOST_BODY_BYTES = 4 << 20
 METADATA_PATH = "/.well-known/oauth-protected-resource"

@@ -18,7 +18,7 @@ from faultkit.audit.access.identity import Category, Refusal
 from faultkit.audit.access.rate_limits import address_of
 from faultkit.audit.redaction import json_text, redacted_text
 from faultkit.audit.row import REFUSAL, TIMES, AuditEntry, AuditRow, new_row_id
-from faultkit.base.http.http_server import HttpRequest
+from faultkit.base.http.http_exchange import HttpRequest
 from faultkit.base.times import now_us
 
 FOLD_S = 10.0

@@ -14,9 +14,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-import h11
 import uvicorn
-from starlette.requests import ClientDisconnect
 
 from faultkit.base.http.listener import Listener
 
@@ -44,6 +42,10 @@ def uvicorn_config(app: Any, *, grace_s: int, **settings: Any) -> uvicorn.Config
     )
 
 
+_BY_CLIENTS = frozenset({"ClientDisconnect", "LocalProtocolError"})
+"""Exceptions of Starlette and h11 for clients that break off, or that break HTTP and got status 400."""
+
+
 class _Logged:
     """An application whose failures are logged, one line each."""
 
@@ -53,9 +55,9 @@ class _Logged:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
             await self._app(scope, receive, send)
-        except (ClientDisconnect, h11.LocalProtocolError):
-            pass  # The client broke off, or broke HTTP and got status 400 from uvicorn.
         except Exception as error:
+            if type(error).__name__ in _BY_CLIENTS:
+                return
             where = scope.get("path", scope["type"])
             _log.error("%s failed: %s: %s", where, type(error).__name__, error, exc_info=_shown(error))
             raise  # Uvicorn answers with status 500.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from faultkit.base.address import LOOPBACK_NAMES
-from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
 from faultkit.base.secrets import has_bearer_token
 
 

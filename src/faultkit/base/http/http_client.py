@@ -17,7 +17,7 @@ import httptools
 
 from faultkit.base.address import Verify
 from faultkit.base.certificates import client_context
-from faultkit.base.http.http_server import Headers
+from faultkit.base.http.http_exchange import Headers
 from faultkit.base.http.http_url import HttpUrl, parse_url
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 A handler gets each complete request with a `ResponseWriter`. It must not block: it responds at once, or keeps
 the writer and responds later. Requests of one connection are answered one at a time, in order (RFC 9112
-§9.3.2). Responses are framed by Content-Length or by chunked transfer coding (RFC 9112 §6.2 and §7.1).
+§9.3.2).
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import os
 import socket
 import struct
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from http import HTTPStatus
 from typing import TypeAlias
 
 import httptools
 
 from faultkit.base.address import Endpoint
+from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter, head_of
 from faultkit.base.http.listener import Listener
 
 MOST_HEADER_BYTES = 64 << 10
@@ -36,152 +36,7 @@ _REST_S = 2.0
 _BACKLOG = 1024
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
-Headers: TypeAlias = list[tuple[str, str]]
-
-
-@dataclass(slots=True)
-class HttpRequest:
-    """A request with its complete body."""
-
-    method: str
-    target: str
-    """Path and query as sent."""
-    headers: dict[str, str]
-    """Values by lower-case name; of repeated names the last."""
-    lines: Headers
-    """Header lines as received."""
-    body: bytes
-    peer: str
-
-    @property
-    def path(self) -> str:
-        return self.target.partition("?")[0]
-
-
-Handler: TypeAlias = Callable[[HttpRequest, "ResponseWriter"], None]
-
-
-class ResponseWriter:
-    """Writes the response to one request. Every method is safe to call after the client has disconnected."""
-
-    __slots__ = ("_connection", "_on_disconnect", "began", "ended", "extra_headers")
-
-    def __init__(self, connection: _Connection) -> None:
-        self._connection = connection
-        self._on_disconnect: list[Callable[[], object]] = []
-        self.extra_headers: Headers = []
-        """Headers that are added to those of the response."""
-        self.began = False
-        self.ended = False
-
-    @property
-    def is_open(self) -> bool:
-        """True while the response has not ended and the client is connected."""
-        return not self.ended and self._connection.transport is not None
-
-    def on_disconnect(self, callback: Callable[[], object]) -> None:
-        """Call back once if the client disconnects before the response has ended."""
-        if self._connection.transport is None and not self.ended:
-            callback()
-        else:
-            self._on_disconnect.append(callback)
-
-    def respond(self, status: int, headers: Iterable[tuple[str, str]] = (), body: bytes = b"") -> None:
-        """Send a complete response."""
-        if self.began or self.ended:
-            return
-        self.began = True
-        self._connection.write(self._head(status, headers, f"content-length: {len(body)}") + body)
-        self._end()
-
-    def begin(self, status: int, headers: Iterable[tuple[str, str]] = (), first: bytes = b"") -> None:
-        """Start a chunked response (RFC 9112 §7.1); `first` goes out together with the head."""
-        if not self.began and not self.ended:
-            self.began = True
-            self._connection.write(self._head(status, headers, "transfer-encoding: chunked") + _chunk(first))
-
-    def write(self, data: bytes) -> None:
-        """Send one chunk of a chunked response."""
-        if data and not self.ended:
-            self._connection.write(_chunk(data))
-
-    def end(self) -> None:
-        """End a chunked response."""
-        if not self.ended:
-            self._connection.write(b"0\r\n\r\n")
-            self._end()
-
-    def begin_sized(
-        self, status: int, headers: Iterable[tuple[str, str]], size: int, first: bytes = b""
-    ) -> None:
-        """Start a response of `size` bytes, of which `write_sized` may send fewer."""
-        if not self.began and not self.ended:
-            self.began = True
-            self._connection.write(self._head(status, headers, f"content-length: {size}") + first)
-
-    def write_sized(self, data: bytes) -> None:
-        """Send a part of a response whose length is known."""
-        if not self.ended:
-            self._connection.write(data)
-
-    def end_sized(self) -> None:
-        """End a response whose length is known."""
-        if not self.ended:
-            self._end()
-
-    def respond_without_body(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
-        """Send a response without a body, whatever its headers say: to HEAD, 204 or 304 (RFC 9112 §6.3, rule
-        1)."""
-        if not self.began and not self.ended:
-            self.began = True
-            self._connection.write(self._head(status, headers, ""))
-            self._end()
-
-    def abort(self, reset: bool = False) -> None:
-        """End the connection in the middle of the response: by FIN, or by RST."""
-        if not self.ended:
-            self.ended = True
-            self._connection.abort(reset)
-
-    @property
-    def unread_bytes(self) -> int:
-        """Bytes written that have not been sent."""
-        transport = self._connection.transport
-        return 0 if transport is None else transport.get_write_buffer_size()
-
-    async def drained(self) -> None:
-        """Wait until the client has read enough for more to be sent."""
-        await self._connection.drained()
-
-    def _head(self, status: int, headers: Iterable[tuple[str, str]], framing: str) -> bytes:
-        return _head(status, (*headers, *self.extra_headers) if self.extra_headers else headers, framing)
-
-    def _end(self) -> None:
-        self.ended = True
-        self._on_disconnect.clear()
-        self._connection.answered()
-
-    def client_disconnected(self) -> None:
-        """Call the callbacks of `on_disconnect`, unless the response has ended."""
-        if not self.ended:
-            callbacks, self._on_disconnect = self._on_disconnect, []
-            for callback in callbacks:
-                callback()
-
-
-def _chunk(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
-
-
-def _head(status: int, headers: Iterable[tuple[str, str]], framing: str) -> bytes:
-    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-    if framing:
-        lines += framing + "\r\n"
-    text = f"HTTP/1.1 {status} {_PHRASES.get(status, 'Unknown')}\r\n{lines}\r\n"
-    return text.encode("latin-1", "replace")
-
-
-_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+Handler: TypeAlias = Callable[[HttpRequest, ResponseWriter], None]
 
 
 @lru_cache(maxsize=1024)
@@ -424,7 +279,7 @@ class _Connection(asyncio.Protocol):
             return
         body = why.encode("utf-8", "replace")
         head = (("content-type", "text/plain; charset=utf-8"), ("connection", "close"))
-        self.write(_head(status, head, f"content-length: {len(body)}") + body)
+        self.write(head_of(status, head, f"content-length: {len(body)}") + body)
         self._due_s = None
         if not transport.is_closing():
             transport.write_eof()

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from faultkit.base.address import LOOPBACK_NAMES, url_host
-from faultkit.base.http.http_server import HttpRequest, RequestLimits, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
+from faultkit.base.http.http_server import RequestLimits
 from faultkit.base.network import cannot_listen
 from faultkit.base.signals import AsyncStopSignal, wait_for_stop
 from faultkit.faults.call_fault import Transport

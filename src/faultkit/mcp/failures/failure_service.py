@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from faultkit import __version__
-from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
 from faultkit.base.tasks import TaskSet
 from faultkit.faults.call_fault import Era, Transport
 from faultkit.mcp.failures.failure_tool import (

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from faultkit.base.errors import InputError
-from faultkit.base.http.http_server import Headers, HttpRequest, HttpServer, RequestLimits, ResponseWriter
+from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter
+from faultkit.base.http.http_server import HttpServer, RequestLimits
 from faultkit.base.network import cannot_listen
 from faultkit.faults.call_fault import ERAS, Call, Transport, Verdict
 from faultkit.mcp.gateway.interception import stopwatch

@@ -18,7 +18,8 @@ from faultkit.base.address import Verify, is_loopback, url_host
 from faultkit.base.errors import InputError
 from faultkit.base.external_program import check_program
 from faultkit.base.http.callers import allowed_hosts, has_token, refuse_without_token
-from faultkit.base.http.http_server import HttpRequest, HttpServer, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
+from faultkit.base.http.http_server import HttpServer
 from faultkit.base.network import cannot_listen, new_token
 from faultkit.base.signals import AsyncStopSignal
 from faultkit.faults.call_fault import ERAS, Transport

@@ -26,7 +26,7 @@ from functools import partial
 from faultkit.base.address import Verify
 from faultkit.base.http.callers import has_token, is_allowed_caller, refuse_without_token
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
-from faultkit.base.http.http_server import Headers, HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter
 from faultkit.base.tasks import TaskSet
 from faultkit.faults.call_fault import Era, Verdict
 from faultkit.mcp.gateway.forwarding import (

@@ -12,7 +12,7 @@ import re
 from urllib.parse import urlsplit
 
 from faultkit.base.errors import InputError
-from faultkit.base.http.http_server import Headers
+from faultkit.base.http.http_exchange import Headers
 from faultkit.base.http.http_url import HttpUrl, parse_url
 
 _WELL_KNOWN = "/.well-known/oauth-protected-resource"

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 
 from faultkit.base.http.http_client import ConnectionLost, HttpReply
-from faultkit.base.http.http_server import Headers, ResponseWriter
+from faultkit.base.http.http_exchange import Headers, ResponseWriter
 from faultkit.faults.call_fault import Frame
 from faultkit.mcp.gateway.forwarding import send_body
 from faultkit.mcp.wire.exchange import Exchange, Session

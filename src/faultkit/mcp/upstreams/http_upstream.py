@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from faultkit.base.address import Verify
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
-from faultkit.base.http.http_server import Headers
+from faultkit.base.http.http_exchange import Headers
 from faultkit.base.http.http_url import check_no_credentials, parse_url
 from faultkit.base.tasks import TaskSet
 from faultkit.mcp.upstreams.upstream import UPSTREAM_FAILED, UpstreamListener

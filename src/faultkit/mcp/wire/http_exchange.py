@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import ClassVar
 
-from faultkit.base.http.http_server import Headers, ResponseWriter
+from faultkit.base.http.http_exchange import Headers, ResponseWriter
 from faultkit.faults.call_fault import (
     Cut,
     Disconnect,

@@ -21,14 +21,8 @@ from typing import Protocol, TypeAlias
 
 from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.http.callers import allow_origin, answer_preflight, is_allowed_caller
-from faultkit.base.http.http_server import (
-    Handler,
-    Headers,
-    HttpRequest,
-    HttpServer,
-    RequestLimits,
-    ResponseWriter,
-)
+from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter
+from faultkit.base.http.http_server import Handler, HttpServer, RequestLimits
 from faultkit.mcp.wire.era import (
     BATCH_VERSIONS,
     LEGACY_VERSIONS,

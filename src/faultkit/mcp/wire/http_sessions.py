@@ -21,7 +21,7 @@ import secrets
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
-from faultkit.base.http.http_server import ResponseWriter
+from faultkit.base.http.http_exchange import ResponseWriter
 from faultkit.mcp.wire.exchange import Service, Session
 from faultkit.mcp.wire.framing import event_of
 

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from faultkit.base.http.http_server import HttpRequest, HttpServer, ResponseWriter
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
+from faultkit.base.http.http_server import HttpServer
 from faultkit.mcp.mcp_client import ServerAddress
 from tests.mcp.probe.servers.odd_server import Ended, OddServer
 

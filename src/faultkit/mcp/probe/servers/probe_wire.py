@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from faultkit.base.errors import TargetError
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
-from faultkit.base.http.http_server import Headers
+from faultkit.base.http.http_exchange import Headers
 from faultkit.base.tasks import TaskSet
 from faultkit.faults.call_fault import Transport
 from faultkit.mcp.probe.servers.probe_results import ProbeResponse, shortened
