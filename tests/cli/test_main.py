@@ -225,6 +225,17 @@ def test_a_closed_stdout_ends_the_command_without_a_message() -> None:
     assert (process.wait(PATIENCE_S), shown) == (141, "")
 
 
+@pytest.mark.parametrize(
+    ("args", "code"), [(("faults",), 0), (("run", "--duration", "50ms", "--no-ui"), 0), (("no-such",), 2)]
+)
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_no_error(args: tuple[str, ...], code: int, closed: str) -> None:
+    command = f'exec "$@" {closed}'
+    program = [sys.executable, "-m", "faultkit", *args]
+    done = subprocess.run(["sh", "-c", command, "sh", *program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arg", ["faults", "--help", "--version"])

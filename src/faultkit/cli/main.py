@@ -232,8 +232,24 @@ def end_process(code: int) -> NoReturn:
     sys.exit(code)
 
 
+def _open_standard_streams() -> None:
+    """Connect standard streams that are closed with /dev/null.
+
+    Otherwise sockets and files would get their numbers, and children would write into them."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0, closefd=False)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", closefd=False)
+
+
 def main() -> NoReturn:
     """Run `fault` with the arguments of this process, and exit."""
+    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal's encoding lacks becomes a question mark, and no error.

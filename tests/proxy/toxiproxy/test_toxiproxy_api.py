@@ -161,10 +161,9 @@ def test_a_proxy_that_is_not_there_is_not_found(api: Api, method: str, path: str
 def test_names_may_hold_any_characters(api: Api) -> None:
     new_proxy(api, "a b*[é]")
     assert api.ok("GET", "/proxies/a%20b*%5B%C3%A9%5D")["name"] == "a b*[é]"
-    document = {"type": "timeout", "name": "t?"}
-    assert api.ok("POST", "/proxies/a%20b*%5B%C3%A9%5D/toxics", document)["name"] == "t?"
-    new_proxy(api, "half\ud800")  # Of a surrogate pair; Go decodes it so.
-    assert api.ok("GET", "/proxies/half%EF%BF%BD")["name"] == "half\ufffd"
+    toxic = api.ok("POST", "/proxies/a%20b*%5B%C3%A9%5D/toxics", {"type": "timeout", "name": "t?"})
+    assert toxic["name"] == "t?"
+    new_proxy(api, "half\ud800")  # Of a surrogate pair.
     assert 'proxy="half\ufffd"' in api.call("GET", "/metrics").body.decode()
 
 
