@@ -372,6 +372,16 @@ def test_a_default_that_may_be_none_keeps_its_meaning() -> None:
     assert boldly(text).new == text
 
 
+def test_a_default_beside_which_none_is_allowed_keeps_its_meaning() -> None:
+    text = (
+        "from typing import List, Optional\n\n\nclass Tool:\n"
+        "    def __init__(self, args: {} = ['-n']):\n        self.args = args\n"
+    )
+    for allows in ("Optional[List[str]]", "List[str] | None", "'list[str] | None'"):
+        assert boldly(text.format(allows)).new == text.format(allows)
+    assert "args is None" in safely(text.format("List[str]")).new
+
+
 def test_a_default_that_a_decorator_may_read_asks() -> None:
     text = (
         "from fastapi import FastAPI\n\napp = FastAPI()\n\n\n@app.get('/')\ndef index(tags: list = []):\n"
@@ -395,6 +405,44 @@ def test_a_loop_that_uses_the_file_reads_all_lines_first() -> None:
         "            print(line, file.tell())\n"
     )
     assert boldly(text).new == text
+
+
+LINES = {
+    "a file": ("with open(source) as file", "file", True),
+    "a file of pathlib": ("with Path(source).open() as file", "file", True),
+    "a buffer": ("with closing(io.StringIO(source)) as _, io.StringIO(source) as file", "file", True),
+    "a parameter": ("with lock", "source", False),
+    "an attribute": ("with lock", "source.stdout", False),
+}
+
+
+@pytest.mark.parametrize(("head", "name", "is_safe"), LINES.values(), ids=LINES)
+def test_only_a_file_is_read_line_by_line_without_a_question(head: str, name: str, is_safe: bool) -> None:
+    text = (
+        "import io\nfrom contextlib import closing\nfrom pathlib import Path\n\n\ndef f(source, lock):\n"
+        f"    {head}:\n        for line in {name}.readlines():\n            print(line)\n"
+    )
+    assert (f"for line in {name}:" in safely(text).new) == is_safe
+    assert f"for line in {name}:" in boldly(text).new
+    assert ("FK-P011" in asked(text)) != is_safe
+
+
+def test_a_method_of_the_same_name_is_no_file() -> None:
+    text = (
+        "class Log:\n    def __iter__(self):\n        for _, line in self.readlines():\n"
+        "            yield line\n\n    def readlines(self):\n        yield 0, 'a'\n"
+    )
+    assert boldly(text).new == text
+
+
+def test_a_function_of_the_text_runs_in_a_thread_only_with_an_answer() -> None:
+    text = (
+        "import time\n\n\nclass Limiter:\n    def wait(self, item):\n        self.waiting.append(item)\n"
+        "        time.sleep(1)\n\n    async def acquire(self, item):\n        self.wait(item)\n"
+    )
+    assert safely(text).diff == ""
+    assert asked(text) == {"FK-P001"}
+    assert "await asyncio.to_thread(self.wait, item)" in boldly(text).new
 
 
 def test_a_thread_is_used_only_where_python_has_one() -> None:

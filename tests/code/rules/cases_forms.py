@@ -181,6 +181,12 @@ CASES = [
         "async function work() {\n  while (running) {\n    const id = await client.rpoplpush('todo', 'doing');\n    if (id === null) continue;\n    await run(id);\n  }\n}",
         3,
     ),
+    # A method of the text that happens to have the name of a file's.
+    good(
+        "whole-file-loaded",
+        _PY,
+        "class Log:\n    def __iter__(self):\n        for _, line in self.readlines():\n            yield line\n    def readlines(self):\n        yield 0, 'a'",
+    ),
     # Objects of S3 that are held as a whole and split into lines.
     bad(
         "whole-file-loaded",

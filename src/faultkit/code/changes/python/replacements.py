@@ -12,7 +12,7 @@ from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, parenthesised, python_codemod, with_first
 from faultkit.code.changes.python.rewriting import NodeChange, known_name
 from faultkit.code.changes.python.tree import nodes_in, variables_in
-from faultkit.code.facts import Call
+from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.review.engine import RULES, findings_of
@@ -96,7 +96,14 @@ def _blocking_question(source: Source, finding: Finding) -> str:
     held = () if call is None else source.facts.managed_around(call)
     if any(_LOCK.search(each.written) for each in held):
         return "A lock is held during the call: may other tasks, which may want it, run meanwhile?"
+    if call is not None and _is_of_this_text(call, source.facts):
+        return f"May {call.written} run in another thread: is what it uses safe there, and no event loop?"
     return ""
+
+
+def _is_of_this_text(call: Call, facts: Facts) -> bool:
+    """Return whether the text defines the function: it may change what other tasks use, without a lock."""
+    return any(call in facts.callers_of(scope) for scope in facts.scopes if scope.short_name == call.method)
 
 
 _LOCK = re.compile(r"lock|mutex|semaphore|condition", re.IGNORECASE)
@@ -114,6 +121,7 @@ BLOCKING_CALLS = python_codemod(
 # Mutable defaults.
 
 
+_MAY_BE_NONE = re.compile(r"\bOptional\[|\bNone\b")
 _ON_PURPOSE = re.compile(r"^_|cache|memo|state|registry|seen", re.IGNORECASE)
 
 
@@ -129,7 +137,7 @@ def _collect_mutable_default(context: CodemodContext) -> None:
             if param.default is not None
             and context.tree.span(param.default) in wanted
             and _is_mistake(context, param.name.value, param.default)
-            and not _handles_none(context, param.name.value, function.body)
+            and not _handles_none(context, param, function.body)
             and (optional or param.annotation is None)
         ]
         if not found:
@@ -153,11 +161,14 @@ def _is_mistake(context: CodemodContext, name: str, default: cst.BaseExpression)
     )
 
 
-def _handles_none(context: CodemodContext, name: str, body: cst.CSTNode) -> bool:
-    """Return whether None has a meaning of its own there already."""
+def _handles_none(context: CodemodContext, param: cst.Param, body: cst.CSTNode) -> bool:
+    """Return whether None has a meaning of its own there already: the annotation allows it, or it is compared
+    with."""
+    if param.annotation is not None and _MAY_BE_NONE.search(context.tree.code(param.annotation.annotation)):
+        return True
     return any(
         isinstance(each.left, cst.Name)
-        and each.left.value == name
+        and each.left.value == param.name.value
         and any(
             isinstance(target.comparator, cst.Name) and target.comparator.value == "None"
             for target in each.comparisons
@@ -177,11 +188,9 @@ def _none_of(context: CodemodContext) -> str:
 
 def _without_value(context: CodemodContext, param: cst.Param, optional: str) -> cst.Param:
     annotation = param.annotation
-    if annotation is not None and "None" not in context.tree.code(annotation.annotation):
+    if annotation is not None:
         text = context.tree.code(annotation.annotation)
-        if not text.startswith(("Optional", "typing.Optional", "Any")) and not isinstance(
-            annotation.annotation, cst.SimpleString
-        ):
+        if not text.startswith("Any") and not isinstance(annotation.annotation, cst.SimpleString):
             annotation = annotation.with_changes(annotation=context.new.expression(optional.format(text)))
     return param.with_changes(default=cst.Name("None"), annotation=annotation)
 
@@ -307,9 +316,23 @@ def _moves(context: CodemodContext, body: cst.CSTNode, file: cst.BaseExpression)
     )
 
 
+_FILE = re.compile(
+    r"^((io\.|gzip\.|bz2\.|lzma\.|codecs\.|pathlib\.Path\.)?open\(\)|os\.fdopen\(\)|io\.(StringIO|BytesIO)"
+    r"|tempfile\.\w*TemporaryFile(\(\))?)\.readlines$"
+)
+
+
+def _lines_question(source: Source, finding: Finding) -> str:
+    call = source.call_at(finding)
+    if call is None or _FILE.match(call.name):
+        return ""
+    return f"Is {call.receiver_written} a file, so that a loop over it gives the same lines?"
+
+
 LINE_BY_LINE = python_codemod(
     "line-by-line",
     ("whole-file-loaded",),
     "read a file line by line, and not all of it at once",
     _collect_line_by_line,
+    asks=_lines_question,
 )

@@ -38,7 +38,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     whole = _WHOLE.get("javascript" if facts.language in JAVASCRIPT else facts.language)
     for call in facts.calls:
         if call.method == "readlines" and facts.language == "python" and not call.arguments:
-            if _is_iterated(call, facts) and not _is_small(call, facts):
+            is_own = any(scope.short_name == call.method for scope in facts.scopes)
+            if not is_own and _is_iterated(call, facts) and not _is_small(call, facts):
                 yield Hit(
                     call.span, f"{call.written}() holds all lines, though they are used one by one", LIKELY
                 )
