@@ -1,9 +1,10 @@
 """`python -m bench.changes`: the test suites of real packages before and after all safe changes.
 
 Source distributions of a pinned list are fetched into a cache, never into this repository. All safe changes
-are made to a copy. Each suite runs before and after them in a virtual environment and, where the system
-allows it, in a network of its own. Results are compared test by test. A test that differs runs again on both
-sides, so that one that fails now and then is not taken for a difference. The exit status is 1 if one differs.
+are made to a copy by `fault improve DIR --safe --write`. Each suite runs before and after them in a virtual
+environment and, where the system allows it, in a network of its own. Results are compared test by test. A
+test that differs runs again on both sides, so that one that fails now and then is not taken for a difference.
+The exit status is 1 if one differs.
 """
 
 from __future__ import annotations
@@ -12,33 +13,38 @@ import argparse
 import io
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
+from bench.changed_lines import changed_lines
 from bench.changes_packages import PACKAGES, RealPackage
 from bench.options import DOCUMENT
 from bench.processes import end_group
 from bench.registries import archive_of
 from faultkit.base.errors import FaultkitError
-from faultkit.code.advice.advisor import Advisor
-from faultkit.code.advice.selection import Selection
-from faultkit.code.source_files import source_files
+from faultkit.base.text import count_of
 
 CACHE = Path(os.environ.get("FAULTKIT_BENCH_CACHE", "build/bench-changes"))
 LIMIT_S = 120
-_TESTS = re.compile(
-    r"(^|/)(tests?|testing|docs?|examples?|benchmarks?|conftest\.py|test_[^/]*|[^/]*_test\.py)(/|$)"
-)
+CHANGE_LIMIT_S = 300
+FEWEST_TESTS = 20
+"""Tests of a suite that have to pass before the changes, so that the package counts."""
+_LINES_RUN = """
+import coverage, json, sys
+data = coverage.CoverageData(sys.argv[1])
+data.read()
+print(json.dumps({each: data.lines(each) for each in data.measured_files()}))
+"""
+_COVERED = ".faultkit-coverage"
 _TITLE = "## Safe changes of real packages"
 
 
@@ -54,7 +60,16 @@ class Outcome:
     passed: int
     """Tests that pass before; the others fail or are skipped on this machine."""
     differences: tuple[str, ...]
+    lines: int = 0
+    """Lines of code that the changes add or replace."""
+    lines_run: int = 0
+    """Those of them that the suite runs."""
     problem: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the suite says something about the changes: it passes, and it runs what is changed."""
+        return not self.problem and self.lines_run > 0 and self.passed >= FEWEST_TESTS
 
 
 def main() -> int:
@@ -88,41 +103,51 @@ def _compared(package: RealPackage, store: Path) -> Outcome:
         before, after = Path(folder, "before"), Path(folder, "after")
         _unpack(archive, before)
         shutil.copytree(before, after, symlinks=True)
-        changes = Counter(_change(after))
+        changes = _change(after)
         if not changes:
             return Outcome(str(package), 0, {}, 0, 0, ())
+        files = [each["file"] for each in changes]
         runner = _runner(package, store)
-        first, second = runner.run(before), runner.run(after)
+        first, second = runner.run(before, files), runner.run(after, files)
+        lines = {
+            (file, line)
+            for file in files
+            if file.endswith(".py")
+            for line in changed_lines((before / file).read_text(), (after / file).read_text())
+        }
+        lines_run = runner.lines_run(after)
         differing = sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
         if differing:
-            again, again_after = runner.run(before), runner.run(after)
+            again, again_after = runner.run(before, files), runner.run(after, files)
             differing = [
                 name
                 for name in differing
                 if first.get(name) == again.get(name) != second.get(name) == again_after.get(name)
             ]
-    files = changes.pop("", 0)
-    passed = sum(each == "passed" for each in first.values())
-    return Outcome(str(package), files, dict(changes), len(first), passed, tuple(differing))
+    return Outcome(
+        str(package),
+        changed_files=len(files),
+        changes=dict(Counter(kind for each in changes for kind in each["changes"])),
+        tests=len(first),
+        passed=sum(each == "passed" for each in first.values()),
+        differences=tuple(differing),
+        lines=len(lines),
+        lines_run=len(lines & lines_run),
+    )
 
 
 # Changes.
 
 
-def _change(folder: Path) -> Iterator[str]:
-    """Make all safe changes in place; yield a description for each file and kind, and an empty text for each
-    file."""
-    advisor = Advisor()
-    for file in source_files(folder):
-        if _TESTS.search(file.relative):
-            continue
-        try:
-            answer = advisor.change_file(file.path, selection=Selection())
-        except FaultkitError:
-            continue
-        if answer.diff:
-            Path(file.path).write_bytes(answer.new.encode())
-            yield from ("", *answer.changes)
+def _change(folder: Path) -> list[dict[str, Any]]:
+    """Make all safe changes in place; return the files that are changed."""
+    command = [sys.executable, "-m", "faultkit", "improve", ".", "--safe", "--write", "--json"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=CHANGE_LIMIT_S
+    )
+    if done.returncode:
+        raise ValueError(f"fault improve: {done.stderr[-200:]}")
+    return [each for each in json.loads(done.stdout)["files"] if each["diff"]]
 
 
 # Packages.
@@ -149,15 +174,19 @@ class _PythonSuite:
     package: RealPackage
     python: Path
 
-    def run(self, folder: Path) -> dict[str, str]:
+    def run(self, folder: Path, files: list[str]) -> dict[str, str]:
+        """Run the suite; note which lines of these files it runs. Return what became of each test."""
         report = folder / ".faultkit-results.xml"
         report.unlink(missing_ok=True)
         own = [str(each) for each in (folder / "src", folder) if each.is_dir()]
-        command = [str(self.python), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        command = [str(self.python), "-m", "coverage", "run", f"--data-file={folder / _COVERED}"]
+        command += [f"--include={','.join(str(folder / each) for each in files)}"]
+        command += ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
         command += [
             "-p",
             "no:randomly",
             f"--junitxml={report}",
+            "--continue-on-collection-errors",
             "-o",
             "junit_family=xunit1",
             "-o",
@@ -167,6 +196,15 @@ class _PythonSuite:
         command += [f"--deselect={each}" for each in self.package.left_out]
         _run([*offline(), *command, *self.package.tests], folder, own)
         return _results(report)
+
+    def lines_run(self, folder: Path) -> set[tuple[str, int]]:
+        """Return the lines that the last run in this folder went through, with their files."""
+        command = [str(self.python), "-c", _LINES_RUN, str(folder / _COVERED)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+        found: dict[str, list[int]] = json.loads(done.stdout)
+        return {
+            (Path(file).relative_to(folder).as_posix(), line) for file, at in found.items() for line in at
+        }
 
 
 def _run(command: list[str], folder: Path, path: list[str]) -> None:
@@ -219,6 +257,7 @@ def _runner(package: RealPackage, store: Path) -> _PythonSuite:
             "install",
             "-q",
             f"{package.name}=={package.version}",
+            "coverage",
             "pytest",
             *package.needs,
         ]
@@ -234,30 +273,43 @@ def _runner(package: RealPackage, store: Path) -> _PythonSuite:
 
 def table(outcomes: list[Outcome]) -> str:
     """Return the outcomes as a Markdown table."""
-    lines = ["| package | files changed | tests | pass | differ after the changes |", "|---|---|---|---|---|"]
-    for each in outcomes:
-        if not each.changed_files and not each.problem:
-            continue
-        differ = (
-            each.problem
-            or ("; ".join(each.differences[:3]) + (" …" if len(each.differences) > 3 else ""))
-            or "0"
-        )
-        lines.append(f"| {each.package} | {each.changed_files} | {each.tests} | {each.passed} | {differ} |")
-    good = [each for each in outcomes if each.changed_files and not each.problem]
-    without = [each.package for each in outcomes if not each.changed_files and not each.problem]
+    lines = [
+        "| package | files changed | changed lines run | tests | pass | differ after the changes |",
+        "|---|---|---|---|---|---|",
+    ]
+    changed = [each for each in outcomes if each.changed_files or each.problem]
+    lines += [_row(each) for each in changed]
+    good = [each for each in changed if each.counts]
     kinds: Counter[str] = Counter()
     for each in good:
         kinds.update(each.changes)
     lines.append(
         f"| **{len(good)} packages** | {sum(each.changed_files for each in good)} | "
+        f"{sum(each.lines_run for each in good)} of {sum(each.lines for each in good)} | "
         f"{sum(each.tests for each in good):,} | {sum(each.passed for each in good):,} | "
         f"{sum(len(each.differences) for each in good)} |"
     )
-    counted = "; ".join(f"{kind} ({count} files)" for kind, count in kinds.most_common())
-    none = f"\nNo safe change: {', '.join(without)}.\n" if without else ""
-    measured = f"Measured: {len(outcomes)} of the {len(PACKAGES)} packages of the list.\n\n"
-    return measured + "\n".join(lines) + f"\n\nChanges: {counted}.\n{none}"
+    counted = "; ".join(f"{kind} ({count_of(count, 'file')})" for kind, count in kinds.most_common())
+    head = (
+        f"Measured: {len(outcomes)} of the {len(PACKAGES)} packages of the list. A package counts if "
+        f"{FEWEST_TESTS} of its tests pass, and if they run a line that is changed.\n\n"
+    )
+    without = [each.package for each in outcomes if not each.changed_files and not each.problem]
+    none = f"\nNothing to change: {', '.join(without)}.\n" if without else ""
+    return head + "\n".join(lines) + f"\n\nChanges: {counted}.\n{none}"
+
+
+def _row(outcome: Outcome) -> str:
+    shown, more = "; ".join(outcome.differences[:3]), " …" if len(outcome.differences) > 3 else ""
+    cells = (
+        outcome.package,
+        outcome.changed_files,
+        f"{outcome.lines_run} of {outcome.lines}" if outcome.lines_run else "none: not exercised",
+        f"{outcome.tests:,}",
+        f"{outcome.passed:,}",
+        outcome.problem or f"{shown}{more}" or "0",
+    )
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def write_section(text: str, document: Path = DOCUMENT) -> None:
