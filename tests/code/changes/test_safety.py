@@ -459,6 +459,37 @@ def test_a_lock_that_is_held_asks_before_other_tasks_run() -> None:
     assert safely(text).diff == ""
 
 
+def test_a_call_of_asyncio_asks_where_another_event_loop_may_run() -> None:
+    text = "import time\n{}\n\nasync def f():\n    time.sleep(1)\n"
+    both = Project(declared=frozenset({"anyio"}), declared_in="pyproject.toml")
+    assert "asyncio.sleep" in safely(text.format("")).new
+    assert safely(text.format("import trio\n")).diff == ""
+    assert "Trio" in safely(text.format("import trio\n")).questions[0].question
+    assert safely(text.format(""), project=both).diff == ""
+    assert "asyncio.sleep" in safely(text.format("import asyncio\n"), project=both).new
+
+
+RETURNED = {
+    "a member": ("return box.extractfile(name)", False),
+    "a member with a name": ("file = box.extractfile(name)\n    return file", False),
+    "a wrapped member": ("return io.TextIOWrapper(box.extractfile(name))", False),
+    "members": ("return [box.extractfile(each) for each in box.getnames()]", False),
+    "a generator": ("return (each.name for each in box)", False),
+    "members one by one": ("for each in box.getnames():\n        yield box.extractfile(each)", False),
+    "the object": ("return box", False),
+    "bytes": ("return box.extractfile(name).read()", True),
+    "a list": ("return [each.upper() for each in box.getnames()]", True),
+    "a number": ("return sum(each.size for each in box.getmembers())", True),
+    "a comparison": ("return name in box.getnames()", True),
+}
+
+
+@pytest.mark.parametrize(("last", "is_safe"), RETURNED.values(), ids=RETURNED)
+def test_an_object_that_is_needed_after_the_function_is_not_closed(last: str, is_safe: bool) -> None:
+    text = f"import io\nimport tarfile\n\n\ndef f(path, name):\n    box = tarfile.open(path)\n    {last}\n"
+    assert ("with tarfile.open(path) as box:" in boldly(text).new) == is_safe
+
+
 def test_errors_that_an_application_handles_ask() -> None:
     text = (
         "import requests\nfrom flask import Flask\n\napp = Flask(__name__)\n{}\n\n@app.get('/')\n"

@@ -32,10 +32,17 @@ _DATA = frozenset(
     (
         "read", "readline", "readlines", "recv", "write", "fetchall", "fetchone", "fetchmany",
         "json", "decode", "get", "post", "put", "patch", "delete", "head", "strip", "split",
-        "splitlines", "loads", "len",
+        "splitlines", "loads", "len", "fileno", "getnames", "namelist", "tell",
     )
 )  # fmt: skip
 """Methods whose results do not need the object any more."""
+_EAGER = frozenset(
+    (
+        "all", "any", "bool", "bytes", "dict", "float", "frozenset", "int", "isinstance", "join", "len",
+        "list", "load", "max", "min", "repr", "safe_load", "set", "sorted", "str", "sum", "tuple",
+    )
+)  # fmt: skip
+"""Functions that are done with what they are given when they return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +125,37 @@ def _last_use(context: CodemodContext, lines: Sequence[cst.CSTNode], first: int,
 
 
 def _outlives(context: CodemodContext, line: cst.CSTNode, names: set[str]) -> bool:
-    """Return whether a function or generator made there may run after the block."""
+    """Return whether a function made there, or what is returned, may need the object after the block."""
     if isinstance(line, (cst.FunctionDef, cst.ClassDef)):
         return True
-    closures: list[cst.CSTNode] = [*nodes_in(line, cst.Lambda), *nodes_in(line, cst.FunctionDef)]
-    closures += [
-        each.value for each in nodes_in(line, cst.Return) if isinstance(each.value, cst.GeneratorExp)
-    ]
-    return any(_mentions(context, each, names) for each in closures)
+    closures = (*nodes_in(line, cst.Lambda), *nodes_in(line, cst.FunctionDef))
+    if any(_mentions(context, each, names) for each in closures):
+        return True
+    given = (*nodes_in(line, cst.Return), *nodes_in(line, cst.Yield))
+    return any(
+        not _is_used_up(context, use, value)
+        for value in given
+        for use in variables_in(context.tree, value)
+        if use.value in names
+    )
+
+
+def _is_used_up(context: CodemodContext, use: cst.CSTNode, top: cst.CSTNode) -> bool:
+    """Return whether only data of an object remains in an expression around its name."""
+    inner, node = use, context.tree.parent(use)
+    while node is not None and node is not top:
+        if isinstance(node, cst.Call):
+            function = node.func
+            name = function.attr if isinstance(function, cst.Attribute) else function
+            known = _DATA if inner is function else _EAGER
+            if isinstance(name, cst.Name) and name.value in known:
+                return True
+        if isinstance(node, (cst.Comparison, cst.FormattedString)):
+            return True
+        if isinstance(inner, cst.CompFor) and not isinstance(node, cst.GeneratorExp):
+            return True
+        inner, node = node, context.tree.parent(node)
+    return False
 
 
 def _is_handed_on(context: CodemodContext, line: cst.CSTNode, names: set[str]) -> bool:

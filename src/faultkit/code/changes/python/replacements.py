@@ -96,9 +96,22 @@ def _blocking_question(source: Source, finding: Finding) -> str:
     held = () if call is None else source.facts.managed_around(call)
     if any(_LOCK.search(each.written) for each in held):
         return "A lock is held during the call: may other tasks, which may want it, run meanwhile?"
+    if _has_other_loops(source):
+        return "Does asyncio alone run this code? Calls of asyncio fail in an event loop of Trio or Curio."
     if call is not None and _is_of_this_text(call, source.facts):
         return f"May {call.written} run in another thread: is what it uses safe there, and no event loop?"
     return ""
+
+
+def _has_other_loops(source: Source) -> bool:
+    """Return whether another event loop than that of asyncio may run the code."""
+    if source.facts.imports_any(*_OTHER_LOOPS):
+        return True
+    declared = source.project.declared or frozenset()
+    return bool(declared & {*_OTHER_LOOPS}) and not source.facts.imports_any("asyncio")
+
+
+_OTHER_LOOPS = ("trio", "anyio", "curio")
 
 
 def _is_of_this_text(call: Call, facts: Facts) -> bool:

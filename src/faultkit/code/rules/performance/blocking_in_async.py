@@ -118,7 +118,7 @@ def _python(facts: Facts) -> Iterator[Hit]:
         if not waits and not _FILES.match(call.name):
             continue
         scope = facts.function_of(call)
-        if scope is None or call.is_awaited or _is_elsewhere(call, facts):
+        if scope is None or call.is_awaited or _is_elsewhere(call, facts) or _is_meant(call, facts):
             continue
         if not scope.is_async:
             if waits:
@@ -140,6 +140,11 @@ def _is_blocking(call: Call, facts: Facts) -> bool:
     if head.endswith("Dep") and (alias := _alias(head, facts)):
         name = alias + dot + rest
     return name in _WAITS or any(each.match(name) for each in (_HTTP, _SQL, *_CLIENTS))
+
+
+def _is_meant(call: Call, facts: Facts) -> bool:
+    """Return whether a linter's rule for blocking calls is switched off there: `# noqa: ASYNC251`."""
+    return re.search(r"noqa:[\w\s,]*\bASYNC", facts.comment_at(call)) is not None
 
 
 def _alias(name: str, facts: Facts) -> str:
