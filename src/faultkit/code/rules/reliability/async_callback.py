@@ -22,8 +22,9 @@ _BROWSER = re.compile(rb"\b(document|window)\.|from ['\"]react['\"]")
 def _check(facts: Facts) -> Iterator[Hit]:
     if b"async" not in facts.syntax.source:
         return
+    in_browser = _BROWSER.search(facts.syntax.source) is not None
     for call in facts.calls:
-        given = _given(call, facts)
+        given = _given(call, in_browser)
         scope = None if given is None else _scope_of(given, facts)
         if scope is None or not _may_reject(scope, facts):
             continue
@@ -35,11 +36,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.callee, what, LIKELY)
 
 
-def _given(call: Call, facts: Facts) -> Argument | None:
+def _given(call: Call, in_browser: bool) -> Argument | None:
     """Return the async function that a call is given and whose promise it ignores."""
     if call.name == "Promise" or call.name in _TIMERS:
         return call.argument(place=0)
-    if _BROWSER.search(facts.syntax.source):
+    if in_browser:
         return None
     if call.name in _SCHEDULES:
         return call.argument(place=1)
