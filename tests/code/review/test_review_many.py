@@ -75,6 +75,24 @@ def test_a_file_that_did_not_change_is_not_reviewed_again(
     ]
 
 
+def test_processes_are_started_only_for_many_files_that_are_new(
+    project: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = reviewed(project, env, jobs=2)
+
+    def refuse_to_start(*args: object, **kwargs: object) -> object:
+        raise AssertionError("started a process")
+
+    monkeypatch.setattr(module, "ChildProcess", refuse_to_start)
+    assert reviewed(project, env, jobs=2) == first
+    (project / "m007.py").write_text("x = 1\n")
+    assert len(reviewed(project, env, jobs=2)) == len(first)
+    for number in range(130):
+        (project / f"m{number:03}.py").write_text(f"x = {number}\n")
+    with pytest.raises(AssertionError, match="started a process"):
+        reviewed(project, env, jobs=2)
+
+
 def test_a_file_that_is_written_meanwhile_is_kept_as_it_was_read(
     project: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,14 +45,30 @@ def review_many(
     jobs: int = 1,
     cache: ReviewCache | None = None,
 ) -> Iterator[ReviewedFile]:
-    """Review files in up to `jobs` processes; results come in the order of the files."""
+    """Review files in up to `jobs` processes; results come in the order of the files.
+
+    Processes are started when enough files are found that the cache does not have."""
+    ids = tuple(rule.id for rule in rules)
     jobs = max(1, min(jobs, len(wanted) // _WORTH_A_PROCESS))
-    with _reviewer(rules, jobs) as review:
-        waiting: deque[_Group] = deque()
+    waiting: deque[_Group] = deque()
+    new_count = 0
+    with ExitStack() as stack:
+        review: Reviewer | None = stack.enter_context(_here(ids)) if jobs == 1 else None
         for files in _groups(wanted):
-            waiting.append(_Group(files, review, cache))
-            if len(waiting) > _AHEAD * jobs:
+            waiting.append(_Group(files, cache))
+            new_count += waiting[-1].new_count
+            if review is not None:
+                waiting[-1].start(review)
+            elif new_count >= _WORTH_A_PROCESS * jobs:
+                review = stack.enter_context(_processes(ids, jobs))
+                for group in waiting:
+                    group.start(review)
+            while review is not None and len(waiting) > _AHEAD * jobs:
                 yield from waiting.popleft().results()
+        if review is None:
+            review = stack.enter_context(_here(ids))
+            for group in waiting:
+                group.start(review)
         while waiting:
             yield from waiting.popleft().results()
 
@@ -64,20 +80,30 @@ def _groups(wanted: Iterable[FileToReview]) -> Iterator[list[FileToReview]]:
 
 
 class _Group:
-    """Some files, of which those that the cache does not have are being reviewed."""
+    """Some files, of which those that the cache does not have are to be reviewed."""
 
-    def __init__(self, files: list[FileToReview], review: Reviewer, cache: ReviewCache | None) -> None:
+    def __init__(self, files: list[FileToReview], cache: ReviewCache | None) -> None:
         self._files = files
         self._cache = cache
         read = files if cache is None else [_with_source(each) for each in files]
         self._keys = [None if cache is None else _key(each, cache) for each in read]
         self._known = [_known(each, key, cache) for each, key in zip(files, self._keys, strict=True)]
-        new = [each for each, known in zip(read, self._known, strict=True) if known is None]
-        self._new = review(new) if new else None
+        self._new = [each for each, known in zip(read, self._known, strict=True) if known is None]
+        self._reviewed: Future[list[str]] | None = None
+
+    @property
+    def new_count(self) -> int:
+        """Return the number of files that the cache does not have."""
+        return len(self._new)
+
+    def start(self, review: Reviewer) -> None:
+        """Begin to review what the cache does not have."""
+        if self._new:
+            self._reviewed = review(self._new)
 
     def results(self) -> Iterator[ReviewedFile]:
         """Wait for the files and yield them."""
-        new = iter(() if self._new is None else self._new.result())
+        new = iter(() if self._reviewed is None else self._reviewed.result())
         for each, key, known in zip(self._files, self._keys, self._known, strict=True):
             if known is not None:
                 yield known
@@ -114,12 +140,13 @@ def _known(wanted: FileToReview, key: bytes | None, cache: ReviewCache | None) -
 
 
 @contextmanager
-def _reviewer(rules: Iterable[Rule], jobs: int) -> Iterator[Reviewer]:
-    ids = tuple(rule.id for rule in rules)
-    if jobs == 1:
-        with undisturbed():
-            yield _Here(ids)
-        return
+def _here(ids: tuple[str, ...]) -> Iterator[Reviewer]:
+    with undisturbed():
+        yield _Here(ids)
+
+
+@contextmanager
+def _processes(ids: tuple[str, ...], jobs: int) -> Iterator[Reviewer]:
     idle: queue.SimpleQueue[ChildProcess] = queue.SimpleQueue()
     with ExitStack() as stack:
         for number in range(jobs):
