@@ -31,6 +31,7 @@ from faultkit.code.rules.reliability import (
     lock_across_await,
     lock_not_released,
     lost_update,
+    message_apart_from_data,
     missing_context,
     missing_idempotency_key,
     mutable_default,
@@ -145,4 +146,5 @@ RELIABILITY: tuple[Rule, ...] = (
     failed_message_dropped.RULE,
     thread_local_not_removed.RULE,
     future_without_timeout.RULE,
+    message_apart_from_data.RULE,
 )

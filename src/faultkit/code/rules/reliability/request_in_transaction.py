@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.service_clients import service_calls
 from faultkit.code.rules.vocabulary.transactions import transactions
 
 _MAILS = frozenset(
@@ -22,10 +24,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     sent = [each.call for each in remote_calls(facts) if each.kind == "http"]
     sent += [call for call in facts.calls if _sends(call) and call not in sent]
+    sent += [call for call in service_calls(facts) if call not in sent]
+    told: set[Span] = set()
     for call in sent:
         around = [one for one in open_ if is_within(call.span, one.span)]
         if call.is_launched or not around or _is_later(call.span.start, around[-1].span.start, facts):
             continue
+        if around[-1].span in told:
+            continue
+        told.add(around[-1].span)
         opened = around[-1].opened_by
         what = f"{call.written}() waits for another service inside the transaction of {opened}"
         yield Hit(call.span, what, LIKELY)
@@ -55,6 +62,6 @@ RULE = Rule(
     fix="Make the request before or after the transaction, or write an outbox row and send it later.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

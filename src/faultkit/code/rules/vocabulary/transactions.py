@@ -11,6 +11,7 @@ from faultkit.code.languages.syntax import Span
 
 _BLOCKS = re.compile(r"(^|\.)(transaction\.atomic|atomic|begin|begin_nested|transaction)$")
 _DECORATORS = re.compile(r"(^|\.)(Transactional|transaction\.atomic|atomic|commit_on_success)$")
+_MANAGED = re.compile(r"(^|\.)TransactionScope$")
 _WRAPPERS = frozenset(
     (
         "$transaction",
@@ -20,11 +21,23 @@ _WRAPPERS = frozenset(
         "RunInTransaction",
         "RunInTx",
         "inTransaction",
+        "BeginFunc",
+        "BeginTxFunc",
+        "newSuspendedTransaction",
+        "suspendTransaction",
+        "useTransaction",
     )
 )
-_TEMPLATE = re.compile(r"TransactionTemplate\.execute(WithoutResult)?$")
-_BEGINS = frozenset({"Begin", "BeginTx", "Beginx", "beginTransaction", "begin"})
-_ENDS = frozenset({"Commit", "Rollback", "commit", "rollback"})
+_TEMPLATE = re.compile(r"Transaction(Template|alOperator)\.(execute(WithoutResult|AndAwait)?|transactional)$")
+_BEGINS = frozenset(
+    (
+        "Begin", "BeginTx", "Beginx", "BeginTxx", "beginTransaction", "begin", "BeginTransaction",
+        "BeginTransactionAsync", "startTransaction", "begin_with", "build_transaction",
+    )
+)  # fmt: skip
+_ENDS = frozenset(("Commit", "commit", "CommitAsync", "commitTransaction"))
+_SQL_BEGIN = re.compile(r"^\s*(BEGIN|START\s+TRANSACTION)\b", re.IGNORECASE)
+_SQL_COMMIT = re.compile(r"^\s*(COMMIT|END)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +53,13 @@ def transactions(facts: Facts) -> Iterator[Transaction]:
     for call, body in facts.managed:
         if facts.language == "python" and _BLOCKS.search(call.name):
             yield Transaction(body, f"{call.written}()")
+        elif facts.language == "csharp" and _MANAGED.search(call.name):
+            yield Transaction(body, call.written)
     for scope in facts.scopes:
         for each in scope.decorators:
             if _DECORATORS.search(each.name) and not _is_none(each):
                 yield Transaction(scope.body, f"@{each.written}")
-        if facts.language == "java" and _is_class_in_transaction(scope, facts):
+        if facts.language in ("java", "kotlin") and _is_class_in_transaction(scope, facts):
             yield Transaction(scope.body, "@Transactional")
     for call in facts.calls:
         if facts.language != "python" and (call.method in _WRAPPERS or _TEMPLATE.search(call.name)):
@@ -66,20 +81,48 @@ def _is_class_in_transaction(scope: Scope, facts: Facts) -> bool:
         return False
     name = re.escape(scope.owner.rpartition(".")[2])
     head = rf"@Transactional\b(?![^{{;]*(?:NOT_SUPPORTED|NEVER|readOnly))[^{{;]*\bclass\s+{name}\b"
-    is_public = facts.text(Span(scope.span.start, scope.body.start)).lstrip().startswith("public")
-    return is_public and re.search(head.encode(), facts.syntax.source) is not None
+    text = facts.text(Span(scope.span.start, scope.body.start))
+    # In Kotlin, a method is public unless it says otherwise.
+    is_public = (
+        re.search(r"\b(private|internal|protected)\b", text) is None
+        if facts.language == "kotlin"
+        else text.lstrip().startswith("public")
+    )
+    return (
+        is_public
+        and scope.name != f"{scope.owner}.{scope.owner}"
+        and re.search(head.encode(), facts.syntax.source) is not None
+    )
 
 
 def _between(facts: Facts) -> Iterator[Transaction]:
     """Yield what stands between `db.Begin()` and the first commit after it, in one function."""
     for call in facts.calls_of_method(*_BEGINS):
         scope: Scope | None = facts.function_of(call)
-        if scope is None or call.is_managed or (facts.language == "python" and not call.is_discarded):
+        is_block = call.is_managed and facts.language != "csharp"
+        if scope is None or is_block or (facts.language == "python" and not call.is_discarded):
             continue
         ends = [
             each.span.start
             for each in facts.own(facts.calls_of_method(*_ENDS), scope)
-            if each.method.lower() == "commit" and each.span.start > call.span.end
+            if each.span.start > call.span.end
         ]
         if ends:
             yield Transaction(Span(call.span.end, min(ends)), f"{call.written}()")
+    for call, scope in _sql(_SQL_BEGIN, facts):
+        ends = [
+            each.span.start
+            for each, other in _sql(_SQL_COMMIT, facts)
+            if other is scope and each.span.start > call.span.end
+        ]
+        if ends:
+            yield Transaction(Span(call.span.end, min(ends)), f"{call.written}('BEGIN')")
+
+
+def _sql(verb: re.Pattern[str], facts: Facts) -> Iterator[tuple[Call, Scope]]:
+    """Yield `client.query("BEGIN")`, or the same for the end, with the function around it."""
+    for call in facts.calls_of_method("query", "execute", "exec", "run", "Exec", "ExecContext"):
+        texts = [each for each in call.positional[:2] if each.value.shape == "text"]
+        scope = facts.function_of(call)
+        if scope is not None and any(verb.match(each.value.literal) for each in texts):
+            yield call, scope

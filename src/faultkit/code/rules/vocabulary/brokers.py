@@ -1,0 +1,80 @@
+"""Calls that give a message to a broker or a job to a queue."""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+
+_TYPES = re.compile(
+    r"(^|[./])(I?\w*(KafkaTemplate|RabbitTemplate|AmqpTemplate|JmsTemplate|SqsTemplate|SnsTemplate|StreamBridge"
+    r"|KafkaProducer|AIOKafkaProducer|FutureProducer|BaseProducer|ThreadedProducer|SyncProducer|AsyncProducer"
+    r"|PubSubTemplate|ServiceBusSender|PublishEndpoint|SendEndpoint|EventBus|MessageBus|MessageSession"
+    r"|MessagePublisher|EventPublisher|KafkaWriter|JetStream\w*|ServiceBusClient|SNSClient|SnsClient|SqsClient"
+    r"|PublisherClient|MessageProducer|EventProducer|KafkaSender|ReactiveKafkaProducerTemplate))$"
+    r"|(^|[./])IProducer$|kafka-go\.Writer$|amqp091-go\.Channel$|streadway/amqp\.Channel$|nats\.go\.Conn$"
+    r"|kafka\.Producer$|confluent_kafka\.(Serializing)?Producer$|lapin\.Channel$|pubsub\.Topic$"
+)
+_LOCAL = re.compile(r"ApplicationEventPublisher$|MediatR|IMediator$|ApplicationEvents$|DomainEvent\w*$")
+"""Publishers inside the process."""
+_SENDS = re.compile(
+    r"^(send|sendMessage|sendBatch|send_and_wait|SendMessages?(Async)?|SendAsync|Send|convertAndSend|publish|Publish\w*"
+    r"|ProduceAsync|Produce|produce|WriteMessages|sendToQueue|basic_publish|basicPublish|BasicPublish(Async)?"
+    r"|send_result|PublishWithContext|send_message|SendMessage\w*|emit|publishMessage)$"
+)
+_MADE = re.compile(
+    r"(kafkajs.*\.producer\(\)|Kafka\.producer\(\)|createChannel\(\)|createConfirmChannel\(\)|\.channel\(\)"
+    r"|kafka\.KafkaProducer|aiokafka\.AIOKafkaProducer|confluent_kafka\.Producer|rabbitmq\.Channel|amqplib\w*"
+    r"|google\.cloud\.pubsub_v1\.PublisherClient|boto3\.client\(\)|NewSyncProducer\(\)|kafka-go\.Writer"
+    r"|kafka\.NewProducer\(\)|\.Channel\(\))\.\w+$"
+)
+_NAMES = re.compile(r"(^|[._])_?\w*([pP]roducer|[pP]ublisher|kafka|rabbit|amqp|sns|[bB]roker|[nN]ats)$")
+
+
+def is_published(call: Call, facts: Facts) -> bool:
+    """Return whether a call gives a message to a broker."""
+    if not _SENDS.match(call.method) or call.is_decorator or not call.arguments:
+        return False
+    type_ = type_of_receiver(call, facts)
+    if _LOCAL.search(type_):
+        return False
+    if type_ and _TYPES.search(type_):
+        return True
+    if _MADE.search(call.name):
+        return call.method not in ("send", "emit") or "producer" in call.name.lower()
+    is_known = type_ or (call.origin is not None and not call.receiver.startswith("self."))
+    return not is_known and _NAMES.search(call.receiver_written) is not None
+
+
+_TASKS = re.compile(r"^(delay|apply_async|send_with_options|delay_on_commit)$")
+_QUEUES = re.compile(r"(^|[._])\w*([qQ]ueue|[sS]cheduler|[jJ]obs?|_q|[jJ]obClient|asynq)$")
+_QUEUE_TYPES = re.compile(r"(^|[./])(Queue|JobScheduler|IBackgroundJobClient|BackgroundJob|asynq\.Client)$")
+_IN_MEMORY = re.compile(r"^(queue|asyncio|multiprocessing|collections)\.|java\.util|ArrayDeque|BlockingQueue")
+
+
+def is_enqueued(call: Call, facts: Facts) -> bool:
+    """Return whether a call gives a job to a queue whose workers may start at once."""
+    if call.is_decorator or _IN_MEMORY.search(call.name):
+        return False
+    if facts.language == "python":
+        if _TASKS.match(call.method) and call.method != "delay_on_commit":
+            return bool(call.receiver_written)
+        if call.name in ("django_q.tasks.async_task", "django_rq.enqueue"):
+            return True
+        if call.method == "send" and facts.imports_any("dramatiq"):
+            return call.receiver_written.isidentifier() and bool(call.arguments)
+        return call.method in ("enqueue", "enqueue_call", "enqueue_job") and bool(call.receiver_written)
+    if facts.language in ("javascript", "typescript", "tsx"):
+        is_queue = _QUEUES.search(call.receiver_written) or _QUEUE_TYPES.search(type_of_receiver(call, facts))
+        return (
+            call.method in ("add", "addBulk", "enqueue") and is_queue is not None and len(call.arguments) > 1
+        )
+    if facts.language == "csharp":
+        return call.method in ("Enqueue", "Schedule") and (
+            call.receiver.endswith(("BackgroundJob", "BackgroundJobClient"))
+            or "BackgroundJobClient" in type_of_receiver(call, facts)
+        )
+    if facts.language == "go":
+        return call.method in ("Enqueue", "EnqueueContext") and "asynq" in call.name
+    return call.method == "enqueue" and "JobScheduler" in call.name
