@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
@@ -22,44 +22,106 @@ from faultkit.code.rules.rule import (
     Rule,
 )
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.repetition import is_for_screen
 
 _ALL = (
     "asyncio.gather",
+    "asyncio.wait",
+    "asyncio.as_completed",
     "Promise.all",
     "Promise.allSettled",
+    "Promise.any",
     "Task.WhenAll",
-    *(f"{module}.{name}" for module in ("futures.future", "futures", "futures_util.future")
+    *(f"{module}.{name}" for module in ("futures.future", "futures", "futures_util.future", "futures_util")
       for name in ("join_all", "try_join_all")),
+    *(f"{module}.map" for module in ("bluebird", "bluebird.Promise")),
 )  # fmt: skip
 _STARTS = (
     "asyncio.create_task",
     "asyncio.ensure_future",
     "asyncio.TaskGroup.create_task",
+    "asyncio.get_running_loop().create_task",
+    "asyncio.get_event_loop().create_task",
+    "anyio.create_task_group().start_soon",
+    "trio.open_nursery().start_soon",
     "threading.Thread",
     "multiprocessing.Process",
     "Thread",
+    "java.lang.Thread",
+    "Thread.startVirtualThread",
+    "java.lang.Thread.startVirtualThread",
+    "Thread.ofVirtual().start",
+    "Task.Run",
+    "Task.Factory.StartNew",
     "tokio.spawn",
     "tokio.task.spawn",
+    "tokio.task.JoinSet.new().spawn",
+    "tokio.task.JoinSet.spawn",
+    "futures.stream.FuturesUnordered.push",
+    "actix_web.rt.spawn",
+    "async_std.task.spawn",
     "std.thread.spawn",
+    "kotlin.concurrent.thread",
 )
-_LIMITS = re.compile(
-    r"semaphore|limit|pool|sem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*sem|\brate"
-    r"|chan struct\{\}, ",
+_OF_EXECUTOR = re.compile(
+    r"newVirtualThreadPerTaskExecutor\(\)\.(submit|execute)$|StructuredTaskScope\b.*\.fork$"
+)
+"""Executors that start a thread for every task."""
+_COROUTINES = frozenset(("launch", "async"))
+_STRONG = re.compile(
+    r"semaphore|SetLimit|max_connections\s*=\s*(?!None)\w|p-?limit\b|p-map|bulkhead|buffer_?unordered"
+    r"|limitedParallelism|for_each_concurrent|chan struct\{\}, |MaxDegreeOfParallelism|CapacityLimiter"
+    r"|throttl|rate_?limit|pool\.submit",
     re.IGNORECASE,
 )
-_MAPPED = re.compile(
-    r"\.map\(|\.Select\(|\bfor\b|\*\s*\(?\w*(tasks|coros|jobs|futures|requests|calls|promises)"
-    r"|\b\w*(tasks|promises|requests|jobs)$"
+"""Words that show a limit wherever they stand in the function."""
+_LIMITS = re.compile(
+    r"semaphore|limit|pool|\bsem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*\w*(sem|slots)"
+    r"|\brate|\bslots?\b|\bgate\b|\bpages?\b|\.slice\(|\.take\(|\.Take\(|\bislice\(|\[[^\]\[]*:[^\]\[]*\]",
+    re.IGNORECASE,
 )
-
-
-_MAPS = re.compile(r"\.(map|Select)\(")
-_HELD = re.compile(r"\b(self|this)\.")
-"""Members, which are set with the object and few."""
+_LIMITS_INSIDE = re.compile(
+    r"semaphore|\blimit(er|ed)?\w*(?<!Reader)\s*[.(]|with \w*limit|pool|\bsem\b|throttl|\bslots?\b|\bgate\b",
+    re.IGNORECASE,
+)
+"""Words that show a limit in a function that is started for each item."""
+_LIMITS_MADE = re.compile(r"semaphore|limit|[pP]ool|throttl|queue|(^|\.)bulkhead", re.IGNORECASE)
+"""Names of calls that make a limit."""
+_UNLIMITED = re.compile(
+    r"\"[^\"\n]*\"|'[^'\n]*'|//[^\n]*|#[^\n]*|\b\w*limits?\w*\s*[=:]\s*(0|None|null)\b", re.IGNORECASE
+)
+"""Texts, comments, and options that take a limit away."""
+_MAPPED = re.compile(r"\.(flatM|m)ap\s*(<[^()]*>)?\(|\.Select\(|\bfor\b|\bArray\.from\(")
+_MAPS = re.compile(r"\.(map|flatMap|Select)\s*(<[^()]*>)?\(")
+_HELD = re.compile(r"&?(self|this)\.[\w.]+?(\.(iter|into_iter|keys|values|items|entries)\(\))?")
+"""Members, which are set with the object and few; what a method of theirs returns is not."""
 _REMOTE = re.compile(
-    r"^_?(fetch|download|upload|request|post|send|crawl|scrape|ping|probe|notify|publish|deliver|query|charge"
-    r"|email)(_|[A-Z]|$)"
+    r"^_?(re)?(fetch|download|upload|request|post|send|crawl|scrape|ping|probe|notify|publish|deliver|query"
+    r"|charge|email)(_|[A-Z]|$)"
+    r"|^_?(Fetch|Download|Upload|Request|Post|Send|Crawl|Scrape|Ping|Probe|Notify|Publish|Deliver|Query"
+    r"|Charge|Email)(_|[A-Z]|$)"
 )
+_OFTEN_REMOTE = re.compile(
+    r"^_?(mail|sync|export|invoke|mirror|enrich|refresh|persist|save|transfer|archive|backup|restore|replicate"
+    r"|forward|submit)(_|[A-Z]|$)"
+    r"|^_?(Mail|Sync|Export|Invoke|Mirror|Enrich|Refresh|Persist|Save|Transfer|Archive|Backup|Restore|Replicate"
+    r"|Forward|Submit)(_|[A-Z]|$)"
+)
+"""Names of what is started for each item; deeper inside they may mean anything."""
+_FEW_NAMES = re.compile(
+    r"(node|broker|plugin|package|callback|address(e)?|listener|hook|process(e)?|prefix(e)?|module|middleware|handler"
+    r"|shard|replica|peer|backend|provider|region|server|listing|interface|stat|component|extension|service|listener"
+    r"|migration|stage|adapter|driver|engine|field|column|arg|param|dep|child(ren)?|sub|connection)s?(_by_\w+)?$",
+    re.IGNORECASE,
+)
+"""Names of things of which a program has few."""
+_CLIENTS = re.compile(
+    r"(^|[._])\w*(client|api|http|repo(sitory)?|gateway|mailer|sender|notifier|publisher|producer|storage|bucket"
+    r"|prisma|db|s3|sqs|sns|dynamo(db)?|provider|remote|upstream|carrier|crm|supplier|warehouse)s?$",
+    re.IGNORECASE,
+)
+"""Receivers that are clients of something outside, by their names."""
+_CONTEXT = re.compile(r"^(\w*[cC]tx|context\.\w+\(.*)$")
 _PLAIN = frozenset(("get", "put", "call", "fetch", "load"))
 """Functions, not methods, with names of requests."""
 _ENDS = re.compile(
@@ -67,69 +129,107 @@ _ENDS = re.compile(
     r"|unsubscribe|rollback|release|drain|kill|terminate|getattr|get_name)",
     re.IGNORECASE,
 )
+_LOCAL_WORK = frozenset(
+    (
+        "map", "filter", "forEach", "push", "append", "add", "then", "catch", "json", "text", "join", "keys",
+        "values", "items", "entries", "Add", "Done", "Lock", "Unlock", "Err", "WithTimeout", "WithCancel",
+        "WithDeadline", "WithValue", "Value", "StartSpan", "Start", "SpanFromContext",
+    )
+)  # fmt: skip
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language in (*CSHARP, *KOTLIN) and is_for_screen(facts):
+        return  # Its items are what one user sees.
     for call in facts.calls_named(*_ALL):
-        given = " ".join(each.value.text for each in call.arguments)
-        if facts.language == "csharp" and not _is_selected(call, given, facts):
+        tasks = _tasks_of(call, facts)
+        if tasks is None or call.has("concurrency"):
             continue
+        source, made = tasks
         if (
-            call.arguments
-            and _MAPPED.search(given)
-            and not _HELD.search(_iterated(given))
-            and not _limited(call, facts)
-            and _reaches_out(_started_by(call, facts), facts)
+            not _is_few(source, call, facts)
+            and not _limited(call, made, source, facts)
+            and _reaches_out(made, facts)
         ):
             yield Hit(call.span, f"{call.written}() starts one task for every item at once", LIKELY)
     for call in facts.calls:
-        starts = call.name in _STARTS or call.is_launched or (call.method == "Go" and "errgroup" in call.name)
+        starts = _starts(call, facts)
         if (
             starts
-            and _per_item(call, facts)
-            and not _limited(call, facts)
+            and (loop := _per_item(call, facts)) is not None
+            and not _limited(call, (loop.body,), loop.over, facts)
             and _reaches_out((call.span,), facts)
         ):
             started = "a goroutine" if call.is_launched else f"{call.written}()"
             yield Hit(call.span, f"{started} is started for every item, however many there are", LIKELY)
-        elif call.is_launched and _per_client(call, facts) and not _limited(call, facts):
+        elif call.is_launched and _per_client(call, facts) and not _limited(call, (call.span,), "", facts):
             what = "a goroutine is started for every connection, however many clients come"
             yield Hit(call.span, what, POSSIBLE)
-    for call in facts.calls_of_method("awaitAll") if facts.language in KOTLIN else ():
-        made = call.origin
-        per_item = made is not None and made.method == "map" and "async" in facts.text(made.span)
-        if (
-            made is not None
-            and per_item
-            and not _is_known(made.receiver_written)
-            and not _limited(call, facts)
-        ):
-            yield Hit(call.span, f"{call.written}() waits for one coroutine for every item at once", LIKELY)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
+
+
+def _starts(call: Call, facts: Facts) -> bool:
+    """Return whether a call starts something that runs beside its function."""
+    if call.name in _STARTS or call.is_launched or (call.method == "Go" and "errgroup" in call.name):
+        return True
+    if facts.language == "java":
+        return _OF_EXECUTOR.search(call.name) is not None
+    if facts.language == "kotlin":
+        return call.method in _COROUTINES and any(each.value.shape == "function" for each in call.arguments)
+    return False
+
+
+def _tasks_of(call: Call, facts: Facts) -> tuple[str, tuple[Span, ...]] | None:
+    """Return what the items of a `gather` come from, and the code that makes one task for each of them."""
+    spread = any(each.name in ("*", "...") for each in call.arguments)
+    if call.name == "asyncio.gather" and not spread:
+        return None
+    first = next((each for each in call.arguments if each.name in ("", "*", "...")), None)
+    if first is None:
+        return None
+    given = first.value.text.lstrip("*. \n\t")
+    if call.method == "map":
+        return given, (call.span,)
+    if first.value.shape == "list" and facts.language in JAVASCRIPT:
+        return None  # `Promise.all([one(), other(ids.map(key))])`
+    if _MAPPED.search(given):
+        return _iterated(given), (call.span,)
+    if not given.isidentifier():
+        return None
+    scope = facts.function_of(call)
+    for each in facts.assignments_to(given, call):
+        if each.scope is scope and each.value is not None and _MAPPED.search(each.value.text):
+            return _iterated(each.value.text), (call.span, each.span)
+    for each in facts.calls_of_method("append", "push", "add", "Add"):
+        if each.receiver_written == given and facts.function_of(each) is scope:
+            loop = _per_item(each, facts)
+            if loop is not None:
+                return loop.over, (call.span, each.span)
+    return None
 
 
 def _iterated(given: str) -> str:
     """Return what the items come from, without what is done with each of them."""
     mapped = _MAPS.search(given)
-    return given.rpartition(" in ")[2] if mapped is None else given[: mapped.start()]
+    if mapped is not None:
+        return given[: mapped.start()].strip()
+    return given.rpartition(" in ")[2].strip(" )]}\n")
 
 
-def _started_by(call: Call, facts: Facts) -> tuple[Span, ...]:
-    """Return the code that makes the tasks: in the call, or where its variables get their values."""
-    names = {*re.findall(r"[A-Za-z_]\w*", " ".join(each.value.text for each in call.arguments))}
-    scope = facts.function_of(call)
-    made = [
-        each.span
-        for each in facts.assignments
-        if names & {*each.targets} and each.scope is scope and each.value is not None
-    ]
-    pushed = [
-        each.span
-        for each in facts.calls_of_method("append", "push", "add")
-        if each.receiver_written in names and facts.function_of(each) is scope and facts.loops_around(each)
-    ]
-    return (call.span, *made, *pushed)
+def _is_few(source: str, call: Call, facts: Facts) -> bool:
+    """Return whether the number of items is fixed: a literal, a constant, or a member of the object."""
+    bare = re.sub(r"\.(iter|into_iter|keys|values|items|entries|filter)\(.*", "", source, flags=re.DOTALL)
+    bare = re.sub(r"^Object\.\w+\((.*)\)$", r"\1", bare, flags=re.DOTALL)
+    own = facts.in_words_of(call, "self.")
+    if bare.startswith(own) or f"self.{bare}" in facts.file_names:
+        bare = f"self.{bare.removeprefix(own)}"
+    if _is_known(source) or _HELD.fullmatch(bare) or _FEW_NAMES.search(bare):
+        return True
+    return source.isidentifier() and any(
+        each.value is not None and each.value.shape == "list" and each.value.text.strip() not in ("[]", "()")
+        for each in facts.assignments_to(source, call)
+    )
 
 
 def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
@@ -142,39 +242,51 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
         return any(re.search(r"\w+Async\b", facts.text(span)) for span in spans)
     remote = {each.call for each in remote_calls(facts)}
     inside = [call for span in spans for call in facts.within(facts.calls, span)]
-    for call in inside:
-        if _ENDS.match(call.method) or is_logging(call):
-            continue
-        if call in remote or _REMOTE.match(call.method) or (not call.receiver and call.method in _PLAIN):
-            return True
+    if any(call in remote or _is_remote(call, facts) or _OFTEN_REMOTE.match(call.method) for call in inside):
+        return True
     # Threads are given a function by its name.
     texts = [argument.value.text for call in inside for argument in call.arguments]
-    named = [scope for scope in facts.scopes if scope.short_name and scope.short_name in texts]
-    if any(call in remote for scope in named for call in facts.within(facts.calls, scope.body)):
+    called = {call.method for call in inside if call.receiver in ("", "self", "Self")}
+    named = [
+        scope
+        for scope in facts.scopes
+        if scope.short_name and (scope.short_name in texts or scope.short_name in called)
+    ]
+    if any(
+        call in remote or _is_remote(call, facts)
+        for scope in named
+        for call in facts.within(facts.calls, scope.body)
+    ):
         return True
     return any(call.name in ("threading.Thread", "multiprocessing.Process") for call in inside)
 
 
-def _is_selected(call: Call, given: str, facts: Facts) -> bool:
-    """Return whether the tasks are made for each item, here or in the variable that holds them (C#)."""
-    texts = [given, *(facts.text(each.span) for each in facts.assignments_to(given, call))]
-    return any(".Select(" in text for text in texts)
+def _is_remote(call: Call, facts: Facts) -> bool:
+    """Return whether a call leaves the process by its name, its receiver, or the context that it is given."""
+    if _ENDS.match(call.method) or is_logging(call) or call.method in _LOCAL_WORK:
+        return False
+    if _REMOTE.match(call.method) or (not call.receiver and call.method in _PLAIN):
+        return not call.constructs
+    if facts.language == "go":
+        first = call.argument(place=0)
+        return first is not None and _CONTEXT.match(first.value.text) is not None and "." in call.written
+    return bool(call.arguments) and _CLIENTS.search(call.receiver_written) is not None
 
 
-def _per_item(call: Call, facts: Facts) -> bool:
-    """Return whether it is in a loop over items.
+def _per_item(call: Call, facts: Facts) -> Loop | None:
+    """Return the loop over items around a call.
 
     A counting loop starts a known number, a waiting one is a server.
     """
     around = facts.loops_around(call)
     if not around:
-        return False
+        return None
     loop = around[-1]
     if loop.kind == "comprehension" and facts.language == "python" and loop.over.startswith("range("):
-        return False
+        return None
     if loop.kind not in ("each", "comprehension") or loop.is_async:
-        return False
-    return not _is_known(loop.over)
+        return None
+    return None if _is_few(loop.over, call, facts) else loop
 
 
 def _per_client(call: Call, facts: Facts) -> bool:
@@ -187,21 +299,42 @@ def _per_client(call: Call, facts: Facts) -> bool:
 
 
 def _is_known(over: str) -> bool:
-    """Return whether the number is fixed: a literal, a constant, or set with the object."""
-    return re.fullmatch(r"[\[({].*[\])}]|[A-Z][A-Z0-9_]*", over, re.DOTALL) is not None or "self." in over
+    """Return whether the number is fixed: a literal, a constant, or a range of numbers."""
+    return (
+        re.fullmatch(r"[\[({].*[\])}]|([\w.]+\.)?[A-Z][A-Z0-9_]*|\d+\.\.=?\w+|range\(.*", over, re.DOTALL)
+        is not None
+    )
 
 
-def _limited(call: Call, facts: Facts) -> bool:
-    scope = facts.named_function_of(call) or facts.function_of(call)
-    span = Span(0, len(facts.syntax.source)) if scope is None else scope.span
+def _limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -> bool:
+    """Return whether something limits how many run at a time, or how many items there are."""
+    scope = next(facts.functions_around(call), None)
+    whole = facts.whole_text if scope is None else facts.text(scope.span)
+    if _STRONG.search(whole):
+        return True
+    around = [text for loop in facts.loops_around(call) for text in (loop.over, *loop.targets)]
+    sizes = [
+        facts.text(each.span)
+        for name in re.findall(r"[A-Za-z_]\w*", source)
+        for each in facts.assignments_to(name, call)
+        if each.scope is not None
+    ]
+    own = [source, *around, *sizes, *map(facts.text, spans)]
+    if call.method == "push" and f"{call.receiver_written}.len()" in whole:
+        return True
+    if any(_LIMITS.search(_UNLIMITED.sub("", text)) for text in own):
+        return True
     # The limit may be in a called function.
-    called = _words(facts.text(call.span))
-    around = (span, *(other.span for other in facts.scopes if other.name and other.short_name in called))
-    texts = [facts.text(each) for each in around]
-    if any(map(_LIMITS.search, texts)):
+    words = {word for span in spans for word in _words(facts.text(span))}
+    called = [
+        facts.text(other.span)
+        for other in facts.scopes
+        if other.short_name in words and other is not facts.named_function_of(call)
+    ]
+    if any(_LIMITS_INSIDE.search(_UNLIMITED.sub("", text)) for text in called):
         return True
     limits = _names_of_limits(facts)
-    return bool(limits) and any(limits & _words(text) for text in texts)
+    return bool(limits) and any(limits & _words(text) for text in (*own, *called))
 
 
 def _words(text: str) -> set[str]:
@@ -210,7 +343,9 @@ def _words(text: str) -> set[str]:
 
 def _names_of_limits(facts: Facts) -> set[str]:
     """Return names of what this text makes to limit something: `slots = asyncio.Semaphore(10)`."""
-    made = (each for each in facts.assignments if each.call is not None and _LIMITS.search(each.call.name))
+    made = (
+        each for each in facts.assignments if each.call is not None and _LIMITS_MADE.search(each.call.name)
+    )
     return {target.rpartition(".")[2] for each in made for target in each.targets}
 
 
