@@ -1,6 +1,6 @@
 """One task for every item: the forms of eight languages, and limits that make it right."""
 
-# ruff: noqa: E101, E501, W191  (snippets of Go; a row of a table is one line)
+# ruff: noqa: E101, E501  (snippets of Go; a row of a table is one line)
 
 from __future__ import annotations
 
