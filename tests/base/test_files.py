@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.base.files import check_output_path, path_within, read_text, replace_file, write_output
+from faultkit.base.files import (
+    check_output_path,
+    check_outputs_apart,
+    path_within,
+    read_text,
+    replace_file,
+    write_output,
+)
 
 
 def test_a_file_is_made_or_replaced(tmp_path: Path) -> None:
@@ -126,3 +133,22 @@ def test_a_folder_that_only_claims_to_be_writable_is_found_before_a_run() -> Non
 def test_a_name_that_no_file_can_have_is_wrong_input(name: str) -> None:
     with pytest.raises(InputError, match="expected a name that a file can have"):
         read_text(name)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "problem"),
+    [
+        (["a/../in.yaml"], "got one that is read"),
+        (["link.yaml"], "got one that is read"),
+        (["out.json", "./out.json"], "got the same one twice"),
+    ],
+)
+def test_an_output_replaces_no_input_and_no_other_output(
+    tmp_path: Path, outputs: list[str], problem: str
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "in.yaml").write_text("x")
+    (tmp_path / "link.yaml").symlink_to("in.yaml")
+    check_outputs_apart([tmp_path / "out.json", tmp_path / "new.yaml"], [tmp_path / "in.yaml"])
+    with pytest.raises(InputError, match=problem):
+        check_outputs_apart([tmp_path / each for each in outputs], [tmp_path / "in.yaml"])

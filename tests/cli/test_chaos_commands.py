@@ -122,6 +122,8 @@ def test_reports_are_written_by_their_extension(capsys: pytest.CaptureFixture[st
     [
         (["--report", "r.pdf"], "expected a file that ends in .md, .html, .xml, .txt, .json"),
         (["--journal", "nowhere/j.json"], "expected a folder that exists"),
+        (["--journal", "chaos/one.json"], "chaos/one.json: expected a file of its own for output"),
+        (["--journal", "j.json", "--report", "./j.json"], "expected a file for each output"),
         (["--lease", "0.1s"], "--lease: expected at least 1s"),
         (["--lease", "soon"], "--lease: "),
         (["--limits", "none.yaml"], "none.yaml"),
@@ -131,6 +133,7 @@ def test_wrong_flags_end_with_2_before_anything_is_begun(
     args: list[str], said: str, capsys: pytest.CaptureFixture[str], here: Path
 ) -> None:
     write("one")
+    Path("chaos/one.yaml").rename("chaos/one.json")
     assert invoke(["chaos", "run", "one", *args]) == 2
     assert said in capsys.readouterr().err
     assert not (here / "state").exists()

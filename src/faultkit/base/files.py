@@ -118,6 +118,20 @@ def check_output_path(path: str | os.PathLike[str], extensions: Iterable[str]) -
         raise InputError(os.fspath(path), problem) from None
 
 
+def check_outputs_apart(
+    outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[str | os.PathLike[str]] = ()
+) -> None:
+    """Raise InputError for an output that would replace a file that is read, or another output."""
+    read, written = {os.path.realpath(path) for path in inputs}, set[str]()
+    for path in outputs:
+        real = os.path.realpath(path)
+        if real in read:
+            raise InputError(os.fspath(path), "expected a file of its own for output, got one that is read")
+        if real in written:
+            raise InputError(os.fspath(path), "expected a file for each output, got the same one twice")
+        written.add(real)
+
+
 def rewrite_file(path: str, new: bytes, expected: bytes | None, *, backup: str | None = None) -> None:
     """Change a user's file in place, if it still holds `expected` (None: it does not exist yet).
 

@@ -95,6 +95,7 @@ def run_command(
     paths = (*reports, *([journal] if journal else []))
     _check_paths(reports, journal)
     settings = chaos_settings(chaos, source="cli")
+    _check_apart(paths, which, settings.experiments)
     day = _game_day(which, together, settings.experiments)
     day = replace(day, experiments=with_toolkit_flags(day.experiments, toolkit))
     for experiment in day.experiments:
@@ -189,6 +190,14 @@ def _check_paths(reports: tuple[str, ...], journal: str | None) -> None:
         check_output_path(path, EXTENSIONS)
     if journal is not None:
         check_output_path(journal, (".json",))
+
+
+def _check_apart(outputs: tuple[str, ...], which: tuple[str, ...], folder: Path) -> None:
+    """Raise InputError for an output that would replace an experiment that is named, or another output."""
+    from faultkit.base.files import check_outputs_apart
+    from faultkit.chaos.experiment.experiment_file import files_of
+
+    check_outputs_apart(outputs, (*which, *(file for file in files_of(folder) if file.stem in which)))
 
 
 def _try_to_write(report: ChaosReport, finished: GameDayRun, path: str) -> FaultkitError | None:

@@ -128,7 +128,7 @@ def run_command(
 
     Each load runs twice, without and with its faults; the report shows the difference.
     """
-    from faultkit.base.files import check_output_path
+    from faultkit.base.files import check_output_path, check_outputs_apart
     from faultkit.scenario.report.report_files import RENDERERS, RESULT_EXTENSIONS
     from faultkit.scenario.report.results_document import to_json
     from faultkit.scenario.report.scenario_text import render_text
@@ -138,6 +138,7 @@ def run_command(
         check_output_path(path, RENDERERS)
     check_output_path(result, RESULT_EXTENSIONS)
     outputs = [Path(path) for path in (*reports, result)]
+    check_outputs_apart(outputs)
     settings = RunSettings(
         seed=secrets.randbelow(2**32) if seed is None else seed,
         baseline=not no_baseline,
@@ -148,6 +149,7 @@ def run_command(
         retries=retries,
     )
     loaded = _load(ctx, scenario_paths(paths, scenarios))
+    check_outputs_apart(outputs, (each.file for each in loaded if each.file))
     stop = threading.Event()
     watcher = _watcher(no_ui or as_json)
     with StopSignal(stop.set) as signals, watcher:
