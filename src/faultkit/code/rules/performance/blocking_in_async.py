@@ -18,7 +18,8 @@ from faultkit.code.rules.rule import (
     Rule,
     Severity,
 )
-from faultkit.code.rules.vocabulary.repetition import frequency_of
+from faultkit.code.rules.vocabulary.call_paths import callers_through
+from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _WAITS = frozenset(
     (
@@ -65,6 +66,8 @@ _PASSWORDS = re.compile(r"^(bcrypt|bcryptjs|bcrypt-nodejs)\.(hash|compare|genSal
 _RUST = re.compile(
     r"^(std\.thread\.sleep|std\.net\.TcpStream\.connect|reqwest\.blocking\..*|ureq\..*\.(call|send\w*)"
     r"|std\.process\.Command\b.*\.(output|status|wait|wait_with_output)"
+    r"|argon2\..*(hash_password|verify_password|hash_password_into)|bcrypt\.(hash|verify|hash_with_result)"
+    r"|scrypt\.(scrypt|Scrypt\.\w+)|pbkdf2\.\w+|rusqlite\.Connection\b.*\.(execute|query_row|query_map|execute_batch)"
     r"|(futures\.executor|futures_executor|tokio\.runtime\.(Runtime|Handle)\b.*)\.block_on)$"
 )
 _RUST_FILES = re.compile(
@@ -81,6 +84,11 @@ _KOTLIN = re.compile(
     r"|.*\.(prepareStatement|createStatement)\(\)\.execute\w*|(java\.lang\.)?ProcessBuilder\b.*\.waitFor"
     r"|.*\bRestTemplate\.\w+|java\.net\.http\.HttpClient\b.*\.send)$"
 )
+_KOTLIN_TEMPLATES = re.compile(
+    r".*\b(Named)?(Parameter)?JdbcTemplate\.(query\w*|update|batchUpdate|execute)"
+    r"|org\.jetbrains\.exposed\.sql\.transactions\.transaction$"
+)
+_JDBC = frozenset(("executeQuery", "executeUpdate", "executeBatch", "executeLargeUpdate"))
 _ON_SCREEN = re.compile(r"(^|\.)(viewModelScope|lifecycleScope)$")
 """Scopes of Android, whose coroutines run on the thread of the screen."""
 _KOTLIN_INLINE = frozenset(
@@ -178,57 +186,121 @@ def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator
 
 
 def _kotlin(facts: Facts) -> Iterator[Hit]:
+    told: set[tuple[Scope | None, str]] = set()
     for call in facts.calls:
         scope = facts.named_function_of(call)
-        if scope is None or not _KOTLIN.match(call.name):
+        if scope is None or not _blocks_in_kotlin(call, facts):
             continue
-        around = [
-            each
-            for each in facts.calls_around(call)
-            if is_within(each.span, scope.body)
-            and any(
-                argument.value.shape == "function" and is_within(call.span, argument.value.span)
-                for argument in each.arguments
-            )
-        ]
-        on_screen = any(
-            each.method in ("launch", "async") and _ON_SCREEN.search(each.receiver_written) for each in around
-        )
-        if not scope.is_async and not on_screen:
+        if _stops_coroutine(call, facts):
+            # A statement is prepared, sent and read: one finding for each function is enough.
+            if (scope, "") not in told:
+                told.add((scope, ""))
+                yield Hit(
+                    call.span, f"{call.written}() blocks the thread of a coroutine until it is done", LIKELY
+                )
             continue
-        on_pool = any("Dispatchers" in facts.text(each.callee) for each in around) or any(
-            re.search(r"\bIO\b|[dD]ispatcher|Default|[eE]xecutor", argument.value.text.partition("{")[0])
-            for each in around
+        if scope.is_async:
+            continue
+        for caller in callers_through(call, facts):
+            around = facts.named_function_of(caller)
+            if (around, caller.written) not in told and _stops_coroutine(caller, facts):
+                told.add((around, caller.written))
+                what = f"{caller.written}() blocks the thread of a coroutine (it calls {call.written}())"
+                yield Hit(caller.span, what, LIKELY)
+
+
+def _blocks_in_kotlin(call: Call, facts: Facts) -> bool:
+    if _KOTLIN.match(call.name) or _KOTLIN_TEMPLATES.match(call.name):
+        return True
+    return call.method in _JDBC and facts.imports_any("java.sql", "javax.sql")
+
+
+def _stops_coroutine(call: Call, facts: Facts) -> bool:
+    """Return whether a coroutine runs a call on its own thread, which other coroutines need."""
+    scope = facts.named_function_of(call)
+    outer = facts.route_of(call) or scope
+    if scope is None or outer is None:
+        return False
+    around = [
+        each
+        for each in facts.calls_around(call)
+        if is_within(each.span, outer.body)
+        and any(
+            argument.value.shape == "function" and is_within(call.span, argument.value.span)
             for argument in each.arguments
         )
-        if not on_pool and all(each.method in _KOTLIN_INLINE for each in around):
-            what = f"{call.written}() blocks the thread of a coroutine until it is done"
-            yield Hit(call.span, what, LIKELY)
+    ]
+    on_screen = any(
+        each.method in ("launch", "async") and _ON_SCREEN.search(each.receiver_written) for each in around
+    )
+    is_route = outer.route is not None and outer.route.framework == "ktor"
+    if not scope.is_async and not on_screen and not is_route:
+        return False
+    on_pool = any("Dispatchers" in facts.text(each.callee) for each in around) or any(
+        re.search(r"\bIO\b|[dD]ispatcher|Default|[eE]xecutor", argument.value.text.partition("{")[0])
+        or (each.method == "withContext" and argument.value.shape != "function")
+        for each in around
+        for argument in each.arguments
+        if argument.value.text != "NonCancellable"
+    )
+    return not on_pool and all(each.method in _KOTLIN_INLINE for each in around)
 
 
 def _csharp(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        if not _CSHARP.match(call.name) or call.is_awaited or not facts.is_in_async(call):
-            continue
-        if any(each.name in ("Task.Run", "Task.Factory.StartNew") for each in facts.calls_around(call)):
+        if not _CSHARP.match(call.name) or call.is_awaited:
             continue
         mild: Severity | None = "low" if call.name.startswith(("File.", "StreamReader.")) else "medium"
-        what = f"{call.written}() keeps a thread of the pool waiting in async code"
-        yield Hit(call.span, what, LIKELY, mild)
+        if facts.is_in_async(call):
+            if not _is_in_task(call, facts):
+                what = f"{call.written}() keeps a thread of the pool waiting in async code"
+                yield Hit(call.span, what, LIKELY, mild)
+        elif mild != "low":
+            for caller in callers_through(call, facts):
+                if facts.is_in_async(caller) and not caller.is_awaited and not _is_in_task(caller, facts):
+                    what = (
+                        f"{caller.written}() keeps a thread of the pool waiting (it calls {call.written}())"
+                    )
+                    yield Hit(caller.span, what, LIKELY, mild)
+
+
+def _is_in_task(call: Call, facts: Facts) -> bool:
+    return any(each.name in ("Task.Run", "Task.Factory.StartNew") for each in facts.calls_around(call))
 
 
 def _rust(facts: Facts) -> Iterator[Hit]:
+    told: set[tuple[Scope | None, str]] = set()
     for call in facts.calls:
         waits = _RUST.match(call.name) is not None
-        if (not waits and not _RUST_FILES.match(call.name)) or call.is_awaited or not facts.is_in_async(call):
+        if (not waits and not _RUST_FILES.match(call.name)) or call.is_awaited:
             continue
-        if any(each.name in _RUST_ELSEWHERE for each in facts.calls_around(call)):
+        if facts.is_in_async(call):
+            if _is_on_thread(call, facts):
+                continue
+            if waits:
+                what = f"{call.written}() stops a thread of the runtime until it is done"
+                yield Hit(call.span, what, CERTAIN)
+            else:
+                what = f"{call.written}() waits for the disk on a thread of the runtime"
+                yield Hit(call.span, what, LIKELY, "low")
             continue
-        if waits:
-            yield Hit(call.span, f"{call.written}() stops a thread of the runtime until it is done", CERTAIN)
-        else:
-            what = f"{call.written}() waits for the disk on a thread of the runtime"
-            yield Hit(call.span, what, LIKELY, "low")
+        for caller in callers_through(call, facts):
+            around = facts.named_function_of(caller)
+            if not facts.is_in_async(caller) or caller.is_awaited or _is_on_thread(caller, facts):
+                continue
+            # What is read once at the start delays no one.
+            if around is None or (not waits and runs_once(around)) or (around, caller.written) in told:
+                continue
+            told.add((around, caller.written))
+            what = f"{caller.written}() stops a thread of the runtime (it calls {call.written}())"
+            yield Hit(caller.span, what, LIKELY, None if waits else "low")
+
+
+def _is_on_thread(call: Call, facts: Facts) -> bool:
+    return any(
+        each.name in _RUST_ELSEWHERE or each.method in ("spawn_blocking", "block_in_place", "asyncify")
+        for each in facts.calls_around(call)
+    )
 
 
 def _javascript(facts: Facts) -> Iterator[Hit]:

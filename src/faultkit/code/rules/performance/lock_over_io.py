@@ -8,9 +8,23 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Node, Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+    Severity,
+)
+from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
+from faultkit.code.rules.vocabulary.service_clients import service_calls
 
 _LOCK = re.compile(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
 _NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
@@ -26,7 +40,13 @@ _SLEEPS = frozenset(
 def _check(facts: Facts) -> Iterator[Hit]:
     http = {request.call for request in http_requests(facts)}
     http |= {each.call for each in remote_calls(facts) if each.kind == "http"}
+    http |= {call for call in service_calls(facts) if not _is_of_driver(call, facts)}
+    if facts.language == "go":
+        http |= {call for call in facts.calls if _takes_context(call, facts)}
     waits = http | {*facts.calls_named(*_SLEEPS)}
+    if facts.language == "rust":
+        yield from _rust(waits | {each.call for each in remote_calls(facts)}, facts)
+        return
     if facts.language != "python":
         waits |= {sql.call for sql in sql_calls(facts) if not _is_of_driver(sql.call, facts)}
     for call in sorted(waits, key=lambda each: each.span):
@@ -37,6 +57,50 @@ def _check(facts: Facts) -> Iterator[Hit]:
             # Tasks that wait for a lock cost little, and a query is short if the database is well.
             mild: Severity | None = None if is_shared and call in http else "medium"
             yield Hit(call.span, what, LIKELY if is_shared else POSSIBLE, mild)
+
+
+_OTHERS = re.compile(
+    r"^(context|log|log/slog|errors|fmt|sync|time)\.|otel|trace|metric|[lL]og(ger)?\b|errgroup|semaphore|singleflight"
+)
+
+
+def _takes_context(call: Call, facts: Facts) -> bool:
+    """Return whether a call of a field is given a context and returns an error, as one that waits (Go)."""
+    first = call.argument(place=0)
+    if first is None or not re.fullmatch(r"ctx|\w*Ctx|context\.(Background|TODO)\(\)", first.value.text):
+        return False
+    if not call.assigned or not call.assigned[-1].lower().endswith("err") or len(call.assigned) < 2:
+        return False
+    is_field = re.fullmatch(r"self\.\w+\.\w+", call.written) is not None
+    return is_field and not _OTHERS.search(call.name) and not _is_of_driver(call, facts)
+
+
+def _rust(waits: set[Call], facts: Facts) -> Iterator[Hit]:
+    """Yield calls that a task waits for while it holds a lock of the runtime that others need."""
+    for taken in facts.calls_of_method("lock", "write"):
+        scope = facts.function_of(taken)
+        if scope is None or not taken.is_awaited or taken.arguments or len(taken.assigned) != 1:
+            continue
+        guard, block = taken.assigned[0].removeprefix("mut ").strip(), node_at(taken.span, facts)
+        while block is not None and block.type != "block":
+            block = block.parent
+        if block is None or guard == "_":
+            continue
+        word = re.compile(rf"\b{re.escape(guard)}\b")
+        for each in facts.within(facts.calls, Span(taken.span.end, block.end_byte)):
+            if each.method == "drop" and word.search(facts.text(each.span)):
+                break
+            if each not in waits or facts.function_of(each) is not scope:
+                continue
+            # A connection behind a lock can do one thing at a time anyway.
+            if not word.search(facts.text(each.span)) and (each.is_awaited or _awaits_later(each, facts)):
+                what = f"{each.written}() waits while {taken.receiver_written} is held"
+                yield Hit(each.span, what, LIKELY, "medium")
+                break
+
+
+def _awaits_later(call: Call, facts: Facts) -> bool:
+    return any(each.is_awaited for each in facts.calls_on(call))
 
 
 def _is_of_driver(call: Call, facts: Facts) -> bool:
@@ -144,6 +208,6 @@ RULE = Rule(
     fix="Do the call without the lock, and take it only to read or store the result.",
     kind="performance",
     severity="high",
-    languages=(*PYTHON, *GO, *JAVA, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

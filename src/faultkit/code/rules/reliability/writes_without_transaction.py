@@ -6,9 +6,25 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
-from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.remote_calls import SqlCall, sql_calls
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
+from faultkit.code.rules.vocabulary.remote_calls import SqlCall, remote_calls, sql_calls
+from faultkit.code.rules.vocabulary.service_clients import service_calls
+from faultkit.code.rules.vocabulary.stored_writes import stored_writes
+from faultkit.code.rules.vocabulary.transactions import transactions
 
 _BEGINS = re.compile(
     r"\b(begin|transaction|atomic|savepoint|BeginTx|withTransaction|in_transaction)"
@@ -26,8 +42,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if sql.is_write and scope is not None:
             by_scope.setdefault(scope, []).append(sql)
     yield from _through_helpers(by_scope, facts)
+    yield from _of_orm(facts)
     for scope, writes in by_scope.items():
         text = facts.text(scope.span)
+        if facts.language == "rust":
+            writes = [sql for sql in writes if _is_on_pool(sql.call)]
         together = _first_two(writes, facts)
         if together is None or _BEGINS.search(text):
             continue
@@ -69,6 +88,64 @@ def _through_helpers(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iter
                 break
 
 
+_POOL = re.compile(r"(^|[.&*_\s(])(\w*pool|db|database)\b(?!\.begin)")
+_WORKS = re.compile(
+    r"\b(begin|transaction|atomic|savepoint|UnitOfWork|TransactionScope|runInTx|withTx|inTx)|Transactional",
+    re.IGNORECASE,
+)
+
+
+def _is_on_pool(call: Call) -> bool:
+    """Return whether a query of Rust takes a connection of its own: `.execute(&self.pool)`."""
+    last = call.argument(place=0)
+    return last is not None and _POOL.search(last.value.text) is not None and "tx" not in last.value.text
+
+
+def _of_orm(facts: Facts) -> Iterator[Hit]:
+    """Yield the second of two writes that an ORM commits one by one."""
+    by_scope: dict[Scope, list[Call]] = {}
+    for call in stored_writes(facts):
+        scope = facts.named_function_of(call)
+        if scope is not None and not facts.handlers_around(call):
+            by_scope.setdefault(scope, []).append(call)
+    open_ = tuple(transactions(facts)) if by_scope else ()
+    for scope, writes in by_scope.items():
+        if len(writes) < 2 or _WORKS.search(facts.text(scope.span)):
+            continue
+        if any(is_within(scope.body, one.span) or is_within(one.span, scope.body) for one in open_):
+            continue
+        if any(is_within(each.span, one.span) for each in facts.callers_of(scope) for one in open_):
+            continue
+        if any(
+            re.search(r"\b(tx|trx|manager|em|entityManager|session)\b", each.name)
+            for each in scope.parameters
+        ):
+            continue
+        for first, second in combinations(sorted(writes, key=lambda each: each.span), 2):
+            if facts.are_exclusive(first, second) or _is_apart(first, second, facts):
+                continue
+            what = f"{second.written}() may fail after {first.written}() has been done"
+            yield Hit(second.span, what, LIKELY)
+            break
+
+
+def _is_apart(first: Call, second: Call, facts: Facts) -> bool:
+    """Return whether another service is asked between two writes, so that no transaction can hold both, or
+    one thing is written twice: its state before and after the work."""
+    between = Span(first.span.end, second.span.start)
+    asked = [*service_calls(facts), *(each.call for each in remote_calls(facts) if each.kind == "http")]
+    if any(is_within(each.span, between) for each in asked):
+        return True
+    if facts.language == "csharp":
+        return False
+    same = first.receiver_written == second.receiver_written and first.method == second.method
+    if not same:
+        return False
+    one, other = (each.argument(place=0) for each in (first, second))
+    named = one is None or other is None or one.value.text == other.value.text
+    return named or facts.loops_around(first) != facts.loops_around(second)
+
+
 def _commits_between(writes: list[SqlCall], facts: Facts) -> bool:
     first, last = writes[0].call.span.end, writes[-1].call.span.start
     commits = [call for call in facts.calls_of_method("commit") if first <= call.span.start <= last]
@@ -97,6 +174,6 @@ RULE = Rule(
     fix="Do both in one transaction that is committed once and rolled back on errors.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

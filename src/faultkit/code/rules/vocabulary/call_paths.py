@@ -1,0 +1,32 @@
+"""Calls of functions of the same text that lead to a call, also through an object of a class of this text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+
+_LEVELS = 2
+
+
+def callers_of_function(scope: Scope, facts: Facts) -> tuple[Call, ...]:
+    """Return the calls of a function: by its name, or on an object that is declared with its class."""
+    found = facts.callers_of(scope)
+    if not scope.owner or not scope.is_method:
+        return found
+    typed = [call for call in facts.calls_of_method(scope.short_name) if call.receiver == scope.owner]
+    return (*found, *(call for call in typed if call not in found))
+
+
+def callers_through(inner: Call, facts: Facts, levels: int = _LEVELS) -> Iterator[Call]:
+    """Yield the calls that lead to a call through at most `levels` functions that are not async."""
+    scope = facts.named_function_of(inner)
+    if scope is None or scope.is_async or levels == 0:
+        return
+    for caller in callers_of_function(scope, facts):
+        around = facts.named_function_of(caller)
+        if around is scope:
+            continue
+        yield caller
+        if around is not None and not around.is_async:
+            yield from callers_through(caller, facts, levels - 1)

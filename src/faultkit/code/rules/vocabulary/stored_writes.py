@@ -1,0 +1,90 @@
+"""Writes to a database through an ORM or a repository, each of which is committed by itself.
+
+Writes that only change objects in memory until a commit (`session.add`, `context.Orders.Add`) are not among
+them; the commits are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+
+_PRISMA = re.compile(r"^(create|createMany|update|updateMany|upsert|delete|deleteMany)$")
+_PRISMA_OWNER = re.compile(r"(^|[._])(_?prisma\w*|db)\.\w+$")
+_TYPEORM = re.compile(
+    r"^(save|insert|update|upsert|delete|softDelete|increment|decrement|remove|softRemove)$"
+)
+_TYPEORM_TYPE = re.compile(r"(^|[./])(Repository|TreeRepository|MongoRepository|\w+Repository)$")
+_TYPEORM_NAME = re.compile(r"(^|[._])_?\w*(Repository|Repo)$")
+_SPRING = re.compile(
+    r"^(save\w*|insert\w*|update\w*|delete\w*|remove\w*|upsert\w*|debit\w*|credit\w*|increment\w*|decrement\w*"
+    r"|mark\w*|add[A-Z]\w*)$"
+)
+_SPRING_TYPE = re.compile(r"(^|[./])\w*(Repository|Dao|DAO|Mapper)$")
+_DJANGO = re.compile(
+    r"^[A-Z]\w*\.objects\.((\w+\(\)\.)*(create|update|delete|bulk_create|update_or_create))$"
+)
+_GORM = frozenset(("Create", "Save", "Updates", "Update", "Delete", "UpdateColumn", "Exec"))
+_DIRECT = re.compile(r"^(_?\w+)\.(save|delete)$")
+_NO_MODEL = re.compile(
+    r"^(self|cls|form|serializer|formset|super|file|image|img|fig|storage|buffer|doc|wb|os)$"
+)
+
+
+def stored_writes(facts: Facts) -> Iterator[Call]:
+    """Yield calls that write and commit at once, in the order of the text."""
+    find = _FINDERS.get(facts.language)
+    return iter(()) if find is None else (call for call in facts.calls if find(call, facts))
+
+
+def _javascript(call: Call, facts: Facts) -> bool:
+    if not call.is_awaited or not call.arguments:
+        return False
+    if _PRISMA.match(call.method) and _PRISMA_OWNER.search(call.receiver_written):
+        is_prisma = "prisma" in call.receiver_written.lower() or facts.imports_any("@prisma/client")
+        return is_prisma and call.has("data", "where")
+    if _TYPEORM.match(call.method) and facts.imports_any("typeorm", "@nestjs/typeorm"):
+        type_ = type_of_receiver(call, facts)
+        return bool(_TYPEORM_TYPE.search(type_) or _TYPEORM_NAME.search(call.receiver_written))
+    return False
+
+
+def _spring(call: Call, facts: Facts) -> bool:
+    if not _SPRING.match(call.method) or not call.arguments or not facts.imports_any("org.springframework"):
+        return False
+    return _SPRING_TYPE.search(type_of_receiver(call, facts)) is not None
+
+
+def _python(call: Call, facts: Facts) -> bool:
+    if facts.imports_any("django"):
+        head = call.written.partition("(")[0]
+        if _DJANGO.match(re.sub(r"^.*\.(?=[A-Z]\w*\.objects)", "", call.written)):
+            return "using" not in head
+        found = _DIRECT.match(call.written)
+        return (
+            found is not None and not _NO_MODEL.match(found[1]) and call.is_discarded and not call.positional
+        )
+    return False
+
+
+def _go(call: Call, facts: Facts) -> bool:
+    return call.method in _GORM and "gorm.io/gorm.DB" in call.name and "Begin" not in call.name
+
+
+def _csharp(call: Call, facts: Facts) -> bool:
+    return call.method in ("SaveChangesAsync", "SaveChanges") and bool(call.receiver_written)
+
+
+_FINDERS = {
+    "javascript": _javascript,
+    "typescript": _javascript,
+    "tsx": _javascript,
+    "java": _spring,
+    "kotlin": _spring,
+    "python": _python,
+    "go": _go,
+    "csharp": _csharp,
+}
