@@ -5,31 +5,101 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 
-_PAIRS = {"acquire": "release", "Lock": "Unlock", "RLock": "RUnlock", "lock": "unlock",
-          "WaitAsync": "Release", "Wait": "Release"}  # fmt: skip
-_LOCKS = ("lock", "mutex", "mu", "sem")
+_PAIRS = {
+    "acquire": "release", "tryAcquire": "release", "Acquire": "Release", "TryAcquire": "Release",
+    "Lock": "Unlock", "TryLock": "Unlock", "RLock": "RUnlock", "TryRLock": "RUnlock",
+    "lock": "unlock", "tryLock": "unlock", "lockInterruptibly": "unlock",
+    "WaitAsync": "Release", "Wait": "Release", "WaitOne": "ReleaseMutex",
+    "EnterReadLock": "ExitReadLock", "EnterWriteLock": "ExitWriteLock", "TryEnterReadLock": "ExitReadLock",
+    "TryEnterWriteLock": "ExitWriteLock", "EnterUpgradeableReadLock": "ExitUpgradeableReadLock",
+    "Enter": "Exit", "TryEnter": "Exit",
+}  # fmt: skip
+_LOCKS = ("lock", "mutex", "mu", "sem", "semaphore")
+_TYPES = re.compile(
+    r"(^|[./])(\w*Lock|Mutex|RWMutex|Semaphore|SemaphoreSlim|BoundedSemaphore|Weighted|Condition"
+    r"|ReaderWriterLockSlim|(read|write)Lock\(\))$"
+)
+_ON_TYPES_ONLY = frozenset(("Acquire", "TryAcquire", "Wait", "WaitAsync", "WaitOne"))
+"""Methods that other things have, too: pools, tasks, events."""
+_NEGATED = re.compile(r"^\W*(!|not\b)|(==|is)\s*(false|False)\W*$")
+_SAFE = frozenset(
+    (
+        "add", "append", "get", "put", "size", "len", "isEmpty", "containsKey", "contains", "has", "set",
+        "clear", "pop", "poll", "delete", "remove", "keys", "values", "items", "copy", "Add", "Remove",
+        "Clear", "ContainsKey", "TryGetValue", "push", "shift", "length", "count", "list", "dict", "peek",
+        "nanoTime", "currentTimeMillis", "monotonic", "time",
+    )
+)  # fmt: skip
+"""Methods of collections and clocks, which hardly fail."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method(*_PAIRS):
-        if not call.is_discarded or not _is_lock(call):
+        if not _is_lock(call):
             continue
         scope = facts.function_of(call)
         if scope is None:
             continue
+        begin = _held_from(call, facts)
+        if begin is None:
+            continue
         release = f"{call.receiver_written}.{_PAIRS[call.method]}"
-        ends = [each for each in facts.within(facts.calls, scope.span) if each.written == release]
+        ends = [each for each in facts.within(facts.calls, scope.span) if _releases(each, call)]
         if not ends:
-            if not _is_released_elsewhere(call, facts):
+            if call.is_discarded and not _is_released_elsewhere(call, facts):
                 yield Hit(call.span, f"{call.written}() is never followed by {release}()", LIKELY)
-        elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, ends, facts):
+        elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, begin, ends, facts):
             yield Hit(
                 call.span, f"{release}() is left out when something in between fails or returns", LIKELY
             )
+
+
+def _releases(end: Call, call: Call) -> bool:
+    if call.receiver_written == "Monitor":
+        same = [each.value.text for each in end.positional[:1]] == [
+            each.value.text for each in call.positional[:1]
+        ]
+        return end.written == "Monitor.Exit" and same
+    ends = (_PAIRS[call.method], "Release") if call.method == "WaitOne" else (_PAIRS[call.method],)
+    return end.receiver_written == call.receiver_written and end.method in ends
+
+
+def _held_from(call: Call, facts: Facts) -> int | None:
+    """Return the offset from which the lock is held; None if this does not show.
+
+    That is behind the call, or behind `if (!lock.tryLock()) return` and `if err := s.Acquire(…); err != nil`.
+    """
+    if call.is_discarded:
+        return call.span.end
+    for step in facts.steps:
+        if step.kind != "branch" or not is_within(call.span, step.span):
+            continue
+        if facts.text(call.callee).removeprefix("await ") in step.text:
+            return (
+                step.span.end if _NEGATED.search(step.text) and _leaves(step.span, facts) else call.span.end
+            )
+    name = call.assigned[-1] if call.assigned else ""
+    if not name.isidentifier():
+        return None
+    tested = [
+        step.span.end
+        for step in facts.steps
+        if step.kind == "branch"
+        and step.span.end > call.span.start
+        and re.search(rf"\b{re.escape(name)}\b", step.text)
+        and _leaves(step.span, facts)
+    ]
+    return min(tested) if tested else None
+
+
+def _leaves(branch: Span, facts: Facts) -> bool:
+    """Return whether an `if` leaves the function or the round."""
+    return any(each.leaves for each in facts.arms if each.fork == branch)
 
 
 def _is_released_elsewhere(call: Call, facts: Facts) -> bool:
@@ -49,8 +119,12 @@ def _is_released_elsewhere(call: Call, facts: Facts) -> bool:
 
 
 def _is_lock(call: Call) -> bool:
-    if call.method.startswith("Wait"):
-        return call.receiver.rpartition(".")[2] in ("SemaphoreSlim", "Semaphore")
+    if call.method in ("Enter", "TryEnter"):
+        return call.written.startswith("Monitor.")
+    if _TYPES.search(call.receiver):
+        return True
+    if call.method in _ON_TYPES_ONLY:
+        return False
     name = call.receiver_written.rpartition(".")[2].lower().strip("_")
     return any(name == word or name.endswith(word) for word in _LOCKS)
 
@@ -59,18 +133,23 @@ def _is_sure(end: Call, facts: Facts) -> bool:
     return facts.is_deferred(end) or facts.is_in_finally(end)
 
 
-def _may_fail(begin: Call, ends: list[Call], facts: Facts) -> bool:
+def _may_fail(call: Call, begin: int, ends: list[Call], facts: Facts) -> bool:
     """Return whether the function may be left before the first release behind the lock."""
-    after = [each for each in ends if each.span.start > begin.span.end]
+    after = [each for each in ends if each.span.start > begin]
     if not after or len(after) < len(ends):
         # Released first and taken again: the caller holds it and releases it.
         return False
-    scope, between = facts.function_of(begin), Span(begin.span.end, after[0].span.start)
+    if facts.language != "go" and any(facts.handlers_around(each) for each in ends):
+        return False  # Released after an error; without one it is kept, or released as well.
+    scope, between = facts.function_of(call), Span(begin, after[0].span.start)
     leaves = any(
         step.kind in ("return", "raise") and facts.function_of(step) is scope
         for step in facts.within(facts.steps, between)
     )
-    calls = any(facts.function_of(each) is scope for each in facts.within(facts.calls, between))
+    calls = any(
+        facts.function_of(each) is scope and not is_logging(each) and each.method not in _SAFE
+        for each in facts.within(facts.calls, between)
+    )
     return leaves or (calls and facts.language != "go")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope, Step, is_within
+from faultkit.code.facts import Call, Facts, Handler, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule, Severity
 
@@ -17,16 +17,36 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
             re.compile(r"^(psycopg2?|pymysql|MySQLdb|mysql\.connector|pyodbc|cx_Oracle|oracledb)\.connect$"),
             "high",
         ),
+        (
+            re.compile(
+                r"(^|\.)(asyncpg|aiomysql|aiopg|psycopg_pool)\..*\.acquire$|[pP]ool\w*(\(\))?\.acquire$"
+            ),
+            "high",
+        ),
+        (re.compile(r"(^|[.~])(SessionLocal|\w*[sS]ession_?[fF]actory|\w*session_?maker(\(\))?)$"), "high"),
+        (re.compile(r"^sqlalchemy\.(orm\.Session|create_engine\(\)\.(connect|raw_connection))$"), "high"),
+        (re.compile(r"(^|\.)engine\.(connect|raw_connection)$"), "high"),
+        (re.compile(r"^(smtplib\.SMTP(_SSL)?|ftplib\.FTP|socket\.(socket|create_connection))$"), "medium"),
+        (re.compile(r"\.launch$|[bB]rowser\w*\.new_(page|context)$"), "medium"),
     ),
     "javascript": (
         (re.compile(r"(^|\.)(getConnection|acquireConnection|createQueryRunner|startSession)$"), "high"),
-        (re.compile(r"^(fs/promises|fs\.promises|fsPromises|fsp)\.open$"), "medium"),
+        (re.compile(r"^(fs/promises|fs\.promises|fsPromises|fsp)\.open$|^fs\.openSync$"), "medium"),
+        (re.compile(r"(^|\.)(puppeteer|chromium|firefox|webkit)(-core)?\.launch$"), "high"),
+        (re.compile(r"(^|\.)(browser|context)\w*(\(\))?\.(newPage|newContext)$"), "medium"),
     ),
     "go": (
         (re.compile(r"^os\.(Open|Create|OpenFile)$|^net\.(Dial|DialTimeout)$"), "medium"),
         (re.compile(r"\.(Acquire|Conn)$|\.(Begin|BeginTx|Beginx|BeginTxx)$"), "high"),
         (re.compile(r"\.(Query|QueryContext|Queryx|QueryxContext|NamedQuery|NamedQueryContext)$"), "high"),
-        (re.compile(r"^net/http\.(Get|Post|PostForm|Client\.(Do|Get|Post|PostForm))$"), "high"),
+        (re.compile(r"\.(Prepare|PrepareContext|Preparex|PreparexContext)$|[pP]ool\w*\.Get$"), "high"),
+        (
+            re.compile(
+                r"^net/http\.(Get|Post|PostForm|Head|(Default)?Client\.(Do|Get|Post|PostForm))$"
+                r"|\.RoundTrip$|retryablehttp\.(\w+\(\)|Client)\.(Do|Get|Post)$"
+            ),
+            "high",
+        ),
     ),
     "java": (
         (re.compile(r"(?i:source|ds|drivermanager|pool|provider|factory|db)(\(\))?\.getConnection$"), "high"),
@@ -34,7 +54,12 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
         (re.compile(r"(Pool|pool)\w*(\(\))?\.(getResource|borrowObject)$"), "high"),
         (re.compile(r"^okhttp3\..*\.execute$|HttpClient\b.*\.execute$"), "high"),
         (
-            re.compile(r"^java\.(io\.(FileInputStream|FileOutputStream|FileReader|FileWriter)|net\.Socket)$"),
+            re.compile(
+                r"^java\.(io\.(FileInputStream|FileOutputStream|FileReader|FileWriter"
+                r"|RandomAccessFile)|net\.Socket|util\.zip\.ZipFile"
+                r"|nio\.file\.Files\.(new\w+|lines|list|walk)|nio\.channels\.\w*Channel\.open"
+                r"|net\.URL\.openStream)$|^(java\.sql\.)?DriverManager\.getConnection$"
+            ),
             "medium",
         ),
     ),
@@ -44,11 +69,16 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
             "high",
         ),
         (re.compile(r"(^|\.)(CreateConnection|OpenConnection|OpenConnectionAsync)$"), "high"),
-        (re.compile(r"^(FileStream|TcpClient|File\.(Open(Read|Write)?|Create))$"), "medium"),
+        (
+            re.compile(r"^(FileStream|TcpClient|File\.(Open(Read|Write|Text)?|Create))$"),
+            "medium",
+        ),
+        (re.compile(r"(^|\.)(ArrayPool|MemoryPool|\w*[pP]ool)(\.Shared)?\.(Rent|RentAsync|Get)$"), "high"),
+        (re.compile(r"(^|\.)Create(Async)?Scope$|\.BeginTransaction(Async)?$"), "high"),
     ),
 }
 _TAKES["kotlin"] = _TAKES["java"]
-_ANSWERS = re.compile(r"^net/http\.|^okhttp3\.|HttpClient\b.*\.execute$")
+_ANSWERS = re.compile(r"^net/http\.|RoundTrip$|retryablehttp|^okhttp3\.|HttpClient\b.*\.execute$")
 """Calls that give an HTTP response, which is released with its body."""
 _OF_ANSWER = frozenset(
     ("code", "isSuccessful", "header", "headers", "message", "body", "protocol", "isRedirect",
@@ -62,7 +92,7 @@ _MUTEX = re.compile(r"mutex|lock|sem", re.IGNORECASE)
 _RELEASES = frozenset(
     ("close", "Close", "release", "Release", "end", "closeQuietly", "putconn", "releaseConnection",
      "returnResource", "returnObject", "put_connection", "release_connection", "disconnect", "endSession",
-     "Dispose", "DisposeAsync", "CloseAsync")
+     "Dispose", "DisposeAsync", "CloseAsync", "unlock", "Return", "quit", "closeSync", "Put")
 )  # fmt: skip
 
 
@@ -109,7 +139,11 @@ def _severity(
 
 def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether the variable is a field, belongs to others, or is released by a `with` or `try (…)`."""
-    if any(each.written == name and each.is_managed for each, _ in facts.managed):
+    # `with conn` of psycopg2 ends a transaction, and does not give the connection back to its pool.
+    if call.method != "getconn" and any(
+        each.written == name and each.is_managed and is_within(each.span, scope.body)
+        for each, _ in facts.managed
+    ):
         return True
     if not facts.file_names.isdisjoint((name, f"self.{name}")):
         return True
@@ -155,7 +189,9 @@ def _shown(end: Call, name: str) -> str:
 
 def _is_sure(end: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether a release runs on every way: in `finally`, deferred, or in a callback."""
-    if end.is_deferred or end.is_managed or facts.function_of(end) is not scope:
+    if facts.language == "go" and (end.is_deferred or facts.is_deferred(end)):
+        return False  # It runs for the returns behind it only.
+    if end.is_managed or facts.function_of(end) is not scope:
         return True
     return facts.is_in_finally(end)
 
@@ -198,9 +234,24 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
         block = next((each for each in reversed(handlers) if is_within(step.span, each.body)), None)
         if block is not None and block is check:
             continue  # The `if err != nil` of the call itself: nothing was taken.
+        if _is_about_error(step, call, check, facts):
+            continue
         if not any(block is not None and is_within(each.span, block.body) for each in ends):
             return True
     return False
+
+
+def _is_about_error(step: Step, call: Call, check: Handler | None, facts: Facts) -> bool:
+    """Return whether a return depends on the error of the call: `if os.IsNotExist(err) { return nil }`."""
+    error = re.compile(rf"\b{re.escape(call.assigned[-1])}\b")
+    last = check.span.end if check is not None else step.span.end
+    return any(
+        branch.kind == "branch"
+        and call.span.end <= branch.span.start < last
+        and is_within(step.span, branch.span)
+        and error.search(branch.text)
+        for branch in facts.steps
+    )
 
 
 def _is_left_open(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
