@@ -14,7 +14,7 @@ from faultkit.base.process_identity import birth_of
 from faultkit.chaos.experiment.experiment_model import Outcome
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
-from faultkit.chaos.steps.process_steps import PythonCall
+from faultkit.chaos.steps.function_steps import PythonCall
 from faultkit.chaos.steps.step_work import StepContext
 from faultkit.plan import parse_plan
 from faultkit.proxy.control.control_client import ControlClient

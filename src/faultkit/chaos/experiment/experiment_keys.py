@@ -32,6 +32,7 @@ from faultkit.chaos.experiment.experiment_model import During, Experiment, Step
 from faultkit.chaos.steps.expect_keys import parse_expect
 from faultkit.chaos.steps.expectations import All, Anything, Comparison, Equals, Expectation, Truthy
 from faultkit.chaos.steps.fault_steps import FAULT, PLAN_CHANGE, PlanChange, build_fault, build_plan_change
+from faultkit.chaos.steps.function_steps import PYTHON, build_python
 from faultkit.chaos.steps.network_steps import (
     HTTP,
     MCP,
@@ -44,12 +45,10 @@ from faultkit.chaos.steps.network_steps import (
 )
 from faultkit.chaos.steps.process_steps import (
     COMMAND,
-    PYTHON,
     SIGNAL,
     Signal,
     Start,
     build_command,
-    build_python,
     build_signal,
     build_start,
 )

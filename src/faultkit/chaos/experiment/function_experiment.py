@@ -12,7 +12,7 @@ from typing import Any
 from faultkit.base.errors import RunError
 from faultkit.base.times import now_us, time_text
 from faultkit.chaos.experiment.experiment_model import ExperimentResult, Outcome, error_of
-from faultkit.chaos.steps.process_steps import call_function
+from faultkit.chaos.steps.function_steps import call_function
 
 
 @dataclass(frozen=True, slots=True)

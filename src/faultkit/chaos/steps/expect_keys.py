@@ -29,8 +29,8 @@ from faultkit.chaos.steps.expectations import (
     Range,
     RegexMatch,
 )
+from faultkit.chaos.steps.function_steps import FUNCTION_FORM, read_arguments, read_function
 from faultkit.chaos.steps.json_path import find
-from faultkit.chaos.steps.process_steps import FUNCTION_FORM, read_arguments, read_function
 from faultkit.chaos.steps.step_work import ANY_MAPPING_SCHEMA
 
 TYPES = ("range", "regex", "jsonpath", "probe")

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 from faultkit.base.documents.checks import shown
 from faultkit.base.patterns import LinearPattern
 from faultkit.base.text import shortened
+from faultkit.chaos.steps.function_steps import find_function
 from faultkit.chaos.steps.json_path import find
-from faultkit.chaos.steps.process_steps import find_function
 
 _LONGEST = 120
 

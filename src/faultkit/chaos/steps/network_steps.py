@@ -26,7 +26,8 @@ from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.http.http_client import ConnectionLost, HttpClient
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.undo import Undo
-from faultkit.chaos.steps.process_steps import ARGV_SCHEMA, read_arguments, read_argv
+from faultkit.chaos.steps.function_steps import read_arguments
+from faultkit.chaos.steps.process_steps import ARGV_SCHEMA, read_argv
 from faultkit.chaos.steps.step_work import (
     ANY_MAPPING_SCHEMA,
     TEXTS_SCHEMA,

@@ -1,26 +1,26 @@
-"""Steps with processes and functions: `process`, `start`, `signal` and `python`.
+"""Steps with processes: `process`, `start` and `signal`.
 
 For each: its keys, its work, and its builder.
 
 `process` runs a command; as an action, any status but 0 is a failure. `start` starts a service, which is
 ended when the experiment rolls back. `signal` sends a signal; a process that it stopped is continued by the
-rollback. `python` calls a function in this process: one that raises has failed, one that hangs is left
-behind.
+rollback.
+
+No process outlives the run, however the runner dies. Those of actions are in the ledger before they begin, so
+that they are ended before what they did is undone. Those of checks have the guard of `base.process_guard`: a
+check must also work where the ledger cannot be written, such as on a disk that the experiment has filled.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
-import inspect
 import os
 import shlex
 import shutil
 import signal
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,18 +31,16 @@ from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, text, whole_number
 from faultkit.base.errors import InputError
 from faultkit.base.process_group import kill_group
+from faultkit.base.process_guard import guard_group
 from faultkit.base.process_identity import birth_of, boot_id
 from faultkit.base.text import one_line
-from faultkit.chaos.safety.undo import Undo
+from faultkit.chaos.safety.undo import USUAL_LIMIT_S, Undo
 from faultkit.chaos.steps.step_work import (
-    ANY_MAPPING_SCHEMA,
     TEXTS_SCHEMA,
     USUAL_STEP_LIMIT_S,
     StepContext,
     StepFailed,
-    json_text,
     read_texts,
-    run_in_thread,
     system_message,
 )
 
@@ -54,6 +52,11 @@ _REAP_S = 5.0
 """Seconds to wait for the exit of a process that was killed."""
 _LAST_OUTPUT_S = 0.2
 """Seconds to wait for the last output, if another process still holds the pipes."""
+_END_LIMIT_S = 4.0
+"""Seconds that another process may take to end the command of an action: half of them for SIGTERM."""
+_WAIT_THEN_EXEC = 'read -r go && exec "$@" </dev/null'
+"""Script that waits for a line before it becomes the command, so that its process id is in the ledger before
+it does anything. If this process dies first, the script reads the end of its input and exits."""
 
 
 def read_argv(value: object) -> tuple[str, ...]:
@@ -111,42 +114,48 @@ class Command:
     async def perform(self, context: StepContext) -> Any:
         """Run the command; return `status`, `stdout`, `stderr`, `elapsed_ms`. If it is cancelled, the
         command's process group is killed."""
-        began = time.monotonic()
+        transport, output = await self._start(context, self.argv, asyncio.subprocess.DEVNULL)
         try:
-            transport, output = await asyncio.get_running_loop().subprocess_exec(
+            guard_group(transport.get_pid())
+            return await output.result(transport)
+        finally:
+            await output.end(transport)
+
+    async def act(self, context: StepContext) -> Any:
+        argv = ("/bin/sh", "-c", _WAIT_THEN_EXEC, "sh", *self.argv)
+        transport, output = await self._start(context, argv, asyncio.subprocess.PIPE)
+        entry = None
+        try:
+            entry = context.rollback.intend(_end_undo(transport.get_pid(), self.argv[0], _END_LIMIT_S))
+            pipe = transport.get_pipe_transport(0)
+            assert isinstance(pipe, asyncio.WriteTransport)
+            pipe.write(b"go\n")
+            pipe.close()
+            found = await output.result(transport)
+        finally:
+            await output.end(transport)
+            if entry is not None and output.exited.is_set():
+                context.rollback.forget(entry, "it has ended")
+        if found["status"] != 0:
+            stderr = one_line(found["stderr"])[:200]
+            problem = f"{self.argv[0]} ended with {found['status']}"
+            raise StepFailed(f"{problem}: {stderr}" if stderr else problem)
+        return found
+
+    async def _start(
+        self, context: StepContext, argv: Sequence[str], stdin: int
+    ) -> tuple[asyncio.SubprocessTransport, _OutputCollector]:
+        try:
+            return await asyncio.get_running_loop().subprocess_exec(
                 _OutputCollector,
-                *self.argv,
-                stdin=asyncio.subprocess.DEVNULL,
+                *argv,
+                stdin=stdin,
                 cwd=context.folder / (self.folder or ""),
                 env=self._env,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             raise StepFailed(f"{self.argv[0]}: {getattr(error, 'strerror', None) or error}") from None
-        try:
-            await output.ended
-        finally:
-            # Processes that it left behind are in its group.
-            kill_group(transport.get_pid())
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_REAP_S):
-                    await output.exited.wait()
-            transport.close()
-        stdout, stderr = (bytes(output.kept[fd]).decode("utf-8", "replace") for fd in (1, 2))
-        return {
-            "status": transport.get_returncode(),
-            "stdout": stdout,
-            "stderr": stderr,
-            "elapsed_ms": round((time.monotonic() - began) * 1000, 3),
-        }
-
-    async def act(self, context: StepContext) -> Any:
-        output = await self.perform(context)
-        if output["status"] != 0:
-            stderr = one_line(output["stderr"])[:200]
-            problem = f"{self.argv[0]} ended with {output['status']}"
-            raise StepFailed(f"{problem}: {stderr}" if stderr else problem)
-        return output
 
     def undo(self, context: StepContext, limit_s: float) -> Undo:
         folder = str(context.folder / (self.folder or ""))
@@ -165,7 +174,27 @@ class _OutputCollector(asyncio.SubprocessProtocol):
         self.kept = {1: bytearray(), 2: bytearray()}
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.exited = asyncio.Event()
+        self._began = time.monotonic()
         self._open = {1, 2}
+
+    async def result(self, transport: asyncio.SubprocessTransport) -> dict[str, Any]:
+        """Wait for the end of the process; return its status, its output and how long it took."""
+        await self.ended
+        stdout, stderr = (bytes(self.kept[fd]).decode("utf-8", "replace") for fd in (1, 2))
+        return {
+            "status": transport.get_returncode(),
+            "stdout": stdout,
+            "stderr": stderr,
+            "elapsed_ms": round((time.monotonic() - self._began) * 1000, 3),
+        }
+
+    async def end(self, transport: asyncio.SubprocessTransport) -> None:
+        """Kill the process, and those that it left behind in its group."""
+        kill_group(transport.get_pid())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_REAP_S):
+                await self.exited.wait()
+        transport.close()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         kept = self.kept[fd]
@@ -189,6 +218,17 @@ class _OutputCollector(asyncio.SubprocessProtocol):
             self.ended.set_result(None)
 
 
+def _end_undo(pid: int, name: str, limit_s: float = USUAL_LIMIT_S) -> Undo:
+    """Return how another process ends one that this process has just started, with its group.
+
+    Raises StepFailed if it has ended already."""
+    birth = birth_of(pid)
+    if birth is None:
+        raise StepFailed(f"{name} ended before it began")
+    data = {"pid": pid, "birth": birth, "group": True, "boot": boot_id()}
+    return Undo("end_process", data, f"end {name} (process {pid})", limit_s)
+
+
 def build_command(reader: MappingReader) -> Command:
     """Return the work of a step `process`."""
     return Command(reader.take("command"), reader.take("folder"), reader.take("env"))
@@ -200,9 +240,6 @@ def build_command(reader: MappingReader) -> Command:
 SIGNALS = {each.name: each for each in signal.Signals}
 SIGNAL_FORM = "the name of a signal such as SIGSTOP"
 _MOST_PID = 1 << 31
-_WAIT_THEN_EXEC = 'read -r go && exec "$@" </dev/null'
-"""Script that waits for a line before it becomes the command, so that its process id is in the ledger before
-it does anything. If this process dies first, the script reads the end of its input and exits."""
 
 
 def read_signal(value: object) -> signal.Signals:
@@ -256,12 +293,8 @@ class Start:
             start_new_session=True,
         )
         assert process.stdin is not None
-        birth = birth_of(process.pid)
-        if birth is None:
-            raise StepFailed(f"{self.command.argv[0]} ended before it began")
         try:
-            data = {"pid": process.pid, "birth": birth, "group": True, "boot": boot_id()}
-            context.rollback.intend(Undo("end_process", data, f"end {self.name} (process {process.pid})"))
+            context.rollback.intend(_end_undo(process.pid, self.name))
             process.stdin.write(b"go\n")
         finally:
             process.stdin.close()
@@ -348,126 +381,3 @@ def build_signal(reader: MappingReader) -> Signal:
         problem = f"expected one of process, pid, pid_file, got {' and '.join(targets) or 'none'}"
         reader.problems.append(InputError(reader.path, problem))
     return Signal(reader.take("signal"), reader.take("process"), reader.take("pid"), reader.take("pid_file"))
-
-
-# --- python ----------------------------------------------------------------------------------------
-
-
-FUNCTION_FORM = "a function such as my.module:is_healthy"
-
-
-def read_function(value: object) -> tuple[str, str]:
-    """Return the module and the name of `module:function`. Raises InputError for anything else."""
-    module, colon, name = text(value).partition(":")
-    if not colon:
-        module, _, name = module.rpartition(".")
-    if not module or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
-        raise InputError("", f"expected {FUNCTION_FORM}, got {shown(value)}")
-    return module, name
-
-
-def read_arguments(value: object) -> dict[str, Any]:
-    """Return keyword arguments that JSON can express. Raises InputError for anything else."""
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise InputError("", f"expected a mapping of names to values, got {shown(value)}")
-    json_text(value)
-    return dict(value)
-
-
-PYTHON = KeyTable(
-    Key(
-        "function",
-        read_function,
-        TEXT_SCHEMA,
-        ("", ""),
-        "module:function; it may be async. It may stand in place of the mapping.",
-        FUNCTION_FORM,
-    ),
-    Key("arguments", read_arguments, ANY_MAPPING_SCHEMA, {}, "Its keyword arguments."),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class PythonCall:
-    """A call of a function."""
-
-    module: str
-    name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    kind: ClassVar[str] = "python"
-    usual_limit_s: ClassVar[float] = USUAL_STEP_LIMIT_S
-
-    @property
-    def says(self) -> str:
-        return f"call {self.module}:{self.name}"
-
-    def resolve(self, context: StepContext) -> None:
-        check_arguments(find_function(self.module, self.name, context.folder), self.arguments)
-
-    async def perform(self, context: StepContext) -> Any:
-        function = find_function(self.module, self.name, context.folder)
-        return await run_in_thread(lambda: call_function(function, self.arguments))
-
-    async def act(self, context: StepContext) -> Any:
-        return await self.perform(context)
-
-    def undo(self, context: StepContext, limit_s: float) -> Undo:
-        data = {
-            "module": self.module,
-            "func": self.name,
-            "arguments": dict(self.arguments),
-            "path": search_path(context.folder),
-        }
-        return Undo("python", data, self.says, limit_s)
-
-
-def call_function(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """Call a function, plain or async, and return its result."""
-    result = function(**arguments)
-    return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
-
-
-async def _awaited(awaitable: Any) -> Any:
-    # asyncio.run accepts coroutines only, not every awaitable.
-    return await awaitable
-
-
-def search_path(folder: Path) -> list[str]:
-    """Return the folders that a step and its undo import from: the experiment's folder comes last."""
-    return list(dict.fromkeys([*(each or os.getcwd() for each in sys.path), str(folder.absolute())]))
-
-
-def find_function(module: str, name: str, folder: Path) -> Callable[..., Any]:
-    """Import a function. Raises InputError if there is none."""
-    if str(folder.absolute()) not in sys.path:
-        # It stays there, because the function may import more modules later.
-        sys.path.append(str(folder.absolute()))
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except ImportError as error:
-        raise InputError("function", f"expected {FUNCTION_FORM}, got {module}:{name}: {error}") from None
-    except AttributeError:
-        raise InputError("function", f'expected {FUNCTION_FORM}, but {module} has no "{name}"') from None
-    except Exception as error:
-        problem = f"{module} cannot be imported: {type(error).__name__}: {error}"
-        raise InputError("function", problem) from None
-    if not callable(found):
-        raise InputError("function", f"expected a function, got {module}:{name}, which cannot be called")
-    function: Callable[..., Any] = found
-    return function
-
-
-def check_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Raise InputError if the function cannot take these arguments."""
-    try:
-        inspect.signature(function).bind(**arguments)
-    except TypeError as error:
-        raise InputError("arguments", f"do not fit the function: {error}") from None
-    except ValueError:
-        return  # Some functions written in C have no signature.
-
-
-def build_python(reader: MappingReader) -> PythonCall:
-    """Return the work of a step `python`."""
-    module, name = reader.take("function")
-    return PythonCall(module, name, reader.take("arguments"))
