@@ -134,6 +134,18 @@ def test_what_a_program_finds_in_its_environment(manifest: str) -> None:
     assert ran.trace.calls == ()
 
 
+def test_a_program_does_not_get_the_tokens_that_steer_its_test(
+    manifest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FAULT_CONTROL_TOKEN", "FAULT_AGENT_TOKEN", "FAULT_CHAOS_TOKEN", "FAULT_GATEWAY_TOKEN"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("OTHER_TOKEN", "its own")
+    code = SHORT + "print([v for v in os.environ.values() if v in ('secret', 'its own')])\n"
+    ran = run(["-S", "-c", code], MockServer(manifest))
+    assert ran.trace.reply is not None
+    assert ran.trace.reply.text.strip() == "['its own']"
+
+
 def test_a_client_that_only_starts_commands_has_its_servers_by_pipes(manifest: str) -> None:
     code = SHORT + (
         "import json\n"

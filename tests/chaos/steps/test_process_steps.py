@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from faultkit.base.process_identity import birth_of
 from tests.chaos.stage import Stage, experiment_of
 from tests.chaos.waiting import until
@@ -81,3 +83,35 @@ def test_an_action_is_not_begun_where_its_end_cannot_be_written_down(stage: Stag
     assert journal.result.outcome == "aborted"
     assert "what is to be undone cannot be written down" in str(journal.result.action_error)
     assert not (tmp_path / "begun").exists()
+
+
+def test_commands_do_not_get_the_tokens_that_steer_faults(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULT_CONTROL_TOKEN", "secret")
+    monkeypatch.setenv("FAULT_CHAOS_TOKEN", "secret")
+    monkeypatch.setenv("OTHER_TOKEN", "its own")
+
+    def writes(file: str) -> list[str]:
+        return ["/bin/sh", "-c", f"env | grep TOKEN= > {file}.part; mv {file}.part {file}"]
+
+    given = {"command": writes("given"), "env": {"FAULT_CONTROL_TOKEN": "${FAULT_CONTROL_TOKEN}"}}
+    document = {
+        "name": "x",
+        "steady_state": [{"process": writes("check")}],
+        "method": [
+            {"process": writes("action"), "undo": {"process": writes("undo")}},
+            {"process": given},
+            {"name": "service", "start": writes("start")},
+            {"process": ["/bin/sh", "-c", "until [ -e start ]; do sleep 0.01; done"]},
+        ],
+    }
+    environment = {"FAULT_CONTROL_TOKEN": "secret"}
+    journal = stage.run(experiment_of(document, stage.folder, environment))
+    assert journal.result.outcome == "held"
+    found = {
+        file: (stage.folder / file).read_text() for file in ("check", "action", "start", "undo", "given")
+    }
+    only_its_own = "OTHER_TOKEN=its own\n"
+    assert {found.pop("check"), found.pop("action"), found.pop("start"), found.pop("undo")} == {only_its_own}
+    assert sorted(found["given"].splitlines()) == ["FAULT_CONTROL_TOKEN=secret", "OTHER_TOKEN=its own"]

@@ -34,7 +34,7 @@ from faultkit.agents.recovery.trace import FinalReply, RunEnding, Trace
 from faultkit.agents.suite.agent_interface import AgentAnswer, AgentTask, BudgetExceeded, BudgetUse, RunBudget
 from faultkit.agents.suite.definition import CommandAgent, SuiteServer
 from faultkit.base.address import LOOPBACK_NAMES
-from faultkit.base.external_program import Program
+from faultkit.base.external_program import Program, inherited_environment
 from faultkit.base.text import untrusted_line
 from faultkit.faults.call_fault import ERAS
 from faultkit.mcp.gateway.gateway_service import GatewayService
@@ -87,7 +87,7 @@ async def run_program(
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="faultkit-"))
         program = Program(run.now_ms)
         stack.push_async_callback(program.stop)
-        env = {**os.environ, **agent.env, **_environment(task, urls, Path(folder))}
+        env = {**inherited_environment(), **agent.env, **_environment(task, urls, Path(folder))}
         run.begin()
         await program.start(agent.argv, task.prompt, env, agent.cwd)
         ending, problem = await run.wait_for_end(program, limit_s)

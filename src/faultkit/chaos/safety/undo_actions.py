@@ -211,9 +211,13 @@ def _signal_process(pid: int, number: signal.Signals) -> bool:
 
 
 def run_command(data: Mapping[str, Any], limit_s: float) -> UndoResult:
-    """Run a command. `argv`, `cwd`, `env` (added to the environment); `expected_status`, 0 by default."""
+    """Run a command. `argv`, `cwd`, `env` (added to the environment, which has none of Faultkit's own
+    tokens); `expected_status`, 0 by default."""
+    # Here, because a guardian that runs no command should start fast.
+    from faultkit.base.external_program import inherited_environment
+
     argv = [str(part) for part in data["argv"]]
-    env = {**os.environ, **dict(data.get("env") or {})}
+    env = {**inherited_environment(), **dict(data.get("env") or {})}
     try:
         status, output = _run(argv, b"", limit_s, data.get("cwd"), env)
     except OSError as error:

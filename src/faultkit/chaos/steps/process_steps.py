@@ -30,6 +30,7 @@ from faultkit.base.documents.key_tables import Key, KeyTable, Schema
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, text, whole_number
 from faultkit.base.errors import InputError
+from faultkit.base.external_program import inherited_environment
 from faultkit.base.process_group import kill_group
 from faultkit.base.process_guard import guard_group
 from faultkit.base.process_identity import birth_of, boot_id
@@ -85,7 +86,13 @@ COMMAND = KeyTable(
         COMMAND_FORM,
     ),
     Key("folder", text, TEXT_SCHEMA, help="The working folder; by default that of the experiment's file."),
-    Key("env", read_texts, TEXTS_SCHEMA, {}, "Environment variables added for the command."),
+    Key(
+        "env",
+        read_texts,
+        TEXTS_SCHEMA,
+        {},
+        "Environment variables added for the command. Of the runner's it has all but Faultkit's own tokens.",
+    ),
 )
 
 
@@ -97,7 +104,7 @@ class Command:
     folder: str | None = None
     """Working folder; by default that of the experiment's file."""
     env: Mapping[str, str] = field(default_factory=dict)
-    """Added to the environment of this process."""
+    """Added to the environment of this process, of which the command gets all but Faultkit's own tokens."""
     kind: ClassVar[str] = "process"
     usual_limit_s: ClassVar[float] = 30.0
 
@@ -106,7 +113,7 @@ class Command:
         return f"run {self.argv[0]}"
 
     def resolve(self, context: StepContext) -> None:
-        if shutil.which(self.argv[0], path=self._env.get("PATH")) is None:
+        if shutil.which(self.argv[0], path=self.full_env.get("PATH")) is None:
             name = context.folder / (self.folder or "") / self.argv[0]
             if os.sep not in self.argv[0] or not os.access(name, os.X_OK):
                 raise InputError("command", f'expected a program that can be run, got "{self.argv[0]}"')
@@ -151,7 +158,7 @@ class Command:
                 *argv,
                 stdin=stdin,
                 cwd=context.folder / (self.folder or ""),
-                env=self._env,
+                env=self.full_env,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -163,8 +170,8 @@ class Command:
         return Undo("command", data, self.says, limit_s)
 
     @property
-    def _env(self) -> dict[str, str]:
-        return {**os.environ, **self.env}
+    def full_env(self) -> dict[str, str]:
+        return {**inherited_environment(), **self.env}
 
 
 class _OutputCollector(asyncio.SubprocessProtocol):
@@ -289,7 +296,7 @@ class Start:
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             cwd=context.folder / (self.command.folder or ""),
-            env={**os.environ, **self.command.env},
+            env=self.command.full_env,
             start_new_session=True,
         )
         assert process.stdin is not None
