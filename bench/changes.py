@@ -195,7 +195,7 @@ class _PythonSuite:
         ]
         command += [f"--deselect={each}" for each in self.package.left_out]
         _run([*offline(), *command, *self.package.tests], folder, own)
-        return _results(report)
+        return _results(report, folder)
 
     def lines_run(self, folder: Path) -> set[tuple[str, int]]:
         """Return the lines that the last run in this folder went through, with their files."""
@@ -230,12 +230,14 @@ def offline() -> tuple[str, ...]:
     return own if subprocess.run([*own, "true"], capture_output=True, check=False).returncode == 0 else ()
 
 
-def _results(report: Path) -> dict[str, str]:
-    """Return what became of each test, by its name; the worst, if one name stands for several."""
+def _results(report: Path, folder: Path) -> dict[str, str]:
+    """Return what became of each test, by its name without the folder of the package; the worst, if one name
+    stands for several."""
     ranks = ("passed", "skipped", "failed")
     found: dict[str, str] = {}
     for case in ElementTree.parse(report).iter("testcase"):
         name = f"{case.get('file') or case.get('classname')}::{case.get('classname')}::{case.get('name')}"
+        name = name.replace(str(folder), ".")
         kinds = {each.tag for each in case}
         result = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
         found[name] = max(result, found.get(name, "passed"), key=ranks.index)

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from faultkit.code.advice.improvement import Improvement, improve
+from faultkit.code.advice.selection import EVERY_CHANGE, Selection
 from faultkit.code.changes import Change, Codemod, Source, apply_edits, codemods_for
+from faultkit.code.changes.project import Project
 from faultkit.code.languages import language_named
 from faultkit.code.review.engine import RULES, findings_of
 
@@ -42,6 +45,19 @@ def changed(text: str, language: str, codemod: Codemod) -> str:
 
 def codemod_named(language: str, name: str) -> Codemod:
     return next(each for each in codemods_for(language) if each.name == name)
+
+
+def safely(text: str, language: str = "python", project: Project | None = None) -> Improvement:
+    return improve(text, language, None, None, 1.0, selection=Selection(), project=project or Project())
+
+
+def boldly(text: str, language: str = "python", project: Project | None = None) -> Improvement:
+    return improve(text, language, None, None, 1.0, selection=EVERY_CHANGE, project=project or Project())
+
+
+def asked(text: str, language: str = "python") -> set[str]:
+    """Return the ids of the rules whose changes ask, after all safe changes were made."""
+    return {rule for each in safely(text, language).questions for rule in each.rules}
 
 
 def _read() -> Iterator[Case]:

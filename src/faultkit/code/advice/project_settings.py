@@ -1,7 +1,7 @@
 """Settings of the project around a file that is to be changed, read from its files.
 
-That is: declared dependencies, supported versions, the formatter's line length, own packages, and the other
-files of a Go package. A file that cannot be read counts as absent.
+That is: declared dependencies, supported versions, the formatter's line length, own packages, what tests
+replace, and the other files of a Go package. A file that cannot be read counts as absent.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from faultkit.code.advice.faked_names import faked_names
 from faultkit.code.changes.project import Project, normalized_name
 
 _MARKERS = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod", ".git")
@@ -72,6 +73,7 @@ def _settings(top: Path) -> Project:
         python=_python_version(top, pyproject, setup),
         node=_version(str(_part(package, "engines").get("node", ""))),
         own=frozenset(_own_packages(top)),
+        faked=frozenset(faked_names(top)),
     )
 
 

@@ -27,6 +27,21 @@ class Project:
     package: tuple[tuple[str, str], ...] = ()
     """Names and texts of the other Go files in the same folder, with which the file shares its names."""
 
+    faked: frozenset[str] = frozenset()
+    """Names that its tests replace, as they are written there: `shop.prices.requests.get`."""
+
+    def fakes(self, name: str) -> bool:
+        """Return whether tests replace a function of this resolved name, its class or its module."""
+        wanted = _parts(name)
+        for given in map(_parts, self.faked):
+            if given[-2:] == wanted[-2:] or given[-1] in wanted[:-1]:
+                return True
+            if given[-1] == wanted[-1] and wanted[-1] not in _COMMON:
+                return True
+            if wanted[0] == "requests" and given[-1] in _ALL_REQUESTS and {*given[:-1]} & _REQUESTERS:
+                return True
+        return False
+
     def lacks(self, package: str) -> bool:
         """Return whether dependencies are declared and this one is not among them."""
         return self.declared is not None and normalized_name(package) not in self.declared
@@ -42,3 +57,14 @@ NO_PROJECT = Project()
 def normalized_name(name: str) -> str:
     """Return the name of a Python package as the index compares it; Go modules stay as they are."""
     return re.sub(r"[-_.]+", "-", name).lower() if "/" not in name else name
+
+
+_COMMON = frozenset(("connect", "delete", "get", "head", "open", "patch", "post", "put", "request", "time"))
+"""Last parts of names that many functions share."""
+_ALL_REQUESTS = ("request", "send")
+_REQUESTERS = frozenset(("requests", "session", "sessions", "httpadapter"))
+
+
+def _parts(name: str) -> list[str]:
+    """Return the parts of a dotted name; an object counts like its class: `self._session.get`."""
+    return [each.strip("_").lower() for each in name.replace("()", "").split(".")]

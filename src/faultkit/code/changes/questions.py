@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from faultkit.code.changes.project import Project
 from faultkit.code.facts import Call, Facts
 
 STREAM = "Is this a stream, a large transfer or a long poll? Then choose a limit that it never reaches."
@@ -51,6 +52,13 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 def always(question: str) -> Callable[[object, object], str]:
     """Return a function that asks this question for every finding."""
     return lambda source, finding: question
+
+
+def faked_question(project: Project, name: str) -> str:
+    """Ask whether tests that replace a function allow a change of its call; empty if none does."""
+    if not project.fakes(name):
+        return ""
+    return f"Tests of the project replace {name.replace('()', '')}: do they still pass with the change?"
 
 
 def words_of(name: str) -> frozenset[str]:

@@ -14,6 +14,7 @@ import libcst as cst
 from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, python_codemod
 from faultkit.code.changes.python.tree import free_name, is_unconditional, nodes_in, variables_in
+from faultkit.code.changes.questions import faked_question
 from faultkit.code.facts import Call
 from faultkit.code.rules.rule import Finding
 
@@ -271,7 +272,7 @@ def _question(source: Source, finding: Finding) -> str:
     call = source.call_at(finding)
     if call is not None and call.name.endswith("PoolExecutor"):
         return "May the code wait at the end of the block until all tasks of the executor are done?"
-    return ""
+    return "" if call is None else faked_question(source.project, call.name)
 
 
 CONTEXT_MANAGERS = python_codemod(

@@ -17,7 +17,7 @@ from faultkit.code.changes.python.codemod import (
 )
 from faultkit.code.changes.python.rewriting import NodeChange, spaced
 from faultkit.code.changes.python.tree import free_name, nodes_in, variables_in
-from faultkit.code.changes.questions import STREAM, always, ends_soon, is_stream
+from faultkit.code.changes.questions import STREAM, always, ends_soon, faked_question, is_stream
 from faultkit.code.facts import Call
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import Finding
@@ -78,7 +78,7 @@ def _http_question(source: Source, finding: Finding) -> str:
         return ""
     if library.name == "aiohttp":
         return _AIOHTTP
-    return STREAM if is_stream(call, source.facts) else ""
+    return STREAM if is_stream(call, source.facts) else faked_question(source.project, call.name)
 
 
 HTTP_TIMEOUT = python_codemod(

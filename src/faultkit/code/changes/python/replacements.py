@@ -12,6 +12,7 @@ from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, parenthesised, python_codemod, with_first
 from faultkit.code.changes.python.rewriting import NodeChange, known_name
 from faultkit.code.changes.python.tree import nodes_in, variables_in
+from faultkit.code.changes.questions import faked_question
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
@@ -100,7 +101,7 @@ def _blocking_question(source: Source, finding: Finding) -> str:
         return "Does asyncio alone run this code? Calls of asyncio fail in an event loop of Trio or Curio."
     if call is not None and _is_of_this_text(call, source.facts):
         return f"May {call.written} run in another thread: is what it uses safe there, and no event loop?"
-    return ""
+    return "" if call is None else faked_question(source.project, call.name)
 
 
 def _has_other_loops(source: Source) -> bool:
@@ -295,11 +296,16 @@ def _is_for_differences(
     )
 
 
+def _clock_question(source: Source, finding: Finding) -> str:
+    return faked_question(source.project, "time.time")
+
+
 MONOTONIC = python_codemod(
     "monotonic",
     ("wall-clock-for-durations",),
     "measure durations with a clock that is never set",
     _collect_monotonic,
+    asks=_clock_question,
 )
 
 

@@ -1,0 +1,46 @@
+"""Names that Python tests of a project replace by objects of their own: `mock.patch("shop.requests.get")`.
+
+A test that replaces a function sees how it is called. So a change of such a call may break the test, though
+it keeps what the program does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+_MOST_FILES = 2_000
+_MOST_FOLDERS = 5_000
+_MOST_BYTES = 1_000_000
+_SKIPPED = frozenset(("__pycache__", "build", "dist", "node_modules", "site-packages", "venv"))
+_TEST_FILE = re.compile(r"^(test_.*|.*_tests?|tests?|conftest)\.py$")
+_TEST_FOLDER = re.compile(r"^(.*_)?(tests?|testing)$")
+_PATCHED = re.compile(r"""\bpatch\(\s*[^"'()]*["']([\w.]+)["']""")
+_OBJECT = re.compile(r"""(?:\bpatch\.object|\bsetattr)\(\s*([\w.]+)\s*,\s*["'](\w+)["']""")
+_PATH = re.compile(r"""\bsetattr\(\s*["']([\w.]+)["']""")
+_ASSIGNED = re.compile(r"^\s*([\w.]+\.\w+)\s*=\s*(?:\w+\.)?(?:Magic|Async)?Mock\(", re.MULTILINE)
+
+
+def faked_names(top: Path) -> Iterator[str]:
+    """Yield the names that tests below a folder replace, as they are written there."""
+    for path in islice(_test_files(top), _MOST_FILES):
+        try:
+            text = path.read_text("utf-8", "replace") if path.stat().st_size <= _MOST_BYTES else ""
+        except OSError:
+            continue
+        for pattern in (_PATCHED, _PATH, _ASSIGNED):
+            yield from pattern.findall(text)
+        yield from (f"{owner}.{name}" for owner, name in _OBJECT.findall(text))
+
+
+def _test_files(top: Path) -> Iterator[Path]:
+    for folder, folders, files in islice(os.walk(top), _MOST_FOLDERS):
+        folders[:] = sorted(each for each in folders if each not in _SKIPPED and not each.startswith("."))
+        parts = Path(folder).relative_to(top).parts
+        is_tests = any(_TEST_FOLDER.match(each) for each in parts)
+        for each in sorted(files):
+            if each.endswith(".py") and (is_tests or _TEST_FILE.match(each)):
+                yield Path(folder, each)
