@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Loop
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import base_name
 
 _FIELDS = re.compile(
@@ -28,7 +28,9 @@ _NAMES = re.compile(r"['\"](\w+)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    find = {"python": _python, "java": _java}.get(facts.language, _javascript)
+    find = {"python": _python, "java": _java, "kotlin": _kotlin, "csharp": _csharp}.get(
+        facts.language, _javascript
+    )
     if facts.language == "java":
         yield from _collected(facts)
     for loop in facts.loops:
@@ -52,10 +54,21 @@ def _source(loop: Loop, facts: Facts) -> str:
             if each.value is not None and each.targets[0].rpartition(".")[2] == "queryset"
         )
     base = base_name(loop.over)
-    if not base:
-        return loop.over
-    given = [each.value.text for each in facts.assignments_to(base, loop) if each.value is not None]
+    source = _values(base, loop, facts) if base else loop.over
+    # `session.scalars(statement)`, or a function of this text that asks.
+    named = " ".join(_values(name, loop, facts) for name in _STATEMENT.findall(source))
+    called = {found for found in _CALLED.findall(source)}
+    inside = [facts.text(each.body) for each in facts.scopes if each.name and each.short_name in called]
+    return " ".join((source, named, *inside[:2]))
+
+
+def _values(name: str, loop: Loop, facts: Facts) -> str:
+    given = [each.value.text for each in facts.assignments_to(name, loop) if each.value is not None]
     return " ".join(given)
+
+
+_STATEMENT = re.compile(r"\.(?:scalars|execute|exec|unique|fetch_all)\(\s*(\w+)")
+_CALLED = re.compile(r"(?<![\w.])(?:self\.|this\.|await )?(\w+)\(")
 
 
 _Found = tuple[Span, str, float]
@@ -149,6 +162,12 @@ _REPOSITORY = re.compile(
     r"(?i:repo(sitory)?|dao)\.(find|get|list|query|search)(?!\w*(With|Fetch|Join|Graph))\w*\("
 )
 _FETCHES = re.compile(r"join\s+fetch|EntityGraph|fetch\s*=\s*FetchType\.EAGER|projection", re.IGNORECASE)
+_ALL_FETCHED = re.compile(
+    r"FetchType\.EAGER|projection|BatchSize|batch_fetch|Hibernate\.initialize|EntityGraph\(\s*[\"\w]+\s*\)"
+    r"|EntityGraph\(\s*value|createEntityGraph|getEntityGraph",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(r"join\s+fetch\s+\w+\.(\w+)|attributePaths\s*=\s*([{\[]?[^)}\]]*)", re.IGNORECASE)
 _READ = frozenset(("size", "stream", "isEmpty", "forEach", "iterator", "get", "contains"))
 _GETTER = re.compile(r"get([A-Z]\w*)")
 _SHOWN = re.compile(
@@ -166,11 +185,12 @@ def _java(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
     names = " ".join(f"{each.name}(" for each in made)
     if not (_REPOSITORY.search(f"{source} {names}") or ".getResultList(" in source):
         return
-    if _FETCHES.search(facts.syntax.source.decode("utf-8", "replace")):
+    fetched = _fetched(facts)
+    if fetched is None:
         return
     for inner in facts.within(facts.loops, loop.body):
         found = re.fullmatch(rf"{item}\.get([A-Z]\w*s)\(\)(\.stream\(\))?", inner.over)
-        if found and inner.kind == "each":
+        if found and inner.kind == "each" and found[1].lower() not in fetched:
             yield inner.head, f"{item}.get{found[1]}()", POSSIBLE
     for call in facts.within(facts.calls, loop.body):
         parts = call.written.split(".")
@@ -178,8 +198,83 @@ def _java(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
             continue
         is_list = getter[1].endswith("s") and parts[2] in _READ
         is_one = not getter[1].endswith("s") and _SHOWN.fullmatch(parts[2]) is not None
-        if (is_list or is_one) and not _VALUES.search(getter[1]):
+        if (is_list or is_one) and not _VALUES.search(getter[1]) and getter[1].lower() not in fetched:
             yield call.span, f"{item}.{parts[1]}()", POSSIBLE
+
+
+def _fetched(facts: Facts) -> set[str] | None:
+    """Return the relations that some query of this text loads with its rows; None if that may be any."""
+    if _ALL_FETCHED.search(facts.whole_text):
+        return None
+    found = set[str]()
+    for joined, paths in _JOINED.findall(facts.whole_text):
+        names = [joined] if joined else _NAMES.findall(paths)
+        if not names:
+            return None
+        found.update(name.partition(".")[0].lower() for name in names)
+    return found
+
+
+# Kotlin: JPA. C#: Entity Framework.
+
+
+_JPA = ("jakarta.persistence", "javax.persistence", "org.springframework.data.jpa")
+_READ_OF_MANY = frozenset(
+    (
+        "size", "count", "sumOf", "map", "filter", "forEach", "isEmpty", "joinToString", "Count", "Sum",
+        "Select", "Where", "Any", "First", "OrderBy", "ToList", "Max", "Min", "any", "none", "first", "last",
+    )
+)  # fmt: skip
+_READ_OF_ONE = re.compile(
+    r"^(name|title|email|username|fullName|firstName|lastName|displayName|code|sku|price|country"
+    r"|Name|Title|Email|UserName|FullName|FirstName|LastName|DisplayName|Code|Sku|Price|Country)$"
+)
+_EF = re.compile(r"\b_?(db|context|dbContext|ctx|dbCtx)\w*\.([A-Z]\w+)\b", re.IGNORECASE)
+_EF_ENDS = re.compile(r"\.(ToListAsync|ToList|ToArrayAsync|AsAsyncEnumerable|ToArray)\(")
+_EF_LOADED = re.compile(
+    r"\.(Include|ThenInclude|Select|ProjectTo|GroupBy|FromSql\w*|SelectMany)\b|AutoInclude"
+)
+
+
+def _kotlin(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
+    made = " ".join(f"{each.name}(" for each in facts.within(facts.calls, loop.span))
+    base = base_name(loop.over)
+    given = [each.call for each in facts.assignments_to(base, loop) if each.call is not None] if base else []
+    names = " ".join(f"{each.name}(" for each in given)
+    fetched = _fetched(facts)
+    if fetched is None or not facts.imports_any(*_JPA) or not _REPOSITORY.search(f"{source} {names} {made}"):
+        return
+    for span, relation in _parts(loop, item, facts):
+        if relation.lower() not in fetched:
+            yield span, f"{item}.{relation}", POSSIBLE
+
+
+def _csharp(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
+    if not _EF.search(source) or not _EF_ENDS.search(source) or _EF_LOADED.search(source):
+        return
+    if _EF_LOADED.search(loop.over):
+        return
+    for span, relation in _parts(loop, item, facts):
+        yield span, f"{item}.{relation}", POSSIBLE
+
+
+def _parts(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield `tasks` of `p.tasks.size`, `p.tasks.count { … }` and `for (t in p.tasks)`, and `lead` of
+    `p.lead.name`."""
+    read = [(each.span, each.written) for each in facts.within(facts.accesses, loop.body)]
+    read += [(each.span, each.written) for each in facts.within(facts.calls, loop.body)]
+    for span, written in sorted(read):
+        parts = re.sub(r"\(\)|[?!]", "", written).split(".")
+        if len(parts) < 3 or parts[0] != item or _PLAIN.search(parts[1]) or _VALUES.search(parts[1]):
+            continue
+        is_list = parts[1].endswith("s") and parts[2] in _READ_OF_MANY
+        is_one = not parts[1].endswith("s") and _READ_OF_ONE.match(parts[2]) is not None
+        if is_list or (is_one and parts[1].lower() not in ("address", "money", "price")):
+            yield span, parts[1]
+    for inner in facts.within(facts.loops, loop.body):
+        found = re.fullmatch(rf"{item}\.(\w+s)", inner.over)
+        if found and not _PLAIN.search(found[1]) and inner.kind == "each":
+            yield inner.head, found[1]
 
 
 def _collected(facts: Facts) -> Iterator[Hit]:
@@ -230,6 +325,6 @@ RULE = Rule(
     "JOIN FETCH or an entity graph.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -41,6 +41,7 @@ from faultkit.code.rules.reliability import (
     panic_on_failure,
     pipe_without_error,
     query_outside_transaction,
+    redis_lock,
     rejected_handler,
     released_on_success_only,
     request_in_transaction,
@@ -147,4 +148,6 @@ RELIABILITY: tuple[Rule, ...] = (
     thread_local_not_removed.RULE,
     future_without_timeout.RULE,
     message_apart_from_data.RULE,
+    redis_lock.RULE,
+    redis_lock.RELEASE,
 )

@@ -6,40 +6,87 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _STUB = re.compile(r"(^|[.\w])\w*Stub\.[A-Z]\w*$")
 _GO_CLIENT = re.compile(r"\.(New\w+Client\(\)|\w+Client)\.[A-Z]\w*$")
-_JAVA_STUB = re.compile(r"Grpc\.new(Blocking|Future)Stub\(\)(\.\w+\(\))*\.[a-z]\w*$")
+_JAVA_STUB = re.compile(
+    r"Grpc\.new(Blocking|Future)Stub\(\)(\.\w+\(\))*\.[a-z]\w*$|Grpc\.\w+(Blocking|Future)Stub(\.\w+\(\))*\.[a-z]\w*$"
+    r"|Grpc(Kt)?\.\w+Stub(\.\w+\(\))*\.[a-z]\w*$|(^|\.)\w+(Blocking|Future|Coroutine)Stub\.[a-z]\w*$"
+)
+_GO_PACKAGE = re.compile(r"(pb|proto|grpc|/gen/[\w./-]+|/v\d+)\.\w+Client\.[A-Z]\w*$")
+_CSHARP_CLIENT = re.compile(r"(^|\.)(\w+)\.\2Client\.[A-Z]\w*$")
+_RUST_CLIENT = re.compile(r"(^|\.)\w+Client(\.(new|connect|with_interceptor)\(\))?\.[a-z_]\w*$")
 _STUB_OPTIONS = re.compile(r"^with[A-Z]|^build$|^getChannel$|^getCallOptions$")
 _STREAMS = re.compile(r"Watch|Stream|Subscribe|Listen|Follow|Tail")
 _BARE = re.compile(r"^context\.(Background|TODO)\(\)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    find = {"python": _python, "go": _go, "java": _java}.get(facts.language, _node)
+    find = {
+        "python": _python,
+        "go": _go,
+        "java": _java,
+        "kotlin": _java,
+        "csharp": _csharp,
+        "rust": _rust,
+    }.get(facts.language, _node)
     for call in find(facts):
         if not is_bounded(call, facts):
             yield Hit(call.span, f"{call.written}() waits for ever if the server does not answer", LIKELY)
 
 
 def _python(facts: Facts) -> Iterator[Call]:
-    if not any("grpc" in module for module in facts.imports.modules):
+    if not any("grpc" in module or "_pb2" in module for module in facts.imports.modules):
         return
     for call in facts.calls:
-        is_stub = _STUB.search(call.name) and call.origin is not None and call.origin.constructs
+        is_made = call.origin is not None and call.origin.constructs
+        is_stub = (_STUB.search(call.name) and (is_made or "_pb2_grpc" in call.name)) or _STUB_FIELD.search(
+            call.written
+        )
         # The timeout is the second parameter.
         if is_stub and len(call.positional) == 1 and not call.has("timeout") and not call.spreads:
             yield call
 
 
-def _go(facts: Facts) -> Iterator[Call]:
-    if not facts.imports_any("google.golang.org/grpc"):
+_STUB_FIELD = re.compile(r"^self\._?\w*stub\.[A-Z]\w*$")
+
+
+def _csharp(facts: Facts) -> Iterator[Call]:
+    if re.search(r"\bDefaultDeadline|CallOptions|Interceptor|MethodConfig", facts.whole_text):
         return
     for call in facts.calls:
+        if not _CSHARP_CLIENT.search(call.name) or not call.arguments or call.has("deadline", "options"):
+            continue
+        # A token may have a limit; a call without either has none.
+        given = [each.value.text for each in call.arguments]
+        if (call.method.endswith("Async") or call.is_awaited) and not any(
+            re.search(r"[dD]eadline|AddSeconds|\bcts\.Token|timeout", text, re.IGNORECASE) for text in given
+        ):
+            yield call
+
+
+def _rust(facts: Facts) -> Iterator[Call]:
+    text = facts.whole_text
+    if not facts.imports_any("tonic") and "tonic::" not in text:
+        return
+    if re.search(r"\.timeout\(|set_timeout|TimeoutLayer|grpc-timeout", text):
+        return
+    # Only where the connection is made here is it known to have no limit.
+    if not re.search(r"Client::connect\(|Channel::|Endpoint::", text):
+        return
+    for call in facts.calls:
+        if _RUST_CLIENT.search(call.name) and call.is_awaited and call.arguments and call.method != "connect":
+            yield call
+
+
+def _go(facts: Facts) -> Iterator[Call]:
+    imports_grpc = facts.imports_any("google.golang.org/grpc")
+    for call in facts.calls:
         first = call.argument(place=0)
-        if not _GO_CLIENT.search(call.name) or first is None or len(call.positional) < 2:
+        name = _GO_CLIENT if imports_grpc else _GO_PACKAGE
+        if not name.search(call.name) or first is None or len(call.positional) < 2:
             continue
         given = first.value.text
         made = [each for each in facts.assignments_to(given, call) if each.value is not None]
@@ -78,11 +125,22 @@ def _is_of_worker(name: str, call: Call, facts: Facts, levels: int = 2) -> bool:
 
 
 def _java(facts: Facts) -> Iterator[Call]:
-    if b"Grpc" not in facts.syntax.source or b"withDeadline" in facts.syntax.source:
+    if b"Grpc" not in facts.syntax.source and b"Stub" not in facts.syntax.source:
+        return
+    if re.search(r"ClientInterceptor|defaultServiceConfig|DeadlineInterceptor", facts.whole_text):
         return
     for call in facts.calls:
-        if _JAVA_STUB.search(call.name) and not _STUB_OPTIONS.match(call.method) and call.arguments:
+        if not _JAVA_STUB.search(call.name) or _STUB_OPTIONS.match(call.method) or not call.arguments:
+            continue
+        if "withDeadline" not in call.name and not _is_stubbed(call, facts):
             yield call
+
+
+def _is_stubbed(call: Call, facts: Facts) -> bool:
+    """Return whether the stub of a call is given its deadline where it is made, or in its function."""
+    scope = facts.named_function_of(call)
+    made = "" if call.origin is None else facts.text(call.origin.span)
+    return "withDeadline" in made or (scope is not None and "withDeadline" in facts.text(scope.span))
 
 
 def _node(facts: Facts) -> Iterator[Call]:
@@ -111,6 +169,6 @@ RULE = Rule(
     fix="Give each call a deadline: timeout=, context.WithTimeout, withDeadlineAfter, {deadline}.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

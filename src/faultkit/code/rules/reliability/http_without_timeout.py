@@ -24,6 +24,7 @@ from faultkit.code.rules.rule import (
     Severity,
 )
 from faultkit.code.rules.vocabulary.built_requests import clients_without_timeout
+from faultkit.code.rules.vocabulary.endless_clients import endless_clients
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 _CLIENTS = ("httpx.Client", "httpx.AsyncClient")
@@ -53,6 +54,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for client in clients_without_timeout(facts):
         what = f"the client of {client.written}() has no timeout, and its requests may wait for ever"
         yield Hit(client.span, what, LIKELY)
+    for span, what in endless_clients(facts):
+        yield Hit(span, what, LIKELY)
 
 
 def _switched_off(facts: Facts) -> Iterator[tuple[Call, Span]]:

@@ -6,7 +6,21 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+    Severity,
+)
+from faultkit.code.rules.vocabulary.call_paths import callers_of_function
+from faultkit.code.rules.vocabulary.endless_reads import endless_reads
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _CLIENTS = {
@@ -45,9 +59,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
         )
         if bounded or is_bounded(call, facts) or facts.calls_named("socket.setdefaulttimeout"):
             continue
+        if facts.language in ("rust", "csharp") and _is_bounded_by_caller(call, facts):
+            continue
         yield Hit(call.span, f"{call.written}() has no timeout", LIKELY)
     if facts.language == "go":
         yield from _servers(facts)
+    for call in endless_reads(facts):
+        what = f"{call.written}() has no limit: a peer that falls silent is waited for"
+        yield Hit(call.span, what, LIKELY, "medium")
 
 
 def _servers(facts: Facts) -> Iterator[Hit]:
@@ -77,13 +96,44 @@ def _connecting(facts: Facts) -> Iterator[Call]:
             if call.arguments and not _has_timeout(call, place):
                 yield call
     yield from facts.calls_named("socket.socket().connect", "socket.socket.connect", "net.Dial")
-    if facts.language == "java":
+    if facts.language in ("java", "kotlin"):
         yield from (call for call in facts.calls_named("java.net.Socket") if len(call.positional) >= 2)
+        for call in facts.calls_named("java.net.Socket.connect"):
+            if len(call.positional) == 1:
+                yield call
+    if facts.language == "rust":
+        yield from (call for call in facts.calls_named("tokio.net.TcpStream.connect") if call.is_awaited)
+        for call in facts.calls_named("std.net.TcpStream.connect"):
+            if not any(each.method in _RUST_LIMITS for each in facts.calls):
+                yield call
+    if facts.language == "csharp":
+        yield from _csharp(facts)
     yield from facts.calls_named("asyncio.open_connection")
     if facts.language != "go":
         for call in facts.calls_named("net.connect", "net.createConnection", "tls.connect"):
             if not call.has("timeout"):
                 yield call
+
+
+_CSHARP_CONNECTS = ("TcpClient.ConnectAsync", "TcpClient.Connect", "Socket.ConnectAsync", "Socket.Connect")
+_RUST_LIMITS = ("set_read_timeout", "set_nonblocking", "connect_timeout")
+
+
+def _csharp(facts: Facts) -> Iterator[Call]:
+    """Yield connects of TcpClient and Socket that are given no token, in a text that sets no limit."""
+    if re.search(r"ReceiveTimeout|SendTimeout|CancelAfter|WaitAsync\(|Timeout", facts.whole_text):
+        return
+    for call in facts.calls:
+        is_made = call.name == "TcpClient" and len(call.positional) == 2 and call.constructs
+        if is_made or call.name in _CSHARP_CONNECTS:
+            yield call
+
+
+def _is_bounded_by_caller(call: Call, facts: Facts) -> bool:
+    """Return whether each caller of the function around a call limits its time."""
+    scope = facts.named_function_of(call)
+    callers = () if scope is None else callers_of_function(scope, facts)
+    return bool(callers) and all(is_bounded(each, facts) for each in callers)
 
 
 def _has_timeout(call: Call, place: int) -> bool:
@@ -98,6 +148,6 @@ RULE = Rule(
     fix="Pass a timeout to the connect, or set one on the socket before using it.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -6,7 +6,20 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+    Severity,
+)
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _RUNS = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
@@ -66,6 +79,7 @@ def _waits(facts: Facts) -> Iterator[tuple[Call, Hit]]:
         aside = not call.method.endswith("Sync") and not call.is_awaited and facts.route_of(call) is None
         if not shown and not aside:
             yield call, Hit(call.span, f"{call.written}() waits without a timeout", LIKELY)
+    yield from _of_other_languages(facts)
     for call in facts.calls_named("os/exec.Command"):
         ends = [
             each
@@ -74,6 +88,28 @@ def _waits(facts: Facts) -> Iterator[tuple[Call, Hit]]:
         ]
         if ends and not is_bounded(call, facts) and not _has_terminal(call, facts):
             yield call, Hit(call.span, f"{call.written}() runs until the program ends by itself", LIKELY)
+
+
+_RUST = re.compile(r"^(tokio|std)\.process\.(Command|Child)\b.*\.(output|status|wait|wait_with_output)$")
+_JAVA = re.compile(
+    r"(^|\.)(ProcessBuilder\b.*\.start\(\)|Runtime\.getRuntime\(\)\.exec\(\)|Process)\.waitFor$"
+)
+
+
+def _of_other_languages(facts: Facts) -> Iterator[tuple[Call, Hit]]:
+    """Yield programs that a function waits for without a limit."""
+    for call in facts.calls if facts.language in ("java", "kotlin", "csharp", "rust") else ():
+        what = f"{call.written}() waits until the program ends by itself"
+        if facts.language in ("java", "kotlin"):
+            found = _JAVA.search(call.name) is not None and not call.arguments
+        elif facts.language == "csharp":
+            waits = call.method in ("WaitForExit", "WaitForExitAsync") and not call.arguments
+            found = waits and call.receiver.startswith("Process")
+        else:
+            # A thread that waits is a matter of its own; a task that waits is found here.
+            found = _RUST.match(call.name) is not None and call.is_awaited and not facts.imports_any("clap")
+        if found and not is_bounded(call, facts):
+            yield call, Hit(call.span, what, LIKELY)
 
 
 def _has_terminal(call: Call, facts: Facts) -> bool:
@@ -101,6 +137,6 @@ RULE = Rule(
     fix="Pass a timeout (Go: use exec.CommandContext with a deadline) and end the program when it is over.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -229,4 +229,22 @@ def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
     return BuiltRequest("Ktor", method, timeout, call.arguments[0].value.text)
 
 
-_READERS = {"rust": _rust, "csharp": _csharp, "kotlin": _kotlin}
+def _java(call: Call, facts: Facts) -> BuiltRequest | None:
+    """Return the request of an `HttpURLConnection`, or of OkHttp."""
+    if call.name == "java.net.URL.openConnection":
+        scope = facts.named_function_of(call)
+        text = "" if scope is None else facts.text(scope.span)
+        if scope is None or not re.search(r"\bHttps?URLConnection\b", text):
+            return None
+        sends = any(
+            each.method in ("getInputStream", "getResponseCode", "connect", "getOutputStream")
+            for each in facts.calls_on(call)
+        )
+        verb = re.search(r'setRequestMethod\("(\w+)"\)', text)
+        method = "GET" if verb is None else verb[1]
+        timeout = True if "Timeout(" in text else False if sends else None
+        return BuiltRequest("java.net", method, timeout, "")
+    return None
+
+
+_READERS = {"rust": _rust, "csharp": _csharp, "kotlin": _kotlin, "java": _java}

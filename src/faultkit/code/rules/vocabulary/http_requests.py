@@ -183,7 +183,7 @@ BUILT: dict[str, Library] = {
         Library("HttpWebRequest", default_s=100, status_raises=True, languages=("csharp",)),
         Library("OkHttp", languages=("kotlin",)),
         Library("Ktor", languages=("kotlin",)),
-        Library("java.net", status_raises=True, languages=("kotlin",)),
+        Library("java.net", status_raises=True, languages=("java", "kotlin")),
     )
 }
 """Libraries whose requests are built step by step; see `built_requests`."""

@@ -1,0 +1,147 @@
+"""Finds locks in Redis that never expire, and locks that are deleted without a look at their owner."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+
+_REDIS = re.compile(r"redis|jedis|rdb|ioredis|lettuce|opsForValue|StackExchange|IDatabase", re.IGNORECASE)
+_LOCKS = re.compile(r"lock|mutex|lease|leader|semaphore|single_?flight|exclusive", re.IGNORECASE)
+_EXPIRES = re.compile(r"\b(ex|px|exat|pxat|EX|PX|EXAT|PXAT|expire\w*|Expire\w*|pexpire|KEEPTTL|ttl|TTL)\b")
+_CHECKS = re.compile(
+    r"\beval\w*\(|\bEval\w*\(|register_script|[sS]cript|redis\.call|\.lock\(|LockRelease|\bwatch\(|compare|Redlock"
+    r"|cad\b|getdel",
+)
+_DELETES = frozenset(("delete", "del", "Del", "unlink", "KeyDelete", "KeyDeleteAsync", "Unlink"))
+_PYTHON_LOCK = re.compile(r"^redis\.(.*\.)?lock$|(^|[._])redis\w*\.lock$")
+_GIVES_BACK = re.compile(r"lock|release|leave|free", re.IGNORECASE)
+_ZERO = re.compile(r"^(0|time\.Duration\(0\)|null|nil|None|redis\.KeepTTL)$")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in _taken(facts):
+        if _is_lock(call, facts) and not _has_expiry(call, facts):
+            what = f"{call.written}() takes a lock that never expires: a process that dies keeps it for ever"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _taken(facts: Facts) -> Iterator[Call]:
+    """Yield calls that set a key of Redis only if it does not exist."""
+    if not _REDIS.search(facts.whole_text):
+        return
+    for call in facts.calls:
+        method, texts = call.method, [each.value.text for each in call.arguments]
+        if (
+            method.lower() in ("setnx", "set_nx", "setifabsent")
+            and call.arguments
+            and _is_on_redis(call, facts)
+        ):
+            yield call
+        elif method == "set" and _is_on_redis(call, facts):
+            joined = " ".join((*texts, *(f"{each.name}=" for each in call.arguments)))
+            if re.search(r"\bnx\s*=|\bNX\b|\.nx\(|SetOption|IfAbsent|ifNotExists", joined):
+                yield call
+        elif method in ("StringSetAsync", "StringSet") and any("When.NotExists" in text for text in texts):
+            yield call
+        elif facts.language == "python" and call.arguments and _PYTHON_LOCK.search(call.name):
+            yield call
+
+
+def _is_on_redis(call: Call, facts: Facts) -> bool:
+    names = " ".join((call.name, call.receiver_written, type_of_receiver(call, facts)))
+    is_named = _REDIS.search(names) is not None
+    libraries = ("redis", "ioredis", "github.com/redis", "github.com/go-redis", "redis.clients", "fred")
+    return is_named or facts.imports_any(*libraries)
+
+
+def _is_lock(call: Call, facts: Facts) -> bool:
+    """Return whether the key is that of a lock, by the words of the function and its class."""
+    scope = facts.named_function_of(call)
+    around = "" if scope is None else f"{scope.name} {facts.text(scope.span)}"
+    return _LOCKS.search(f"{facts.text(call.span)} {around}") is not None
+
+
+def _has_expiry(call: Call, facts: Facts) -> bool:
+    scope = facts.named_function_of(call)
+    text = facts.text(call.span if scope is None else scope.span)
+    if call.method == "lock":
+        return call.has("timeout", "blocking_timeout_only") or len(call.positional) > 1 or call.spreads
+    if call.method == "SetNX":
+        last = call.positional[-1].value.text if call.positional else ""
+        return len(call.positional) < 4 or not _ZERO.match(last) or ".Expire(" in text
+    if call.method in ("StringSetAsync", "StringSet"):
+        third = call.argument("expiry", place=2)
+        given = third is not None and not third.value.text.startswith("When.")
+        return given and third is not None and third.value.text != "null"
+    if call.method == "setIfAbsent":
+        return len(call.positional) > 2 or ".expire(" in text
+    if call.method == "set" and facts.language not in ("java", "kotlin"):
+        names = " ".join(f"{each.name} {each.value.text}" for each in call.arguments[2:])
+        return (
+            call.spreads
+            or _EXPIRES.search(names) is not None
+            or re.search(r"\.p?expire\w*\(", text) is not None
+        )
+    if call.method == "set":
+        return re.search(r"\.(ex|px|exAt|expire\w*)\(|EX\b|PX\b", text) is not None
+    return re.search(r"\.p?[eE]xpire\w*\(", text) is not None
+
+
+def _released(facts: Facts) -> Iterator[Hit]:
+    taken = [call for call in _taken(facts) if _is_lock(call, facts) and call.method != "lock"]
+    if not taken or _CHECKS.search(facts.whole_text):
+        return
+    for call in facts.calls_of_method(*_DELETES):
+        if not call.arguments or not _is_on_redis(call, facts):
+            continue
+        scope = facts.named_function_of(call)
+        if scope is None or _compares(call, facts):
+            continue
+        keys = {each.value.text for each in call.arguments}
+        for lock in taken:
+            is_near = facts.named_function_of(lock) is scope or _GIVES_BACK.search(scope.short_name)
+            if is_near and {each.value.text for each in lock.arguments[:2]} & keys:
+                what = f"{call.written}() deletes the lock even if it belongs to another by now"
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _compares(call: Call, facts: Facts) -> bool:
+    """Return whether the value of the key is read before it is deleted."""
+    scope = facts.named_function_of(call)
+    return scope is not None and any(
+        each.method in ("get", "Get", "StringGetAsync", "StringGet") and each.span.start < call.span.start
+        for each in facts.within(facts.calls, scope.span)
+    )
+
+
+RULE = Rule(
+    id="FK-R083",
+    slug="lock-without-expiry",
+    title="Lock in Redis without an expiry",
+    why="A process that is killed while it holds the lock never gives it back: the work stops until the key "
+    "is deleted by hand.",
+    fix="Set the key and its expiry in one command: SET key owner NX PX 30000.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    check=_check,
+)
+
+RELEASE = Rule(
+    id="FK-R084",
+    slug="lock-of-another-released",
+    title="Lock released without a look at its owner",
+    why="If the work took longer than the expiry, the key belongs to another process by now: deleting it "
+    "lets a third one in, and two work at once.",
+    fix="Delete the key only if it still holds your own value, in one step: with a Lua script, or the "
+    "lock of the library.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    check=_released,
+)

@@ -1,0 +1,101 @@
+"""HTTP clients that this text makes without a limit of time, or whose limit it switches off.
+
+The requests of such a client are often made elsewhere, or through a chain that does not show the client.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.built_requests import chain
+
+_CONFIGURED = re.compile(
+    r"requestFactory|RequestFactory|clientConnector|ClientConnector|setDefaultRequestConfig|customizers?\b|\.apply\("
+    r"|interceptors?\b|Configurer|register\(|property\("
+)
+_MADE = re.compile(
+    r"(^|\.)(RestTemplateBuilder(\.\w+\(\))*\.build"
+    r"|WebClient\.(create|builder\(\)(\.\w+\(\))*\.build|Builder(\.\w+\(\))*\.build)"
+    r"|RestClient\.(create|builder\(\)(\.\w+\(\))*\.build|Builder(\.\w+\(\))*\.build)"
+    r"|HttpClients\.createDefault|HttpClients\.custom\(\)(\.\w+\(\))*\.build|HttpClientBuilder\.create\(\)(\.\w+\(\))*\.build"
+    r"|HttpAsyncClients\.createDefault|ClientBuilder\.newClient)$"
+)
+_REST_TEMPLATE = re.compile(r"(^|\.)RestTemplate$")
+_OKHTTP = re.compile(r"(^|\.)OkHttpClient\b.*\.(readTimeout|connectTimeout|writeTimeout)$")
+_ZERO = re.compile(r"^(0L?|Duration\.ZERO|0\.\w+|Duration\.of\w+\(0\))$")
+_OFF = {
+    "kotlin": re.compile(
+        r"\b(request|socket|connect)Timeout(Millis)?\s*=\s*(0\b|null|Long\.MAX_VALUE|[\w.]*INFINITE_TIMEOUT_MS)"
+    ),
+    "csharp": re.compile(
+        r"(?<![\w.])(\w+\.)?Timeout\s*=\s*((System\.Threading\.)?Timeout\.Infinite\w*|TimeSpan\.MaxValue)"
+    ),
+    "python": re.compile(r"ClientTimeout\(\s*(total\s*=\s*)?(None|0)\s*,?\s*\)"),
+}
+
+
+def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield the place of each such client, and what is wrong with it."""
+    if facts.language in ("java", "kotlin"):
+        yield from _java(facts)
+    if facts.language == "kotlin" and facts.imports_any("io.ktor.client"):
+        yield from _switched_off(facts)
+    if facts.language == "csharp" and "HttpClient" in facts.whole_text:
+        yield from _switched_off(facts)
+    if facts.language == "python" and facts.imports_any("aiohttp"):
+        yield from _switched_off(facts)
+
+
+def _switched_off(facts: Facts) -> Iterator[tuple[Span, str]]:
+    for found in _OFF[facts.language].finditer(facts.whole_text):
+        start = len(facts.whole_text[: found.start()].encode())
+        place = Span(start, start + len(found[0].encode()))
+        line = facts.syntax.line_text(facts.syntax.line(start)).lstrip()
+        # A download that lasts may have no limit; a comment says so.
+        if line.startswith(("//", "#", "*")) or _streams(place, facts):
+            continue
+        yield place, f"{' '.join(found[0].split())} switches the limit off, and requests may wait for ever"
+
+
+def _streams(place: Span, facts: Facts) -> bool:
+    line = facts.syntax.line(place.start)
+    near = " ".join(facts.syntax.line_text(each) for each in range(max(1, line - 1), line + 1))
+    return re.search(r"//|/\*|#", near) is not None
+
+
+def _java(facts: Facts) -> Iterator[tuple[Span, str]]:
+    is_limited = _has_limit(facts)
+    for call in facts.calls:
+        if _OKHTTP.search(call.name) and call.arguments and _ZERO.match(call.arguments[0].value.text):
+            if facts.language == "java" and not facts.comment_at(call):
+                yield (
+                    call.span,
+                    f"{call.written}() with 0 switches the limit off, and requests may wait for ever",
+                )
+            continue
+        if _REST_TEMPLATE.search(call.name) and call.constructs and not call.arguments and call.is_returned:
+            if facts.imports_any("org.springframework") and not is_limited:
+                yield call.span, f"{call.written}() has no timeout, and its requests may wait for ever"
+            continue
+        if not _MADE.search(call.name) or is_limited:
+            continue
+        parts = " ".join(facts.text(each.span) for each in chain(call))
+        if not _CONFIGURED.search(parts) and not _is_configured(call, facts):
+            yield (
+                call.span,
+                f"the client of {call.written}() has no timeout, and its requests may wait for ever",
+            )
+
+
+def _has_limit(facts: Facts) -> bool:
+    """Return whether some call or setting of this text is about a limit: `responseTimeout(…)`."""
+    called = (each.method.lower() for each in facts.calls if not _OKHTTP.search(each.name))
+    names = (name.lower() for name in facts.assigned_names)
+    return any("timeout" in name and not name.endswith("exception") for name in (*called, *names))
+
+
+def _is_configured(client: Call, facts: Facts) -> bool:
+    return any(_CONFIGURED.search(f"{each.method}(") for each in facts.calls_on(client))

@@ -1,0 +1,86 @@
+"""Reads from a connection that has been accepted, which wait for as long as the other side is silent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.vocabulary.call_paths import callers_of_function
+from faultkit.code.rules.vocabulary.waits import is_bounded
+
+_RUST_READS = re.compile(
+    r"^(read|read_exact|read_to_end|read_to_string|read_line|read_until|read_buf|next_line|read_u\w+|read_i\w+)$"
+)
+_PYTHON_READS = frozenset(("read", "readline", "readexactly", "readuntil"))
+_GO_READERS = re.compile(r"^(bufio\.(NewReader|NewScanner|NewReadWriter)|io\.(ReadFull|ReadAll|Copy))$")
+_GO_LIMITS = ("SetDeadline", "SetReadDeadline")
+
+
+def endless_reads(facts: Facts) -> Iterator[Call]:
+    """Yield the first read without a limit in each function that serves a connection."""
+    find = {"rust": _rust, "python": _python, "go": _go}.get(facts.language)
+    told: set[Scope | None] = set()
+    for call in () if find is None else find(facts):
+        scope = facts.named_function_of(call)
+        if scope not in told:
+            told.add(scope)
+            yield call
+
+
+def _rust(facts: Facts) -> Iterator[Call]:
+    for scope in facts.scopes:
+        streams = {each.name for each in scope.parameters if each.type.endswith("tokio.net.TcpStream")}
+        if not scope.is_async or not streams or _waits_for_others(scope, facts):
+            continue
+        callers = callers_of_function(scope, facts)
+        if callers and all(is_bounded(each, facts) for each in callers):
+            continue
+        for call in facts.own(facts.calls, scope):
+            if _RUST_READS.match(call.method) and call.is_awaited and not is_bounded(call, facts):
+                yield call
+                break
+
+
+def _waits_for_others(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function waits for several things at once, one of which may be a timer (Rust)."""
+    return "select!" in facts.text(scope.span)
+
+
+def _python(facts: Facts) -> Iterator[Call]:
+    served = {
+        argument.value.text.rpartition(".")[2]
+        for call in facts.calls_named("asyncio.start_server")
+        for argument in call.positional[:1]
+    }
+    for scope in facts.scopes:
+        if scope.short_name not in served:
+            continue
+        readers = [each.name for each in scope.parameters if each.name not in ("self", "cls")][:1]
+        for call in facts.own(facts.calls, scope):
+            reads = call.method in _PYTHON_READS and call.receiver_written in readers and call.is_awaited
+            if reads and not is_bounded(call, facts):
+                yield call
+
+
+def _go(facts: Facts) -> Iterator[Call]:
+    if facts.calls_of_method(*_GO_LIMITS):
+        return
+    for scope in facts.scopes:
+        connections = {each.name for each in scope.parameters if each.type in ("net.Conn", "net.TCPConn")}
+        if not connections or not _accepts(scope, facts):
+            continue
+        for call in facts.own(facts.calls, scope):
+            given = call.argument(place=0)
+            reads = call.method == "Read" and call.receiver_written in connections
+            wraps = _GO_READERS.match(call.name) and given is not None and given.value.text in connections
+            if reads or wraps:
+                yield call
+
+
+def _accepts(scope: Scope, facts: Facts) -> bool:
+    """Return whether this text accepts the connections that it gives to a function."""
+    accepted = {name for call in facts.calls_of_method("Accept", "AcceptTCP") for name in call.assigned[:1]}
+    return any(
+        argument.value.text in accepted for call in facts.callers_of(scope) for argument in call.arguments
+    )
