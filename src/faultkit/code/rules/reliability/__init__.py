@@ -32,6 +32,8 @@ from faultkit.code.rules.reliability import (
     lock_not_released,
     lost_update,
     message_apart_from_data,
+    message_handed_off,
+    message_requeued,
     missing_context,
     missing_idempotency_key,
     mutable_default,
@@ -150,4 +152,6 @@ RELIABILITY: tuple[Rule, ...] = (
     message_apart_from_data.RULE,
     redis_lock.RULE,
     redis_lock.RELEASE,
+    message_requeued.RULE,
+    message_handed_off.RULE,
 )

@@ -5,32 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Argument, Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.acknowledgements import ACKS, COMMITS, is_acknowledgement
 
-_ACKS = frozenset(
-    ("basic_ack", "basicAck", "ack", "Ack", "acknowledge", "delete_message", "deleteMessage", "DeleteMessage",
-     "commitSync", "CommitMessages")
-)  # fmt: skip
-_QUEUES = re.compile(
-    r"channel|^ch$|message|msg|^m$|method|delivery|^d$|sqs|consumer|ack|event|queue|body|reader",
-    re.IGNORECASE,
-)
 _QUICK = re.compile(
     r"^(loads|parse|decode|json|get|debug|info|warn\w*|error|log|print\w*|Print\w*|Unmarshal|toString|String|len"
     r"|now|Now|time|split|strip|format|str|int|dict|list|isinstance|append|inc|observe|start|ack|close|stop"
-    r"|receive\w*|readValue|getBody|getMessageProperties|getDeliveryTag|from|monotonic|NewDecoder|Decode|on|done)$"
+    r"|receive\w*|poll|Poll|consume|Consume|getone|getmany|fetch|FetchMessage|ReadMessage|recv|next|isEmpty|ofSeconds|ofMillis"
+    r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|FromSeconds|ok|Ok|Some|is_none"
+    r"|Context|context|Done|Err|error_code|MarkMessage|from_secs|from_millis|commit\w*|readValue|getBody|getMessageProperties|getDeliveryTag|from|monotonic|NewDecoder|Decode|on|done)$"
 )
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls_of_method(*_ACKS, "commit", "send"):
+    for call in facts.calls_of_method(*ACKS, *COMMITS, "send"):
         scope = facts.function_of(call)
-        if scope is None or call.is_deferred or call.is_argument or not _is_message(call):
+        if scope is None or call.is_deferred or call.is_argument:
             continue
-        if call.method == "commit" and "consumer" not in call.receiver_written.lower():
+        if call.method != "send" and not is_acknowledgement(call):
             continue
         if call.method == "send" and not facts.text(call.span).partition("(")[2].startswith(
             "new DeleteMessage"
@@ -42,8 +37,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if inner is not None and work is not None and not _work_before(each, inner, facts):
                 what = f"{each.written}() comes before {work.written}(): if that fails, the message is lost"
                 yield Hit(each.span, what, LIKELY)
-    for call in facts.calls_of_method("basic_consume", "consume"):
-        given = call.argument("auto_ack", "noAck", "no_ack")
+    for call in facts.calls_of_method(
+        "basic_consume", "consume", "basicConsume", "BasicConsume", "BasicConsumeAsync", "Consume"
+    ):
+        given = call.argument("auto_ack", "noAck", "no_ack", "autoAck")
+        if given is None:
+            given = _positional_auto_ack(call, facts)
         if given is not None and given.value.shape == "true":
             yield Hit(
                 given.value.span,
@@ -52,17 +51,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
             )
 
 
+def _positional_auto_ack(call: Call, facts: Facts) -> Argument | None:
+    """Return the argument that says whether messages need an acknowledgement, where it has no name."""
+    if call.method in ("basicConsume", "BasicConsume", "BasicConsumeAsync"):
+        return call.argument(place=1)
+    if facts.language == "go" and call.method == "Consume" and len(call.positional) == 7:
+        return call.argument(place=2)
+    return None
+
+
 def _through(call: Call, scope: Scope, facts: Facts) -> tuple[Call, ...]:
     """Return the calls of a function that does nothing but acknowledge the message that it is given."""
     inside = list(facts.within(facts.calls, scope.body))
     if not scope.name or any(each is not call and _is_work(each) for each in inside):
         return ()
     return tuple(each for each in facts.callers_of(scope) if each.arguments and not each.is_argument)
-
-
-def _is_message(call: Call) -> bool:
-    last = call.receiver_written.rpartition(".")[2].replace("()", "")
-    return bool(last) and _QUEUES.search(last) is not None
 
 
 def _is_work(call: Call) -> bool:
@@ -84,7 +87,7 @@ def _work_before(call: Call, scope: Scope, facts: Facts) -> bool:
 
 def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
     """Return the first call after an acknowledgement that does the work."""
-    if any(is_within(call.span, handler.span) for each in facts.tries for handler in each.handlers):
+    if any(is_within(call.span, handler.body) for each in facts.tries for handler in each.handlers):
         return None
     body = _round(call, scope, facts)
     branches = [
@@ -92,6 +95,8 @@ def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
         for step in facts.within(facts.steps, body)
         if step.kind == "branch" and step.span.start > call.span.end
     ]
+    # `if err := reader.CommitMessages(…); err != nil { return err }`
+    branches += [one.span for each in facts.within(facts.tries, body) for one in each.handlers]
     leaves = [
         step.span.start
         for step in facts.within(facts.steps, body)
@@ -114,6 +119,6 @@ RULE = Rule(
     fix="Acknowledge after the work is done; make the work idempotent, since a message may then come twice.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

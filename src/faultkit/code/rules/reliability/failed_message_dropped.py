@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Scope, Try
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
-from faultkit.code.rules.rule import JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
 
 _LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
 _RECORDS = re.compile(r"""\[["']Records["']\]|\.get\(["']Records["']""")
@@ -24,6 +25,47 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 if handler.is_broad and handler.only_logs and not _COMMENT.search(facts.text(handler.span)):
                     what = f"the failure is only logged, so {returns_to} counts the message as done"
                     yield Hit(handler.head, what, LIKELY)
+    yield from _acknowledged(facts)
+
+
+def _acknowledged(facts: Facts) -> Iterator[Hit]:
+    """Yield handlers that only log, after which the message is acknowledged all the same."""
+    acks = [call for call in facts.calls if is_acknowledgement(call)]
+    for each in facts.tries if acks else ():
+        if not _works(each, facts) or any(is_within(call.span, each.body) for call in acks):
+            continue
+        for handler in each.handlers:
+            if not handler.only_logs or handler.exits or handler.raises or _leaves(handler, facts):
+                continue
+            if not (handler.is_broad or not handler.types) or _COMMENT.search(facts.text(handler.span)):
+                continue
+            after = next((call for call in acks if _comes_after(call, each, facts)), None)
+            if after is not None:
+                what = f"the failure is only logged, and {after.written}() counts the message as done"
+                yield Hit(handler.head, what, LIKELY)
+
+
+def _leaves(handler: Handler, facts: Facts) -> bool:
+    return any(
+        step.kind in ("continue", "break", "return", "raise")
+        for step in facts.within(facts.steps, handler.body)
+    )
+
+
+def _comes_after(call: Call, each: Try, facts: Facts) -> bool:
+    """Return whether a message is acknowledged after a try that failed: behind it, or in its `finally`."""
+    if facts.function_of(call) is not facts.function_of(each):
+        return False
+    if call.span.start < each.body.end or any(is_within(call.span, one.span) for one in each.handlers):
+        return False
+    around = facts.loops_around(each)
+    if around and not is_within(call.span, around[-1].body):
+        return False
+    return not any(
+        is_within(call.span, arm.span) and not is_within(each.span, arm.span)
+        for arm in facts.arms
+        if not is_within(arm.span, each.span)
+    )
 
 
 def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
@@ -35,11 +77,11 @@ def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
                 by_name = scope.name and given is not None and _names(given.value.text, scope)
                 if given is not None and (scope.span == given.value.span or by_name):
                     yield scope, "the consumer"
-    elif facts.language == "java":
+    elif facts.language in ("java", "kotlin"):
         for scope in facts.scopes:
             if any(each.method in _LISTENERS for each in scope.decorators):
                 yield scope, "the listener"
-    elif b"batchItemFailures" not in facts.syntax.source:
+    elif facts.language == "python" and b"batchItemFailures" not in facts.syntax.source:
         for scope in facts.scopes:
             if [each.name for each in scope.parameters] == ["event", "context"] and any(
                 _RECORDS.search(loop.over) for loop in facts.own(facts.loops, scope)
@@ -70,6 +112,6 @@ RULE = Rule(
     fix="Let the error go up so that the message comes again, or send it to a dead-letter queue first.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

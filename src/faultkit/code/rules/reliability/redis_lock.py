@@ -45,8 +45,9 @@ def _taken(facts: Facts) -> Iterator[Call]:
             joined = " ".join((*texts, *(f"{each.name}=" for each in call.arguments)))
             if re.search(r"\bnx\s*=|\bNX\b|\.nx\(|SetOption|IfAbsent|ifNotExists", joined):
                 yield call
-        elif method in ("StringSetAsync", "StringSet") and any("When.NotExists" in text for text in texts):
-            yield call
+        elif method in ("StringSetAsync", "StringSet"):
+            if any("When.NotExists" in text for text in texts):
+                yield call
         elif facts.language == "python" and call.arguments and _PYTHON_LOCK.search(call.name):
             yield call
 

@@ -43,7 +43,7 @@ _OF_SERVERS = ("ReadTimeout", "ReadHeaderTimeout")
 _BOUNDED = ("settimeout", "setblocking", "setSoTimeout", "setTimeout", "SetDeadline", "SetReadDeadline")
 
 
-_LOCAL = re.compile(r"AF_UNIX|[\"']unix|\bpath:|\.sock\b|socketPath")
+_LOCAL = re.compile(r"AF_UNIX|Loopback|localhost|127\.0\.0\.1|[\"']unix|\bpath:|\.sock\b|socketPath")
 """Sockets of this machine."""
 _INSIDE = re.compile(r"localhost|127\.0\.0\.1|pprof", re.IGNORECASE)
 """Servers for those who run the program."""
@@ -52,7 +52,9 @@ _INSIDE = re.compile(r"localhost|127\.0\.0\.1|pprof", re.IGNORECASE)
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in _connecting(facts):
         connection = call.origin or call
-        if _LOCAL.search(facts.text(connection.span)) or _LOCAL.search(facts.text(call.span)):
+        scope = facts.named_function_of(call) if facts.language == "csharp" else None
+        spans = (connection.span, call.span) if scope is None else (scope.span,)
+        if any(_LOCAL.search(facts.text(span)) for span in spans):
             continue
         bounded = any(
             each.method in _BOUNDED for each in (*facts.calls_on(connection), *facts.calls_on(call))

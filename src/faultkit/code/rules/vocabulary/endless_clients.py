@@ -67,6 +67,8 @@ def _streams(place: Span, facts: Facts) -> bool:
 
 
 def _java(facts: Facts) -> Iterator[tuple[Span, str]]:
+    if facts.whole_text.startswith("package org.apache.http") or "WebSocket" in facts.whole_text:
+        return  # The library itself; and a socket that lasts has no limit of a read.
     is_limited = _has_limit(facts)
     for call in facts.calls:
         if _OKHTTP.search(call.name) and call.arguments and _ZERO.match(call.arguments[0].value.text):

@@ -1,0 +1,82 @@
+"""Finds messages that are handed to another thread or task while the consumer counts them as done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+
+_MANUAL = re.compile(
+    r"enable[._]auto[._]commit[\"']?\s*[,:=\]]+\s*[\"']?([fF]alse)|ENABLE_AUTO_COMMIT_CONFIG\s*[,\]]\s*=?\s*\"?([fF]alse)"
+    r"|EnableAutoCommit\s*=\s*false|EnableAutoOffsetStore\s*=\s*false|enable\.auto\.offset\.store|MANUAL|commit(Sync|Async)\(",
+)
+_SOURCES = re.compile(
+    r"(KafkaConsumer|AIOKafkaConsumer|confluent_kafka\.Consumer|aiokafka\.\w+|kafka\.KafkaConsumer|IConsumer|Consumer)"
+    r"(\.|$)"
+)
+_READS = frozenset(("poll", "Consume", "consume", "getone", "getmany", "ReadMessage"))
+_HANDS = frozenset(
+    (
+        "submit", "execute", "runAsync", "supplyAsync", "create_task", "ensure_future", "launch", "Run",
+        "start", "run_in_executor", "StartNew", "apply_async",
+    )
+)  # fmt: skip
+_WAITS = re.compile(
+    r"\.get\(|\.join\(|await asyncio\.gather|awaitAll|joinAll|Task\.WhenAll|\.result\(|allOf|wait\("
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if not re.search(r"[kK]afka", facts.whole_text) or _MANUAL.search(facts.whole_text):
+        return
+    told: set[Call] = set()
+    for loop in facts.loops:
+        if not _reads(loop, facts) or _WAITS.search(facts.text(loop.body)):
+            continue
+        for call in facts.within(facts.calls, loop.body):
+            if _hands_off(call, facts) and call not in told:
+                told.add(call)
+                what = f"{call.written}() hands the message on, and its offset is committed before it is done"
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _reads(loop: Loop, facts: Facts) -> bool:
+    """Return whether each round of a loop has a message of a consumer that commits by itself."""
+    if facts.language == "go":
+        called = [each for each in facts.within(facts.calls, loop.body) if each.method == "ReadMessage"]
+        return any("kafka" in each.name for each in called) and loop.kind == "endless"
+    over = [each for each in facts.within(facts.calls, loop.head) if each.method in _READS]
+    inside = [
+        each
+        for each in facts.within(facts.calls, loop.body)
+        if each.method in _READS and facts.loops_around(each) and facts.loops_around(each)[-1] == loop
+    ]
+    if any(_SOURCES.search(each.receiver) or "onsumer" in each.receiver_written for each in (*over, *inside)):
+        return True
+    made = facts.assignments_to(loop.over.removeprefix("self."), loop) if loop.over.isidentifier() else ()
+    return any(each.call is not None and _SOURCES.search(each.call.name) for each in made)
+
+
+def _hands_off(call: Call, facts: Facts) -> bool:
+    if facts.language == "go":
+        return call.is_launched
+    if call.method not in _HANDS or call.is_awaited or not call.arguments:
+        return False
+    return call.method not in ("start", "Run") or call.name.startswith("Task.")
+
+
+RULE = Rule(
+    id="FK-R086",
+    slug="message-handed-off",
+    title="Message committed while another thread works on it",
+    why="The consumer commits offsets by itself when it polls again: if the process ends, or the work fails, "
+    "the messages that were handed on and not yet done are lost.",
+    fix="Switch the automatic commit off, and commit an offset after the work for it is done.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *GO, *JAVA, *CSHARP, *KOTLIN),
+    check=_check,
+)
