@@ -37,7 +37,8 @@ def is_acknowledgement(call: Call) -> bool:
     if call.method in COMMITS:
         names = f"{call.receiver_written} {call.receiver}".lower()
         return "consumer" in names or "kafka" in names
-    return bool(last) and _QUEUES.search(last) is not None
+    type_ = call.receiver.rpartition(".")[2]
+    return bool(last) and (_QUEUES.search(last) or _QUEUES.search(type_)) is not None
 
 
 def is_requeued(call: Call, facts: Facts) -> bool:
