@@ -247,7 +247,7 @@ def _is_about_error(step: Step, call: Call, check: Handler | None, facts: Facts)
     last = check.span.end if check is not None else step.span.end
     return any(
         branch.kind == "branch"
-        and call.span.end <= branch.span.start < last
+        and (is_within(call.span, branch.span) or call.span.end <= branch.span.start < last)
         and is_within(step.span, branch.span)
         and error.search(branch.text)
         for branch in facts.steps

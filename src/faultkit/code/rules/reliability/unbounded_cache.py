@@ -15,12 +15,22 @@ from faultkit.code.rules.rule import (
     LIKELY,
     POSSIBLE,
     PYTHON,
+    RUST,
     Hit,
     Rule,
     Severity,
 )
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.stores import (
+    ATOMIC,
+    MapStore,
+    given_words,
+    lookups,
+    map_stores,
+    puts_of,
+    words,
+)
 
 _OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)
 """Names of members that are caches; other members often live too short to grow."""
@@ -31,6 +41,27 @@ _OF_PROGRAM = re.compile(
     re.IGNORECASE,
 )
 """Names of caches whose keys are parts of the program: they are few."""
+_OPEN = re.compile(
+    r"(?<![a-z])(ids?|ip|user|email|query|prefix|url|uri|token|session|sku|address|phone|customer|account|order"
+    r"|tenant|device|search|term|hash|visitor|client_?id|member|product|item|remote_?addr|plate|isbn|message"
+    r"|coord\w*|lat|lon|zip|postcode|postal\w*|input|word|phrase|domain)(?![a-z])"
+    r"|(?<=[a-z])(Id|ID|Ip|IP|Email|Url|URL|Token|Sku|Address|Hash|Query|Addr)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Words in keys that clients choose, so that there is no end of them."""
+_SHARED = re.compile(r"\b(Concurrent\w*|DashMap|sync\.Map|RwLock|Mutex|Arc)\b")
+_LONG_LIVED = re.compile(
+    r"(Service|Repository|Client|Cache|Store|Provider|Manager|Middleware|Controller|Handler|Gateway|Registry|Resolver"
+    r"|Server|Limiter|Worker|Api|API|Router|Tracker|Monitor|Throttle|Guard|Filter|Interceptor|Lookup|Directory"
+    r"|Catalog|Book|Index)(Impl)?$"
+)
+_ANNOTATED = re.compile(
+    r"@(Injectable|Service|Component|RestController|Controller|Repository|Singleton|ApplicationScoped|Named)\b"
+)
+_TRIMS = (
+    "remove|retain|clear|drain|delete|Delete|evict\\w*|pop|popitem|popleft|len|size|Count|removeIf|Remove|TryRemove"
+    "|Clear|LoadAndDelete|remove_if|shift_remove|RemoveWhere|discard|pollFirstEntry|invalidate\\w*|keys"
+)
 _LIMITER = re.compile(r"limit|throttl", re.IGNORECASE)
 _KEY = re.compile(r"\[\s*(\w+)\s*\]\s*$")
 _STATIC = re.compile(r"^[^=]*\bstatic\b")
@@ -62,6 +93,69 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return  # Its keys are what one user opens.
     for scope in facts.scopes:
         yield from _decorated(scope, facts)
+    hits = list(_by_name(facts))
+    found = {hit.span for hit in hits}
+    yield from hits
+    for store in map_stores(facts):
+        if store.made.span in found or _OF_PROGRAM.search(store.name) or not store.has_open_keys:
+            continue
+        if _fills_on_demand(store, facts) and not _is_trimmed(store, facts):
+            what = f"{store.bare} grows with every new key and is never trimmed"
+            mild: Severity | None = None if store.is_static else "low"
+            yield Hit(store.made.span, what, LIKELY if store.is_static else POSSIBLE, mild)
+
+
+def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
+    """Return whether a function stores under keys of an open set that it is given, and looks them up."""
+    shared = _SHARED.search(store.text) is not None
+    if not store.is_static and not shared and not _is_long_lived(store, facts):
+        return False
+    named = _OF_OBJECTS.search(store.name) is not None
+    for put in puts_of(store, facts):
+        given = given_words(put.scope, facts)
+        if not put.key or not given & words(put.key):
+            continue
+        made = [
+            each.value.text
+            for each in facts.within(facts.assignments, put.scope.body)
+            if each.value is not None and put.key in each.targets
+        ]
+        if not named and not any(map(_OPEN.search, (put.key, *made))):
+            continue
+        counts = put.operator in ("+=", "++")
+        if counts or put.method in ATOMIC or any(lookups(store, put, facts)):
+            return True
+    return False
+
+
+def _is_long_lived(store: MapStore, facts: Facts) -> bool:
+    """Return whether an object lives as long as the process, by its annotations, name or lock."""
+    if _LONG_LIVED.search(store.owner):
+        return True
+    declared = re.search(rf"([^;{{}}]*)\b(class|struct)\s+{re.escape(store.owner)}\b", facts.whole_text)
+    return declared is not None and _ANNOTATED.search(declared[1]) is not None
+
+
+def _is_trimmed(store: MapStore, facts: Facts) -> bool:
+    """Return whether something takes keys out, looks at the size, or sets the map anew."""
+    if _shrinks(store.name, facts):
+        return True
+    holders = {store.bare}
+    for each in facts.assignments:
+        if each.value is not None and re.search(rf"\b{re.escape(store.bare)}\b", each.value.text):
+            holders |= {target for target in each.targets if target.isidentifier()}
+    text = facts.whole_text
+    return any(
+        re.search(
+            rf"\b{re.escape(name)}\b[^\n;{{}}=]*\.({_TRIMS})\b|\b(delete|clear|len)\([^)]*\b{re.escape(name)}\b",
+            text,
+        )
+        for name in holders
+    )
+
+
+def _by_name(facts: Facts) -> Iterator[Hit]:
+    """Yield maps that are caches by their names, or by what a rate limiter or a fetching function stores."""
     for each in facts.assignments:
         if not _is_store(each):
             continue
@@ -207,6 +301,6 @@ RULE = Rule(
     fix="Use a cache with a size and an age (lru_cache(maxsize=…), cachetools, lru-cache, Caffeine).",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )
