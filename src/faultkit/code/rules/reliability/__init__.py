@@ -28,6 +28,7 @@ from faultkit.code.rules.reliability import (
     ignored_error,
     interval_leak,
     listener_leak,
+    loaded_by_every_caller,
     lock_across_await,
     lock_not_released,
     lost_update,
@@ -154,4 +155,5 @@ RELIABILITY: tuple[Rule, ...] = (
     redis_lock.RELEASE,
     message_requeued.RULE,
     message_handed_off.RULE,
+    loaded_by_every_caller.RULE,
 )

@@ -1,0 +1,201 @@
+"""Finds values that are looked up, found missing, and then loaded by every caller that came meanwhile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Assignment, Call, Facts, Scope, Step, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.stores import ATOMIC, MapStore, Put, lookups, map_stores, puts_of
+
+_GUARDS = re.compile(
+    r"lock|mutex|semaphore|synchroni[sz]ed|single_?flight|in_?flight|pending|deferred|\bonce\b|acquire|WaitAsync"
+    r"|loading|refreshing|Lazy|AsyncCache|LoadingCache|(?-i:\w+Promise\b|\bpromise\b)|compareAndSet|\bnx\b|setnx|SetNX|setIfAbsent"
+    r"|jitter|stale|lease|\bgroup\.Do\b|\bsf\.Do\b|coalesc|dedup|shared\(\)|\.shared\b|\bactor\b",
+    re.IGNORECASE,
+)
+_SHARED = re.compile(r"\b(Concurrent\w*|DashMap|sync\.Map)\b")
+_MISSING = re.compile(
+    r"!|\bnot\b|null|None|nil|undefined|[<>]|[eE]xpir|ContainsKey|is_none|Before|After|isEmpty"
+)
+_TOKEN_LIKE = re.compile(
+    r"token|jwks|key_?set|\bkeys\b|cache|cached|session|credential|config|rates|prices|settings|flags|catalog|list"
+    r"|snapshot|secret|access|auth|discovery|metadata|client|conn|connection|channel|pool|db",
+    re.IGNORECASE,
+)
+_STARTS = re.compile(
+    r"^_?(init|setup|start|connect|open|load|reload|refresh|main|on_?startup|__aenter__|constructor)"
+)
+_CACHES = re.compile(r"(^|[._])\w*(redis|cache|memcache\w*)\w*(\.opsForValue\(\))?$", re.IGNORECASE)
+_READS = frozenset(("get", "Get", "hget", "StringGetAsync", "GetStringAsync", "GetAsync", "mget"))
+_STORES = frozenset(
+    ("set", "setex", "Set", "setEx", "psetex", "StringSetAsync", "SetStringAsync", "SetAsync", "hset",
+     "SetEX", "set_ex")
+)  # fmt: skip
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if is_for_screen(facts):
+        return
+    seen: set[Scope] = set()
+    for store in map_stores(facts):
+        for put in puts_of(store, facts):
+            if put.scope in seen or put.method in ATOMIC:
+                continue
+            if (hit := _of_map(store, put, facts)) is not None:
+                seen.add(put.scope)
+                yield hit
+    for each in facts.assignments:
+        if each.scope is not None and each.scope not in seen and (hit := _of_member(each, facts)) is not None:
+            seen.add(each.scope)
+            yield hit
+    for call in facts.calls:
+        scope = facts.named_function_of(call)
+        if scope is None or scope in seen or call.method not in _STORES:
+            continue
+        if (hit := _of_cache(call, scope, facts)) is not None:
+            seen.add(scope)
+            yield hit
+
+
+def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
+    """Return `if key not in map: map[key] = await load(key)`, where nothing makes other callers wait."""
+    if not put.key or _is_guarded(put.scope, facts):
+        return None
+    asked = next(lookups(store, put, facts), None)
+    if asked is None:
+        return None
+    between = Span(asked.end, put.span.end)
+    if _waits(between, put.scope, facts):
+        what = f"until {store.bare} has the value, every caller loads it again"
+        return Hit(put.span, what, LIKELY)
+    if _SHARED.search(store.text) and _makes(put, between, facts) and facts.language != "rust":
+        what = (
+            f"{store.bare} is asked and filled in two steps: several callers make the value, and one is kept"
+        )
+        return Hit(put.span, what, LIKELY)
+    return None
+
+
+def _makes(put: Put, between: Span, facts: Facts) -> bool:
+    """Return whether the value is made in between by a call, so that making it twice matters."""
+    values = [
+        each.call
+        for each in facts.within(facts.assignments, put.scope.body)
+        if put.value in each.targets and is_within(each.span, between)
+    ]
+    values += [call for call in facts.within(facts.calls, put.span) if facts.text(call.span) == put.value]
+    return any(
+        call is not None
+        and (call.arguments or not call.constructs)
+        and call.method not in ("get", "getOrDefault")
+        for call in values
+    )
+
+
+def _of_member(each: Assignment, facts: Facts) -> Hit | None:
+    """Return `if (!this.token || expired) this.token = await fetchToken()`."""
+    scope, target = each.scope, each.targets[0]
+    if scope is None or each.value is None or each.operator not in ("=", ":="):
+        return None
+    is_member = target.startswith("self.") or f"self.{target}" in facts.file_names
+    is_global = target in facts.file_names and target.isidentifier()
+    bare = target.removeprefix("self.")
+    if not (is_member or is_global) or "[" in bare or not _TOKEN_LIKE.search(bare):
+        return None
+    named = facts.named_function_of(each) or scope
+    if _STARTS.match(named.short_name) or _is_guarded(named, facts):
+        return None
+    tested = [
+        step
+        for step in facts.within(facts.steps, named.body)
+        if step.kind == "branch"
+        and re.search(rf"\b{re.escape(bare)}\b", step.text)
+        and _MISSING.search(step.text)
+        and (is_within(each.span, step.span) or _returns_early(step, facts))
+        and step.span.start < each.span.start
+    ]
+    if not tested or not _waits(each.span, named, facts):
+        return None
+    return Hit(each.span, f"while {bare} is missing or too old, every caller loads it again", LIKELY)
+
+
+def _returns_early(step: Step, facts: Facts) -> bool:
+    return any(each.leaves == "function" for each in facts.arms if each.fork == step.span)
+
+
+def _of_cache(stored: Call, scope: Scope, facts: Facts) -> Hit | None:
+    """Return `redis.get(key)`, a load, and `redis.set(key, …)` in one function."""
+    owner, key = stored.receiver_written, stored.argument(place=1 if _takes_context(stored) else 0)
+    if key is None or not _CACHES.search(owner) or _is_guarded(scope, facts) or len(stored.arguments) < 2:
+        return None
+    asked = [
+        call
+        for call in facts.within(facts.calls, scope.body)
+        if call.receiver_written == owner
+        and call.method in _READS
+        and call.span.end < stored.span.start
+        and any(each.value.text == key.value.text for each in call.arguments)
+    ]
+    if not asked:
+        return None
+    remote = {each.call for each in remote_calls(facts) if each.kind != "cache"}
+    inside = Span(asked[-1].span.end, stored.span.start)
+    if not any(call in remote for call in facts.within(facts.calls, inside)):
+        return None
+    what = f"when {key.value.text} expires, every caller loads the value again at once"
+    return Hit(stored.span, what, POSSIBLE)
+
+
+def _takes_context(call: Call) -> bool:
+    return bool(call.positional) and re.fullmatch(r"\w*[cC]tx", call.positional[0].value.text) is not None
+
+
+def _is_guarded(scope: Scope, facts: Facts) -> bool:
+    text = facts.text(scope.span)
+    called = [other for other in facts.scopes if other.name and other is scope.outer]
+    return _GUARDS.search(text) is not None or any(_GUARDS.search(facts.text(each.span)) for each in called)
+
+
+def _waits(span: Span, scope: Scope, facts: Facts) -> bool:
+    """Return whether a load in between gives other callers the time to come: an await, or a remote call."""
+    calls = [call for call in facts.within(facts.calls, span) if not is_logging(call)]
+    if facts.language in ("python", *JAVASCRIPT, "csharp", "rust"):
+        return any(call.is_awaited for call in calls) and scope.is_async
+    remote = {each.call for each in remote_calls(facts)}
+    if facts.language == "kotlin" and scope.is_async:
+        own = {each.short_name for each in facts.scopes if each.is_async}
+        return any(call in remote or call.method in own for call in calls)
+    return any(call in remote for call in calls)
+
+
+RULE = Rule(
+    id="FK-R092",
+    slug="loaded-by-every-caller",
+    title="Missing value loaded by every caller at once",
+    why="When a value is missing or has expired, all requests that come meanwhile load it: one key becomes "
+    "a burst of the same request, and what was made twice is lost or leaks.",
+    fix="Share one load: keep its promise or task, use computeIfAbsent, singleflight or a lock per key, and "
+    "look again inside it.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    check=_check,
+)
