@@ -42,6 +42,7 @@ from faultkit.code.rules.reliability import (
     no_graceful_shutdown,
     no_retry,
     panic_on_failure,
+    periodic_work_ends,
     pipe_without_error,
     query_outside_transaction,
     redis_lock,
@@ -156,4 +157,5 @@ RELIABILITY: tuple[Rule, ...] = (
     message_requeued.RULE,
     message_handed_off.RULE,
     loaded_by_every_caller.RULE,
+    periodic_work_ends.RULE,
 )

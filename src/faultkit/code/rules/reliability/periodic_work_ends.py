@@ -1,0 +1,185 @@
+"""Finds work that is repeated for ever and ends with its first exception."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.waits import is_sleep
+
+_SCHEDULES = frozenset(("scheduleAtFixedRate", "scheduleWithFixedDelay"))
+_TASKS = frozenset(
+    (
+        "asyncio.create_task", "asyncio.ensure_future", "asyncio.TaskGroup.create_task", "threading.Thread",
+        "asyncio.get_running_loop().create_task", "asyncio.get_event_loop().create_task", "create_task",
+    )
+)  # fmt: skip
+_BROAD = frozenset(
+    ("Exception", "Throwable", "RuntimeException", "BaseException", "Error", "System.Exception")
+)
+_PAUSES = frozenset(("delay", "tick", "Delay", "WaitForNextTickAsync", "sleep", "wait_for", "wait"))
+_HARMLESS = re.compile(
+    r"^(java\.(util|time|lang)|kotlin\.|kotlinx\.coroutines\.(delay|yield|isActive)|System\.|Math\.|Objects\.|String"
+    r"|Instant|Duration|TimeSpan|DateTime|Stopwatch|Interlocked|Thread\.|time\.|datetime\.|random\.|math\.|len$"
+    r"|print$|asyncio\.(Event|sleep)|threading\.Event|std\.(time|sync)|tokio\.time)"
+)
+_SAFE = re.compile(
+    r"^(get|set|add|incrementAndGet|isActive|ensureActive|yield|is_set|isInterrupted|interrupted|now|close|Dispose"
+    r"|currentThread|interrupt|stop|cancel|start|append|info|warn|error|debug|put|clear|size|isEmpty|toString|format"
+    r"|LogInformation|LogDebug|CreateScope|CreateAsyncScope|GetRequiredService|clone|unwrap|expect|ok|monotonic"
+    r"|(get|is|set|has)[A-Z]\w*)$"
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language in (*JAVA, *KOTLIN):
+        yield from _scheduled(facts)
+    if facts.language == "java":
+        return
+    for loop in facts.loops:
+        scope = facts.function_of(loop)
+        if loop.kind not in ("endless", "while") or scope is None or not _runs_aside(loop, scope, facts):
+            continue
+        calls = list(facts.within(facts.calls, loop.body))
+        pauses = [call for call in calls if is_sleep(call) or call.method in _PAUSES]
+        if not pauses and not any(word in loop.over for word in _PAUSES):
+            continue
+        failing = _failing(loop.body, facts) if facts.language != "rust" else _passed_on(loop, scope, facts)
+        if failing is not None:
+            what = f"an error of {failing.written}() ends this loop, and nothing starts it again"
+            yield Hit(Span(loop.span.start, failing.span.end), what, LIKELY)
+
+
+def _scheduled(facts: Facts) -> Iterator[Hit]:
+    """Yield tasks of a ScheduledExecutorService that let exceptions out: it never runs them again."""
+    for call in facts.calls_of_method(*_SCHEDULES):
+        first = call.argument(place=0)
+        if first is None or len(call.arguments) < 3:
+            continue
+        bodies = list(_bodies(first.value.text, first.value.span, facts))
+        failing = next(
+            (each for each in (_failing(body, facts) for body in bodies) if each is not None), None
+        )
+        if failing is not None:
+            what = f"an exception of {failing.written}() ends the runs of {call.written}() for ever"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _bodies(text: str, span: Span, facts: Facts) -> Iterator[Span]:
+    """Yield the code of a task: a lambda, `this::reload`, or `new Job()` of this text."""
+    if (scope := facts.function_at(span)) is not None:
+        yield scope.body
+        return
+    if "::" in text:
+        name = text.rpartition("::")[2]
+        owner = text.rpartition("::")[0]
+        if owner in ("this", ""):
+            yield from (each.body for each in facts.scopes if each.short_name == name and each.is_method)
+        return
+    made = re.match(r"(?:new\s+)?(\w+)\s*\(", text)
+    if made is not None:
+        for each in facts.scopes:
+            inside = is_within(each.span, span)
+            if each.short_name == "run" and (inside or each.owner.rpartition(".")[2] == made[1]):
+                yield each.body
+
+
+def _runs_aside(loop: Loop, scope: Scope, facts: Facts) -> bool:
+    """Return whether nothing waits for a function with a loop, so that its error goes nowhere."""
+    if facts.language == "kotlin":
+        return any(
+            call.method in ("launch", "async") and not facts.text(call.span).startswith("viewModelScope")
+            for call in facts.calls_around(loop)
+        )
+    if facts.language == "csharp":
+        bases = facts.classes.get(scope.owner, ())
+        return scope.short_name == "ExecuteAsync" and "BackgroundService" in bases
+    if facts.language == "rust":
+        return any(call.method == "spawn" for call in facts.calls_around(loop))
+    named = facts.named_function_of(loop)
+    return named is not None and any(
+        re.search(rf"(?<!\w){re.escape(named.short_name)}\b", argument.value.text)
+        for call in facts.calls
+        if call.name in _TASKS or call.method == "create_task"
+        for argument in call.arguments
+    )
+
+
+def _failing(body: Span, facts: Facts, levels: int = 2) -> Call | None:
+    """Return a call in a body whose exception nothing in the body catches."""
+    remote = {each.call for each in remote_calls(facts)}
+    for call in facts.within(facts.calls, body):
+        if is_logging(call) or call.constructs or call.is_decorator or is_sleep(call):
+            continue
+        if call.method in _PAUSES or _HARMLESS.match(call.name) or _SAFE.match(call.method):
+            continue
+        if _is_caught(call, body, facts):
+            continue
+        own = [
+            each
+            for each in facts.scopes
+            if each.short_name == call.method and call.receiver in ("", "self", each.owner) and each.name
+        ]
+        if own:
+            inner = [_failing(each.body, facts, levels - 1) for each in own] if levels else []
+            if any(each is not None for each in inner):
+                return call
+            continue
+        waits = call.is_awaited or facts.language in ("java", "kotlin")
+        if call in remote or (waits and call.receiver_written):
+            return call
+    return None
+
+
+def _is_caught(call: Call, body: Span, facts: Facts) -> bool:
+    """Return whether a handler in the body catches nearly everything that a call may throw."""
+    if any(
+        is_within(each.span, body)
+        and is_within(call.span, each.body)
+        and any(
+            handler.is_broad or any(name.rpartition(".")[2] in _BROAD for name in handler.types)
+            for handler in each.handlers
+        )
+        for each in facts.tries
+    ):
+        return True
+    if any(
+        is_within(call.span, each.body) and is_within(each.span, body) and each.handlers
+        for each in facts.tries
+    ):
+        # Handlers of chosen errors: what the call can raise is known to the author.
+        return True
+    if any(is_within(call.span, handler.body) for each in facts.tries for handler in each.handlers):
+        return True
+    around = facts.calls_around(call)
+    return any("runCatching" in each.written or "supervis" in each.method.lower() for each in around)
+
+
+def _passed_on(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
+    """Return a call in a loop of a spawned task whose error ends the task by `?` (Rust)."""
+    for call in facts.within(facts.calls, loop.body):
+        if facts.function_of(call) is not scope or not call.is_awaited:
+            continue
+        after = facts.text(Span(call.span.end, min(call.span.end + 16, loop.body.end)))
+        if re.match(r"\s*\.await\s*\?", after):
+            return call
+    return None
+
+
+RULE = Rule(
+    id="FK-R093",
+    slug="periodic-work-ends-with-first-error",
+    title="Periodic work that ends with its first error",
+    why="After one failed round nothing is refreshed, sent or cleaned any more, and no log says so: the "
+    "process looks healthy.",
+    fix="Catch and log errors inside the task or inside the loop, so that the next round runs.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    check=_check,
+)
