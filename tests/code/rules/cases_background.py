@@ -1,5 +1,7 @@
 """Work beside the requests: loops, timers and workers, and how they end."""
 
+# ruff: noqa: E501  (a row of a table is one line)
+
 from __future__ import annotations
 
 from tests.code.rules.cases import bad, good

@@ -112,8 +112,8 @@ def _makes(put: Put, between: Span, facts: Facts) -> bool:
 
 def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     """Return `if (!this.token || expired) this.token = await fetchToken()`."""
-    scope, target = each.scope, each.targets[0]
-    if scope is None or each.value is None or each.operator not in ("=", ":="):
+    scope, target = each.scope, "" if not each.targets else each.targets[0]
+    if scope is None or not target or each.value is None or each.operator not in ("=", ":="):
         return None
     is_member = target.startswith("self.") or f"self.{target}" in facts.file_names
     is_global = target in facts.file_names and target.isidentifier()
