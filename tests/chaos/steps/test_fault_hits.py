@@ -22,6 +22,7 @@ from faultkit.chaos.report.journal_report import chaos_report
 from faultkit.chaos.steps.fault_hits import count_hits
 from faultkit.chaos.steps.fault_settings import measured_text, settings_text
 from faultkit.chaos.steps.step_work import FaultAtWork
+from faultkit.proxy.control.control_client import ControlClient
 from faultkit.proxy.plane import Plane
 from tests.chaos.stage import Stage, experiment_of
 
@@ -44,6 +45,11 @@ def run(stage: Stage, steady: dict[str, Any], *method: dict[str, Any]) -> Journa
 
 def change(control: Endpoint, **what: Any) -> dict[str, Any]:
     return {"proxy": {"control": str(control), "token": "secret", **what}}
+
+
+def put_rule(control: Endpoint, rule: dict[str, Any]) -> None:
+    """Put a rule in place for good, as an operator does."""
+    assert ControlClient(f"http://{control}", "secret").send("PUT", "/plan", {"rules": [rule]}).status == 200
 
 
 def hits(journal: Journal) -> dict[str, int | None]:
@@ -84,6 +90,69 @@ def test_a_delay_of_zero_is_no_hit(stage: Stage, proxy: Proxy) -> None:
     none = {"name": "none", "fault": "latency", "with": {"mean_ms": 0}}
     journal = run(stage, through(bound), change(control, add=none))
     assert (journal.result.outcome, hits(journal)) == (Outcome.NOT_EXERCISED, {"none": 0})
+
+
+def test_an_injected_delay_of_zero_is_no_hit(stage: Stage, echo: Endpoint) -> None:
+    stage.registry = FaultRegistry()
+    none = {"fault": {"register": "none", "fault_type": "latency", "probability": 1}}
+    journal = run(stage, through(echo), none, {"fault": {"inject": "none"}})
+    assert (journal.result.outcome, hits(journal)) == (Outcome.NOT_EXERCISED, {"none": 0})
+    error = {"fault": {"register": "err", "fault_type": "error", "probability": 1}}
+    journal = run(stage, through(echo), error, {"fault": {"inject": "err"}})
+    assert (journal.result.outcome, hits(journal)) == (Outcome.HELD, {"err": 1})
+
+
+def test_a_plan_without_rules_changes_nothing_where_there_are_none(stage: Stage, proxy: Proxy) -> None:
+    bound, control, _ = proxy
+    empty = {"name": "clear", **change(control, plan={"rules": []})}
+    journal = run(stage, through(bound), empty)
+    assert (journal.result.outcome, journal.result.exit_code) == (Outcome.NOT_EXERCISED, 6)
+    assert journal.result.error == (
+        f"Not exercised: nothing was changed by: put a plan (no rules) at the proxy at {control}: "
+        "there were none before"
+    )
+    # Beside an action that may have changed something, it is a way to be sure.
+    journal = run(stage, through(bound), empty, {"process": ["/bin/true"]})
+    assert journal.result.outcome is Outcome.HELD
+    put_rule(control, SLOW)
+    assert run(stage, through(bound), empty).result.outcome is Outcome.HELD
+
+
+def test_a_fault_that_is_not_there_cannot_be_removed(stage: Stage, echo: Endpoint) -> None:
+    stage.registry = FaultRegistry()
+    journal = run(stage, through(echo), {"fault": {"remove": "nope"}})
+    assert journal.result.outcome is Outcome.ABORTED
+    assert journal.result.action_error == 'remove fault nope: there is no fault named "nope"'
+
+
+def test_a_rule_that_the_method_added_is_removed_by_its_name(stage: Stage, proxy: Proxy) -> None:
+    bound, control, plane = proxy
+    put_rule(control, {"name": "slow", "fault": "jitter", "with": {"amplitude_ms": 1}})
+    touched = {"name": "use it", **through(bound)}
+    steps = (change(control, add=SLOW), touched, change(control, remove="slow"))
+    kinds: list[str] = []
+    stage.on_event = lambda event: kinds.extend(
+        rule.fault.kind for rule in plane.plan.rules if event.kind == "phase_began"
+    )
+    journal = run(stage, through(bound), *steps)
+    assert (journal.result.outcome, hits(journal)) == (Outcome.HELD, {"slow": 1})
+    assert kinds == ["jitter", "jitter", "jitter"], "gate, method and recheck; nothing is left to roll back"
+    assert [rule.fault.kind for rule in plane.plan.rules] == ["jitter"], "a rule of others was not touched"
+
+
+def test_a_rollback_removes_the_rule_that_the_method_added_and_no_other(stage: Stage, proxy: Proxy) -> None:
+    bound, control, plane = proxy
+    put_rule(control, {"name": "slow", "fault": "jitter", "with": {"amplitude_ms": 1}})
+    removal = change(control, remove="slow")
+    document = {
+        "name": "x",
+        "steady_state": [through(bound)],
+        "method": [change(control, add=SLOW)],
+        "rollback": [removal],
+    }
+    journal = stage.run(experiment_of(document, stage.folder))
+    assert journal.result.outcome is Outcome.HELD
+    assert [rule.fault.kind for rule in plane.plan.rules] == ["jitter"]
 
 
 def test_every_rule_must_act(stage: Stage, proxy: Proxy) -> None:

@@ -85,6 +85,49 @@ def test_an_action_is_not_begun_where_its_end_cannot_be_written_down(stage: Stag
     assert not (tmp_path / "begun").exists()
 
 
+def test_a_service_that_ends_at_once_has_not_started(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faultkit.chaos.steps.process_steps._STARTS_S", 60.0)
+    method = [{"name": "web", "start": ["/bin/sh", "-c", "exit 3"]}]
+    journal = stage.run(experiment_of({"name": "x", "steady_state": [TRUE], "method": method}, stage.folder))
+    assert (journal.result.outcome, journal.result.exit_code) == ("aborted", 4)
+    assert journal.result.action_error == "web: /bin/sh ended at once, with 3"
+
+
+def wait_for_end(file: str) -> bool:
+    pid = int(Path(file).read_text())
+    until(lambda: birth_of(pid) is None)
+    return True
+
+
+@pytest.mark.parametrize("by_signal", [False, True])
+def test_a_service_that_ends_later_is_told(stage: Stage, by_signal: bool) -> None:
+    service = "trap 'exit 4' TERM; echo $$$$ > pid; until [ -e go ]; do sleep 0.01; done; exit 4"
+    end = {"signal": {"process": "web", "signal": "TERM"}} if by_signal else {"process": ["touch", "go"]}
+    wait = {"function": f"{__name__}:wait_for_end", "arguments": {"file": str(stage.folder / "pid")}}
+    method = [
+        {"name": "web", "start": ["/bin/sh", "-c", service]},
+        {"process": ["/bin/sh", "-c", "until [ -s pid ]; do sleep 0.01; done"]},
+        end,
+        {"python": wait},
+    ]
+    journal = stage.run(experiment_of({"name": "x", "steady_state": [TRUE], "method": method}, stage.folder))
+    assert journal.result.outcome == "held"
+    pid = journal.document["run"][0]["output"]["pid"]
+    told = [] if by_signal else [f"web (process {pid}) ended with 4 before the rollback"]
+    assert journal.document["faultkit"]["warnings"] == told
+
+
+def test_a_command_keeps_variables_whose_names_a_shell_would_drop(stage: Stage) -> None:
+    def prints(name: str) -> dict[str, Any]:
+        script = f"import os; print(os.environ['{name}'])"
+        return {"process": {"command": [sys.executable, "-c", script], "env": {name: "kept"}}}
+
+    steps = [prints("PLAIN"), prints("a.b")]
+    journal = stage.run(experiment_of({"name": "x", "steady_state": steps, "method": steps}, stage.folder))
+    assert journal.result.outcome == "held"
+    assert [run["output"]["stdout"] for run in journal.document["run"]] == ["kept\n"] * 2
+
+
 def test_commands_do_not_get_the_tokens_that_steer_faults(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -274,6 +274,12 @@ class RunFindings:
     """Each check that was not met, and why."""
     undone: list[RollbackResult] = field(default_factory=list)
     faults: list[FaultHits] = field(default_factory=list)
+    done_actions: int = 0
+    """Number of actions that succeeded."""
+    unchanged: list[str] = field(default_factory=list)
+    """Those of them that changed nothing."""
+    ended_services: list[str] = field(default_factory=list)
+    """The processes of `start` that ended by themselves."""
 
     @property
     def has_deviated(self) -> bool:
@@ -289,12 +295,16 @@ class RunFindings:
         """Why the method can have broken nothing; None if it may have, or if it did not run."""
         if not self.has_action and not self.dry_run:
             return NO_ACTION
-        return "; ".join(self.idle_faults) or None
+        idle = self.idle_faults
+        if self.unchanged and len(self.unchanged) == self.done_actions:
+            idle = [*idle, *(f"nothing was changed by: {says}" for says in self.unchanged)]
+        return "; ".join(idle) or None
 
     @property
     def warnings(self) -> list[str]:
         """What the hits of the faults leave open."""
         found = [each.warning for each in self.faults if each.warning is not None]
+        found += self.ended_services
         if self.outcome is not Outcome.NOT_EXERCISED:
             found += self.idle_faults
         return found

@@ -37,7 +37,7 @@ from faultkit.chaos.safety.lease import Lease
 from faultkit.chaos.steps.expectations import Expectation, FunctionExpectation
 from faultkit.chaos.steps.fault_hits import count_hits
 from faultkit.chaos.steps.fault_settings import measured_text
-from faultkit.chaos.steps.fault_steps import FaultChange
+from faultkit.chaos.steps.fault_steps import FaultChange, PlanChange
 from faultkit.chaos.steps.step_work import (
     RollbackResult,
     RollbackStack,
@@ -92,6 +92,11 @@ class ExperimentRunner:
             run_id=lease.id.rpartition("-")[2],
             ttl_s=self._ttl_s,
             lease_s=lease.lease_s,
+            added_rules=frozenset(
+                (step.work.control, step.work.add.name)
+                for step in experiment.method
+                if isinstance(step.work, PlanChange) and step.work.add is not None
+            ),
         )
         has_action = any(step.role == "action" for step in experiment.method)
         self._findings = RunFindings(experiment.name, time_text(now_us()), dry_run, has_action)
@@ -138,6 +143,8 @@ class ExperimentRunner:
                 # A defect of Faultkit: the rollback runs all the same.
                 is_ours = isinstance(error, FaultkitError)
                 self._findings.stopped = str(error) if is_ours else f"{type(error).__name__}: {error}"
+            self._findings.unchanged = self._context.unchanged
+            self._findings.ended_services = _ended_services(self._context)
             # Before the rollback: rules that are gone need not be remembered where they acted.
             self._findings.faults = await self._monitor.finish(count_hits(self._context.faults))
             await self._roll_back(document)
@@ -318,6 +325,7 @@ class ExperimentRunner:
         if not done.ok and self._findings.action_error is None:
             self._findings.action_error = f"{done.step.name}: {done.why}"
             self._findings.errors.append(f"Action failed: {self._findings.action_error}")
+        self._findings.done_actions += done.ok
         return done.ok
 
     def _record_check(self, phase: str, done: StepResult) -> None:
@@ -334,6 +342,16 @@ class ExperimentRunner:
 
 def _undo_document(each: RollbackResult) -> dict[str, Any]:
     return {"says": each.entry.says, "ok": each.result.ok, "message": each.result.message}
+
+
+def _ended_services(context: StepContext) -> list[str]:
+    """Return the started processes that failed, without a signal of this run."""
+    names = {pid: name for name, pid in context.processes.items()}
+    return [
+        f"{names.get(each.pid, '')} (process {each.pid}) ended with {each.returncode} before the rollback"
+        for each in context.started
+        if each.returncode and each.pid not in context.signalled
+    ]
 
 
 # --- one step --------------------------------------------------------------------------------------

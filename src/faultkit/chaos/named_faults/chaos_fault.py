@@ -44,6 +44,11 @@ class InstantEffect:
     delay_s: float = 0.0
     raises: type[Exception] | None = None
 
+    @property
+    def changes_something(self) -> bool:
+        """False for a delay of 0: the affected call does not notice it."""
+        return self.delay_s > 0 or self.raises is not None
+
 
 def _read_error(metadata: Mapping[str, object]) -> InstantEffect:
     """Return the effect of `error`: InjectedFault, or the built-in exception that `metadata.raises` names."""

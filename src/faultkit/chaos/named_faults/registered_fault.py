@@ -108,7 +108,7 @@ class RegisteredFault:
         """Return how often the fault has acted: what its lasting effects have touched, or how often it was
         triggered. May block; raises FaultkitError if another process counts and does not answer."""
         if isinstance(self.effect, InstantEffect):
-            return self._times_triggered
+            return self._times_triggered if self.effect.changes_something else 0
         effect = self.active_effect or self._past_effect
         return self._past_hits + (0 if effect is None else effect.hits())
 

@@ -13,7 +13,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from faultkit.base.documents.key_tables import Key, KeyTable
 from faultkit.base.documents.mapping_reader import MappingReader
@@ -49,7 +49,7 @@ from faultkit.plan import (
     parse_plan,
     parse_rule,
 )
-from faultkit.proxy.control.control_client import ControlClient, hits_of
+from faultkit.proxy.control.control_client import ControlClient, hits_of, rule_path
 
 _FAULT_CHANGES = ("register", "inject", "remove")
 FAULT = KeyTable(
@@ -130,8 +130,9 @@ class FaultChange:
 
     async def _remove(self, context: StepContext, registry: FaultRegistry) -> Any:
         before = registry.registered(self.name)
-        if before is not None:
-            context.rollback.add(f"register fault {self.name} again", lambda: registry.restore(before))
+        if before is None:
+            raise StepFailed(f'there is no fault named "{self.name}"')
+        context.rollback.add(f"register fault {self.name} again", lambda: registry.restore(before))
         return {"removed": self.name, "existed": await run_in_thread(lambda: registry.remove(self.name))}
 
 
@@ -219,7 +220,12 @@ PLAN_CHANGE = KeyTable(
     Key("token", text, TEXT_SCHEMA, "", "The token of the control API.", _TOKEN_FORM),
     Key("add", schema=ANY_MAPPING_SCHEMA, help="Adds this rule."),
     Key("plan", schema={"type": ["object", "string"]}, help="Replaces the plan: a plan, or its file."),
-    Key("remove", text, TEXT_SCHEMA, help="Removes the rule of this name."),
+    Key(
+        "remove",
+        text,
+        TEXT_SCHEMA,
+        help="Removes the rule of this name: one that the method added, or else the proxy's.",
+    ),
 )
 """Exactly one of `add`, `plan` and `remove` is given."""
 
@@ -250,12 +256,11 @@ class PlanChange:
             return f"add rule {self.add.name} ({rule_text(dump_rule(self.add))}) to the {self._place}"
         if self.remove is not None:
             return f"remove rule {self.remove} from the {self._place}"
-        rules = self.plan.rules if isinstance(self.plan, Plan) else ()
-        texts = (
-            "; ".join(f"{rule.name}: {rule_text(dump_rule(rule))}" for rule in rules)
-            or self.plan
-            or "no rules"
-        )
+        if isinstance(self.plan, Plan):
+            rules = [f"{rule.name}: {rule_text(dump_rule(rule))}" for rule in self.plan.rules]
+            texts = "; ".join(rules) or "no rules"
+        else:
+            texts = str(self.plan)
         return f"put a plan ({texts}) at the {self._place}"
 
     def resolve(self, context: StepContext) -> None:
@@ -268,8 +273,7 @@ class PlanChange:
 
     async def act(self, context: StepContext) -> Any:
         if self.add is not None:
-            # A unique name, so that the rollback removes this rule and no other.
-            rule = replace(self.add, name=f"{self.add.name}-{context.run_id}")
+            rule = replace(self.add, name=context.own_rule_name(self.add.name))
             data = {**self._access, "rule": rule.name}
             says = f"remove rule {rule.name} from the {self._place}"
             entry = context.rollback.intend(Undo("rule", data, says))
@@ -277,7 +281,10 @@ class PlanChange:
             path = f"/rules?ttl={context.lease_s:.3f}"
             reply = await self._change(context, entry, "POST", path, dump_rule(rule))
             context.faults.append(self._at_work(self.add.name, rule, 0))
+            context.own_rules[self.control, self.add.name] = entry
             return reply
+        if (self.control, self.remove) in context.own_rules:
+            return await self._remove_own(context, str(self.remove))
         current = await self._send("GET", "/plan", None)
         status = await self._send("GET", "/status", None)
         ends = status["expires_in_s"]
@@ -300,6 +307,8 @@ class PlanChange:
         path = f"/plan?ttl={context.ttl_s():.3f}"
         reply = await self._change(context, entry, "PUT", path, dump_plan(plan))
         context.faults += [self._at_work(rule.name, rule, hits_of(status, rule)) for rule in plan.rules]
+        if not plan.rules and not current["rules"]:
+            context.unchanged.append(f"{self.says}: there were none before")
         return reply
 
     def _at_work(self, name: str, rule: Rule, before: int) -> FaultAtWork:
@@ -325,9 +334,16 @@ class PlanChange:
     def _is_here(self, fault: FaultAtWork) -> bool:
         return isinstance(fault.source, tuple) and fault.source[0] == self.control
 
+    async def _remove_own(self, context: StepContext, name: str) -> Any:
+        rule_name = context.own_rule_name(name)
+        await self._count_for_good(context, rule_name)
+        reply = await self._send("DELETE", rule_path(rule_name), None)
+        context.rollback.forget(context.own_rules.pop((self.control, name)), "the method has removed it")
+        return reply
+
     async def _remove(self, context: StepContext, name: str, lasting: list[dict[str, Any]]) -> Any:
         await self._count_for_good(context, name)
-        path = f"/rules/{quote(name, safe='')}"
+        path = rule_path(name)
         rule = next((rule for rule in lasting if rule["name"] == name), None)
         if rule is None:
             return await self._send("DELETE", path, None)
@@ -337,7 +353,9 @@ class PlanChange:
 
     def undo(self, context: StepContext, limit_s: float) -> Undo:
         if self.remove is not None:
-            return Undo("rule", {**self._access, "rule": self.remove}, self.says, limit_s)
+            is_own = (self.control, self.remove) in context.added_rules
+            name = context.own_rule_name(self.remove) if is_own else self.remove
+            return Undo("rule", {**self._access, "rule": name}, self.says, limit_s)
         plan = self._plan(context)
         assert plan is not None, "parsing allows nothing else in a rollback"
         return Undo("plan", {**self._access, "plan": dump_plan(plan)}, self.says, limit_s)

@@ -16,11 +16,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -53,10 +54,13 @@ _REAP_S = 5.0
 """Seconds to wait for the exit of a process that was killed."""
 _LAST_OUTPUT_S = 0.2
 """Seconds to wait for the last output, if another process still holds the pipes."""
+_STARTS_S = 0.5
+"""Seconds in which a service that cannot start ends, as far as it is waited for."""
 _END_LIMIT_S = 4.0
 """Seconds that another process may take to end the command of an action: half of them for SIGTERM."""
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _WAIT_THEN_EXEC = 'read -r go && exec "$@" </dev/null'
-"""Script that waits for a line before it becomes the command, so that its process id is in the ledger before
+"""Script that waits for a line before it becomes the command, so that its process id is written down before
 it does anything. If this process dies first, the script reads the end of its input and exits."""
 
 
@@ -121,23 +125,20 @@ class Command:
     async def perform(self, context: StepContext) -> Any:
         """Run the command; return `status`, `stdout`, `stderr`, `elapsed_ms`. If it is cancelled, the
         command's process group is killed."""
-        transport, output = await self._start(context, self.argv, asyncio.subprocess.DEVNULL)
+        transport, output = await self._start(context)
         try:
             guard_group(transport.get_pid())
+            _let_go(transport)
             return await output.result(transport)
         finally:
             await output.end(transport)
 
     async def act(self, context: StepContext) -> Any:
-        argv = ("/bin/sh", "-c", _WAIT_THEN_EXEC, "sh", *self.argv)
-        transport, output = await self._start(context, argv, asyncio.subprocess.PIPE)
+        transport, output = await self._start(context)
         entry = None
         try:
             entry = context.rollback.intend(_end_undo(transport.get_pid(), self.argv[0], _END_LIMIT_S))
-            pipe = transport.get_pipe_transport(0)
-            assert isinstance(pipe, asyncio.WriteTransport)
-            pipe.write(b"go\n")
-            pipe.close()
+            _let_go(transport)
             found = await output.result(transport)
         finally:
             await output.end(transport)
@@ -149,16 +150,21 @@ class Command:
             raise StepFailed(f"{problem}: {stderr}" if stderr else problem)
         return found
 
-    async def _start(
-        self, context: StepContext, argv: Sequence[str], stdin: int
-    ) -> tuple[asyncio.SubprocessTransport, _OutputCollector]:
+    async def _start(self, context: StepContext) -> tuple[asyncio.SubprocessTransport, _OutputCollector]:
+        """Start the command, which waits for `_let_go`.
+
+        A shell may drop variables whose names it cannot use. With such names the command does not wait."""
+        env = self.full_env
+        waits = all(_NAME.fullmatch(name) for name in env)
+        waiting = ("/bin/sh", "-c", _WAIT_THEN_EXEC, "sh") if waits else ()
         try:
             return await asyncio.get_running_loop().subprocess_exec(
                 _OutputCollector,
-                *argv,
-                stdin=stdin,
+                *waiting,
+                *self.argv,
+                stdin=asyncio.subprocess.PIPE if waits else asyncio.subprocess.DEVNULL,
                 cwd=context.folder / (self.folder or ""),
-                env=self.full_env,
+                env=env,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -223,6 +229,14 @@ class _OutputCollector(asyncio.SubprocessProtocol):
     def _end(self) -> None:
         if not self.ended.done():
             self.ended.set_result(None)
+
+
+def _let_go(transport: asyncio.SubprocessTransport) -> None:
+    """Let a command that waits begin."""
+    pipe = transport.get_pipe_transport(0)
+    if isinstance(pipe, asyncio.WriteTransport):
+        pipe.write(b"go\n")
+        pipe.close()
 
 
 def _end_undo(pid: int, name: str, limit_s: float = USUAL_LIMIT_S) -> Undo:
@@ -305,6 +319,11 @@ class Start:
             process.stdin.write(b"go\n")
         finally:
             process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_STARTS_S):
+                await process.wait()
+        if process.returncode:
+            raise StepFailed(f"{self.command.argv[0]} ended at once, with {process.returncode}")
         context.started.append(process)
         context.processes[self.name] = process.pid
         return {"pid": process.pid}
@@ -339,6 +358,7 @@ class Signal:
             data = {"pid": pid, "birth": birth_of(pid)}
             says = f"let {self.process or f'process {pid}'} go on"
             context.rollback.intend(Undo("continue_process", data, says))
+        context.signalled.add(pid)
         try:
             os.kill(pid, self.number)
         except OSError as error:

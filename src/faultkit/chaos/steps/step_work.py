@@ -83,8 +83,20 @@ class StepContext:
     processes: dict[str, int] = field(default_factory=dict)
     """Process ids by the names of the steps that started them."""
     started: list[Process] = field(default_factory=list)
+    signalled: set[int] = field(default_factory=set)
+    """Process ids that got a signal."""
     faults: list[FaultAtWork] = field(default_factory=list)
     """The faults that steps have begun so far."""
+    added_rules: frozenset[tuple[str, str]] = frozenset()
+    """Control API and name of each rule that the method adds, as the file names it."""
+    own_rules: dict[tuple[str, str], RollbackEntry] = field(default_factory=dict)
+    """The undo of each such rule that is in place now."""
+    unchanged: list[str] = field(default_factory=list)
+    """The actions that succeeded and changed nothing."""
+
+    def own_rule_name(self, name: str) -> str:
+        """Return the name of an added rule at the control API: unique, so that no other rule is removed."""
+        return f"{name}-{self.run_id}"
 
 
 @dataclass(frozen=True, slots=True)
