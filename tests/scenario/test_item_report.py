@@ -12,13 +12,21 @@ from faultkit.load.slo import Slo
 from faultkit.plan import Rule
 from faultkit.proxy.data_plane import Lateness, LatenessSummary, ProxyCounts, Snapshot
 from faultkit.scenario.item_report import item_report
-from faultkit.scenario.measure import Measurements
+from faultkit.scenario.measure import MeasuredCall, Measurements
 from faultkit.scenario.report import report_model as report
-from faultkit.scenario.scenario_model import Expectation, HttpCall, LoadStrategy, ScenarioItem, WrittenFault
+from faultkit.scenario.scenario_model import (
+    Expectation,
+    HttpCall,
+    LoadStrategy,
+    RepeatStrategy,
+    ScenarioItem,
+    WrittenFault,
+)
 from tests.load.rows import row, tally_of
 
 LOAD = Load(10.0, 10.0)
 PLANNED = [row(number / 10) for number in range(100)]
+ERROR = row(0.0, failure=Failure.STATUS)._replace(status=500)
 REFUSED = row(9.9, failure=Failure.REFUSED)
 SLOW = Latency(distribution="uniform", min_ms=10, max_ms=90)
 
@@ -129,3 +137,37 @@ def test_a_second_that_was_dropped_leaves_its_objective_undecided() -> None:
     found = assembled(Measurements(tally))
     assert [(each.passed, each.window_start_s) for each in found.slos] == [(None, 3.0)]
     assert found.verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("before", "verdict", "reasons"),
+    [
+        (row(0.0), "passed", ()),
+        (
+            ERROR,
+            "inconclusive",
+            ("the baseline call, without faults, got no 2xx or 3xx (status 500)",),
+        ),
+    ],
+)
+def test_a_repeat_whose_baseline_call_is_an_error_proves_nothing(
+    before: Sample, verdict: str, reasons: tuple[str, ...]
+) -> None:
+    item = ScenarioItem(
+        HttpCall("GET", "http://127.0.0.1/"),
+        (WrittenFault("latency", Rule("slow", SLOW)),),
+        RepeatStrategy(0.0, 1, (), add_baseline_call=True),
+        expect=Expectation(response_time_under_ms=900.0),
+    )
+    calls = [MeasuredCall(before, True, None, None), MeasuredCall(ERROR, False, None, None)]
+    after = Snapshot((), (), {"slow": 1}, LatenessSummary(), 0, 0)
+    found = item_report(
+        item,
+        Measurements(tally_of(ERROR), calls=calls),
+        after,
+        gates=(),
+        started_at="",
+        routes=(),
+        cut_short=None,
+    )
+    assert (found.verdict, found.reasons) == (verdict, reasons)

@@ -176,6 +176,7 @@ def test_the_verdict_is_the_gravest_that_the_evidence_allows(
 
 
 UNAUTHORIZED = OK._replace(status=401)
+TOO_MANY = OK._replace(status=429)
 ANSWERING = WrittenFault("httperror", Rule("http_error", HttpError(status=429)))
 
 
@@ -184,38 +185,86 @@ def summary(*samples: Sample) -> Summary:
 
 
 @pytest.mark.parametrize(
-    ("expect", "run", "baseline", "faults", "why"),
+    ("expect", "run", "baseline", "why"),
     [
-        (Expectation(), [OK], [UNAUTHORIZED, OK], [], None),
-        (Expectation(), [REFUSED], [OK], [], None),
+        (Expectation(), [OK], [UNAUTHORIZED, OK], None),
+        (Expectation(), [REFUSED], [OK], None),
         (
             Expectation(all_slo_are_valid=True),
             [OK],
             [UNAUTHORIZED, UNAUTHORIZED],
-            [],
             "no answer of the baseline, without faults, was 2xx or 3xx (status 401: 2)",
         ),
         (
             Expectation(),
             [ERROR],
             [ERROR, REFUSED],
-            [],
             "no answer of the baseline, without faults, was 2xx or 3xx (status 503: 1, no answer: 1)",
         ),
-        (Expectation(status=401), [UNAUTHORIZED], [UNAUTHORIZED], [], None),
-        (Expectation(), [UNAUTHORIZED], None, [], "no answer was 2xx or 3xx (status 401: 1)"),
-        (Expectation(), [UNAUTHORIZED, OK], None, [], None),
-        (Expectation(), [UNAUTHORIZED], None, [ANSWERING], None),
-        (Expectation(), [ERROR], None, [], None),
-        (Expectation(), [REFUSED], None, [], None),
+        (Expectation(status=401), [UNAUTHORIZED], [UNAUTHORIZED], None),
+        (Expectation(), [UNAUTHORIZED], None, "no answer was 2xx or 3xx (status 401: 1)"),
+        (Expectation(), [UNAUTHORIZED, OK], None, None),
+        (Expectation(), [ERROR], None, "no answer was 2xx or 3xx (status 503: 1)"),
+        (
+            Expectation(response_time_under_ms=900.0),
+            [ERROR, ERROR, UNAUTHORIZED, REFUSED],
+            None,
+            "no answer was 2xx or 3xx (status 401: 1, status 503: 2, no answer: 1)",
+        ),
+        (Expectation(status=503), [ERROR], None, None),
+        (Expectation(), [REFUSED], None, None),
     ],
 )
-def test_answers_that_never_were_a_success_have_a_reason_unless_the_faults_are_it(
-    expect: Expectation,
-    run: list[Sample],
-    baseline: list[Sample] | None,
-    faults: list[WrittenFault],
-    why: str | None,
+def test_answers_that_never_were_a_success_have_a_reason(
+    expect: Expectation, run: list[Sample], baseline: list[Sample] | None, why: str | None
 ) -> None:
     before = None if baseline is None else summary(*baseline)
-    assert why_no_success(expect, summary(*run), before, faults) == why
+    assert why_no_success(expect, summary(*run), before, [], {}) == why
+
+
+@pytest.mark.parametrize(
+    ("run", "injected", "why"),
+    [
+        ([TOO_MANY], 1, None),
+        ([TOO_MANY, TOO_MANY, OK], 2, None),
+        # Injections that no answer shows: the service called a dependency, and answered by itself.
+        ([OK], 3, None),
+        ([TOO_MANY], 3, None),
+        (
+            [TOO_MANY, UNAUTHORIZED, UNAUTHORIZED],
+            1,
+            "no answer, apart from those that http_error made, was 2xx or 3xx (status 401: 2, status 429: 1)",
+        ),
+        (
+            [TOO_MANY, TOO_MANY],
+            1,
+            "no answer, apart from those that http_error made, was 2xx or 3xx (status 429: 2)",
+        ),
+        ([ERROR], 1, "no answer was 2xx or 3xx (status 503: 1)"),
+    ],
+)
+def test_answers_that_the_fault_made_do_not_excuse_those_of_the_service(
+    run: list[Sample], injected: int, why: str | None
+) -> None:
+    assert why_no_success(Expectation(), summary(*run), None, [ANSWERING], {"http_error": injected}) == why
+
+
+def test_a_success_that_the_fault_made_is_none_of_the_service() -> None:
+    answering = WrittenFault("http_error", Rule("ok", HttpError(status=200)))
+    why = why_no_success(Expectation(), summary(OK, ERROR), None, [answering], {"ok": 1})
+    assert why == (
+        "no answer, apart from those that http_error made, was 2xx or 3xx (status 200: 1, status 503: 1)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (OK, None),
+        (ERROR, "the baseline call, without faults, got no 2xx or 3xx (status 503)"),
+        (REFUSED, "the baseline call, without faults, got no 2xx or 3xx (refused)"),
+    ],
+)
+def test_a_baseline_call_is_a_baseline(call: Sample, why: str | None) -> None:
+    assert why_no_success(Expectation(), summary(ERROR), call, [], {}) == why
+    assert why_no_success(Expectation(status=200), summary(ERROR), call, [], {}) is None

@@ -83,6 +83,8 @@ def item_report(
         proxy_shortages=_grown("shortages", measured.before, after),
         is_decided=lambda late: is_decided(limits, late, run, measured.faults, run_s, load),
     )
+    baseline_call = next((call for call in measured.calls if call.baseline), None)
+    before_faults = baseline if baseline_call is None else baseline_call.sample
     verdict, reasons = judge_item(
         VerdictEvidence(
             item.expect,
@@ -93,8 +95,8 @@ def item_report(
             faults=faults,
             doubts=found.reasons,
             cut_short=cut_short,
-            baseline_miss=next((call.why_not for call in measured.calls if call.baseline), None),
-            no_success=why_no_success(item.expect, run, baseline, item.faults),
+            baseline_miss=None if baseline_call is None else baseline_call.why_not,
+            no_success=why_no_success(item.expect, run, before_faults, item.faults, injected),
             connections=injection.connections,
         )
     )

@@ -7,7 +7,8 @@ failed all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from faultkit.base.text import count_of
@@ -125,28 +126,43 @@ def _why_idle(fault: ReportedFault, connections: int) -> str:
 
 
 def why_no_success(
-    expect: Expectation, run: Summary, baseline: Summary | None, faults: Sequence[WrittenFault]
+    expect: Expectation,
+    run: Summary,
+    baseline: Summary | Sample | None,
+    faults: Sequence[WrittenFault],
+    injected: Mapping[str, int],
 ) -> str | None:
-    """Return what the answers were, if the faults cannot be why none of them was a success; else None.
+    """Return what the answers were, if none of them shows that the call works without the faults; else None.
 
-    An error page under load proves nothing about the service behind it. An expected status is one that the
-    user has chosen: it decides by itself."""
+    An error page proves nothing about the service behind it. An expected status is one that the user has
+    chosen: it decides by itself. `baseline`: of a load, or the baseline call of a repeat. `injected`: how
+    often each rule acted, by its name."""
     if expect.status is not None:
         return None
+    if isinstance(baseline, Sample):
+        if _is_success(baseline.status):
+            return None
+        got = f"status {baseline.status}" if baseline.status else Failure(baseline.failure).label
+        return f"the baseline call, without faults, got no 2xx or 3xx ({got})"
     if baseline is not None:
-        if not baseline.requests or _successes(baseline):
+        if not baseline.requests or any(map(_is_success, baseline.statuses)):
             return None
         return f"no answer of the baseline, without faults, was 2xx or 3xx ({_answers(baseline)})"
-    if any(fault.rule.fault.kind == HttpError.kind for fault in faults):
+    # Without a baseline, errors may be what the faults lead to, or what the service always answers. Only the
+    # answers that an http_error made itself are known to be the fault's.
+    by_service = Counter(run.statuses)
+    for fault in faults:
+        if isinstance(fault.rule.fault, HttpError):
+            by_service[fault.rule.fault.status] -= injected.get(fault.rule.name, 0)
+    statuses = +by_service  # Without those of which none is left.
+    if not statuses or any(map(_is_success, statuses)):
         return None
-    # Without a baseline, errors of the server may be what the faults lead to; those of the client are not.
-    if not run.statuses or any(not 400 <= status < 500 for status in run.statuses):
-        return None
-    return f"no answer was 2xx or 3xx ({_answers(run)})"
+    made = "" if statuses == run.statuses else ", apart from those that http_error made,"
+    return f"no answer{made} was 2xx or 3xx ({_answers(run)})"
 
 
-def _successes(summary: Summary) -> int:
-    return sum(count for status, count in summary.statuses.items() if 200 <= status < 400)
+def _is_success(status: int) -> bool:
+    return 200 <= status < 400
 
 
 def _answers(summary: Summary) -> str:
