@@ -99,6 +99,32 @@ def test_paced_bytes_are_noted_once_a_chunk() -> None:
     assert notes == [("paced_bytes", 5000), ("paced_bytes", 1)]
 
 
+@pytest.mark.parametrize(
+    ("fault", "noted"),
+    [
+        (Bandwidth(rate=100, unit="GBps"), 0),
+        (Bandwidth(rate=1, unit="MBps"), 0),
+        (Bandwidth(rate=100, unit="KBps", burst_bytes=1000), 0),
+        (Bandwidth(rate=100, unit="KBps"), 1),
+        (Bandwidth(rate=1, unit="kbit"), 1),
+    ],
+)
+def test_a_rate_that_holds_nothing_back_is_no_injection(fault: Bandwidth, noted: int) -> None:
+    notes: list[tuple[str, float]] = []
+    run_filter(fault, Data(1.0, b"x" * 45), notes=notes)
+    assert len(notes) == noted
+
+
+def test_a_line_in_use_is_limited_at_any_rate() -> None:
+    notes: list[tuple[str, float]] = []
+    filter = open_filter(Bandwidth(rate=1, unit="GBps"), notes=notes)
+    at = 1.0
+    for _ in range(100):  # Bytes are there whenever they are asked for.
+        list(filter.feed(Data(at, b"x" * 65_536)))
+        at = max(at, filter.ready_at)
+    assert len(notes) > 90
+
+
 @pytest.mark.parametrize("rate_bps", [7_777, 1_000_000, 123_456_789])
 def test_the_long_run_rate_is_exact(rate_bps: float) -> None:
     chunk = b"x" * 10_000

@@ -70,7 +70,15 @@ def test_reads_are_small_where_pieces_are(average: int, read_size: int) -> None:
     assert open_filter(Slicer(average_bytes=average)).read_size == read_size
 
 
-def test_pieces_are_noted_once_a_chunk() -> None:
+def test_pieces_are_noted_once_a_chunk_that_was_cut() -> None:
     notes: list[tuple[str, float]] = []
     run_filter(Slicer(average_bytes=2), Data(0.0, b"abcd"), Data(0.0, b"e"), notes=notes)
-    assert notes == [("pieces", 2), ("pieces", 1)]
+    assert notes == [("pieces", 2)]
+
+
+def test_a_piece_that_waits_for_another_is_noted() -> None:
+    notes: list[tuple[str, float]] = []
+    run_filter(
+        Slicer(average_bytes=9, delay_us=500), Data(0.0, b"a"), Data(0.0, b"b"), Data(1.0, b"c"), notes=notes
+    )
+    assert notes == [("pieces", 1)]

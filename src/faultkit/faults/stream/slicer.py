@@ -72,7 +72,8 @@ class _SlicerFilter(StreamFilter):
             self._next_at = self._last_at + self._delay_s
             pieces.append(Data(self._last_at, event.payload[begin:end]))
             begin = end
-        self._stream.note("pieces", len(pieces))
+        if len(pieces) > 1 or self._last_at > event.at:  # Else it has passed as it came.
+            self._stream.note("pieces", len(pieces))
         if self._delay_s:
             self.ready_at = self._last_at
         return pieces
