@@ -18,6 +18,8 @@ mock_server:
       response: "The price is twelve euros"
     - name: pay
       response: "paid"
+    - name: broken
+      responses: [{ when: default, error: { code: -32000, message: "no" } }]
 """
 BODY = """
 servers: {{ shop: {{ mock: tools.yml }} }}
@@ -85,6 +87,17 @@ def test_a_stale_value_with_nothing_stale_is_not_exercised(tmp_path: Path, clock
         "not exercised: no call met an injected fault",
     )
     assert recovery(tmp_path, "stale_value@price", script="[price, price]").verdict == "not_exercised"
+
+
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+@pytest.mark.parametrize(
+    "kind", ["corrupt_value", "empty_result", "prompt_injection", "oversized_result", "stale_value"]
+)
+def test_an_error_of_the_server_itself_is_nothing_to_change_on_any_clock(
+    tmp_path: Path, kind: str, clock: str
+) -> None:
+    script = "[{ call: broken, retry: 2, goes_on: true }]"
+    assert recovery(tmp_path, f"{kind}@broken", script=script, clock=clock).verdict == "not_exercised"
 
 
 @pytest.mark.parametrize(

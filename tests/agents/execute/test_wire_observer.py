@@ -205,3 +205,42 @@ def test_what_nobody_lived_to_see_has_no_end() -> None:
 def test_a_time_to_wait_that_no_float_can_hold_is_none() -> None:
     error = {"code": 1, "message": "wait", "data": {"retryAfter": 10**400}}
     assert outcome_of_reply({"jsonrpc": "2.0", "id": 1, "error": error}).retry_after_ms is None
+
+
+CHANGES_REPLIES = Verdict(frames=lambda reply: () if reply is None else (Send(reply),), effect="x")
+
+
+@pytest.mark.parametrize("is_error", [False, True])
+def test_a_fault_that_leaves_the_reply_as_it_is_was_not_met_even_if_the_reply_is_an_error(
+    is_error: bool,
+) -> None:
+    wire = Wire()
+    wire.inject(wire.call(1), "corrupt_value", CHANGES_REPLIES)
+    reply = wire.at(3).answer(1, is_error=is_error)
+    wire.observer.sent("s", 1, Send(reply))
+    outcome = "tool_error" if is_error else "ok"
+    assert [brief(call) for call in wire.observer.traced_calls(10)] == [("order", 0, 3, outcome, "")]
+
+
+def test_a_fault_that_changes_replies_is_not_met_by_a_call_without_a_reply() -> None:
+    wire = Wire()
+    wire.inject(wire.call(1), "corrupt_value", CHANGES_REPLIES)
+    wire.at(500).cancel(1)
+    wire.inject(wire.call(2), "slow:900", Verdict(delay_s=0.9, effect="delay_ms"))
+    wire.at(700).cancel(2)
+    assert [brief(call)[3:] for call in wire.observer.traced_calls(800)] == [
+        ("cancelled", ""),
+        ("cancelled", "slow"),
+    ]
+
+
+def test_a_reply_that_comes_after_its_call_was_cancelled_is_what_the_fault_is_for() -> None:
+    wire = Wire()
+    late = Verdict(frames=CHANGES_REPLIES.frames, ignores_cancel=True, effect="reply_after_cancel")
+    wire.inject(wire.call(1), "reply_after_cancel", late)
+    reply = wire.at(3).answer(1)
+    wire.at(500).cancel(1)
+    wire.at(900).observer.sent("s", 1, Send(reply))
+    assert [brief(call)[3:] for call in wire.observer.traced_calls(950)] == [
+        ("cancelled", "reply_after_cancel")
+    ]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from faultkit.agents.execute.observed_outcome import (
+    acts_on_reply_only,
     changes_nothing,
     duration_ms,
     outcome_of_frame,
@@ -52,6 +53,8 @@ class InjectedFault:
     """Name of its rule."""
     permanent: bool
     """A repeated call cannot succeed."""
+    needs_reply: bool = False
+    """It changes the server's reply and nothing else: without a reply, it was not met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,8 @@ class WireObserver:
 
     def injected(self, session: str, rule: Rule, call: Call, verdict: Verdict) -> None:
         """Note the fault that a call meets."""
-        fault = InjectedFault(rule.name, is_permanent(rule.fault.kind, rule.lasts, verdict))
+        permanent = is_permanent(rule.fault.kind, rule.lasts, verdict)
+        fault = InjectedFault(rule.name, permanent, acts_on_reply_only(verdict))
         self.met(session, call.id, call.method, fault, verdict)
 
     def met(self, session: str, id: Id, method: str, fault: InjectedFault, verdict: Verdict) -> None:
@@ -262,9 +266,8 @@ class WireObserver:
         planted = PlantedValues()
         if verdict is not None and outcome.outcome == "ok":
             planted = planted_values(wire_call.reply, outcome.reply, verdict.marker)
-            if verdict.frames is not None and changes_nothing(verdict, wire_call.reply, wire_call.frames):
-                # A fault that had nothing to change was not met.
-                fault = None
+        if fault is not None and _had_nothing_to_change(wire_call, has_answer=outcome.reply is not None):
+            fault = None
         marker = "" if verdict is None else verdict.marker
         return TracedCall(
             call.name,
@@ -290,3 +293,16 @@ class WireObserver:
         # A recording may have very many calls, so they are not searched one by one.
         place = bisect_right(self._calls, turn_ends_ms, key=lambda each: each.start_ms)
         return self._calls[place].start_ms if place < len(self._calls) else final_reply_ms
+
+
+def _had_nothing_to_change(wire_call: _WireCall, *, has_answer: bool) -> bool:
+    """Return whether the fault of a call left it as it was, so that it was not met.
+
+    has_answer: the caller got a reply. A reply that came after a cancellation is not one."""
+    verdict, fault = wire_call.verdict, wire_call.fault
+    if verdict is None or verdict.frames is None or fault is None:
+        return False
+    if has_answer:
+        return changes_nothing(verdict, wire_call.reply, wire_call.frames)
+    # The caller gave up, or the server exited, before there was a reply to change.
+    return fault.needs_reply and wire_call.reply is None and not wire_call.frames
