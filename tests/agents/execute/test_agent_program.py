@@ -225,6 +225,46 @@ def test_an_agent_that_calls_too_often_is_ended(manifest: str) -> None:
     assert seen(ran)[:3] == ["search:ok:"] * 3
 
 
+SERVER = """
+import json, os, sys
+if os.path.exists({ended!r}): sys.exit(3)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked: continue
+    if asked["method"] == "initialize":
+        result = dict(protocolVersion="2025-06-18", capabilities=dict(tools={{}}), serverInfo=dict(name="s"))
+    elif asked["method"] == "tools/list":
+        read = dict(name="search", annotations=dict(readOnlyHint=True), inputSchema=dict(type="object"))
+        result = dict(tools=[read, dict(name="order", inputSchema=dict(type="object"))])
+    else:
+        result = dict(content=[dict(type="text", text="found")])
+        if {lasts!r} == "once": open({ended!r}, "w").close()
+    print(json.dumps(dict(jsonrpc="2.0", id=asked["id"], result=result)), flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["mock", "program"])
+def test_a_read_has_no_effect_though_the_agent_lists_no_tools(
+    kind: str, manifest: str, tmp_path: Path
+) -> None:
+    code = SERVER.format(ended=str(tmp_path / "ended"), lasts="long")
+    program = CommandServer((sys.executable, "-S", "-c", code))
+    ran = run([*PLAIN, "search", "order", "search"], program if kind == "program" else MockServer(manifest))
+    assert [(call.tool, call.is_read, bool(call.effect)) for call in ran.trace.calls] == [
+        ("search", True, False),
+        ("order", False, True),
+        ("search", True, False),
+    ]
+    assert (metrics_of(ran.trace).duplicate_effects, ran.notes) == (0, ())
+
+
+def test_tools_that_can_no_longer_be_listed_are_remarked_on(tmp_path: Path) -> None:
+    code = SERVER.format(ended=str(tmp_path / "ended"), lasts="once")
+    ran = run([*PLAIN, "search"], CommandServer((sys.executable, "-S", "-c", code)))
+    (note,) = ran.notes
+    assert note.startswith("the agent called tools that it did not list, so each of these calls counts as an")
+
+
 def test_an_agent_that_hangs_up_without_a_word_has_not_cancelled(manifest: str) -> None:
     ran = run([*PLAIN, "search", "grep"], MockServer(manifest), "hang@search")
     assert seen(ran) == ["search:timeout:hang", "grep:ok:"]

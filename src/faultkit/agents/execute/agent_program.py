@@ -28,12 +28,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from faultkit.agents.execute.connected_servers import listed_tools
 from faultkit.agents.execute.upstreams import check_command_in, listen, open_upstream
 from faultkit.agents.execute.wire_observer import WireObserver
 from faultkit.agents.recovery.trace import FinalReply, RunEnding, Trace
 from faultkit.agents.suite.agent_interface import AgentAnswer, AgentTask, BudgetExceeded, BudgetUse, RunBudget
 from faultkit.agents.suite.definition import CommandAgent, SuiteServer
 from faultkit.base.address import LOOPBACK_NAMES
+from faultkit.base.errors import TargetError
 from faultkit.base.external_program import Program, inherited_environment
 from faultkit.base.text import untrusted_line
 from faultkit.faults.call_fault import ERAS
@@ -45,6 +47,9 @@ from faultkit.plan import Plan
 
 _LONGEST_VARIABLE = 100_000
 """Bytes. A longer prompt is on stdin only, because operating systems limit the size of a variable."""
+_LISTING_S = 4.0
+"""Longest time for the list of a server's tools after the run, within the extra time of a program's test."""
+_UNLISTED = "the agent called tools that it did not list, so each of these calls counts as an effect"
 _NO_PROXY_VARIABLES = ("NO_PROXY", "no_proxy")
 
 
@@ -91,6 +96,9 @@ async def run_program(
         run.begin()
         await program.start(agent.argv, task.prompt, env, agent.cwd)
         ending, problem = await run.wait_for_end(program, limit_s)
+        if program.exit_code is None:
+            await program.stop()
+        await run.learn_tools()
         result = run.result(program, ending, problem)
         if ending != "time" or has_budget_first:
             return result
@@ -107,6 +115,8 @@ class _ProgramRunner:
         self._exceeded: asyncio.Future[RunEnding] = self._loop.create_future()
         """Resolved with the limit that a call exceeded."""
         self._observers: list[WireObserver] = []
+        self._servers: list[SuiteServer] = []
+        """The server of each observer."""
         self._notes: list[str] = []
 
     def begin(self) -> None:
@@ -124,6 +134,7 @@ class _ProgramRunner:
         check_plan(Plan(tuple(rules), plan.seed), "http", ERAS)
         observer = WireObserver(server.name, self.now_ms, self._count_call)
         self._observers.append(observer)
+        self._servers.append(server)
         async with open_upstream(server) as connect:
 
             def lost(session: Session, why: str, code: int | None) -> None:
@@ -162,6 +173,16 @@ class _ProgramRunner:
         if program.exit_code != 0:
             return "error", _describe_exit(program)
         return "reply", ""
+
+    async def learn_tools(self) -> None:
+        """Ask the servers for the tools that the program called without listing them: only that tells which
+        calls read."""
+        for server, observer in zip(self._servers, self._observers, strict=True):
+            if observer.lacks_tools:
+                try:
+                    observer.know(await listed_tools(server, _LISTING_S))
+                except TargetError as error:
+                    self._notes.append(f"{_UNLISTED}: {error}")
 
     def result(self, program: Program, ending: RunEnding, problem: str) -> ProgramRun:
         """Return the trace of the run, with the calls that the gateways observed."""

@@ -197,12 +197,13 @@ async def connect_servers(servers: Sequence[SuiteServer], limit_s: float) -> Asy
 
 def list_tools(server: SuiteServer, limit_s: float) -> Sequence[ToolInfo]:
     """Return the tools of a server; blocks. Raises TargetError if it does not list them in time."""
+    return asyncio.run(listed_tools(server, limit_s))
 
-    async def main() -> Sequence[ToolInfo]:
-        async with connect_servers([server], limit_s) as servers:
-            return servers.fresh([server.name])[0].tools
 
-    return asyncio.run(main())
+async def listed_tools(server: SuiteServer, limit_s: float) -> Sequence[ToolInfo]:
+    """Return the tools of a server, by a session of its own. Raises TargetError."""
+    async with connect_servers([server], limit_s) as servers:
+        return servers.fresh([server.name])[0].tools
 
 
 def _client_of(serving: CommandServer | UrlServer) -> McpClient:

@@ -252,6 +252,7 @@ async def real_toolbox(
     async with AsyncExitStack() as stack:
         live = [await stack.enter_async_context(_open_server(server, plan, clock)) for server in servers]
         for each in live:
+            each.observer.know(info for info in tools if info.server == each.name)
             await each.connected()
         clock.begin()
         yield RealToolbox(live, tools, budget, clock, patience_ms)

@@ -11,7 +11,7 @@ each other belong to one turn of an agent and do not end each other.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -104,6 +104,8 @@ class WireObserver:
         """In the order of their start."""
         self._open: dict[_CallKey, _WireCall] = {}
         self._tools: dict[str, ToolInfo] = {}
+        self._has_whole_list = False
+        """The last page of a list of tools was seen."""
         self._frozen: dict[str, InjectedFault] = {}
         """Sessions that a fault froze: nothing is answered or passed on any more."""
         self.met_elsewhere: list[str] = []
@@ -189,6 +191,19 @@ class WireObserver:
             # before the response no longer waits for it.
             answer.on_disconnect(lambda: None if answer.began else self._abandoned(session, id))
 
+    # Tools
+
+    @property
+    def lacks_tools(self) -> bool:
+        """True if the server answered a call of a tool that is in no list that the client asked for."""
+        answered = (each.call.name for each in self._calls if each.reply is not None)
+        return not self._has_whole_list and any(name not in self._tools for name in answered)
+
+    def know(self, tools: Iterable[ToolInfo]) -> None:
+        """Take the tools of the server from elsewhere: a client may call tools without listing them. What the
+        server itself listed during the run takes precedence."""
+        self._tools = {**{info.name: info for info in tools}, **self._tools}
+
     # The life of a call
 
     def cancelled(self, session: str, id: Id) -> None:
@@ -226,6 +241,7 @@ class WireObserver:
         if isinstance(result, dict) and isinstance(listed := result.get("tools"), list):
             infos = (tool_info(each, self._server) for each in listed if isinstance(each, dict))
             self._tools.update((info.name, info) for info in infos)
+            self._has_whole_list |= not result.get("nextCursor")
         wire_call = self._open.get((session, id))
         if wire_call is not None and wire_call.reply is None:
             wire_call.reply = message
