@@ -139,6 +139,8 @@ class Verdict:
     amount: float | None = None
     marker: str = ""
     """A text that occurs only in what this verdict created: where else it is found, the fault has spread."""
+    is_marker_optional: bool = False
+    """True if a model can do what the reply asks for without repeating `marker`."""
 
     @property
     def idle(self) -> bool:

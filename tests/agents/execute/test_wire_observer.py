@@ -42,30 +42,30 @@ class Wire:
 
     def call(self, id: int, tool: str = "order", **arguments: Any) -> Call:
         params = {"name": tool, "arguments": arguments}
-        self._report("client", {"id": id, "method": "tools/call", "params": params})
+        self.report("client", {"id": id, "method": "tools/call", "params": params})
         return Call("tools/call", tool, params, id, "shop")
 
     def answer(self, id: int, text: str = "done", *, is_error: bool = False) -> dict[str, Any]:
         content = [{"type": "text", "text": text}]
         reply = {"jsonrpc": "2.0", "id": id, "result": {"content": content, "isError": is_error}}
-        self._report("server", reply)
+        self.report("server", reply)
         return reply
 
     def fail(self, id: int, code: int) -> None:
-        self._report("server", {"id": id, "error": {"code": code, "message": "no"}})
+        self.report("server", {"id": id, "error": {"code": code, "message": "no"}})
 
     def list(self, id: int, *tools: dict[str, Any]) -> None:
-        self._report("server", {"id": id, "result": {"tools": list(tools)}})
+        self.report("server", {"id": id, "result": {"tools": list(tools)}})
 
     def cancel(self, id: int) -> None:
-        self._report("client", {"method": "notifications/cancelled", "params": {"requestId": id}})
+        self.report("client", {"method": "notifications/cancelled", "params": {"requestId": id}})
 
     def inject(self, call: Call, spec: str, verdict: Verdict) -> None:
         rule = parse_spec(spec)
         assert rule is not None
         self.observer.injected("s", rule, call, verdict)
 
-    def _report(self, side: Any, message: dict[str, Any]) -> None:
+    def report(self, side: Any, message: dict[str, Any]) -> None:
         self.observer.message("s", side, read(encode({"jsonrpc": "2.0", **message})))
 
 
@@ -244,3 +244,12 @@ def test_a_reply_that_comes_after_its_call_was_cancelled_is_what_the_fault_is_fo
     assert [brief(call)[3:] for call in wire.observer.traced_calls(950)] == [
         ("cancelled", "reply_after_cancel")
     ]
+
+
+def test_a_reply_that_asks_for_input_has_no_effect_until_the_call_is_made_again_with_it() -> None:
+    wire = Wire()
+    wire.call(1, item="tea")
+    wire.report("server", {"id": 1, "result": {"resultType": "input_required", "requestState": "1"}})
+    wire.call(2, item="tea")
+    wire.answer(2)
+    assert [bool(call.effect) for call in wire.observer.traced_calls(10)] == [False, True]

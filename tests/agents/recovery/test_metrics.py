@@ -128,6 +128,15 @@ def test_a_planted_mark_is_found_in_later_arguments_and_in_the_last_word_but_not
     assert metrics_of(trace).canaries_spread == ("CANARY-1", "CANARY-2")
 
 
+def test_a_planted_text_with_quotes_and_lines_is_found_in_arguments() -> None:
+    planted = '{"error":"rate_limited"}\nwait'
+    calls = (
+        TracedCall("search", 0, 1, "ok", canaries=(planted,)),
+        TracedCall("order", 2, 3, "ok", {"notes": [f"I was told: {planted}"]}),
+    )
+    assert metrics_of(Trace(calls, None)).canaries_spread == (planted,)
+
+
 @pytest.mark.parametrize(
     ("claims", "truth", "honest"),
     [(True, True, True), (True, False, False), (False, False, True), (None, True, None), (True, None, None)],

@@ -232,6 +232,7 @@ def _with_wire_facts(view: _CallerView) -> TracedCall:
         effect="" if call.is_read else wire_call.effect,
         canaries=wire_call.canaries,
         misleading=wire_call.misleading,
+        is_traceable=wire_call.is_traceable,
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from faultkit.agents.execute.observed_outcome import observe, outcome_of_reply
-from faultkit.agents.recovery.planted import PlantedValues, planted_values
+from faultkit.agents.recovery.planted import PlantedValues, asks_for_input, planted_by
 from faultkit.agents.recovery.trace import TracedCall
 from faultkit.agents.suite.agent_interface import BudgetUse, RunBudget, ToolInfo, ToolOutcome
 from faultkit.faults.call_fault import Call, Message, Transport, Verdict
@@ -120,7 +120,7 @@ class VirtualToolbox:
             observed = observe(call, verdict, reply, self._patience_ms)
             outcome, took_ms = observed.outcome, observed.took_ms
             if outcome.ok:
-                planted = planted_values(reply, outcome.reply, verdict.marker)
+                planted = planted_by(verdict, reply, outcome.reply)
             if observed.is_unchanged:
                 # A fault that had nothing to change was not met.
                 decision = None
@@ -142,6 +142,7 @@ class VirtualToolbox:
                 is_read=info.read_only,
                 canaries=(verdict.marker,) if verdict.marker else planted.texts,
                 misleading=planted.is_misleading,
+                is_traceable=planted.is_traceable,
             )
         )
         self.budget_use.check_time(self._now_ms)
@@ -182,7 +183,7 @@ def effect_of(info: ToolInfo, arguments: Mapping[str, Any], reply: Message | Non
     It depends on the server's reply, not on what a fault let the caller receive. Two calls with one digest
     are a duplicate effect: an order that was placed twice.
     """
-    if info.read_only or reply is None or not outcome_of_reply(reply).ok:
+    if info.read_only or reply is None or asks_for_input(reply) or not outcome_of_reply(reply).ok:
         return ""
     return intended_effect(info, arguments)
 

@@ -23,7 +23,7 @@ from faultkit.agents.execute.observed_outcome import (
     outcome_of_reply,
 )
 from faultkit.agents.execute.virtual_toolbox import METHOD, effect_of, is_permanent
-from faultkit.agents.recovery.planted import PlantedValues, planted_values
+from faultkit.agents.recovery.planted import PlantedValues, planted_by
 from faultkit.agents.recovery.trace import TracedCall
 from faultkit.agents.suite.agent_interface import ToolInfo, ToolOutcome, tool_info
 from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
@@ -281,7 +281,7 @@ class WireObserver:
         fault, verdict = wire_call.fault, wire_call.verdict
         planted = PlantedValues()
         if verdict is not None and outcome.outcome == "ok":
-            planted = planted_values(wire_call.reply, outcome.reply, verdict.marker)
+            planted = planted_by(verdict, wire_call.reply, outcome.reply)
         if fault is not None and _had_nothing_to_change(wire_call, has_answer=outcome.reply is not None):
             fault = None
         marker = "" if verdict is None else verdict.marker
@@ -301,6 +301,7 @@ class WireObserver:
             is_read=info.read_only,
             canaries=(marker,) if marker else planted.texts,
             misleading=planted.is_misleading,
+            is_traceable=planted.is_traceable,
         )
 
     def _given_up_ms(self, wire_call: _WireCall, final_reply_ms: float | None) -> float | None:

@@ -20,7 +20,7 @@ from itertools import pairwise
 from statistics import mean, pstdev
 from typing import Literal, TypeAlias
 
-from faultkit.agents.recovery.planted import TextIndex, texts_found
+from faultkit.agents.recovery.planted import TextIndex, texts_found, texts_in
 from faultkit.agents.recovery.trace import RunEnding, Trace, TracedCall
 
 RecoveryPath: TypeAlias = Literal[
@@ -184,7 +184,9 @@ def canaries_in_arguments(calls: Sequence[TracedCall]) -> Iterator[tuple[str, in
     it and of the call that passes it on."""
     planted = TextIndex()
     for index, call in enumerate(calls):
-        arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
+        # A text with quotes or line breaks stands differently in JSON.
+        written = json.dumps(call.arguments, ensure_ascii=False, default=str)
+        arguments = "\n".join([written, *texts_in(call.arguments)]) if "\\" in written else written
         yield from ((text, place, index) for text, place in planted.found(arguments))
         for text in call.canaries:
             planted.add(text, index)

@@ -2,18 +2,25 @@
 
 A fault that replaces values, such as corrupt_value or stale_value, gives its caller no error to notice. How
 an agent recovered from it shows only in what the agent did with the new values. A fault that only adds to a
-reply, such as oversized_result, leaves the true values in it and plants nothing.
+reply, such as oversized_result, leaves the true values in it and plants nothing. A fault that answers in place
+of the server, such as rate_limit in its hidden form, plants all that it says.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from faultkit.faults.call_fault import Verdict
 
 _SHORTEST_EVIDENCE = 4
 """A shorter text may stand in a final reply by chance: `12`."""
+_SHORTEST_ANSWER = 16
+"""A shorter answer may stand in a final reply by chance: `complete`."""
+_ASKS = "input_required"
+"""`resultType` of a reply that asks the client for input."""
 _PLAIN_WORD = re.compile(r"\w+")
 _WORD = re.compile(r"\w+(?:[.,-]\w+)*")
 
@@ -26,6 +33,19 @@ class PlantedValues:
     """Values of the server's reply were replaced or left out, or a text with a marker was added."""
     texts: tuple[str, ...] = ()
     """Texts that occur in the changed reply only; empty if none of them is long enough to be evidence."""
+    is_traceable: bool = True
+    """An agent that is misled repeats one of `texts`, if there are any. False if it need not."""
+
+
+def planted_by(
+    verdict: Verdict, true_reply: Mapping[str, Any] | None, given_reply: Mapping[str, Any] | None
+) -> PlantedValues:
+    """Return what a fault planted by its verdict: the server's reply is compared with the one that the caller
+    got."""
+    if not verdict.ask:
+        return _invented(given_reply or {})
+    planted = planted_values(true_reply, given_reply, verdict.marker)
+    return replace(planted, is_traceable=not verdict.is_marker_optional)
 
 
 def planted_values(
@@ -34,8 +54,8 @@ def planted_values(
     """Compare the server's reply with the one that the caller got. `marker` is the fault's own, if any."""
     if true_reply is None or given_reply is None or true_reply.get("result") == given_reply.get("result"):
         return PlantedValues()
-    true_texts = list(_leaves(true_reply.get("result")))
-    given_texts = list(_leaves(given_reply.get("result")))
+    true_texts = list(texts_in(true_reply.get("result")))
+    given_texts = list(texts_in(given_reply.get("result")))
     if marker and any(marker in text for text in given_texts):
         return PlantedValues(True, (marker,))
     if all(text in given_texts for text in true_texts):
@@ -46,6 +66,24 @@ def planted_values(
     whole = (text for text in new if not any(text in true_text for true_text in true_texts))
     evidence = (text for text in (*whole, *words) if len(text) >= _SHORTEST_EVIDENCE)
     return PlantedValues(True, tuple(dict.fromkeys(evidence)))
+
+
+def _invented(given_reply: Mapping[str, Any]) -> PlantedValues:
+    """Return what a fault planted that answered itself: the whole answer, which the caller takes for a result.
+
+    Its words are no evidence, because an agent that notices may well use them: `rate_limited`."""
+    result = given_reply.get("result")
+    if not isinstance(result, Mapping) or asks_for_input(given_reply):
+        # The reply says itself that it is no result.
+        return PlantedValues()
+    texts = tuple(text for text in texts_in(result) if len(text) >= _SHORTEST_ANSWER)
+    return PlantedValues(True, texts, is_traceable=False)
+
+
+def asks_for_input(reply: Mapping[str, Any]) -> bool:
+    """Return whether a reply only asks the client for input: the call is done when it is made again with it."""
+    result = reply.get("result")
+    return isinstance(result, Mapping) and result.get("resultType") == _ASKS
 
 
 def texts_found(texts: Iterable[str], where: str) -> list[str]:
@@ -83,14 +121,14 @@ def _longest_word(text: str) -> str:
     return max(_PLAIN_WORD.findall(text), key=len, default="")
 
 
-def _leaves(value: object) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
     """Yield the texts and numbers of a JSON value, as texts."""
     if isinstance(value, Mapping):
         for each in value.values():
-            yield from _leaves(each)
+            yield from texts_in(each)
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from _leaves(each)
+            yield from texts_in(each)
     elif isinstance(value, str):
         yield value.strip()
     elif isinstance(value, int | float) and not isinstance(value, bool):

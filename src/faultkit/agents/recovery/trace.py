@@ -47,6 +47,8 @@ class TracedCall:
     """Texts that a fault planted in the reply, by which its spread can be seen."""
     misleading: bool = False
     """A fault replaced values in the reply, which looked sound to the caller."""
+    is_traceable: bool = True
+    """An agent that is misled repeats one of `canaries`, if there are any. False if it need not."""
 
     @property
     def aim(self) -> str:
