@@ -97,6 +97,8 @@ class OddServer:
             return [{**text_reply(id, "done"), "error": {"code": -32603, "message": "failed"}}]
         if self.vice == "answers calls with null":
             return [{"jsonrpc": "2.0", "id": id, "result": None}]
+        if self.vice == "refuses every call":
+            return [failure(id, "not today")]
         if tool == "say":
             return self._say(id, given.get("text"))
         if tool == "sum":

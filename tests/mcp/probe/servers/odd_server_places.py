@@ -40,7 +40,12 @@ async def over_http(vice: str = "") -> AsyncIterator[tuple[ServerAddress, OddSer
         except Ended:
             answer.abort()
             return
-        if replies:
+        if vice == "answers calls with 503" and b'"tools/call"' in request.body:
+            answer.respond(503, [("content-type", "text/plain")], b"no upstream")
+        elif replies and vice == "answers twice":
+            events = b"".join(b"data: %s\n\n" % json.dumps(each).encode() for each in replies)
+            answer.respond(200, [("content-type", "text/event-stream")], events)
+        elif replies:
             answer.respond(200, [*JSON, ("mcp-session-id", "one")], json.dumps(replies[0]).encode())
         elif b'"id"' not in request.body:
             answer.respond(202)

@@ -22,6 +22,7 @@ from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.plan import Plan
 from tests.mcp.probe.servers.odd_server import OddServer
 from tests.mcp.probe.servers.odd_server_places import on_pipes, over_http
+from tests.mcp.specs import parse_specs
 
 PATIENT_S = 10.0
 SHORT_S = 1.0
@@ -186,6 +187,7 @@ def test_a_server_that_a_probe_ends_has_failed_and_is_begun_anew(vice: str, id: 
             'a message without "jsonrpc": expected error -32600, got: HTTP 400 with bad request',
         ),
         ("falls over large input", "EDGE-002", "the connection was lost: the connection was closed"),
+        ("answers twice", "EDGE-004", "8 replies came that no request was waiting for"),
     ],
 )
 def test_a_server_over_http_that_breaks_a_rule_fails_its_probe(vice: str, id: str, why: str) -> None:
@@ -209,6 +211,31 @@ def test_a_tool_that_refuses_an_ordinary_call_shows_nothing(id: str) -> None:
     )
     assert "no such word" in report.results[0].evidence[0].came
     assert odd.calls == ["say"]
+
+
+@pytest.mark.parametrize("id", ["EDGE-003", "EDGE-104"])
+def test_a_server_that_refuses_every_call_shows_nothing_of_those_that_it_must_refuse(id: str) -> None:
+    report, _ = probed_over_http("refuses every call", ProbeOptions((id,)))
+    assert report.results[0].verdict == "inconclusive"
+    assert report.results[0].judgement.why.startswith("an ordinary call of say is answered with isError")
+
+
+def test_empty_input_is_given_to_a_tool_that_accepts_calls() -> None:
+    report, odd = probed_over_http("knows no words", ProbeOptions(("EDGE-003",)))
+    assert report.results[0].verdict == "passed"
+    assert report.results[0].judgement.why == "answered with a result each time"
+    assert odd.calls == [*["say"] * 4, *["sum"] * 4]
+
+
+def test_an_http_error_in_place_of_the_reply_to_an_ordinary_call_fails_the_run() -> None:
+    report, _ = probed_over_http("answers calls with 503", ProbeOptions(("EDGE-004",)))
+    assert report.results[0].judgement.why == "an ordinary call of say: HTTP 503 with no upstream"
+    assert not report.is_met(strict=False)
+
+
+def test_evidence_shows_a_second_reply() -> None:
+    report, _ = probed_over_http("answers twice", ProbeOptions(("EDGE-004",)))
+    assert report.results[0].evidence[0].came.count('"content"') == 2
 
 
 def test_a_tool_that_accepts_calls_is_looked_for() -> None:
@@ -328,6 +355,44 @@ def test_a_server_of_either_era_can_be_probed(era: Era) -> None:
     # The mock answers every request.
     assert [each.id for each in report.results if each.verdict == "failed"] == ["EDGE-103"]
     assert [each.id for each in report.results if each.verdict == "inconclusive"] == []
+
+
+def probed_mock(spec: str, *ids: str) -> EdgeReport:
+    """Probe a mock over HTTP in the modern era, with this fault."""
+
+    async def run() -> EdgeReport:
+        plan = Plan(rules=parse_specs([spec]))
+        service = RecordingMock(load_manifest(TOOLS), plan, "modern", lambda entry: None)
+        front = HttpFront(service)
+        host, port = await front.start("127.0.0.1", 0)
+        try:
+            return await probe_server(
+                ServerAddress(url=f"http://{host}:{port}/mcp"), ProbeOptions(ids, era="modern")
+            )
+        finally:
+            await front.stop()
+            await service.stop()
+
+    return asyncio.run(run())
+
+
+def test_a_request_for_input_is_no_result() -> None:
+    report = probed_mock("input_required_loop", "EDGE-001", "EDGE-003", "EDGE-004", "EDGE-103", "EDGE-104")
+    assert [each.verdict for each in report.results] == ["inconclusive"] * 5
+    assert report.results[0].judgement.why.endswith(
+        " is answered with a request for input, so the probe would show nothing"
+    )
+    assert report.results[4].judgement.why == (
+        "the server asks for input before it says whether the tool exists"
+    )
+
+
+def test_a_result_of_an_unknown_type_is_no_valid_reply() -> None:
+    report = probed_mock("unknown_result_type", "EDGE-004")
+    assert report.results[0].judgement.why.endswith(
+        'the result has the unknown resultType "faultkit/unknown"'
+    )
+    assert not report.is_met(strict=False)
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -83,10 +83,20 @@ async def large_input(session: ProbeSession) -> Judgement:
 
 async def empty_input(session: ProbeSession) -> Judgement:
     """Call a tool several times with as few arguments as it allows."""
-    chosen = next(session.candidates(emptiest_arguments), None)
-    if chosen is None:
+    first = next(session.candidates(emptiest_arguments), None)
+    if first is None:
         return session.no_tool(_CAN_BE_MADE)
-    return judgements.same_each_time([await session.call(*chosen) for _ in range(REPETITIONS)])
+    responses = [await session.call(*first) for _ in range(REPETITIONS)]
+    judgement = judgements.same_each_time(responses)
+    if judgement.verdict != "passed" or responses[0].kind == "result":
+        return judgement
+    # It was refused: that shows something only of a tool that accepts an ordinary call.
+    chosen = await session.choose(emptiest_arguments, ordinary_arguments, _CAN_BE_MADE)
+    if isinstance(chosen, Judgement):
+        return chosen
+    if chosen[0] == first[0]:
+        return judgement
+    return judgements.same_each_time([await session.call(*chosen[:2]) for _ in range(REPETITIONS)])
 
 
 async def concurrent_calls(session: ProbeSession) -> Judgement:
@@ -225,7 +235,13 @@ async def unknown_tool(session: ProbeSession) -> Judgement:
     if "tools" not in session.server.capabilities:
         return not_applicable("the server has no tools")
     response = await session.ask("tools/call", {"name": _UNKNOWN, "arguments": {}})
-    return judgements.refuses_unknown_tool(response)
+    judgement = judgements.refuses_unknown_tool(response)
+    if judgement.verdict != "passed" or judgements.names(response, _UNKNOWN):
+        return judgement
+    # A server that refuses every call in this way has not noticed that the tool does not exist.
+    chosen = await session.choose(ordinary_arguments, ordinary_arguments, _CAN_BE_MADE)
+    is_refused = isinstance(chosen, Judgement) and chosen.verdict == "inconclusive"
+    return chosen if isinstance(chosen, Judgement) and is_refused else judgement
 
 
 async def announced_lists(session: ProbeSession) -> Judgement:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from faultkit.mcp.probe.servers.probe_results import (
+    INPUT_REQUIRED,
     Judgement,
     ProbeResponse,
     failed,
@@ -45,11 +46,15 @@ def answered(response: ProbeResponse) -> Judgement:
 def control_refused(tool: str, control: ProbeResponse) -> Judgement:
     """Judge a probe whose tool does not even accept an ordinary call."""
     if control.problem:
-        return problem_of(control, f"an ordinary call of {tool}: ")
-    return inconclusive(
+        # The call is valid and harmless, so an HTTP error in place of a reply is no answer to it.
+        return unanswered(f"an ordinary call of {tool}: {control.problem}")
+    shows_nothing = (
         f"an ordinary call of {tool} is answered with {_with_article(control.kind)}, so the probe would show "
-        f"nothing: give it arguments with --args '{tool}={{…}}'"
+        "nothing"
     )
+    if control.asks_for_input:
+        return inconclusive(shows_nothing)
+    return inconclusive(f"{shows_nothing}: give it arguments with --args '{tool}={{…}}'")
 
 
 def unicode_survives(plain: ProbeResponse, text: ProbeResponse, words: str, plain_words: str) -> Judgement:
@@ -155,8 +160,9 @@ def fails_cleanly(response: ProbeResponse) -> Judgement:
     """Judge a call that takes longer than the server allows."""
     if response.problem:
         return problem_of(response, "no clean error: ")
-    if response.kind == "result":
-        return inconclusive("the tool answered with a result: it is not slow enough")
+    if response.kind == "result" or response.asks_for_input:
+        answer = _with_article(response.kind)
+        return inconclusive(f"the tool answered with {answer}: it is not slow enough")
     return passed(f"answered with {_with_article(response.kind)}")
 
 
@@ -202,6 +208,8 @@ def refuses(response: ProbeResponse) -> Judgement:
         return passed(f"refused with {_with_article(response.kind)}")
     if response.code is not None:
         return failed(f"expected isError or error {INVALID_PARAMS}, got error {response.code}")
+    if response.asks_for_input:
+        return inconclusive("the server asks for input before it runs the tool")
     return failed("the tool was run with arguments that its schema does not allow")
 
 
@@ -213,7 +221,14 @@ def refuses_unknown_tool(response: ProbeResponse) -> Judgement:
         return passed(f"refused with {_with_article(response.kind)}")
     if response.code is not None:
         return failed(f"expected error {INVALID_PARAMS} or isError, got error {response.code}")
+    if response.asks_for_input:
+        return inconclusive("the server asks for input before it says whether the tool exists")
     return failed("a tool that does not exist was answered with a result")
+
+
+def names(response: ProbeResponse, tool: str) -> bool:
+    """Return whether an answer names a tool."""
+    return any(tool in text for text in _texts(dict(response.reply or {})))
 
 
 def serves_or_refuses(response: ProbeResponse) -> Judgement:
@@ -300,4 +315,4 @@ def _items(response: ProbeResponse, key: str) -> bytes:
 
 
 def _with_article(kind: str) -> str:
-    return {"result": "a result", "isError": "isError"}.get(kind, kind)
+    return {"result": "a result", INPUT_REQUIRED: "a request for input"}.get(kind, kind)

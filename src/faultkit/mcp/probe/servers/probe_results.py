@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from faultkit.base.text import escaped_line, one_line
 from faultkit.faults.call_fault import Era, Transport
+from faultkit.mcp.wire.era import era_of
 from faultkit.mcp.wire.message import Id, encode, read
 
 Level: TypeAlias = Literal["MUST", "SHOULD"]
@@ -150,6 +151,9 @@ class ProbeOptions:
     """Seconds to wait for each answer."""
 
 
+INPUT_REQUIRED = "input_required"
+_COMPLETE = "complete"
+_RESULT_TYPES = (_COMPLETE, INPUT_REQUIRED)
 _MOST_CHARACTERS = 200
 _END_CHARACTERS = 80
 """Characters at each end of a longer text that are shown."""
@@ -201,13 +205,33 @@ class ProbeResponse:
             return f"{self.trouble or 'no reply came'}{others}"
         if len(self.replies) > 1:
             return f"{len(self.replies)} replies came for one request"
-        return _malformed(self.reply) or _wrong_id(self.reply, self.id)
+        return self._flaw(self.reply)
+
+    def _flaw(self, reply: Mapping[str, Any]) -> str:
+        """Return what is wrong with a reply; empty if nothing is."""
+        flaw = _malformed(reply) or _wrong_id(reply, self.id)
+        if not flaw and self._result_type not in _RESULT_TYPES:
+            # MCP 2026-07-28, Overview, Result Responses: a client treats it as an error.
+            flaw = f"the result has the unknown resultType {shortened(encode(self._result_type))}"
+        return flaw
+
+    @property
+    def _result_type(self) -> object:
+        """The type of the result, which only the modern era has."""
+        given = _COMPLETE if self.result is None else self.result.get("resultType", _COMPLETE)
+        is_typed = given != _COMPLETE and era_of(read(self.sent)) == "modern"
+        return given if is_typed else _COMPLETE
+
+    @property
+    def asks_for_input(self) -> bool:
+        """True if the server asks for input in place of a result."""
+        return self._result_type == INPUT_REQUIRED
 
     @property
     def is_unanswered(self) -> bool:
-        """True if neither a reply nor an HTTP error came; a reply that is malformed or has another id is
-        none."""
-        if self.reply is not None and not _malformed(self.reply) and not _wrong_id(self.reply, self.id):
+        """True if neither a reply nor an HTTP error came; a reply that is malformed, of an unknown type or
+        with another id is none."""
+        if self.reply is not None and not self._flaw(self.reply):
             return False
         return self.is_lost or self.status is None or self.status < 400
 
@@ -218,6 +242,8 @@ class ProbeResponse:
             return self.problem
         if self.code is not None:
             return f"error {self.code}"
+        if self.asks_for_input:
+            return INPUT_REQUIRED
         return "isError" if self.is_tool_error else "result"
 
     @property

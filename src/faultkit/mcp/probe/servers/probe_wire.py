@@ -23,7 +23,7 @@ from faultkit.faults.call_fault import Transport
 from faultkit.mcp.probe.servers.probe_results import ProbeResponse, shortened
 from faultkit.mcp.upstreams.stdio_upstream import ServerProcess
 from faultkit.mcp.wire.era import ParameterHeaders, era_of, headers_of
-from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, OversizedLine, SseReader, SseTooLong
+from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, OversizedLine, SseEvent, SseReader, SseTooLong
 from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Id, Incoming, error_of, read, result_of
 
 
@@ -66,6 +66,9 @@ def answer_to(request: Incoming) -> bytes:
 _CONTENT = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")]
 _CLOSING_S = 2.0
 """Seconds for connecting, and for each message of closing."""
+_READ_ON_S = 0.25
+"""Seconds that a stream is read on after its reply, unless it ends: a server ends it then (MCP 2025-11-25,
+Transports, Sending Messages to the Server, 6)."""
 _NO_DELETE = 405
 """Status of a server that does not let clients end sessions (MCP 2025-11-25, Transports, Session Management,
 5)."""
@@ -115,7 +118,7 @@ class HttpWire:
         except OSError as error:
             return ProbeResponse(raw, (), status, f"cannot reach {self._url}: {error}", True, id)
         if replies:
-            return ProbeResponse(raw, tuple(replies), status, id=id)
+            return ProbeResponse(raw, tuple(replies), status, id=id, other_lines=tuple(others))
         return ProbeResponse(raw, (), status, trouble, id=id, other_lines=tuple(others))
 
     async def notify(self, raw: bytes) -> None:
@@ -162,25 +165,41 @@ class HttpWire:
 
     async def _take(self, reply: HttpReply, replies: list[Mapping[str, Any]], others: list[bytes]) -> str:
         """Add the responses of an answer to `replies`, and events that are no message to `others`; return
-        what is wrong if there are no responses."""
+        what is wrong if there are no responses.
+
+        A stream is read on for a while after its first response: more of them are stray replies."""
         if reply.is_stream:
             reader = SseReader()
-            while not replies and (chunk := await reply.chunk()):
-                try:
-                    events = reader.feed(chunk)
-                except SseTooLong as error:
-                    return str(error)
-                for event in events:
-                    incoming = read(event.data)
-                    self._receive(incoming, replies)
-                    # An event without data only carries an id to resume at.
-                    if incoming.kind == "invalid" and event.data and len(others) < _MOST_OTHER_LINES:
-                        others.append(event.data)
-            reply.close()
+            try:
+                while not replies and (chunk := await reply.chunk()):
+                    self._take_events(reader.feed(chunk), replies, others)
+                with suppress(TimeoutError, ConnectionLost):
+                    async with asyncio.timeout(_READ_ON_S):
+                        while replies and (chunk := await reply.chunk()):
+                            self._take_events(reader.feed(chunk), replies, others)
+            except SseTooLong as error:
+                return str(error)
+            finally:
+                reply.close()
             return "the stream ended without a reply"
         body = await reply.body(MOST_MESSAGE_BYTES)
         self._receive(read(body), replies)
         return f"HTTP {reply.status} with {shortened(body) or 'no body'}"
+
+    def _take_events(
+        self, events: Sequence[SseEvent], replies: list[Mapping[str, Any]], others: list[bytes]
+    ) -> None:
+        for event in events:
+            incoming = read(event.data)
+            is_stray = incoming.kind == "response" and bool(replies)
+            if is_stray:
+                self.stray_replies += 1
+            else:
+                self._receive(incoming, replies)
+            # An event without data only carries an id to resume at.
+            is_invalid = incoming.kind == "invalid" and bool(event.data)
+            if (is_stray or is_invalid) and len(others) < _MOST_OTHER_LINES:
+                others.append(event.data)
 
     def _receive(self, incoming: Incoming, replies: list[Mapping[str, Any]]) -> None:
         if incoming.kind == "response":
