@@ -2,8 +2,8 @@
 
 A fault that replaces values, such as corrupt_value or stale_value, gives its caller no error to notice. How
 an agent recovered from it shows only in what the agent did with the new values. A fault that only adds to a
-reply, such as oversized_result, leaves the true values in it and plants nothing. A fault that answers in place
-of the server, such as rate_limit in its hidden form, plants all that it says.
+reply, such as oversized_result, leaves the true values in it and plants nothing. A fault that answers in
+place of the server, such as rate_limit in its hidden form, plants all that it says.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def planted_values(
 
 
 def _invented(given_reply: Mapping[str, Any]) -> PlantedValues:
-    """Return what a fault planted that answered itself: the whole answer, which the caller takes for a result.
+    """Return what a fault planted that answered itself: the answer, which the caller takes for a result.
 
     Its words are no evidence, because an agent that notices may well use them: `rate_limited`."""
     result = given_reply.get("result")
@@ -81,7 +81,7 @@ def _invented(given_reply: Mapping[str, Any]) -> PlantedValues:
 
 
 def asks_for_input(reply: Mapping[str, Any]) -> bool:
-    """Return whether a reply only asks the client for input: the call is done when it is made again with it."""
+    """Return whether a reply only asks the client for input: the call is made again with it."""
     result = reply.get("result")
     return isinstance(result, Mapping) and result.get("resultType") == _ASKS
 
