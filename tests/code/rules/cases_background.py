@@ -1,6 +1,6 @@
 """Work beside the requests: loops, timers and workers, and how they end."""
 
-# ruff: noqa: E501  (a row of a table is one line)
+# ruff: noqa: E101, E501  (snippets of Go; a row of a table is one line)
 
 from __future__ import annotations
 
@@ -199,6 +199,250 @@ CASES = [
                     }
                 }
             });
+        }
+        """,
+    ),
+]
+
+_STOP, _OVERLAP = "loop-ignores-stop", "overlapping-runs"
+_VOID, _CANCEL = "async-void", "swallowed-cancellation"
+CASES += [
+    bad(
+        _STOP,
+        _CS,
+        """
+        public class Archive : BackgroundService {
+          protected override async Task ExecuteAsync(CancellationToken stoppingToken) {
+            while (true) {
+              await _archiver.RunAsync(CancellationToken.None);
+              await Task.Delay(Pause);
+            }
+          }
+        }
+        """,
+        3,
+    ),
+    good(
+        _STOP,
+        _CS,
+        """
+        public class Archive : BackgroundService {
+          protected override async Task ExecuteAsync(CancellationToken stoppingToken) {
+            while (true) {
+              await _archiver.RunAsync(CancellationToken.None);
+              await Task.Delay(Pause, stoppingToken);
+            }
+          }
+          public async Task<int> Count(CancellationToken ct) {
+            while (true) { if (await Next()) return 1; }
+          }
+        }
+        """,
+    ),
+    bad(
+        _STOP,
+        _GO,
+        """
+        package a
+
+        import (
+        	"context"
+        	"time"
+        )
+
+        func (w *Worker) Run(ctx context.Context) {
+        	for {
+        		w.sweep(ctx)
+        		time.Sleep(time.Minute)
+        	}
+        }
+        """,
+        9,
+    ),
+    good(
+        _STOP,
+        _GO,
+        """
+        package a
+
+        import (
+        	"context"
+        	"time"
+        )
+
+        func (w *Worker) Run(ctx context.Context) {
+        	for {
+        		w.sweep(ctx)
+        		select {
+        		case <-ctx.Done():
+        			return
+        		case <-time.After(time.Minute):
+        		}
+        	}
+        }
+
+        func (w *Worker) Try(ctx context.Context) error {
+        	for {
+        		if err := w.sweep(ctx); err == nil {
+        			return nil
+        		}
+        		time.Sleep(time.Second)
+        	}
+        }
+        """,
+    ),
+    bad(
+        _OVERLAP,
+        _JS,
+        """
+        class ContactSync {
+          async syncOnce() {
+            for await (const page of this.crm.changes()) {
+              await this.store.upsert(page);
+            }
+          }
+          start() {
+            this.timer = setInterval(async () => {
+              try { await this.syncOnce(); } catch (err) { this.log.error(err); }
+            }, 5000);
+            setInterval(() => this.syncOnce().catch(report), 5000);
+            setInterval(refresh, 60000);
+          }
+        }
+        async function refresh() {
+          rates = await api.rates();
+        }
+        """,
+        8,
+        11,
+        12,
+    ),
+    good(
+        _OVERLAP,
+        _JS,
+        """
+        class ContactSync {
+          start() {
+            this.timer = setInterval(async () => {
+              if (this.running) return;
+              this.running = true;
+              try { await this.syncOnce(); } finally { this.running = false; }
+            }, 5000);
+            setInterval(() => this.report(), 5000);
+            setInterval(() => log.info('alive'), 5000);
+            setTimeout(async () => { await this.syncOnce(); }, 5000);
+          }
+          report() { this.metrics.push(this.count); }
+        }
+        """,
+    ),
+    bad(
+        _OVERLAP,
+        _CS,
+        """
+        public class Flusher {
+          public void Start() {
+            _timer = new Timer(OnTick, null, TimeSpan.Zero, TimeSpan.FromSeconds(5));
+          }
+          private async void OnTick(object? state) {
+            try { await _sink.WriteAsync(_counters); } catch (Exception e) { _logger.LogError(e, "no"); }
+          }
+        }
+        """,
+        3,
+    ),
+    bad(
+        _OVERLAP,
+        _GO,
+        """
+        package a
+
+        func (w *Worker) Run() {
+        	for range w.ticker.C {
+        		go w.sweep()
+        	}
+        }
+        """,
+        5,
+    ),
+    bad(
+        _VOID,
+        _CS,
+        """
+        public class Notifier : IHostedService {
+          public Task StartAsync(CancellationToken ct) {
+            _feed.Changed += OnChanged;
+            _timer.Elapsed += async (s, e) => { await FlushAsync(); };
+            return Task.CompletedTask;
+          }
+          private async void OnChanged(object? sender, ChangedEventArgs e) {
+            await _store.UpdateAsync(e.Id);
+          }
+          private void All(List<string> ids) {
+            ids.ForEach(async id => await _store.UpdateAsync(id));
+          }
+        }
+        """,
+        4,
+        7,
+        11,
+    ),
+    good(
+        _VOID,
+        _CS,
+        """
+        public class Notifier : IHostedService {
+          private async void OnChanged(object? sender, ChangedEventArgs e) {
+            if (e.Id is null) { _logger.LogDebug("no id"); return; }
+            try {
+              await _store.UpdateAsync(e.Id);
+            } catch (Exception ex) {
+              _logger.LogError(ex, "not updated");
+            } finally {
+              Interlocked.Exchange(ref _running, 0);
+            }
+          }
+          private void All(List<string> ids) {
+            ids.ForEach(id => _log.Add(id));
+          }
+        }
+        """,
+    ),
+    bad(
+        _CANCEL,
+        _KT,
+        """
+        import kotlinx.coroutines.*
+        import kotlinx.coroutines.channels.Channel
+        class Writer(private val store: Store) {
+            private val items = Channel<Item>(256)
+            fun start(scope: CoroutineScope): Job = scope.launch {
+                while (true) {
+                    runCatching {
+                        val item = items.receive()
+                        store.upsert(item)
+                    }.onFailure { log.error("not stored", it) }
+                }
+            }
+        }
+        """,
+        7,
+    ),
+    good(
+        _CANCEL,
+        _KT,
+        """
+        import kotlinx.coroutines.*
+        import kotlinx.coroutines.channels.Channel
+        class Writer(private val store: Store) {
+            private val items = Channel<Item>(256)
+            fun start(scope: CoroutineScope): Job = scope.launch {
+                for (item in items) {
+                    runCatching { store.upsert(item) }
+                        .onFailure { if (it is CancellationException) throw it else log.error("not stored", it) }
+                }
+            }
+            fun parse(text: String) = runCatching { text.toInt() }.getOrNull()
         }
         """,
     ),

@@ -31,6 +31,7 @@ from faultkit.code.rules.reliability import (
     loaded_by_every_caller,
     lock_across_await,
     lock_not_released,
+    loop_ignores_stop,
     lost_update,
     message_apart_from_data,
     message_handed_off,
@@ -41,6 +42,7 @@ from faultkit.code.rules.reliability import (
     naive_time,
     no_graceful_shutdown,
     no_retry,
+    overlapping_runs,
     panic_on_failure,
     periodic_work_ends,
     pipe_without_error,
@@ -158,4 +160,6 @@ RELIABILITY: tuple[Rule, ...] = (
     message_handed_off.RULE,
     loaded_by_every_caller.RULE,
     periodic_work_ends.RULE,
+    loop_ignores_stop.RULE,
+    overlapping_runs.RULE,
 )

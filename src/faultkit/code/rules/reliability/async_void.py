@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Facts, Scope, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
@@ -13,19 +14,33 @@ from faultkit.code.rules.vocabulary.repetition import is_for_screen
 _VOID = re.compile(r"\basync\s+(?:\w+\s+)*void\s+\w+|\bvoid\s+\w+")
 
 
+_SERVICE = re.compile(
+    r"\b(Microsoft\.Extensions|Microsoft\.AspNetCore|IHostedService|BackgroundService|ILogger)\b"
+)
+"""Words of programs without a screen, whose events come from brokers, timers and feeds."""
+_TAKES_ACTION = re.compile(
+    r"(^|\.)(ForEach|Parallel\.(For|ForEach|Invoke)|Timer|StartNew|QueueUserWorkItem)$"
+)
+"""Calls whose lambda returns nothing, so that an async one is `async void`."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     # Frameworks of screens call methods by name or from the screen, where nothing could await them.
-    has_screen = is_for_screen(facts)
+    if is_for_screen(facts):
+        return
     for scope in facts.scopes:
-        if not scope.is_async or not scope.name or has_screen:
+        if not scope.is_async or not scope.name:
             continue
         head = Span(scope.span.start, scope.body.start)
         text = facts.text(head)
         found = _VOID.search(text)
-        if found is None or "override" in text or _handles_event(scope) or _catches_all(scope, facts):
+        if found is None or "override" in text or _catches_all(scope, facts):
+            continue
+        if _handles_event(scope) and not _SERVICE.search(facts.whole_text):
             continue
         place = Span(head.start + len(text[: found.start()].encode()), head.end)
         yield Hit(place, f"an error in {scope.short_name}() cannot be caught and ends the process", LIKELY)
+    yield from _lambdas(facts)
 
 
 def _handles_event(scope: Scope) -> bool:
@@ -35,12 +50,41 @@ def _handles_event(scope: Scope) -> bool:
     }
 
 
+def _lambdas(facts: Facts) -> Iterator[Hit]:
+    """Yield async lambdas that are given as actions or added to events."""
+    given = [
+        argument.value
+        for call in facts.calls
+        if _TAKES_ACTION.search(call.name) or (call.method == "ForEach" and call.receiver)
+        for argument in call.arguments
+    ]
+    given += [
+        each.value
+        for each in facts.assignments
+        if each.operator == "+=" and each.value is not None and "." in "".join(each.targets)
+    ]
+    for value in given:
+        if value.shape != "function" or not value.text.startswith("async"):
+            continue
+        scope = facts.function_at(value.span)
+        if scope is not None and not _catches_all(scope, facts):
+            what = "an error in this async lambda cannot be caught and ends the process"
+            yield Hit(Span(value.span.start, scope.body.start), what, LIKELY)
+
+
 def _catches_all(scope: Scope, facts: Facts) -> bool:
-    """Return whether a try with a broad handler is all that the method holds."""
-    return any(
-        handler.is_broad and each.span.end - each.span.start > 0.7 * (scope.body.end - scope.body.start)
-        for each in facts.within(facts.tries, scope.body)
-        for handler in each.handlers
+    """Return whether a broad handler is around everything that is awaited."""
+    awaited = [call for call in facts.own(facts.calls, scope) if call.is_awaited]
+    if not awaited:
+        awaited = list(facts.own(facts.calls, scope))
+    return all(
+        any(
+            is_within(call.span, each.body) and any(handler.is_broad for handler in each.handlers)
+            for each in facts.within(facts.tries, scope.body)
+        )
+        or any(is_within(call.span, handler.body) for each in facts.tries for handler in each.handlers)
+        or is_logging(call)
+        for call in awaited
     )
 
 

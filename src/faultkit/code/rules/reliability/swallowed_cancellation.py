@@ -52,9 +52,32 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
                 yield Hit(handler.head, what, LIKELY, "medium")
 
 
+def _caught_results(facts: Facts) -> Iterator[Hit]:
+    """Yield `runCatching { … }` around what is suspended, which also catches the cancellation (Kotlin)."""
+    own = {*_SUSPENDED.findall(facts.whole_text)}
+    for call in facts.calls_of_method("runCatching"):
+        scope = facts.named_function_of(call)
+        suspends = scope is not None and scope.is_async
+        loops = [loop for loop in facts.loops_around(call, across=True) if loop.kind in ("endless", "while")]
+        if not suspends and not (loops and is_in_coroutine(call, facts)):
+            continue
+        waits = any(
+            each.method in _SUSPENDS or each.method in own
+            for each in facts.within(facts.calls, call.span)
+            if each is not call
+        )
+        around = loops[-1].body if loops else (scope.body if scope is not None else call.span)
+        if waits and not re.search(
+            r"Cancellation|ensureActive|isActive|getOrThrow|throwOnFailure", facts.text(around)
+        ):
+            what = "runCatching() also catches cancellations, and does not throw them again"
+            yield Hit(call.span, what, LIKELY, "medium")
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "kotlin":
         yield from _kotlin(facts)
+        yield from _caught_results(facts)
         return
     for each in facts.tries:
         scope = facts.function_of(each)

@@ -1,0 +1,136 @@
+"""Finds periodic work that is started again while its last run is not finished."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.waits import is_sleep
+
+_TIMERS = frozenset(("setInterval", "timers.setInterval", "global.setInterval"))
+_CRONS = frozenset(("node-cron.schedule", "cron.schedule", "cron.CronJob", "node-schedule.scheduleJob"))
+_GUARDS = re.compile(
+    r"running|busy|in_?progress|in_?flight|\block|mutex|locked|isSyncing|syncing|active|working|pending|semaphore"
+    r"|processing|Interlocked|WaitAsync|TryEnter|clearInterval|clearTimeout|atomic|CompareAndSwap|TryLock|sem\b"
+    r"|executing|polling\b|flushing|refreshing|noOverlap|waitForCompletion|overlap",
+    re.IGNORECASE,
+)
+_BROWSER = re.compile(rb"\b(document|window)\.|from ['\"]react['\"]|\buseEffect\b")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language in JAVASCRIPT:
+        yield from _intervals(facts)
+    elif facts.language == "csharp" and not is_for_screen(facts):
+        yield from _timers(facts)
+    elif facts.language == "go":
+        yield from _tickers(facts)
+    elif facts.language == "java":
+        yield from _annotated(facts)
+
+
+def _intervals(facts: Facts) -> Iterator[Hit]:
+    if _BROWSER.search(facts.syntax.source):
+        return
+    for call in facts.calls:
+        place = 0 if call.name in _TIMERS else 1 if call.name in _CRONS else None
+        given = None if place is None else call.argument(place=place)
+        if given is None or call.has("noOverlap", "waitForCompletion"):
+            continue
+        scope = facts.function_at(given.value.span) or _named(given.value.text, facts)
+        if scope is None:
+            continue
+        work = _work(scope, facts)
+        if work is None or _GUARDS.search(facts.text(call.span)) or _GUARDS.search(facts.text(work.span)):
+            continue
+        what = f"{call.written}() starts the next run even if the last one is not finished"
+        yield Hit(call.span, what, LIKELY)
+
+
+def _work(scope: Scope, facts: Facts) -> Scope | None:
+    """Return the async function whose end a timer does not wait for: the callback, or what it calls."""
+    inner = [
+        each
+        for call in facts.own(facts.calls, scope)
+        for each in [_named(call.written, facts)]
+        if each is not None and each is not scope and each.is_async
+    ]
+    if inner and (not scope.is_async or any(call.is_awaited for call in facts.own(facts.calls, scope))):
+        return next((each for each in inner if _waits_long(each, facts)), None)
+    return scope if scope.is_async and _waits_long(scope, facts) else None
+
+
+def _waits_long(scope: Scope, facts: Facts) -> bool:
+    return any(call.is_awaited and not is_sleep(call) for call in facts.own(facts.calls, scope))
+
+
+def _named(text: str, facts: Facts) -> Scope | None:
+    """Return the function of this text with a name: `sync`, `this.sync`, `this.sync.bind(this)`."""
+    name = re.sub(r"\.bind\(.*$", "", text)
+    if not re.fullmatch(r"(this\.|self\.)?[A-Za-z_$]\w*", name):
+        return None
+    short = name.rpartition(".")[2]
+    found = [scope for scope in facts.scopes if scope.short_name == short]
+    return found[0] if len(found) == 1 else None
+
+
+def _timers(facts: Facts) -> Iterator[Hit]:
+    """Yield timers of C# with an async callback that no flag or lock guards."""
+    for call in facts.calls_named("Timer", "System.Threading.Timer", "System.Timers.Timer"):
+        given = call.argument(place=0)
+        if given is None or len(call.arguments) < 3 or _is_once(call):
+            continue
+        scope = facts.function_at(given.value.span) or _named(given.value.text, facts)
+        if scope is None or not scope.is_async or not _waits_long(scope, facts):
+            continue
+        if not _GUARDS.search(facts.text(scope.span)) and not _GUARDS.search(facts.text(call.span)):
+            what = f"{call.written} starts the next run even if the last one is not finished"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _is_once(call: Call) -> bool:
+    return "Infinite" in call.arguments[-1].value.text or call.arguments[-1].value.text in ("-1", "0")
+
+
+def _tickers(facts: Facts) -> Iterator[Hit]:
+    """Yield `for range ticker.C { go work() }`."""
+    for call in facts.calls:
+        if not call.is_launched:
+            continue
+        loops = facts.loops_around(call)
+        if not loops or _GUARDS.search(facts.text(loops[-1].body)):
+            continue
+        if loops[-1].kind == "each" and (
+            loops[-1].over.endswith(".C") or loops[-1].over.startswith("time.Tick(")
+        ):
+            what = "every tick starts a goroutine, even if the last one is not finished"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _annotated(facts: Facts) -> Iterator[Hit]:
+    """Yield `@Async @Scheduled(fixedRate = …)`: runs of the same method side by side (Spring)."""
+    for scope in facts.scopes:
+        marks = {each.method: each for each in scope.decorators}
+        if not {"Async", "Scheduled"} <= {*marks} or "SchedulerLock" in marks:
+            continue
+        if not _GUARDS.search(facts.text(scope.body)):
+            what = f"{scope.short_name}() is started again even if its last run is not finished"
+            yield Hit(marks["Scheduled"].span, what, LIKELY)
+
+
+RULE = Rule(
+    id="FK-R095",
+    slug="overlapping-runs",
+    title="Periodic work that overlaps with itself",
+    why="When a run takes longer than the period, runs pile up: they do the same work twice, and slow each "
+    "other down until nothing ends.",
+    fix="Start the next run when the last has ended (setTimeout at its end, a loop with a pause), or skip "
+    "a run while one is under way.",
+    kind="reliability",
+    severity="medium",
+    languages=(*JAVASCRIPT, *GO, *JAVA, *CSHARP),
+    check=_check,
+)
