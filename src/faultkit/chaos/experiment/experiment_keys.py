@@ -53,6 +53,7 @@ from faultkit.chaos.steps.process_steps import (
     build_start,
 )
 from faultkit.chaos.steps.scenario_step import SCENARIO_STEP, SloCheck, build_scenario
+from faultkit.chaos.steps.step_text import step_text
 
 Role: TypeAlias = Literal["check", "action", "undo"]
 
@@ -312,8 +313,9 @@ def _step(value: object, path: str, problems: list[InputError], role: Role, raw:
     limit_s = reader.take("limit")
     if len(problems) > before or work is None:
         return None
+    as_written = raw if isinstance(raw, Mapping) else {}
     step = Step(
-        name=reader.take("name", line, work.says),
+        name=reader.take("name", line, step_text(kind, as_written, work.says)),
         role=role,
         kind=kind,
         work=work,

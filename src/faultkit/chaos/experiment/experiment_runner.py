@@ -7,14 +7,12 @@ reported before anything starts (`preflight`).
 from __future__ import annotations
 
 import asyncio
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from faultkit.base.errors import FaultkitError
-from faultkit.base.text import one_line, shortened
 from faultkit.base.times import now_us, time_text
 from faultkit.chaos.experiment.experiment_model import (
     FAULTKIT_KEY,
@@ -38,6 +36,7 @@ from faultkit.chaos.steps.expectations import Expectation, FunctionExpectation
 from faultkit.chaos.steps.fault_hits import count_hits
 from faultkit.chaos.steps.fault_settings import measured_text
 from faultkit.chaos.steps.fault_steps import FaultChange, PlanChange
+from faultkit.chaos.steps.step_text import step_text
 from faultkit.chaos.steps.step_work import (
     RollbackResult,
     RollbackStack,
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 _SPARE_S = 5.0
 """Time that an effect may last beyond the run, so that the rollback still finds it."""
 _REAP_S = 1.0
-_LONGEST_UNDO_TEXT = 200
 
 _STEADY_STATE_ERRORS = {
     "gate": ("Failed to verify initial steady state", "System not in steady state before experiment"),
@@ -439,13 +437,6 @@ def toolkit_activity(step: Step) -> dict[str, Any]:
 
 
 def undo_text(step: Step, says: str) -> str:
-    """Return what an undo does, for people: the name of its step, and a command with its arguments.
-
-    As in the file: values of variables, which may be secrets, are not filled in."""
-    if step.kind == "process":
-        given = step.written.get("process")
-        command = given.get("command") if isinstance(given, Mapping) else given
-        parts = [command] if isinstance(command, str) else [str(part) for part in command or ()]
-        words = parts[0] if len(parts) == 1 else shlex.join(parts)
-        says = shortened(one_line(f"run {words}"), _LONGEST_UNDO_TEXT)
+    """Return what an undo does, for people: the name of its step, and its work with its arguments."""
+    says = step_text(step.kind, step.written, says)
     return f"{step.name}: {says}" if "name" in step.written else says
