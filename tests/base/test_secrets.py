@@ -74,6 +74,17 @@ def test_other_headers_stay_and_pairs_are_as_good_as_a_mapping() -> None:
         ("https://host/?next=https%3A%2F%2Fu%3Ap%40h%2F", "https://host/?next=xxxxxx"),
         ("https://host/?next=https%3A%2F%2Fh%2F", "https://host/?next=https%3A%2F%2Fh%2F"),
         ("", ""),
+        ("/h?q=ghp_ABCDEFGHIJKLMNOPQRSTUVWXYZ012345", "/h?q=xxxxxx"),
+        ("/h?q=AKIAIOSFODNN7EXAMPLE&page=2", "/h?q=xxxxxx&page=2"),
+        ("/h?q=Bearer%20abcdefghijklmnop1234#top", "/h?q=xxxxxx#top"),
+        ("/h?q=the+password+is+hunter2", "/h?q=xxxxxx"),
+        ("/h?ghp_ABCDEFGHIJKLMNOPQRSTUVWXYZ012345", "/h?xxxxxx"),
+        ("/p/ghp_ABCDEFGHIJKLMNOPQRSTUVWXYZ012345/x?a=b", "/p/xxxxxx/x?a=b"),
+        ("/p/ghp%5FABCDEFGHIJKLMNOPQRSTUVWXYZ012345/x", "/p/xxxxxx/x"),
+        ("/h;token=SEC4/b;v=1?c=d", "/h;token=xxxxxx/b;v=1?c=d"),
+        ("https://u:p@h/ghp_ABCDEFGHIJKLMNOPQRSTUVWXYZ012345", "https://xxxxxx@h/xxxxxx"),
+        ("/v1/keys/12?sort=key:asc", "/v1/keys/12?sort=key:asc"),
+        ("/caf%C3%A9/a=b", "/caf%C3%A9/a=b"),
     ],
 )
 def test_a_url_keeps_all_but_its_secrets(url: str, masked: str) -> None:
@@ -109,6 +120,22 @@ def test_a_rule_keeps_all_but_the_values_of_secret_headers() -> None:
     }
     assert plain["match"]["headers"]["Authorization"] == "Bearer s3cret*"  # type: ignore[index]
     assert mask_rule({"name": "rule", "fault": "refuse"}) == {"name": "rule", "fault": "refuse"}
+
+
+def test_the_texts_of_a_rules_settings_are_without_secrets() -> None:
+    plain = dump_rule(
+        Rule(
+            "rule",
+            HttpError(status=401, body="password=TOPSECRETD, try later"),
+            match=Match(path="/a?pin=12"),
+        )
+    )
+    assert mask_rule(plain) == {
+        "name": "rule",
+        "fault": "http_error",
+        "with": {"status": 401, "body": "password=xxxxxx try later"},
+        "match": {"path": "/a?pin=xxxxxx"},
+    }
 
 
 SECRET_NAMES = [

@@ -16,7 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
-from urllib.parse import unquote_plus
+from urllib.parse import unquote, unquote_plus
 
 from faultkit.base.patterns import LinearPattern
 from faultkit.base.secret_names import (
@@ -291,6 +291,10 @@ def hide_secrets(text: str, mask: str = REDACTED) -> str:
         spans += _find_shapes(text)
     if _linear(_KEYED).found_in(text):
         spans += _find_named(text)
+    return _with_mask(text, spans, mask)
+
+
+def _with_mask(text: str, spans: list[SecretSpan], mask: str) -> str:
     parts: list[str] = []
     at = 0
     for start, end, _ in merge_spans(spans):
@@ -379,6 +383,7 @@ def _is_raw_secret(text: str, found: re.Match[str]) -> bool:
 _SCHEMES = re.compile(r"\s*(bearer|basic|digest|negotiate)\s", re.IGNORECASE)
 _USERINFO = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*:)?//[^/?#]*@")
 _PAIR = re.compile(r"([^&;=?#]+)=([^&;#]*)")
+_PATH_PART = re.compile(r"[^/;]+")
 
 
 def mask_headers(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -392,11 +397,29 @@ def _is_secret_header(name: str, value: str) -> bool:
 
 
 def mask_url(url: str) -> str:
-    """Return a URL with user, password, and the secrets in its query and fragment masked."""
+    """Return a URL with user and password masked, and the secrets in its path, query and fragment, by the
+    names of parameters or by shape, percent-encoded or not."""
     begin = re.search(r"[?#]", url)
     place = begin.start() if begin else len(url)
-    before = _USERINFO.sub(lambda found: f"{found[1] or ''}//{MASK}@", url[:place])
-    return before + _PAIR.sub(_masked_pair, url[place:])
+    path = _USERINFO.sub(lambda found: f"{found[1] or ''}//{MASK}@", url[:place])
+    rest = url[place:]
+    if "=" in path or may_hold_secret(unquote(path)):
+        path = _PATH_PART.sub(_masked_part, path)
+    if rest:
+        rest = _PAIR.sub(_masked_pair, rest)
+    # By shape only: a name before a value would mask all that follows.
+    masked = path + rest
+    return (
+        _with_mask(masked, list(_find_shapes(masked)), MASK) if _linear(_SHAPED).found_in(masked) else masked
+    )
+
+
+def _masked_part(found: re.Match[str]) -> str:
+    """Mask a part of a path: a segment, or a parameter after a semicolon."""
+    name, _, value = found[0].partition("=")
+    if value and is_query_secret(unquote(name)):
+        return f"{name}={MASK}"
+    return MASK if "%" in found[0] and _hides(unquote(found[0])) else found[0]
 
 
 def _masked_pair(found: re.Match[str]) -> str:
@@ -405,17 +428,27 @@ def _masked_pair(found: re.Match[str]) -> str:
         return f"{name}={MASK}"
     inner = unquote_plus(value)
     # The value may be a URL that has secrets of its own.
-    return f"{name}={MASK}" if "://" in inner and mask_url(inner) != inner else found[0]
+    is_secret = _hides(inner) or ("://" in inner and mask_url(inner) != inner)
+    return f"{name}={MASK}" if is_secret else found[0]
+
+
+def _hides(text: str) -> bool:
+    return hide_secrets(text) != text
 
 
 def mask_rule(rule: Mapping[str, object]) -> dict[str, object]:
-    """Return a rule, as a document holds it, with the secrets in its match masked: header values, a query."""
-    match = rule.get("match")
-    if not isinstance(match, Mapping):
-        return dict(rule)
-    masked = dict(match)
-    if isinstance(headers := match.get("headers"), Mapping):
-        masked["headers"] = mask_headers(headers)
-    if isinstance(path := match.get("path"), str):
-        masked["path"] = mask_url(path)
-    return {**rule, "match": masked}
+    """Return a rule, as a document holds it, with the secrets masked: in the header values and the path that
+    it matches, and in the texts of its settings, such as the body of an answer."""
+    masked = dict(rule)
+    if isinstance(settings := rule.get("with"), Mapping):
+        masked["with"] = {
+            name: hide_secrets(value, MASK) if isinstance(value, str) else value
+            for name, value in settings.items()
+        }
+    if isinstance(match := rule.get("match"), Mapping):
+        masked["match"] = matched = dict(match)
+        if isinstance(headers := match.get("headers"), Mapping):
+            matched["headers"] = mask_headers(headers)
+        if isinstance(path := match.get("path"), str):
+            matched["path"] = mask_url(path)
+    return masked

@@ -107,7 +107,7 @@ class Requested(PlaneEvent):
 
     @property
     def masked_target(self) -> str:
-        """The target with the secrets in its query, and the user of an absolute URL, masked."""
+        """The target with its secrets masked."""
         # Imported here, because it takes many milliseconds and most runs show no targets.
         from faultkit.base.secrets import mask_url
 

@@ -159,6 +159,7 @@ def test_a_difference_without_an_interval_shows_none() -> None:
         (Refuse(), "Refuse"),
         (Dns(), "DNS: Outcome: fail"),
         (HttpError(status=503, body="sorry\nno"), "HTTP Error: Status: 503, Body: sorry no"),
+        (HttpError(body="password=TOPSECRETD"), "HTTP Error: Status: 500, Body: password=xxxxxx"),
     ],
 )
 def test_a_fault_is_described_in_a_few_words(fault: Fault, text: str) -> None:

@@ -13,6 +13,7 @@ from math import ceil, floor
 from typing import Any
 
 from faultkit.base.numbers import NO_NUMBER, decimals, duration, percentage, percentile_name, shortest
+from faultkit.base.secrets import MASK, hide_secrets, mask_url
 from faultkit.base.text import count_of, printable_line, shortened
 from faultkit.base.units import format_duration
 from faultkit.faults.fault import Fault, StreamFault
@@ -247,7 +248,7 @@ def _match(match: Match) -> Iterator[str]:
     if match.methods:
         yield f"Method: {', '.join(match.methods)}"
     if match.path is not None:
-        yield f"Path: {match.path}"
+        yield f"Path: {mask_url(match.path)}"
     if match.headers:
         # Names only, because a value may be a secret.
         yield f"Headers: {', '.join(name for name, _ in match.headers)}"
@@ -270,7 +271,7 @@ def _value(value: object, unit: str) -> str:
     if isinstance(value, float):
         return (f"{value:.2f}" if unit in ("ms", "µs", "Hz") else shortest(value)) + unit
     if isinstance(value, str):
-        return shortened(printable_line(value), _LONGEST)
+        return shortened(printable_line(hide_secrets(value, MASK)), _LONGEST)
     return f"{value}{unit}"
 
 
