@@ -87,7 +87,65 @@ def test_what_only_looks_at_a_reply_is_no_injection() -> None:
     assert first is not None
     assert second is not None
     assert (first[1].effect, second[1].effect) == ("", "stale_value")
+    answer(first[1], "one")
+    assert injector.counts == {"stale_value": RuleCount(2, 0)}
+    answer(second[1], "two")
     assert injector.counts == {"stale_value": RuleCount(2, 1)}
+
+
+def answer(verdict: Verdict, text: str = "done", **members: Any) -> None:
+    """Give the reply of the server to a verdict."""
+    assert verdict.frames is not None
+    result = {"content": [{"type": "text", "text": text}]} if text else {"content": []}
+    verdict.frames({"jsonrpc": "2.0", "id": 1, **(members or {"result": result})})
+
+
+@pytest.mark.parametrize(
+    ("spec", "method", "text", "members"),
+    [
+        *(
+            (kind, "tools/call", "", {"error": {"code": -32000, "message": "no"}})
+            for kind in ("corrupt_value", "empty_result", "prompt_injection", "oversized_result")
+        ),
+        ("corrupt_value", "tools/call", "", {}),
+        ("empty_result", "tools/call", "", {}),
+        ("vanished_tools,tools=zzz", "tools/list", "", {"result": {"tools": [{"name": "a"}]}}),
+        ("schema_drift,tools=zzz", "tools/list", "", {"result": {"tools": [{"name": "a"}]}}),
+    ],
+)
+def test_a_reply_in_which_there_is_nothing_to_change_is_no_injection(
+    spec: str, method: str, text: str, members: dict[str, Any]
+) -> None:
+    noted: list[str] = []
+    injector = Injector(plan(spec), note=lambda rule, call, verdict: noted.append(rule.name))
+    decided = injector.decide(call("", method), 0.0)
+    assert decided is not None
+    answer(decided[1], text, **members)
+    assert [each.injected for each in injector.counts.values()] == [0]
+    assert noted == []
+
+
+def test_an_injection_is_counted_once_when_the_reply_comes() -> None:
+    noted: list[str] = []
+    injector = Injector(plan("corrupt_value"), note=lambda rule, call, verdict: noted.append(rule.name))
+    decided = injector.decide(call(), 0.0)
+    assert decided is not None
+    assert decided[1].frames is not None
+    assert decided[1].frames(None) == ()
+    assert injector.counts == {"corrupt_value": RuleCount(1, 0)}
+    for _ in range(2):
+        answer(decided[1])
+    assert injector.counts == {"corrupt_value": RuleCount(1, 1)}
+    assert noted == ["corrupt_value"]
+
+
+def test_an_injection_into_a_call_that_outlives_its_rule_is_counted() -> None:
+    injector = Injector(plan("corrupt_value"))
+    decided = injector.decide(call(), 0.0)
+    assert decided is not None
+    injector.set_plan(Plan())
+    answer(decided[1])
+    assert injector.total_counts == {"corrupt_value": RuleCount(1, 1)}
 
 
 SPECS = ("flaky:0.4,seed=abc@a*", "slow:5%0.3", "corrupt_value%0.5", "tool_error%0.2@c")
@@ -203,7 +261,9 @@ def test_a_fault_of_one_era_passes_over_calls_of_the_other_and_says_so_once() ->
     injector.on_misfit = lambda rule, call: told.append(misfit_text(rule, call))
     assert injector.decide(call(era="legacy"), 0.0) is None
     assert injector.decide(call(era="legacy"), 0.0) is None
-    assert injector.decide(call(era="modern"), 0.0) is not None
+    decided = injector.decide(call(era="modern"), 0.0)
+    assert decided is not None
+    answer(decided[1])
     assert injector.counts == {"unknown_result_type": RuleCount(1, 1, 2)}
     assert told == [
         'rule "unknown_result_type" injects nothing: unknown_result_type is for stdio in the modern era or '

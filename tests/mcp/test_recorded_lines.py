@@ -37,6 +37,7 @@ REPLY = {"jsonrpc": "2.0", "id": 1, "result": {}}
     "frame",
     [
         Send(REPLY),
+        Send(REPLY, after_s=1.5),
         Send(b"no json"),
         Cut(REPLY),
         Drip(REPLY, 5, 0.5),

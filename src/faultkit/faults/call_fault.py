@@ -147,6 +147,12 @@ class Verdict:
         """True if the call passes unchanged and its reply is not read."""
         return self == Verdict()
 
+    @property
+    def only_rewrites(self) -> bool:
+        """True if it changes nothing but the server's reply, which may have nothing to change."""
+        waits = self.delay_s > 0 or self.overtaken_by > 0 or self.freezes_session
+        return self.ask and self.frames is not None and not waits
+
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:

@@ -14,7 +14,18 @@ from typing import Any
 
 from faultkit.base.errors import InputError
 from faultkit.base.rng import Rng
-from faultkit.faults.call_fault import TRANSPORTS, Call, CallFault, Circumstances, Era, Transport, Verdict
+from faultkit.faults.call_fault import (
+    TRANSPORTS,
+    Call,
+    CallFault,
+    Circumstances,
+    Era,
+    Frame,
+    Message,
+    Send,
+    Transport,
+    Verdict,
+)
 from faultkit.mcp.targets import Inventory, unmet_targets
 from faultkit.plan import Plan, Rule, check_call_plan
 from faultkit.plan.active_rule import ActiveRule, activate_rules
@@ -36,6 +47,7 @@ class RuleCount:
 
     covered: int
     injected: int
+    """Calls that it changed. A reply in which its fault had nothing to change is not counted."""
     misfits: int = 0
     """Calls that the rule would cover, on a transport or in an era that its fault does not fit."""
 
@@ -98,13 +110,38 @@ class Injector:
                 continue
             schema = self._schemas.get(call.name) if call.method == "tools/call" else None
             verdict = state.judge(hit, schema)
+            if verdict.effect:
+                verdict = self._counted(state, hit.call, verdict)
             if not verdict.idle:
                 decided = state.rule, verdict
-                if verdict.effect:
-                    state.injected += 1
-                    if self._note is not None:
-                        self._note(state.rule, hit.call, verdict)
         return decided
+
+    def _counted(self, state: _ActiveCallRule, call: Call, verdict: Verdict) -> Verdict:
+        """Count an injection: now or, if it only rewrites the reply, once a reply comes in which there was
+        something to change. Return the verdict to execute."""
+        rewrite = verdict.frames
+        if not verdict.only_rewrites or rewrite is None:
+            self._count(state, call, verdict)
+            return verdict
+        is_counted = False
+
+        def frames(reply: Message | None) -> tuple[Frame, ...]:
+            nonlocal is_counted
+            made = rewrite(reply)
+            if reply is not None and not is_counted and made != (Send(reply),):
+                is_counted = True
+                self._count(state, call, verdict)
+            return made
+
+        return replace(verdict, frames=frames)
+
+    def _count(self, state: _ActiveCallRule, call: Call, verdict: Verdict) -> None:
+        state.injected += 1
+        if state not in self._rules and (past := self._past.get(state.rule.name)) is not None:
+            # The rule was removed while the call was open.
+            self._past[state.rule.name] = past.plus(RuleCount(0, 1))
+        if self._note is not None:
+            self._note(state.rule, call, verdict)
 
     @property
     def counts(self) -> dict[str, RuleCount]:

@@ -38,12 +38,12 @@ from faultkit.faults.call_fault import (
 from faultkit.plan import Plan, Rule
 
 SIDES = ("client", "server", "gateway")
-_TIMES = ("t", "delay_s", "every_s", "for_s")
+_TIMES = ("t", "delay_s", "every_s", "for_s", "after_s")
 """Members that are times in seconds."""
 _MOST_SECONDS = 10_000_000_000
 """Longer than any run, and later than any date."""
-_CONTENT = ("message", "body", "after_s")
-"""Fields of frames that are not written under their own names: content, and times, which `t` shows."""
+_CONTENT = ("message", "body")
+"""Fields of frames that are not written under their own names."""
 
 
 def rules_line(plan: Plan) -> dict[str, Any]:
@@ -109,11 +109,12 @@ def frame_of(line: Mapping[str, Any]) -> Frame | None:
     Recordings of earlier versions lack the settings of a frame: it then counts as sent at once."""
     message = line.get("message")
     content: Message | bytes = message if isinstance(message, dict) else str(line.get("raw", "")).encode()
+    after_s = float(line.get("after_s", 0))
     match line.get("frame"):
         case "Send":
-            return Send(content)
+            return Send(content, after_s)
         case "Cut":
-            return Cut(content)
+            return Cut(content, after_s=after_s)
         case "Drip":
             chunk_bytes, every_s = line.get("chunk_bytes"), line.get("every_s")
             if isinstance(chunk_bytes, int) and chunk_bytes > 0 and isinstance(every_s, int | float):

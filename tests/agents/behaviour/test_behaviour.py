@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import pytest
+
 from faultkit.agents.behaviour.behaviour import ALL_CHECKS, judge
 from faultkit.agents.behaviour.recorded_run import read_recorded_run
-from faultkit.faults.call_fault import Verdict
+from faultkit.faults.call_fault import Send, Verdict
 from tests.agents.behaviour.tape import READ, WRITE, Tape
 
 
@@ -99,11 +104,29 @@ def test_a_rule_that_no_call_met_leaves_the_recording_unexercised() -> None:
     assert behaviour.exit_code(ALL_CHECKS) == 6
 
 
-def test_a_fault_of_a_list_counts_as_met() -> None:
+@pytest.mark.parametrize("is_changed", [True, False])
+def test_a_fault_of_a_list_counts_as_met_if_it_changed_the_list(is_changed: bool) -> None:
     tape = Tape()
     tape.declare("vanished_tools:book")
     id = tape.ask("tools/list", {})
     tape.inject(id, "vanished_tools:book", Verdict(frames=lambda reply: (), effect="vanished"), "tools/list")
+    reply: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "result": {"tools": [{"name": "book"}]}}
+    tape.message("server", reply)
+    tape.sent(id, Send({**reply, "result": {"tools": []}} if is_changed else reply))
+    assert tape.judge().not_exercised == (
+        "" if is_changed else "not exercised: no call met an injected fault"
+    )
+
+
+def test_a_reply_that_comes_late_was_met() -> None:
+    tape = Tape()
+    tape.declare("reply_after_cancel")
+    id = tape.call("search")
+    late = Verdict(frames=lambda reply: (), ignores_cancel=True, effect="reply_after_cancel")
+    tape.inject(id, "reply_after_cancel", late)
+    tape.answer(id)
+    reply = json.loads(tape.text.splitlines()[-1])["message"]
+    tape.sent(id, Send(reply, after_s=1.0))
     assert tape.judge().not_exercised == ""
 
 

@@ -90,6 +90,19 @@ class _WireCall:
     """The first frames that the client got in place of the reply: enough to see whether they differ."""
 
 
+@dataclass(slots=True)
+class _RewrittenReply:
+    """A reply that a fault may change, to a request that is no call of a tool."""
+
+    fault: str
+    """Name of its rule."""
+    verdict: Verdict
+    reply: Message | None = None
+    """The server's reply."""
+    frames: list[Frame] = field(default_factory=list)
+    """The frames that the client got, until one differs from the reply."""
+
+
 class WireObserver:
     """An observer of the calls to one server."""
 
@@ -110,6 +123,8 @@ class WireObserver:
         """Sessions that a fault froze: nothing is answered or passed on any more."""
         self.met_elsewhere: list[str] = []
         """Faults that acted on requests that are no calls of tools."""
+        self._rewritten: dict[_CallKey, _RewrittenReply] = {}
+        """Requests that are no calls of tools, and whose replies a fault may change."""
 
     # Reports of the gateway
 
@@ -136,13 +151,25 @@ class WireObserver:
             # A recording may lack the call: nothing is then known of it, nor whether it met the fault.
             if wire_call is not None:
                 wire_call.fault, wire_call.verdict = fault, verdict
-        elif verdict.effect and fault.name not in self.met_elsewhere:
-            self.met_elsewhere.append(fault.name)
+        elif verdict.only_rewrites and verdict.effect:
+            # It is met once the reply is seen to differ.
+            self._rewritten[session, id] = _RewrittenReply(fault.name, verdict)
+        elif verdict.effect:
+            self._note_met_elsewhere(fault.name)
         if verdict.freezes_session:
             self._frozen[session] = fault
 
+    def _note_met_elsewhere(self, name: str) -> None:
+        if name not in self.met_elsewhere:
+            self.met_elsewhere.append(name)
+
     def sent(self, session: str, id: Id, frame: Frame) -> None:
         """Note a frame that the client got in place of the server's reply."""
+        if (rewritten := self._rewritten.get((session, id))) is not None:
+            rewritten.frames.append(frame)
+            if not changes_nothing(rewritten.verdict, rewritten.reply, rewritten.frames):
+                self._note_met_elsewhere(rewritten.fault)
+                del self._rewritten[session, id]
         wire_call = self._open.get((session, id))
         if wire_call is None:
             return
@@ -242,6 +269,8 @@ class WireObserver:
             infos = (tool_info(each, self._server) for each in listed if isinstance(each, dict))
             self._tools.update((info.name, info) for info in infos)
             self._has_whole_list |= not result.get("nextCursor")
+        if (rewritten := self._rewritten.get((session, id))) is not None:
+            rewritten.reply = message
         wire_call = self._open.get((session, id))
         if wire_call is not None and wire_call.reply is None:
             wire_call.reply = message
