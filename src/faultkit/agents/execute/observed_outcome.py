@@ -73,17 +73,8 @@ def changes_nothing(verdict: Verdict, reply: Message | None, frames: Sequence[Fr
 
     So it is with a fault that found nothing to change: no earlier answer, no text in the result.
     """
-    return reply is not None and not _holds_back(verdict) and list(frames) == [Send(reply)]
-
-
-def acts_on_reply_only(verdict: Verdict) -> bool:
-    """Return whether a verdict does nothing to a call that its server does not answer."""
-    is_rewrite = verdict.ask and verdict.frames is not None
-    return is_rewrite and not _holds_back(verdict) and not verdict.freezes_session
-
-
-def _holds_back(verdict: Verdict) -> bool:
-    return verdict.delay_s > 0 or verdict.overtaken_by > 0
+    has_waited = verdict.delay_s > 0 or verdict.overtaken_by > 0
+    return reply is not None and not has_waited and list(frames) == [Send(reply)]
 
 
 def timeout_outcome(tool: str, patience_ms: float) -> ToolOutcome:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from faultkit.agents.execute.observed_outcome import (
-    acts_on_reply_only,
     changes_nothing,
     duration_ms,
     outcome_of_frame,
@@ -141,7 +140,7 @@ class WireObserver:
     def injected(self, session: str, rule: Rule, call: Call, verdict: Verdict) -> None:
         """Note the fault that a call meets."""
         permanent = is_permanent(rule.fault.kind, rule.lasts, verdict)
-        fault = InjectedFault(rule.name, permanent, acts_on_reply_only(verdict))
+        fault = InjectedFault(rule.name, permanent, verdict.only_rewrites)
         self.met(session, call.id, call.method, fault, verdict)
 
     def met(self, session: str, id: Id, method: str, fault: InjectedFault, verdict: Verdict) -> None:
