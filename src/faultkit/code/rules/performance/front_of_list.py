@@ -96,4 +96,5 @@ RULE = Rule(
     severity="low",
     languages=(*PYTHON, *JAVASCRIPT, *JAVA),
     check=_check,
+    by_default=False,
 )

@@ -123,4 +123,5 @@ RULE = Rule(
     severity="low",
     languages=(*PYTHON, *JAVASCRIPT, *GO),
     check=_check,
+    by_default=False,
 )

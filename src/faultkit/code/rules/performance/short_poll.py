@@ -109,4 +109,5 @@ RULE = Rule(
     severity="low",
     languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
     check=_check,
+    by_default=False,
 )

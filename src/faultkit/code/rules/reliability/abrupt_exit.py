@@ -73,4 +73,5 @@ RULE = Rule(
     severity="medium",
     languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
+    by_default=False,
 )

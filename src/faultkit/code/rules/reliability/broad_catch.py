@@ -118,4 +118,5 @@ RULE = Rule(
     severity="medium",
     languages=(*PYTHON, *JAVA),
     check=_check,
+    by_default=False,
 )
