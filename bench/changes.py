@@ -36,6 +36,8 @@ from faultkit.base.text import count_of
 CACHE = Path(os.environ.get("FAULTKIT_BENCH_CACHE", "build/bench-changes"))
 LIMIT_S = 120
 CHANGE_LIMIT_S = 300
+TEST_LIMIT_S = 30
+_TOOLS = ("coverage", "pytest", "pytest-timeout")
 FEWEST_TESTS = 20
 """Tests of a suite that have to pass before the changes, so that the package counts."""
 _LINES_RUN = """
@@ -187,6 +189,7 @@ class _PythonSuite:
             "no:randomly",
             f"--junitxml={report}",
             "--continue-on-collection-errors",
+            f"--timeout={TEST_LIMIT_S}",
             "-o",
             "junit_family=xunit1",
             "-o",
@@ -259,8 +262,7 @@ def _runner(package: RealPackage, store: Path) -> _PythonSuite:
             "install",
             "-q",
             f"{package.name}=={package.version}",
-            "coverage",
-            "pytest",
+            *_TOOLS,
             *package.needs,
         ]
         done = subprocess.run(pip, capture_output=True, text=True, check=False, cwd=store)

@@ -61,7 +61,7 @@ def _address(source: Source, name: str, archive: str) -> str:
 
 def _normal(file: str) -> str:
     """Return the name of a file as PEP 503 compares names: `Python_GitLab` is `python-gitlab`."""
-    return re.sub(r"[-_]+", "-", file).lower()
+    return re.sub(r"[-_.]+", "-", file).lower()
 
 
 @cache

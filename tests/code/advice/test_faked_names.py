@@ -27,7 +27,27 @@ def test_what_tests_replace_is_found(tmp_path: Path, text: str, names: set[str])
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "helpers.py").write_text(text)
     (tmp_path / "shop.py").write_text("patch('not.a.test')\n")
-    assert {*faked_names(tmp_path)} == names
+    assert {name for name, _ in faked_names(tmp_path)} == names
+
+
+COMPARING = {
+    "a comparison": ("get = mock.patch('a.get')\nget.assert_called_once_with('u')\n", True),
+    "arguments": ("get = mock.patch('a.get')\nassert get.call_args.kwargs == {}\n", True),
+    "a function": ("mock.patch('a.get', fake_get)\n", True),
+    "a function by its name": ("mock.patch('a.get', new=fake_get)\n", True),
+    "a function as an effect": ("mock.patch('a.get', side_effect=fake_get)\n", True),
+    "monkeypatch": ("monkeypatch.setattr('a.get', lambda url: 1)\n", True),
+    "a value": ("mock.patch('a.get', return_value=Answer(200, 'x'))\n", False),
+    "values": ("mock.patch('a.get', side_effect=[1, 2])\n", False),
+    "an error": ("mock.patch('a.get', side_effect=requests.ConnectionError)\n", False),
+    "an attribute": ("mock.patch.object(a, 'get', autospec=True)\n", False),
+}
+
+
+@pytest.mark.parametrize(("text", "compares"), COMPARING.values(), ids=COMPARING)
+def test_tests_that_look_at_arguments_are_known(tmp_path: Path, text: str, compares: bool) -> None:
+    (tmp_path / "test_a.py").write_text(text)
+    assert [*faked_names(tmp_path)] == [("a.get", compares)]
 
 
 @pytest.mark.parametrize(
@@ -67,12 +87,20 @@ CHANGED = {
 
 @pytest.mark.parametrize(("text", "name"), CHANGED.values(), ids=CHANGED)
 def test_a_change_of_a_call_that_tests_replace_asks(tmp_path: Path, text: str, name: str) -> None:
-    for folder, tests in (("untested", ""), ("tested", f"mock.patch('shop.{name}')\n")):
+    replaced = f"with mock.patch('shop.{name}') as fake:\n    pass\n"
+    for folder, tests in (
+        ("untested", ""),
+        ("replaced", replaced),
+        ("tested", f"{replaced}fake.assert_called_once_with('a')\n"),
+    ):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "shop.py").write_text(text)
         (tmp_path / folder / "setup.cfg").write_text("")
         (tmp_path / folder / "test_shop.py").write_text(tests)
     assert Advisor().change_file(tmp_path / "untested" / "shop.py", selection=Selection()).diff
+    # A fake that takes any arguments takes one more.
+    answer = Advisor().change_file(tmp_path / "replaced" / "shop.py", selection=Selection())
+    assert bool(answer.diff) == (name == "requests.get")
     answer = Advisor().change_file(tmp_path / "tested" / "shop.py", selection=Selection())
     assert not answer.diff
     assert f"Tests of the project replace {name}: do they still pass with the change?" in {

@@ -24,16 +24,26 @@ _PATH = re.compile(r"""\bsetattr\(\s*["']([\w.]+)["']""")
 _ASSIGNED = re.compile(r"^\s*([\w.]+\.\w+)\s*=\s*(?:\w+\.)?(?:Magic|Async)?Mock\(", re.MULTILINE)
 
 
-def faked_names(top: Path) -> Iterator[str]:
-    """Yield the names that tests below a folder replace, as they are written there."""
+_COMPARED = re.compile(
+    r"assert_(?:any_call|(?:called|awaited)(?:_once)?_with|has_(?:calls|awaits))|\bcall_args|\bmock_calls|\bsnapshot"
+    r"""|\bsetattr\(|\bside_effect\s*=\s*(?!\[|[\w.]*(?:Error|Exception|Timeout))|\bnew\s*="""
+    r"""|\bpatch(?:\.object)?\([^=()]*["']\s*,\s*(?!["'])\w+\s*[,)]"""
+)
+"""Tests that look at arguments: they compare them, or they put a function of their own in place."""
+
+
+def faked_names(top: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the names that tests below a folder replace, as they are written there, and whether these tests
+    may look at the arguments."""
     for path in islice(_test_files(top), _MOST_FILES):
         try:
             text = path.read_text("utf-8", "replace") if path.stat().st_size <= _MOST_BYTES else ""
         except OSError:
             continue
-        for pattern in (_PATCHED, _PATH, _ASSIGNED):
-            yield from pattern.findall(text)
-        yield from (f"{owner}.{name}" for owner, name in _OBJECT.findall(text))
+        names = [name for pattern in (_PATCHED, _PATH, _ASSIGNED) for name in pattern.findall(text)]
+        names += [f"{owner}.{name}" for owner, name in _OBJECT.findall(text)]
+        compares = _COMPARED.search(text) is not None
+        yield from ((name, compares) for name in names)
 
 
 def _test_files(top: Path) -> Iterator[Path]:

@@ -65,6 +65,7 @@ def _settings(top: Path) -> Project:
     setup = _config(top / "setup.cfg")
     package = _json(top / "package.json")
     go_mod = _text(top / "go.mod")
+    faked = dict(sorted(faked_names(top)))
     declared, where = _declared(top, pyproject, setup, package, go_mod)
     return Project(
         declared=declared,
@@ -73,7 +74,8 @@ def _settings(top: Path) -> Project:
         python=_python_version(top, pyproject, setup),
         node=_version(str(_part(package, "engines").get("node", ""))),
         own=frozenset(_own_packages(top)),
-        faked=frozenset(faked_names(top)),
+        faked=frozenset(faked),
+        compared=frozenset(name for name, is_compared in faked.items() if is_compared),
     )
 
 

@@ -29,11 +29,15 @@ class Project:
 
     faked: frozenset[str] = frozenset()
     """Names that its tests replace, as they are written there: `shop.prices.requests.get`."""
+    compared: frozenset[str] = frozenset()
+    """Those of them whose tests may look at the arguments of calls."""
 
-    def fakes(self, name: str) -> bool:
-        """Return whether tests replace a function of this resolved name, its class or its module."""
+    def fakes(self, name: str, *, compares: bool = False) -> bool:
+        """Return whether tests replace a function of this resolved name, its class or its module.
+
+        compares: only tests that may look at the arguments"""
         wanted = _parts(name)
-        for given in map(_parts, self.faked):
+        for given in map(_parts, self.compared if compares else self.faked):
             if given[-2:] == wanted[-2:] or given[-1] in wanted[:-1]:
                 return True
             if given[-1] == wanted[-1] and wanted[-1] not in _COMMON:

@@ -54,9 +54,11 @@ def always(question: str) -> Callable[[object, object], str]:
     return lambda source, finding: question
 
 
-def faked_question(project: Project, name: str) -> str:
-    """Ask whether tests that replace a function allow a change of its call; empty if none does."""
-    if not project.fakes(name):
+def faked_question(project: Project, name: str, *, compares: bool = False) -> str:
+    """Ask whether tests that replace a function allow a change of its call; empty if none does.
+
+    compares: only the arguments are changed, at which not all tests look"""
+    if not project.fakes(name, compares=compares):
         return ""
     return f"Tests of the project replace {name.replace('()', '')}: do they still pass with the change?"
 

@@ -78,7 +78,9 @@ def _http_question(source: Source, finding: Finding) -> str:
         return ""
     if library.name == "aiohttp":
         return _AIOHTTP
-    return STREAM if is_stream(call, source.facts) else faked_question(source.project, call.name)
+    if is_stream(call, source.facts):
+        return STREAM
+    return faked_question(source.project, call.name, compares=True)
 
 
 HTTP_TIMEOUT = python_codemod(
