@@ -181,7 +181,10 @@ class _PythonSuite:
         report = folder / ".faultkit-results.xml"
         report.unlink(missing_ok=True)
         own = [str(each) for each in (folder / "src", folder) if each.is_dir()]
+        # Without this file, coverage would read the configuration of the package, which may exclude files.
+        (folder / f"{_COVERED}rc").write_text("[run]\n")
         command = [str(self.python), "-m", "coverage", "run", f"--data-file={folder / _COVERED}"]
+        command += [f"--rcfile={folder / _COVERED}rc"]
         command += [f"--include={','.join(str(folder / each) for each in files)}"]
         command += ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
         command += [
