@@ -255,3 +255,15 @@ def test_facts_are_in_the_order_of_the_text(language: str, text: str) -> None:
 def test_a_continued_line_is_no_argument() -> None:
     (call,) = facts("python", "f(1, \\\n  2)").calls
     assert [(each.value.text, each.place) for each in call.arguments] == [("1", 0), ("2", 1)]
+
+
+def test_reads_are_made_when_they_are_looked_at() -> None:
+    found = facts("python", "\n".join(f"a{number} = b{number}.c" for number in range(500)))
+    made: list[object] = []
+    make = found.accesses._make
+    found.accesses._make = lambda raw: made.append(raw) or make(raw)  # type: ignore[func-returns-value]
+    first = found.assignments[250]
+    assert [each.written for each in found.within(found.accesses, first.span)] == ["b250.c"]
+    assert len(made) < 40
+    assert found.accesses[-1].written == "b499.c"
+    assert [each.written for each in found.accesses] == [f"b{number}.c" for number in range(500)]

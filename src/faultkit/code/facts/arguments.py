@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultkit.code.facts.collect import unwrap, value_of
+from faultkit.code.facts.expressions import unwrap, value_of
 from faultkit.code.facts.fact_values import Argument
 from faultkit.code.facts.grammar import Grammar
 from faultkit.code.languages.syntax import Node

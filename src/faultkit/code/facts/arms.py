@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from faultkit.code.facts.fact_values import Arm, Leaving
 from faultkit.code.facts.grammar import Grammar, TryParts
@@ -19,6 +19,16 @@ _BLOCKS = frozenset(
 """Types whose last part is a statement."""
 _CASES_THAT_FALL_THROUGH = frozenset(("switch_case", "switch_default", "switch_block_statement_group"))
 _LEAVES: dict[str, Leaving] = {"return": "function", "raise": "function", "break": "loop", "continue": "loop"}
+
+
+def all_arms(forks: Iterable[tuple[Node, TryParts | None]], grammar: Grammar) -> tuple[Arm, ...]:
+    """Return the arms of nodes that choose, outer ones before inner ones; a try comes with its parts."""
+    found = [
+        arm
+        for node, parts in forks
+        for arm in (arms_of(node, grammar) if parts is None else arms_of_try(node, parts, grammar))
+    ]
+    return tuple(sorted(found, key=lambda arm: (arm.span.start, -arm.span.end)))
 
 
 def arms_of(node: Node, grammar: Grammar) -> Iterator[Arm]:

@@ -10,11 +10,12 @@ What differs by language is in the `Grammar` of each.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
+from faultkit.code.facts.arms import all_arms
 from faultkit.code.facts.collect import collect
 from faultkit.code.facts.collected import CollectedNodes, RawScope, span
 from faultkit.code.facts.csharp import CSHARP
+from faultkit.code.facts.expressions import text_fact
 from faultkit.code.facts.fact_values import Call, Handler, Imports, Route, Scope, Try
 from faultkit.code.facts.facts import Facts, is_within
 from faultkit.code.facts.go import GO
@@ -23,6 +24,7 @@ from faultkit.code.facts.java import JAVA
 from faultkit.code.facts.javascript import JAVASCRIPT
 from faultkit.code.facts.kotlin import KOTLIN
 from faultkit.code.facts.python import PYTHON
+from faultkit.code.facts.reads import Reads
 from faultkit.code.facts.registrations import (
     LANGUAGES,
     registered_routes,
@@ -55,22 +57,21 @@ def facts_of(syntax: Syntax) -> Facts:
     resolver = Resolver(found)
     calls = resolver.calls()
     scopes = with_routes(found, resolver)
-    facts = Facts(
+    return Facts(
         syntax=syntax,
         imports=Imports(found.imports, frozenset(found.modules)),
         scopes=tuple(sorted(scopes, key=lambda scope: (scope.span.start, -scope.span.end))),
         calls=calls,
         loops=tuple(sorted(found.loops, key=lambda loop: (loop.span.start, -loop.span.end))),
-        tries=(),
         assignments=resolver.assignments(),
-        accesses=resolver.accesses(),
+        accesses=Reads(found.accesses, resolver.access),
         steps=tuple(found.steps),
-        texts=tuple(found.texts),
-        arms=tuple(sorted(found.arms, key=lambda arm: (arm.span.start, -arm.span.end))),
         classes={name: tuple(map(resolver.imported_name, bases)) for name, bases in found.classes.items()},
         managed=resolver.managed(),
+        make_texts=lambda: tuple(text_fact(grammar, node) for node in found.texts),
+        make_arms=lambda: all_arms(found.forks, grammar),
+        make_tries=lambda facts: tries_of(found, facts, resolver),
     )
-    return replace(facts, tries=tries_of(found, facts, resolver))
 
 
 # Tries, and what their handlers do with an error: nothing, log it, or pass it on.

@@ -6,10 +6,10 @@ Everything is collected in one pass, because a walk over a large file is what a 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import NamedTuple, TypeAlias, cast
 
-from faultkit.code.facts.arms import arms_of, arms_of_try
 from faultkit.code.facts.collected import (
     CollectedNodes,
     RawAssignment,
@@ -19,11 +19,14 @@ from faultkit.code.facts.collected import (
     place_of,
     span,
 )
-from faultkit.code.facts.fact_values import Loop, Shape, Step, StepKind, Text, Value
-from faultkit.code.facts.grammar import Binding, Grammar, member_name, part_of, passed_on
+from faultkit.code.facts.expressions import value_of
+from faultkit.code.facts.fact_values import Loop, Step, StepKind, Value
+from faultkit.code.facts.grammar import Binding, Grammar, member_name, part_of
+from faultkit.code.facts.reads import NOT_READ, READ_BY_VALUE
 from faultkit.code.functions import DIALECTS, qualified_names
+from faultkit.code.languages import Language
 from faultkit.code.languages.dialect import text_of
-from faultkit.code.languages.syntax import Node, Span, Syntax
+from faultkit.code.languages.syntax import Node, Span, Syntax, named_kinds
 
 _CARRIERS = frozenset(
     [
@@ -68,92 +71,78 @@ _DECLARES = frozenset(
 _LAMBDAS = frozenset({"arrow_function", "lambda_expression", "lambda"})
 
 
-def unwrap(grammar: Grammar, node: Node) -> Node:
-    """Return the expression without parentheses, `await` and similar nodes around it."""
-    if grammar.passes:
-        node = passed_on(grammar, node)
-    while node.type in grammar.transparent and node.named_child_count:
-        if node.type == "unary_expression" and grammar.sees_through.search(text_of(node)) is None:
-            return node
-        inner = [child for child in node.named_children if not child.is_extra]
-        if not inner:
-            return node
-        node = inner[-1] if node.type in ("cast_expression", "type_assertion") else inner[0]
-        if grammar.passes:
-            node = passed_on(grammar, node)
-    return node
-
-
-def value_of(grammar: Grammar, node: Node) -> Value:
-    """Return an expression as a value with its shape."""
-    inner = unwrap(grammar, node)
-    shape: Shape = grammar.shapes.get(inner.type, "other")
-    if shape == "text" and _has_holes(inner, grammar):
-        shape = "other"
-    if grammar.words and shape in ("name", "other"):
-        shape = grammar.words.get(text_of(inner), shape)
-    return Value(text_of(node), shape, span(node))
-
-
-def _has_holes(text: Node, grammar: Grammar) -> bool:
-    """Return whether a text is put together at run time: an f-string, a template."""
-    holes = grammar.interpolations
-    if holes and any(child.type in holes for child in text.children):
-        return True
-    return grammar.hole is not None and grammar.hole.search(text_of(text)) is not None
-
-
 def collect(syntax: Syntax, grammar: Grammar) -> CollectedNodes:
     """Walk the tree once."""
     return _Walk(syntax, grammar).run()
 
 
 class _Walk:
-    """One walk over a tree, with the scopes and types that are open at the current node."""
+    """One walk over a tree, with the scopes and types that are open at the current node.
+
+    It asks the tree for as little as possible: each question to a node costs more than the work on it.
+    """
 
     def __init__(self, syntax: Syntax, grammar: Grammar) -> None:
         self.grammar = grammar
         self.found = CollectedNodes(syntax, grammar)
         self.names = qualified_names(syntax)
         self.body_of = DIALECTS[syntax.language.name].body
-        self.visitors = _visitors(grammar)
         self.stack: list[Node] = []
-        self.open_scopes: list[RawScope] = []
+        """The nodes around the current one, the outermost first."""
+        self.scope: RawScope | None = None
+        """The function around the current node."""
+        self.owner = ""
+        """The type around the current node, or the one that its function belongs to."""
         self.open_types: list[tuple[int, str]] = []
+        self.opened: list[tuple[int, RawScope | None, str, int]] = []
+        """For each open scope and type its depth, and `scope`, `owner` and `len(open_types)` before it."""
 
     def run(self) -> CollectedNodes:
-        cursor = self.found.syntax.root.walk()
-        stack, visitors = self.stack, self.visitors
-        while True:
-            node = cursor.node
-            assert node is not None
-            del stack[cursor.depth :]
-            if (wanted := visitors.get(node.type)) is not None and node.is_named:
-                self._leave(node)
-                for visit in wanted:
-                    visit(self, node)
-            stack.append(node)
-            if cursor.goto_first_child():
-                continue
-            while not cursor.goto_next_sibling():
-                if not cursor.goto_parent():
-                    return self.found
+        table = _node_table(self.found.syntax.language, self.grammar)
+        names, visitors, reads_in, words = (
+            table.names,
+            table.visitors,
+            table.reads_in,
+            self.grammar.step_words,
+        )
+        stack, opened, accesses = self.stack, self.opened, self.found.accesses
+        levels: list[tuple[Iterator[Node], bool | None]] = [(iter((self.found.syntax.root,)), True)]
+        while levels:
+            nodes, is_read = levels[-1]
+            for node in nodes:
+                kind = node.kind_id
+                if kind in names:
+                    if words and self._step_word(node):
+                        continue
+                    if is_read or (is_read is None and self._is_read(node)):
+                        accesses.append((node, self.scope, self.owner))
+                    continue
+                if (wanted := visitors.get(kind)) is not None:
+                    for visit in wanted:
+                        visit(self, node)
+                if node.named_child_count:
+                    stack.append(node)
+                    levels.append((iter(node.named_children), reads_in.get(kind, True)))
+                    break
+                if opened:
+                    self._close(len(stack))
+            else:
+                levels.pop()
+                if stack:
+                    stack.pop()
+                    if opened:
+                        self._close(len(stack))
+        return self.found
 
-    @property
-    def scope(self) -> RawScope | None:
-        return self.open_scopes[-1] if self.open_scopes else None
+    def _open(self) -> None:
+        """Note what is open around a scope or type that begins."""
+        self.opened.append((len(self.stack), self.scope, self.owner, len(self.open_types)))
 
-    @property
-    def owner(self) -> str:
-        if self.open_types:
-            return self.open_types[-1][1]
-        return self.scope.owner if self.scope is not None else ""
-
-    def _leave(self, node: Node) -> None:
-        while self.open_scopes and self.open_scopes[-1].node.end_byte <= node.start_byte:
-            self.open_scopes.pop()
-        while self.open_types and self.open_types[-1][0] <= node.start_byte:
-            self.open_types.pop()
+    def _close(self, depth: int) -> None:
+        """Close what the node at this depth has opened."""
+        while self.opened and self.opened[-1][0] == depth:
+            _, self.scope, self.owner, types = self.opened.pop()
+            del self.open_types[types:]
 
     def _call(self, node: Node) -> None:
         if not self.grammar.is_call(node):
@@ -169,20 +158,24 @@ class _Walk:
         if (parts := self.grammar.tries[node.type](node)) is not None:
             self.found.tries.append((node, parts))
             if node.type not in self.grammar.forks:
-                self.found.arms += arms_of_try(node, parts, self.grammar)
+                self.found.forks.append((node, parts))
 
     def _fork(self, node: Node) -> None:
-        self.found.arms += arms_of(node, self.grammar)
+        self.found.forks.append((node, None))
 
     def _managed(self, node: Node) -> None:
         if (body := self.grammar.managed_body(node)) is not None:
             self.found.managed.append((node, span(body)))
 
-    def _access(self, node: Node) -> None:
-        words = self.grammar.step_words
-        if words and (kind := words.get(text_of(node))) is not None:
+    def _step_word(self, node: Node) -> bool:
+        """Note a step whose node is that of a name; return whether it is one."""
+        kind = self.grammar.step_words.get(text_of(node))
+        if kind is not None:
             self.found.steps.append(Step(kind, span(node), self._line(node)))
-        elif self._is_read(node):
+        return kind is not None
+
+    def _member(self, node: Node) -> None:
+        if self._is_read(node):
             self.found.accesses.append((node, self.scope, self.owner))
 
     def _line(self, node: Node) -> int:
@@ -193,6 +186,8 @@ class _Walk:
         name = text_of(named).partition("<")[0]
         outer = self.open_types[-1][1] if self.open_types else ""
         whole = f"{outer}.{name}" if outer and name else name
+        self._open()
+        self.owner = whole
         self.open_types.append((node.end_byte, whole))
         self.found.classes[whole] = tuple(self.grammar.bases(node))
 
@@ -237,7 +232,10 @@ class _Walk:
                 Loop("comprehension", whole, span(node), self._line(node), over, items, is_async=False)
             )
         self.found.scopes.append(scope)
-        self.open_scopes.append(scope)
+        self._open()
+        self.scope = scope
+        if not self.open_types:
+            self.owner = scope.owner
 
     def _is_method(self, node: Node) -> bool:
         """Return whether a function stands in the body of a type, not in a function there."""
@@ -370,10 +368,16 @@ class _Walk:
             return None
         owner, name = self.grammar.members[target.type]
         base = text_of(part_of(target, owner))
-        receivers = {each.receiver for each in self.open_scopes if each.receiver}
-        if base in self.grammar.self_names or base in receivers:
+        if base in self.grammar.self_names or (base and base in self._receivers()):
             return member_name(target, name)
         return None
+
+    def _receivers(self) -> Iterator[str]:
+        """Yield the names of the object itself in the open functions (Go)."""
+        scope = self.scope
+        while scope is not None:
+            yield scope.receiver
+            scope = scope.outer
 
     def _loop(self, node: Node) -> None:
         parts = self.grammar.loops[node.type](node)
@@ -409,11 +413,7 @@ class _Walk:
         self.found.steps.append(Step(kind, span(node), self._line(node), text_of(condition), word, sides))
 
     def _text(self, node: Node) -> None:
-        if _has_holes(node, self.grammar):
-            content = "".join(text_of(child) for child in node.children if "content" in child.type)
-        else:
-            content = value_of(self.grammar, node).literal
-        self.found.texts.append(Text(content, span(node), self._line(node)))
+        self.found.texts.append(node)
 
     def _is_read(self, node: Node) -> bool:
         """Return whether a node is a whole path that is read: no callee, target or parameter name."""
@@ -424,14 +424,26 @@ class _Walk:
             return False
         if parent.type in grammar.calls and grammar.callee(parent) == node and not grammar.own_name(parent):
             return False
-        if node.type in grammar.names and parent.type in _NO_READS:
-            return parent.type in _HOLDERS and parent.child_by_field_name("value") == node
+        if node.type in grammar.names and parent.type in NOT_READ:
+            return parent.type in READ_BY_VALUE and parent.child_by_field_name("value") == node
         return not (parent.type in grammar.bindings and parent.child_by_field_name("left") == node)
 
 
-def _visitors(grammar: Grammar) -> dict[str, list[Callable[[_Walk, Node], object]]]:
-    """Return what to do at a node, by its type. Most types need nothing, which is what makes a walk fast."""
-    table: tuple[tuple[Iterable[str], Callable[[_Walk, Node], object]], ...] = (
+_Visit: TypeAlias = Callable[[_Walk, Node], object]
+
+
+class _NodeTable(NamedTuple):
+    """What to do at the nodes of a language, by `Node.kind_id`. Most need nothing."""
+
+    names: frozenset[int]
+    visitors: dict[int, list[_Visit]]
+    reads_in: dict[int, bool | None]
+    """Whether names right below a node are read: False, or None if `_is_read` decides. Else they are."""
+
+
+@cache
+def _node_table(language: Language, grammar: Grammar) -> _NodeTable:
+    listed: tuple[tuple[Iterable[str], _Visit], ...] = (
         (grammar.types, _Walk._type),
         (grammar.functions, _Walk._function),
         (grammar.calls, _Walk._call),
@@ -443,36 +455,20 @@ def _visitors(grammar: Grammar) -> dict[str, list[Callable[[_Walk, Node], object
         (grammar.steps, _Walk._step),
         (grammar.managed, _Walk._managed),
         (grammar.texts, _Walk._text),
-        ({*grammar.members, *grammar.names}, _Walk._access),
+        (grammar.members, _Walk._member),
     )
-    found: dict[str, list[Callable[[_Walk, Node], object]]] = {}
-    for types, visit in table:
+    by_type: dict[str, list[_Visit]] = {}
+    for types, visit in listed:
         for each in types:
-            found.setdefault(each, []).append(visit)
-    return found
-
-
-_HOLDERS = frozenset(
-    {
-        "pair", "keyword_argument", "default_parameter", "typed_default_parameter", "let_declaration",
-        "let_condition", "for_expression",
-    }
-)  # fmt: skip
-"""Node types whose names are not read, while their values are."""
-_NO_READS = frozenset(
-    (
-        "function_definition", "parameters", "default_parameter", "typed_parameter",
-        "typed_default_parameter", "dotted_name", "aliased_import", "keyword_argument",
-        "lambda_parameters", "class_definition", "global_statement", "formal_parameters",
-        "required_parameter", "optional_parameter", "formal_parameter", "import_specifier",
-        "import_clause", "namespace_import", "class_declaration", "method_definition",
-        "method_declaration", "function_declaration", "variable_declarator", "method_invocation",
-        "import_spec", "package_clause", "scoped_identifier", "parameter_declaration", "pair",
-        "type_annotation", "type", "let_declaration", "let_condition", "for_expression", "function_item",
-        "tuple_struct_pattern", "tuple_pattern", "parameter", "closure_parameters", "use_list",
-        "use_as_clause", "use_declaration", "field_pattern", "struct_item", "variable_declaration",
+            by_type.setdefault(each, []).append(visit)
+    kinds = named_kinds(language)
+    mixed = {*grammar.calls, *grammar.bindings, *READ_BY_VALUE}
+    never = {*grammar.members, *(NOT_READ - READ_BY_VALUE)}
+    return _NodeTable(
+        frozenset(number for number, kind in kinds.items() if kind in grammar.names),
+        {number: by_type[kind] for number, kind in kinds.items() if kind in by_type},
+        {number: False if kind in never else None for number, kind in kinds.items() if kind in never | mixed},
     )
-)  # fmt: skip
 
 
 def _bind(bound: list[RawBinding], new: RawBinding) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from faultkit.code.facts.fact_values import Arm, Loop, Step, Text
+from faultkit.code.facts.fact_values import Loop, Step
 from faultkit.code.facts.grammar import Binding, Grammar, ParameterParts, TryParts
 from faultkit.code.languages.syntax import Node, Span, Syntax
 
@@ -61,6 +62,10 @@ class RawCall:
     flags: dict[str, bool]
 
 
+RawAccess: TypeAlias = tuple[Node, RawScope | None, str]
+"""A read of a name or path, with the scope and the type that it stands in."""
+
+
 @dataclass
 class CollectedNodes:
     """Everything that one walk found."""
@@ -73,12 +78,13 @@ class CollectedNodes:
     calls: dict[int, RawCall] = field(default_factory=dict)
     """Calls by the id of the node, in the order of the text."""
     assignments: list[RawAssignment] = field(default_factory=list)
-    accesses: list[tuple[Node, RawScope | None, str]] = field(default_factory=list)
+    accesses: list[RawAccess] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     tries: list[tuple[Node, TryParts]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    texts: list[Text] = field(default_factory=list)
-    arms: list[Arm] = field(default_factory=list)
+    texts: list[Node] = field(default_factory=list)
+    forks: list[tuple[Node, TryParts | None]] = field(default_factory=list)
+    """Nodes that choose one of several parts; of a try, also its parts."""
     classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     managed: list[tuple[Node, Span]] = field(default_factory=list)
     fields: dict[tuple[str, str], list[RawBinding]] = field(default_factory=dict)

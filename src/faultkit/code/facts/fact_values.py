@@ -21,7 +21,9 @@ known: a parameter, a variable, a function. It is never the global of the same n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from faultkit.code.languages.syntax import Span
@@ -69,7 +71,17 @@ class Argument(NamedTuple):
     """Index of the positional argument that it is, or is a key of; -1 for keywords."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class CallDetails(NamedTuple):
+    """What rules ask of few calls; see the properties of `Call`."""
+
+    callee: Span
+    line: int
+    end_line: int
+    arguments: tuple[Argument, ...] = ()
+    assigned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Call:
     """A call, a `new`, or a Go literal of a struct. Equal only to itself."""
 
@@ -77,19 +89,13 @@ class Call:
     """The resolved name; see the module docstring."""
     written: str
     """The callee as written, without arguments: `r.get`."""
-    arguments: tuple[Argument, ...]
     span: Span
-    callee: Span
-    """The span of the callee."""
-    line: int
-    end_line: int
+    read_details: Callable[[], CallDetails]
+    """Reads the rest from the text when it is asked for."""
     constructs: bool = False
     """Whether it constructs a value: `new X()`, `X()` with a capital in Python, `X{}` in Go."""
     origin: Call | None = None
     """The call that made the object of this one, if known: of `s.get(u)` the call `Session()`."""
-    assigned: tuple[str, ...] = ()
-    """Names that hold the result, as written: `("resp", "err")`, `("self.client",)`, `("{ data }",)`.
-    Includes the names of `with … as name`, `for name in` and `try (var name = …)`."""
     is_awaited: bool = False
     is_managed: bool = False
     """Whether it heads a `with`, `using` or try-with-resources statement."""
@@ -104,11 +110,39 @@ class Call:
     is_argument: bool = False
     """Whether it stands among the arguments of another call."""
     is_decorator: bool = False
+    method: str = field(init=False)
+    """The last part of the name: `get`."""
+
+    def __post_init__(self) -> None:
+        # Rules ask for it more often than for anything else.
+        object.__setattr__(self, "method", self.name.rpartition(".")[2].removeprefix(LOCAL))
+
+    @cached_property
+    def _details(self) -> CallDetails:
+        return self.read_details()
 
     @property
-    def method(self) -> str:
-        """Return the last part of the name: `get`."""
-        return self.name.rpartition(".")[2].removeprefix(LOCAL)
+    def arguments(self) -> tuple[Argument, ...]:
+        return self._details.arguments
+
+    @property
+    def assigned(self) -> tuple[str, ...]:
+        """Return names that hold the result: `("resp", "err")`, `("self.client",)`, `("{ data }",)`.
+
+        They are as written. Those of `with … as name`, `for name in` and `try (var name = …)` count, too."""
+        return self._details.assigned
+
+    @property
+    def callee(self) -> Span:
+        return self._details.callee
+
+    @property
+    def line(self) -> int:
+        return self._details.line
+
+    @property
+    def end_line(self) -> int:
+        return self._details.end_line
 
     @property
     def receiver(self) -> str:
@@ -194,6 +228,12 @@ class Scope:
         if self.owner:
             return self.name == f"{self.owner}.{self.short_name}"
         return self.outer is None and "." in self.name
+
+    def takes(self, count: int) -> bool:
+        """Return whether it can be called with so many arguments (Java)."""
+        if self.parameters and self.parameters[-1].type.endswith("..."):
+            return count >= len(self.parameters) - 1
+        return count == len(self.parameters)
 
 
 LoopKind: TypeAlias = Literal["each", "count", "while", "endless", "comprehension"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +27,7 @@ from faultkit.code.facts.fact_values import (
     Try,
 )
 from faultkit.code.facts.nesting import Nesting, P, Placed, is_within
+from faultkit.code.facts.reads import Reads
 from faultkit.code.languages.syntax import Span, Syntax
 
 __all__ = ["Facts", "Placed", "is_within"]
@@ -59,18 +60,33 @@ class Facts:
     calls: tuple[Call, ...]
     """Outer calls before those among their arguments; of a chain `a().b()` the last call comes first."""
     loops: tuple[Loop, ...]
-    tries: tuple[Try, ...]
     assignments: tuple[Assignment, ...]
-    accesses: tuple[Access, ...]
+    accesses: Reads
+    """Reads of names and paths; each is made when it is looked at."""
     steps: tuple[Step, ...]
-    texts: tuple[Text, ...]
-    arms: tuple[Arm, ...]
     classes: dict[str, tuple[str, ...]]
     """Types that this text declares, by qualified name, with the resolved names of their bases."""
-    managed: tuple[tuple[Call, Span], ...] = ()
+    managed: tuple[tuple[Call, Span], ...]
     """Each managed call with the block in which it is open."""
+    make_texts: Callable[[], tuple[Text, ...]]
+    make_arms: Callable[[], tuple[Arm, ...]]
+    make_tries: Callable[[Facts], tuple[Try, ...]]
 
-    @property
+    # Made when a rule asks for them: for most texts, none does.
+
+    @cached_property
+    def texts(self) -> tuple[Text, ...]:
+        return self.make_texts()
+
+    @cached_property
+    def arms(self) -> tuple[Arm, ...]:
+        return self.make_arms()
+
+    @cached_property
+    def tries(self) -> tuple[Try, ...]:
+        return self.make_tries(self)
+
+    @cached_property
     def language(self) -> str:
         return self.syntax.language.name
 
@@ -268,8 +284,8 @@ class Facts:
         return bool(around) and is_within(later.span, around[-1].body)
 
     def within(self, items: Iterable[P], span: Span) -> Iterator[P]:
-        """Yield the facts inside a span. The tuple must be in the order of the text, as all facts are."""
-        if not isinstance(items, tuple):
+        """Yield the facts inside a span. A tuple must be in the order of the text, as all facts are."""
+        if not isinstance(items, (tuple, Reads)):
             return (item for item in items if is_within(item.span, span))
         # Facts are in the order of the text, so that those in a span are adjacent.
         first = bisect_left(items, span.start, key=_start)
@@ -298,7 +314,7 @@ class Facts:
         return tuple(call for call in named if self._may_call(call, scope))
 
     def _may_call(self, call: Call, scope: Scope) -> bool:
-        if self.language == "java" and not _takes(scope, len(call.arguments)):
+        if self.language == "java" and not scope.takes(len(call.arguments)):
             return False
         if self.language == "csharp" and len(call.arguments) > len(scope.parameters):
             return False
@@ -474,13 +490,6 @@ class Facts:
             if call.origin is not None:
                 found.setdefault(call.origin, []).append(call)
         return found
-
-
-def _takes(scope: Scope, count: int) -> bool:
-    """Return whether a method can be called with so many arguments."""
-    if scope.parameters and scope.parameters[-1].type.endswith("..."):
-        return count >= len(scope.parameters) - 1
-    return count == len(scope.parameters)
 
 
 def _start(item: Placed) -> int:

@@ -223,9 +223,9 @@ def cases(node: Node) -> list[Node]:
     return [each for each in listed.named_children if "case" in each.type or each.type.startswith("switch_")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Grammar:
-    """The node types and functions of one language family."""
+    """The node types and functions of one language family. Equal only to itself."""
 
     names: frozenset[str]
     """Leaf types that are identifiers."""

@@ -32,17 +32,27 @@ rule: the resolver prefers a missed finding to a false one.
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import partial
 
 from faultkit.base.text import one_line
 from faultkit.code.facts.arguments import arguments_of
 from faultkit.code.facts.arms import outcomes
-from faultkit.code.facts.collect import unwrap, value_of
-from faultkit.code.facts.collected import CollectedNodes, RawBinding, RawCall, RawScope, place_of, span
+from faultkit.code.facts.collected import (
+    CollectedNodes,
+    RawAccess,
+    RawBinding,
+    RawCall,
+    RawScope,
+    place_of,
+    span,
+)
+from faultkit.code.facts.expressions import unwrap, value_of
 from faultkit.code.facts.fact_values import (
     LOCAL,
     Access,
     Assignment,
     Call,
+    CallDetails,
     Parameter,
     Route,
     Scope,
@@ -131,21 +141,18 @@ class Resolver:
             for raw in self.found.assignments
         )
 
-    def accesses(self) -> tuple[Access, ...]:
-        """Return all reads of members that are not called."""
-        accesses = []
-        for node, scope, owner in self.found.accesses:
-            place = span(node)
-            line = self.found.syntax.line(place.start)
-            # Most reads are of plain names, which need no walk along a path.
-            text = text_of(node) if node.type in self.grammar.names else ""
-            if text and not self._means_self(text, scope):
-                name, origin = self._variable(text, place.start, scope, owner)
-                accesses.append(Access(name, text, place, line, origin))
-            else:
-                name, origin = self.name(node, scope, owner)
-                accesses.append(Access(name, self.written(node, scope), place, line, origin))
-        return tuple(accesses)
+    def access(self, raw: RawAccess) -> Access:
+        """Return a read of a name or path that is not called."""
+        node, scope, owner = raw
+        place = span(node)
+        line = self.found.syntax.line(place.start)
+        # Most reads are of plain names, which need no walk along a path.
+        text = text_of(node) if node.type in self.grammar.names else ""
+        if text and not self._means_self(text, scope):
+            name, origin = self._variable(text, place.start, scope, owner)
+            return Access(name, text, place, line, origin)
+        name, origin = self.name(node, scope, owner)
+        return Access(name, self.written(node, scope), place, line, origin)
 
     def managed(self) -> tuple[tuple[Call, Span], ...]:
         """Return what `with` and try-with-resources close, each with the body it is open in."""
@@ -166,11 +173,8 @@ class Resolver:
             inner = inner.named_children[0]
         scope = self._scope_at(item)
         name, origin = self.name(inner, scope, "" if scope is None else scope.owner)
-        line = self.found.syntax.line(item.start_byte)
-        return Call(
-            name, self.written(inner, scope), (), span(item), span(inner), line, line,
-            origin=origin, is_managed=True,
-        )  # fmt: skip
+        details = partial(self._details_without_arguments, item, inner)
+        return Call(name, self.written(inner, scope), span(item), details, origin=origin, is_managed=True)
 
     def _scope_at(self, node: Node) -> RawScope | None:
         inside = [each for each in self.found.scopes if _holds(each.node, node)]
@@ -185,27 +189,36 @@ class Resolver:
             return known
         raw = self.found.calls[node.id]
         name, origin = self._callee_name(raw)
-        is_constructor = node.type in self.grammar.constructors
-        line = self.found.syntax.line
-        callee = self.grammar.callee(node) or node
-        end = callee.end_byte
-        if own := node.child_by_field_name("name") if self.grammar.own_name(node) else None:
-            end = own.end_byte
         call = Call(
-            name=name,
-            written=self._callee_written(raw),
-            arguments=arguments_of(self.grammar, node),
-            span=span(node),
-            callee=Span(node.start_byte if self.grammar.own_name(node) else callee.start_byte, end),
-            line=line(node.start_byte),
-            end_line=line(max(node.start_byte, node.end_byte - 1)),
-            constructs=is_constructor or self.grammar.constructs(name),
+            name,
+            self._callee_written(raw),
+            span(node),
+            partial(self._details, raw),
+            constructs=node.type in self.grammar.constructors or self.grammar.constructs(name),
             origin=origin,
-            assigned=self._assigned_names(raw),
             **raw.flags,
         )
         self._calls[node.id] = call
         return call
+
+    def _details(self, raw: RawCall) -> CallDetails:
+        node, line = raw.node, self.found.syntax.line
+        callee, own = self.grammar.callee(node) or node, self.grammar.own_name(node)
+        named = node.child_by_field_name("name") if own else None
+        return CallDetails(
+            Span(
+                node.start_byte if own else callee.start_byte,
+                callee.end_byte if named is None else named.end_byte,
+            ),
+            line(node.start_byte),
+            line(max(node.start_byte, node.end_byte - 1)),
+            arguments_of(self.grammar, node),
+            self._assigned_names(raw),
+        )
+
+    def _details_without_arguments(self, node: Node, callee: Node) -> CallDetails:
+        line = self.found.syntax.line(node.start_byte)
+        return CallDetails(span(callee), line, line)
 
     def _assigned_names(self, raw: RawCall) -> tuple[str, ...]:
         binding = self._assigned.get(raw.node.id)
@@ -220,11 +233,10 @@ class Resolver:
         if inner.id in self.found.calls:
             return self.call(inner)
         name, origin = self.name(inner, raw.outer, raw.owner)
-        line = self.found.syntax.line(node.start_byte)
+        details = partial(self._details_without_arguments, node, node)
         return Call(
-            name, self.written(inner, raw.outer), (), span(node), span(node), line, line,
-            origin=origin, is_decorator=True,
-        )  # fmt: skip
+            name, self.written(inner, raw.outer), span(node), details, origin=origin, is_decorator=True
+        )
 
     def _callee_name(self, raw: RawCall) -> ResolvedName:
         node, grammar = raw.node, self.grammar

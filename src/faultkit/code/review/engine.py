@@ -91,9 +91,9 @@ def _reviewed(
     fragment: Fragment, facts: Facts, coverage: Coverage, file: str, rules: Iterable[Rule]
 ) -> Iterator[tuple[Finding, Suppression | None]]:
     """Yield findings, each with the comment that suppresses it; none in unit tests beside the code."""
-    tests = UnitTests(fragment.syntax)
+    tests, language, source = UnitTests(fragment.syntax), facts.language, fragment.syntax.source
     for rule in rules:
-        if fragment.syntax.language.name not in rule.languages:
+        if language not in rule.languages or not rule.may_hit(source):
             continue
         seen: set[Span] = set()
         for hit in rule.check(facts):

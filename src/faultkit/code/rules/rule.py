@@ -76,6 +76,13 @@ class Rule:
     by_default: bool = True
     """Whether the rule runs unless it is selected by name. A rule that is wrong too often on code that its
     authors have not seen does not; `bench/review` measures it."""
+    words: tuple[bytes, ...] = ()
+    """Parts of a text of which one stands in each that has a hit; empty: there are none. For rules that look
+    at all calls or reads of a text: the words are found faster."""
+
+    def may_hit(self, source: bytes) -> bool:
+        """Return whether the rule could find something in a text, by its words."""
+        return not self.words or any(word in source for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)

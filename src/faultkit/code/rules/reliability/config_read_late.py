@@ -61,4 +61,5 @@ RULE = Rule(
     severity="low",
     languages=(*PYTHON, *JAVASCRIPT),
     check=_check,
+    words=(b"env",),
 )

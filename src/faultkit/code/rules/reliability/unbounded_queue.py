@@ -39,7 +39,8 @@ _FEW = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    yield from _channels(facts)
+    if b"UNLIMITED" in facts.syntax.source:
+        yield from _channels(facts)
     for call in facts.calls_named(*_QUEUES):
         if not _is_bounded(call) and not _only_drained(call, facts) and not _has_few(call):
             # A simple queue cannot be bounded, and is often used to hand over one answer.

@@ -1,0 +1,53 @@
+"""Reads expressions: what is inside parentheses and `await`, and the shape of a value."""
+
+from __future__ import annotations
+
+from faultkit.code.facts.collected import span
+from faultkit.code.facts.fact_values import Shape, Text, Value
+from faultkit.code.facts.grammar import Grammar, passed_on
+from faultkit.code.languages.dialect import text_of
+from faultkit.code.languages.syntax import Node
+
+
+def unwrap(grammar: Grammar, node: Node) -> Node:
+    """Return the expression without parentheses, `await` and similar nodes around it."""
+    if grammar.passes:
+        node = passed_on(grammar, node)
+    while node.type in grammar.transparent and node.named_child_count:
+        if node.type == "unary_expression" and grammar.sees_through.search(text_of(node)) is None:
+            return node
+        inner = [child for child in node.named_children if not child.is_extra]
+        if not inner:
+            return node
+        node = inner[-1] if node.type in ("cast_expression", "type_assertion") else inner[0]
+        if grammar.passes:
+            node = passed_on(grammar, node)
+    return node
+
+
+def value_of(grammar: Grammar, node: Node) -> Value:
+    """Return an expression as a value with its shape."""
+    inner = unwrap(grammar, node)
+    shape: Shape = grammar.shapes.get(inner.type, "other")
+    if shape == "text" and has_holes(inner, grammar):
+        shape = "other"
+    if grammar.words and shape in ("name", "other"):
+        shape = grammar.words.get(text_of(inner), shape)
+    return Value(text_of(node), shape, span(node))
+
+
+def has_holes(text: Node, grammar: Grammar) -> bool:
+    """Return whether a text is put together at run time: an f-string, a template."""
+    holes = grammar.interpolations
+    if holes and any(child.type in holes for child in text.children):
+        return True
+    return grammar.hole is not None and grammar.hole.search(text_of(text)) is not None
+
+
+def text_fact(grammar: Grammar, node: Node) -> Text:
+    """Return a string literal as a fact; of a template, the parts that are literal."""
+    if has_holes(node, grammar):
+        content = "".join(text_of(child) for child in node.children if "content" in child.type)
+    else:
+        content = value_of(grammar, node).literal
+    return Text(content, span(node), node.start_point[0] + 1)
