@@ -75,6 +75,7 @@ from faultkit.code.rules.reliability import (
     unchecked_status,
     unguarded_parse,
     upstream_error_unmapped,
+    wait_not_cancelled,
     waitgroup_add_inside,
     wall_clock_duration,
     write_in_place,
@@ -162,4 +163,5 @@ RELIABILITY: tuple[Rule, ...] = (
     periodic_work_ends.RULE,
     loop_ignores_stop.RULE,
     overlapping_runs.RULE,
+    wait_not_cancelled.RULE,
 )

@@ -7,13 +7,33 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import retries
+from faultkit.code.rules.vocabulary.service_clients import service_calls
 
 _KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)
 
+_PAYS = re.compile(
+    r"^(charge|pay|capture|refund|transfer|debit|payout|withdraw|disburse|purchase)([A-Z_]\w*)?$"
+    r"|^(place_?order|create_?(order|payment|charge|shipment|invoice|booking|transfer|payout)|send_?(sms|email|mail|money))"
+    r"(async)?$",
+    re.IGNORECASE,
+)
+"""Calls of a client that charge, order or send."""
 _ALL_METHODS = re.compile(r"^(None|False)$|['\"](POST|PATCH)['\"]|=>\s*true$")
 
 
@@ -28,6 +48,19 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 sure = POSSIBLE if _headers_from_elsewhere(request.call, facts) else LIKELY
                 yield Hit(request.call.span, what, sure)
     yield from _of_adapter(facts)
+    told = {request.call for request in http_requests(facts)}
+    for call in service_calls(facts):
+        if call in told or not _PAYS.match(call.method):
+            continue
+        for retry in again:
+            if (
+                is_within(call.span, retry.body)
+                and retry.call is not call
+                and not _has_key(call, retry.body, facts)
+            ):
+                what = f"{call.written}() acts again each time it is tried"
+                yield Hit(call.span, what, LIKELY)
+                break
     for sql in sql_calls(facts):
         if sql.verb == "insert" and not _KEY.search(sql.sql):
             for retry in again:
@@ -71,6 +104,6 @@ RULE = Rule(
     fix="Send an idempotency key with every try, or do not retry this call.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

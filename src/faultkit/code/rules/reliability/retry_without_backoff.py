@@ -9,6 +9,7 @@ from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
+from faultkit.code.rules.vocabulary.retry_policies import reconnects
 
 _NEAR = re.compile(
     r"^(os|shutil|sqlite3|fcntl|pathlib|fs|tempfile|socket\.socket\.bind)\b|\.(stat|bind|unlink)$"
@@ -22,6 +23,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif retry.waits_longer is False and _is_remote(retry, facts):
             what = "this waits the same time before every try, however often it failed"
             yield Hit(retry.span, what, LIKELY, "low")
+    for call in reconnects(facts):
+        what = f"{call.written}() connects again at once whenever the connection ends"
+        yield Hit(call.span, what, LIKELY)
 
 
 def _is_remote(retry: Retry, facts: Facts) -> bool:

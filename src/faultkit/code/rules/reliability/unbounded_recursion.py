@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 
+_RETRIES_ONLY = ("kotlin", "csharp", "rust")
+"""Languages in which overloads, or code that a macro writes, may end a recursion."""
 _COUNTS = re.compile(r"attempt|tries|retr|depth|level|left|remaining|limit|count|budget", re.IGNORECASE)
 
 
@@ -20,12 +22,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue
             if call.receiver and call.receiver_written not in ("self", "cls", scope.owner):
                 continue  # Another object of the same class.
-            if facts.language == "java" and not _is_same_overload(call, scope):
+            if facts.language in ("java", "kotlin", "csharp") and not _is_same_overload(call, scope):
                 continue
             if _in_handler(call, facts) and not _counted(call, scope):
                 yield Hit(
                     call.span, f"{scope.short_name} calls itself after every error, without a count", LIKELY
                 )
+            elif facts.language in _RETRIES_ONLY:
+                continue
             elif not _has_way_out(call, scope, facts):
                 yield Hit(call.span, f"{scope.short_name} calls itself with nothing that ends it", LIKELY)
 
@@ -44,8 +48,6 @@ def _is_same_overload(call: Call, scope: Scope) -> bool:
 
 def _in_handler(call: Call, facts: Facts) -> bool:
     """Return whether the call is unconditional: a condition there would be the end."""
-    if facts.language == "go":
-        return False
     for each in facts.tries:
         for handler in each.handlers:
             if is_within(call.span, handler.body):
@@ -58,7 +60,7 @@ def _in_handler(call: Call, facts: Facts) -> bool:
 def _counted(call: Call, scope: Scope) -> bool:
     # A retry passes the same arguments on; other arguments change something.
     own = [each.name for each in scope.parameters if each.name not in ("self", "cls")]
-    given = [each.value.text for each in call.arguments]
+    given = [each.value.text.removeprefix("&mut ").lstrip("&") for each in call.arguments]
     if given and given != own[: len(given)] and given != own[-len(given) :]:
         return True
     texts = [*(each.name for each in scope.parameters), *(each.value.text for each in call.arguments)]
@@ -85,6 +87,6 @@ RULE = Rule(
     fix="Add a condition that ends it, or a counter; retry in a loop with a limit and waits.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

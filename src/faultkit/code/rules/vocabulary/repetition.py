@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.retry_loops import Retry, retry_of_loop
+from faultkit.code.rules.vocabulary.retry_policies import policies
 
 _WORD = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
 _CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
@@ -26,6 +27,7 @@ def retries(facts: Facts) -> tuple[Retry, ...]:
     found = [retry_of_loop(loop, facts) for loop in facts.loops]
     found += [_of_decorator(scope, each) for scope in facts.scopes for each in scope.decorators]
     found += [_of_helper(call, facts) for call in facts.calls]
+    found += policies(facts)
     return tuple(each for each in found if each is not None)
 
 
@@ -82,8 +84,9 @@ def _of_decorator(scope: Scope, call: Call) -> Retry | None:
         known = name.startswith(("tenacity", "retrying")) or call.has("stop", "wait", "retry", "reraise")
         if not known:
             return Retry("decorator", call.span, scope.body, call, None, None, None, None)
-        waits, limited = call.has("wait"), call.has("stop")
-        wait = call.argument("wait")
+        wait, stop = call.argument("wait"), call.argument("stop")
+        waits = wait is not None and "wait_none" not in wait.value.text
+        limited = stop is not None and "stop_never" not in stop.value.text
         longer = wait is None or "fixed" not in wait.value.text
         return Retry("decorator", call.span, scope.body, call, None, waits, longer, limited)
     if name in ("backoff.on_exception", "backoff.on_predicate"):

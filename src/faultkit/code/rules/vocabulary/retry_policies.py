@@ -1,0 +1,221 @@
+"""Retries by libraries that are told once how to repeat: Polly, resilience4j, Spring, Reactor, axios-retry …
+
+The values are those of the libraries: without a delay, `RetryAsync` of Polly, `retry(n)` of Reactor,
+axios-retry and `Retry` of urllib3 try again at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.retry_loops import Retry
+from faultkit.code.rules.vocabulary.waits import is_constant, is_sleep
+
+_ZERO = re.compile(
+    r"^(0|0\.0|TimeSpan\.Zero|Duration\.ZERO|Duration\.of\w+\(0L?\)|0\.\w+|(\(\)|_|\w+)\s*=>\s*0)$"
+)
+_CONSTANT_SPAN = re.compile(r"^(\(?\w+\)?)\s*=>\s*TimeSpan\.From\w+\(\s*[\d._]+\s*\)$")
+_ENDLESS = re.compile(
+    r"^(Infinity|int\.MaxValue|Integer\.MAX_VALUE|Int\.MAX_VALUE|Long\.MAX_VALUE|-1|None|true)$"
+)
+_POLICY = re.compile(r"[rR]etry|[pP]olicy|[pP]ipeline|[rR]esilien")
+_RUNS = frozenset(("executeSupplier", "executeCallable", "executeRunnable", "decorateSupplier", "execute"))
+_URLLIB3 = ("urllib3.util.retry.Retry", "urllib3.util.Retry", "urllib3.Retry")
+_GO_LIMITS = re.compile(r"WithMaxRetries|WithContext|MaxElapsedTime|Context\(")
+
+
+def policies(facts: Facts) -> Iterator[Retry]:
+    """Yield the retries that a text configures."""
+    find = {
+        "csharp": _csharp,
+        "java": _java,
+        "kotlin": _java,
+        "go": _go,
+        "python": _python,
+        "rust": _rust,
+        "javascript": _javascript,
+        "typescript": _javascript,
+        "tsx": _javascript,
+    }.get(facts.language)
+    if find is not None:
+        for call in facts.calls:
+            yield from find(call, facts)
+    if facts.language == "kotlin":
+        yield from _repeated(facts)
+
+
+def _retry(call: Call, waits: bool | None, longer: bool | None, limited: bool | None) -> Retry:
+    # What is tried stands elsewhere: the body is the policy itself.
+    return Retry("helper", call.span, call.span, call, None, waits, longer, limited)
+
+
+def _csharp(call: Call, facts: Facts) -> Iterator[Retry]:
+    method = call.method.removesuffix("Async")
+    is_policy = "Policy" in call.name or "Handle" in call.name or "OrResult" in call.name
+    if method in ("WaitAndRetryForever", "RetryForever") and is_policy:
+        waits = method.startswith("Wait")
+        yield _retry(call, waits or None, None, False)
+    elif method == "Retry" and is_policy and "Wait" not in call.name:
+        yield _retry(call, False, None, True)
+    elif method == "WaitAndRetry" and is_policy:
+        wait = call.argument(place=1)
+        text = "" if wait is None else " ".join(wait.value.text.split())
+        is_zero = text.endswith("TimeSpan.Zero")
+        yield _retry(call, not is_zero, not _CONSTANT_SPAN.match(text), True)
+    elif call.method in ("RetryStrategyOptions", "HttpRetryStrategyOptions") and call.constructs:
+        limit, delay = call.argument("MaxRetryAttempts"), call.argument("Delay")
+        endless = limit is not None and _ENDLESS.match(limit.value.text) is not None
+        at_once = delay is not None and delay.value.text == "TimeSpan.Zero"
+        yield _retry(call, not at_once, None, not endless)
+    elif method == "Execute" and _POLICY.search(f"{call.name} {call.receiver_written}"):
+        for argument in call.positional[:1]:
+            if argument.value.shape == "function":
+                yield Retry("helper", call.callee, argument.value.span, call, None, None, None, None)
+
+
+def _java(call: Call, facts: Facts) -> Iterator[Retry]:
+    first = call.argument(place=0)
+    text = "" if first is None else first.value.text
+    if "RetryConfig" in call.name and call.method == "waitDuration" and _ZERO.match(text):
+        yield _retry(call, False, None, None)
+    elif "RetryConfig" in call.name and call.method == "maxAttempts" and _ENDLESS.match(text):
+        yield _retry(call, None, None, False)
+    elif call.method == "Retryable":
+        limit = call.argument("maxAttempts", "maxRetries")
+        if limit is not None and _ENDLESS.match(limit.value.text):
+            yield _retry(call, None, None, False)
+    elif call.method == "retry" and re.search(
+        r"\b(bodyToMono|bodyToFlux|Mono|Flux|exchangeToMono)\b", call.name
+    ):
+        yield _retry(call, False, None, bool(call.arguments))
+    elif call.method in ("indefinitely", "infiniteRetry") and "Retry" in call.name:
+        yield _retry(call, None, None, False)
+    elif call.method == "noBackoff" and "Retry" in call.name:
+        yield _retry(call, False, None, None)
+    elif call.method == "withMaxRetries" and "RetryPolicy" in call.name and text == "-1":
+        yield _retry(call, None, None, False)
+    elif call.method in _RUNS and re.search(r"[rR]etry", f"{call.name} {call.receiver_written}"):
+        for argument in call.positional:
+            if argument.value.shape == "function":
+                yield Retry("helper", call.callee, argument.value.span, call, None, None, None, None)
+
+
+def _go(call: Call, facts: Facts) -> Iterator[Retry]:
+    if call.name.endswith("/retry-go.Attempts") or re.search(r"retry-go(/v\d)?\.Attempts$", call.name):
+        if call.arguments and call.arguments[0].value.text == "0":
+            around = [each for each in facts.calls_around(call) if each.method == "Do"]
+            if not any("Context(" in facts.text(each.span) for each in around):
+                yield _retry(call, None, None, False)
+    elif re.search(r"cenkalti/backoff(/v\d)?\.(Retry|RetryNotify)$", call.name):
+        text = facts.text_with_values(call)
+        if "NewConstantBackOff" in text or "ZeroBackOff" in text:
+            yield _retry(call, "ZeroBackOff" not in text, False, bool(_GO_LIMITS.search(text)))
+
+
+def _python(call: Call, facts: Facts) -> Iterator[Retry]:
+    if call.name in ("tenacity.Retrying", "tenacity.AsyncRetrying"):
+        wait, stop = call.argument("wait"), call.argument("stop")
+        waits = wait is not None and "wait_none" not in wait.value.text
+        limited = stop is not None and "stop_never" not in stop.value.text
+        yield _retry(call, None if call.spreads else waits, None, None if call.spreads else limited)
+    elif call.name in _URLLIB3 and not call.spreads and not call.has("backoff_factor"):
+        total = call.argument("total", place=0)
+        if total is not None and total.value.text not in ("0", "1", "False", "None"):
+            yield _retry(call, False, None, True)
+
+
+def _javascript(call: Call, facts: Facts) -> Iterator[Retry]:
+    if call.name in ("axios-retry", "axios-retry.default") or call.written == "axiosRetry":
+        if (
+            call.spreads
+            or not call.arguments
+            or any(each.value.shape in ("name", "call") for each in call.positional[1:])
+        ):
+            return
+        delay, tries = call.argument("retryDelay"), call.argument("retries")
+        waits = delay is not None and not _ZERO.match(" ".join(delay.value.text.split()))
+        endless = tries is not None and _ENDLESS.match(tries.value.text) is not None
+        yield _retry(call, waits, None, not endless)
+    elif call.name in ("p-retry", "async-retry", "promise-retry", "pRetry") and call.has(
+        "forever", "retries"
+    ):
+        given = call.argument("forever", "retries")
+        if given is not None and _ENDLESS.match(given.value.text):
+            yield _retry(call, None, None, False)
+
+
+def _rust(call: Call, facts: Facts) -> Iterator[Retry]:
+    if call.name.endswith("tokio_retry.Retry.spawn") and call.arguments:
+        text = facts.text_with_values(call)
+        if ".take(" not in text:
+            yield _retry(call, None, None, False)
+
+
+def _repeated(facts: Facts) -> Iterator[Retry]:
+    """Yield `repeat(n) { try { return … } catch … }` of Kotlin."""
+    for call in facts.calls_of_method("repeat"):
+        given = [each for each in call.positional if each.value.shape == "function"]
+        if call.receiver_written or len(call.positional) != 2 or not given:
+            continue
+        body = given[0].value.span
+        for each in facts.within(facts.tries, body):
+            leaves = any(step.kind == "return" for step in facts.within(facts.steps, each.body))
+            goes_on = any(
+                not any(step.kind in ("return", "raise") for step in facts.within(facts.steps, handler.body))
+                for handler in each.handlers
+            )
+            if not leaves or not goes_on:
+                continue
+            waits = [one for one in facts.within(facts.calls, body) if is_sleep(one)]
+            longer = not waits or not all(map(is_constant, waits))
+            loop = Loop("count", call.span, body, call.line)
+            head = call.callee
+            yield Retry("loop", head, each.body, None, loop, bool(waits), longer, True)
+            break
+
+
+# Connections that are made again as soon as they end.
+
+
+_ENDS = re.compile(r"^(close|end|error|disconnect|closed)$")
+_OPENS = re.compile(
+    r"(^|\.)(WebSocket|ws|net\.(connect|createConnection)|amqplib\.connect|EventSource|mqtt\.connect|createConnection)$"
+    r"|^ws\.WebSocket$"
+)
+
+
+def reconnects(facts: Facts) -> Iterator[Call]:
+    """Yield calls of a function that connects, made at once by its listener for the end of the connection."""
+    if facts.language not in ("javascript", "typescript", "tsx"):
+        return
+    opens = {facts.named_function_of(call) for call in facts.calls if _OPENS.search(call.name)}
+    for scope in opens:
+        for call in facts.callers_of(scope) if scope is not None else ():
+            if scope not in facts.functions_around(call) or facts.function_of(call) is scope:
+                continue
+            inner = facts.function_of(call)
+            delayed = any(is_sleep(each) or each.method == "setTimeout" for each in facts.calls_around(call))
+            slept = inner is not None and any(
+                is_sleep(each) or each.method == "setTimeout"
+                for each in facts.within(facts.calls, inner.body)
+            )
+            if inner is not None and not delayed and not slept and _is_listener(inner.span, facts):
+                yield call
+
+
+def _is_listener(span: Span, facts: Facts) -> bool:
+    """Return whether a function is given to `.on("close", …)` or set as `onclose`."""
+    for call in facts.calls_of_method("on", "once", "addEventListener"):
+        first = call.argument(place=0)
+        ends = first is not None and _ENDS.match(first.value.literal) is not None
+        if ends and any(each.value.span == span for each in call.positional):
+            return True
+    return any(
+        each.value is not None
+        and each.value.span == span
+        and re.search(r"\.on(close|error|end)$", each.targets[0]) is not None
+        for each in facts.assignments
+    )
