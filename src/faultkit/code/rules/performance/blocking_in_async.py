@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
     CERTAIN,
     CSHARP,
+    JAVA,
     JAVASCRIPT,
     KOTLIN,
     LIKELY,
@@ -18,7 +20,7 @@ from faultkit.code.rules.rule import (
     Rule,
     Severity,
 )
-from faultkit.code.rules.vocabulary.call_paths import callers_through
+from faultkit.code.rules.vocabulary.call_paths import callers_of_function, callers_through
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _WAITS = frozenset(
@@ -88,6 +90,10 @@ _KOTLIN_TEMPLATES = re.compile(
     r".*\b(Named)?(Parameter)?JdbcTemplate\.(query\w*|update|batchUpdate|execute)"
     r"|org\.jetbrains\.exposed\.sql\.transactions\.transaction$"
 )
+_KOTLIN_FILES = re.compile(
+    r"^java\.(io\.File|nio\.file\.Files)\b.*\.(readText|readBytes|readLines|writeText|writeBytes|appendText|copyTo"
+    r"|readString|writeString|readAllBytes|readAllLines|copy|walk|deleteRecursively)$"
+)
 _JDBC = frozenset(("executeQuery", "executeUpdate", "executeBatch", "executeLargeUpdate"))
 _ON_SCREEN = re.compile(r"(^|\.)(viewModelScope|lifecycleScope)$")
 """Scopes of Android, whose coroutines run on the thread of the screen."""
@@ -115,6 +121,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _csharp(facts)
     elif facts.language == "kotlin":
         yield from _kotlin(facts)
+    elif facts.language == "java":
+        yield from _java(facts)
     else:
         yield from _javascript(facts)
 
@@ -174,7 +182,7 @@ def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator
     scope = facts.named_function_of(inner)
     if scope is None or scope.is_async or facts.function_of(inner) is not scope or levels == 0:
         return
-    for caller in facts.callers_of(scope):
+    for caller in callers_of_function(scope, facts):
         around = facts.function_of(caller)
         if around is None or around is scope or caller.is_awaited or _is_elsewhere(caller, facts):
             continue
@@ -189,6 +197,11 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
     told: set[tuple[Scope | None, str]] = set()
     for call in facts.calls:
         scope = facts.named_function_of(call)
+        if scope is not None and _KOTLIN_FILES.match(call.name) and _stops_coroutine(call, facts):
+            yield Hit(
+                call.span, f"{call.written}() waits for the disk on the thread of a coroutine", LIKELY, "low"
+            )
+            continue
         if scope is None or not _blocks_in_kotlin(call, facts):
             continue
         if _stops_coroutine(call, facts):
@@ -246,6 +259,29 @@ def _stops_coroutine(call: Call, facts: Facts) -> bool:
     return not on_pool and all(each.method in _KOTLIN_INLINE for each in around)
 
 
+_JAVA = re.compile(
+    r"^((java\.lang\.)?Thread\.sleep|.*\bJdbcTemplate\.\w+|.*\bRestTemplate\.\w+|java\.nio\.file\.Files\.(read|write)\w+"
+    r"|.*\.(bodyToMono|bodyToFlux|toEntity|Mono\.\w+)\(\)(\.\w+\(\))*\.block|java\.net\.http\.HttpClient\b.*\.send)$"
+)
+_REACTIVE = re.compile(r"\b(Mono|Flux)\s*<")
+_ON_POOL = re.compile(r"subscribeOn|publishOn|boundedElastic|Schedulers\.")
+
+
+def _java(facts: Facts) -> Iterator[Hit]:
+    """Yield blocking calls in methods that return a Mono or Flux: they run on the few threads of the loop."""
+    if not facts.imports_any("reactor.core"):
+        return
+    for call in facts.calls:
+        scope = facts.named_function_of(call)
+        if scope is None or not _JAVA.match(call.name):
+            continue
+        head = facts.text(Span(scope.span.start, scope.body.start))
+        if _REACTIVE.search(head.partition("(")[0]) and not _ON_POOL.search(facts.text(scope.span)):
+            yield Hit(
+                call.span, f"{call.written}() blocks a thread of the event loop until it is done", LIKELY
+            )
+
+
 def _csharp(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if not _CSHARP.match(call.name) or call.is_awaited:
@@ -268,10 +304,16 @@ def _is_in_task(call: Call, facts: Facts) -> bool:
     return any(each.name in ("Task.Run", "Task.Factory.StartNew") for each in facts.calls_around(call))
 
 
+_RUSQLITE = frozenset(("query_row", "query_map", "execute_batch", "query_and_then"))
+
+
 def _rust(facts: Facts) -> Iterator[Hit]:
+    uses_sqlite = (
+        re.search(r"(?<!tokio_)rusqlite", facts.whole_text) is not None and ".call(" not in facts.whole_text
+    )
     told: set[tuple[Scope | None, str]] = set()
     for call in facts.calls:
-        waits = _RUST.match(call.name) is not None
+        waits = _RUST.match(call.name) is not None or (call.method in _RUSQLITE and uses_sqlite)
         if (not waits and not _RUST_FILES.match(call.name)) or call.is_awaited:
             continue
         if facts.is_in_async(call):
@@ -326,6 +368,6 @@ RULE = Rule(
     fix="Await an async client or API instead, or hand the call to a thread (asyncio.to_thread).",
     kind="performance",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *RUST, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

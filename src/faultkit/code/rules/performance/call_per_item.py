@@ -154,7 +154,9 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
     loop = around[-1]
     if not is_over_items(loop):
         return loop if _is_for_each_number(call, loop, facts) else None
-    if _GROUPS.search(loop.over) or any(_GROUPS.search(name) for name in loop.targets):
+    # The page that a query is given is no list of pages: `orders.findOpen(page)`.
+    over = re.sub(r"\([^()]*\)", "()", loop.over) if facts.language in ("java", "kotlin") else loop.over
+    if _GROUPS.search(over) or any(_GROUPS.search(name) for name in loop.targets):
         return None
     if (
         is_in_steps(loop, facts)
@@ -185,6 +187,8 @@ def _is_loaded(loop: Loop, facts: Facts) -> bool:
     """Return whether the list comes from a query or a request itself: `rows = await db.list()`."""
     base = base_name(loop.over)
     known = {remote.call for remote in remote_calls(facts)}
+    if any(call in known for call in facts.within(facts.calls, loop.head)):
+        return True
     return bool(base) and any(
         (each.call is not None and (each.call in known or {*chain_of(each.call)} & known))
         or (each.call is not None and each.call.is_awaited and _LISTS.search(each.call.method) is not None)

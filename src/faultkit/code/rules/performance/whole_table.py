@@ -6,7 +6,19 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 from faultkit.code.rules.vocabulary.data_sizes import is_data
 from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
 
@@ -21,6 +33,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if rows.is_narrowed or rows.is_limited or rows.is_one or facts.function_of(rows.call) is None:
             continue
         if facts.language == "go" and not _collects(rows.call, facts):
+            continue
+        if facts.language == "rust" and rows.call.method not in ("fetch_all", "query"):
             continue
         if not _may_be_long(rows, facts):
             continue
@@ -62,6 +76,6 @@ RULE = Rule(
     fix="Add a condition and a LIMIT, go through it page by page, or let the database do the sum.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

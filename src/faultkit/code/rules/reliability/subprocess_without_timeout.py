@@ -80,6 +80,12 @@ def _waits(facts: Facts) -> Iterator[tuple[Call, Hit]]:
         if not shown and not aside:
             yield call, Hit(call.span, f"{call.written}() waits without a timeout", LIKELY)
     yield from _of_other_languages(facts)
+    for call in facts.calls_of_method("communicate", "wait") if facts.language == "python" else ():
+        made = call.origin
+        if made is None or not made.name.startswith("asyncio.create_subprocess_"):
+            continue
+        if call.is_awaited and not is_bounded(call, facts):
+            yield call, Hit(call.span, f"{call.written}() waits until the program ends by itself", LIKELY)
     for call in facts.calls_named("os/exec.Command"):
         ends = [
             each

@@ -37,7 +37,7 @@ _GIVEN = re.compile(r"^(tx|trx|con|conn|connection|session|em|handle|stmt|statem
 
 def _check(facts: Facts) -> Iterator[Hit]:
     by_scope: dict[Scope, list[SqlCall]] = {}
-    for sql in sql_calls(facts):
+    for sql in (*sql_calls(facts), *_prepared(facts)):
         scope = facts.named_function_of(sql.call) or facts.function_of(sql.call)
         if sql.is_write and scope is not None:
             by_scope.setdefault(scope, []).append(sql)
@@ -56,7 +56,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         first, second = together
         if facts.language == "python":
             between = _commits_between(writes, facts)
-            if not between:
+            if not between and not all(_is_committed_at_once(sql) for sql in writes):
                 # Without a commit in between, DB-API connections keep both in one transaction.
                 continue
             yield Hit(second.span, f"{second.written}() is committed apart from the write before it", LIKELY)
@@ -88,6 +88,30 @@ def _through_helpers(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iter
                 break
 
 
+def _is_committed_at_once(sql: SqlCall) -> bool:
+    """Return whether a driver commits a statement by itself: asyncpg does, which is known by `$1`."""
+    return sql.call.is_awaited and re.search(r"\$1\b", sql.sql) is not None
+
+
+def _prepared(facts: Facts) -> Iterator[SqlCall]:
+    """Yield the writes of prepared statements on a connection that the function takes for itself (JDBC)."""
+    if facts.language not in ("java", "kotlin"):
+        return
+    for call in facts.calls_of_method("executeUpdate", "execute", "executeBatch"):
+        made, scope = call.origin, facts.named_function_of(call)
+        if made is None or made.method != "prepareStatement" or call.arguments or scope is None:
+            continue
+        if not re.search(
+            r"\.getConnection\(|dataSource\.connection|\bds\.connection", facts.text(scope.span)
+        ):
+            continue
+        first = made.argument(place=0)
+        text = "" if first is None else first.value.literal
+        verb = re.match(r"\s*(insert|update|delete|merge)\b", text, re.IGNORECASE)
+        if verb is not None:
+            yield SqlCall(call, verb[1].lower(), text)
+
+
 _POOL = re.compile(r"(^|[.&*_\s(])(\w*pool|db|database)\b(?!\.begin)")
 _WORKS = re.compile(
     r"\b(begin|transaction|atomic|savepoint|UnitOfWork|TransactionScope|runInTx|withTx|inTx)|Transactional",
@@ -116,10 +140,7 @@ def _of_orm(facts: Facts) -> Iterator[Hit]:
             continue
         if any(is_within(each.span, one.span) for each in facts.callers_of(scope) for one in open_):
             continue
-        if any(
-            re.search(r"\b(tx|trx|manager|em|entityManager|session)\b", each.name)
-            for each in scope.parameters
-        ):
+        if any(re.search(r"\b(tx|trx|manager|em|entityManager)\b", each.name) for each in scope.parameters):
             continue
         for first, second in combinations(sorted(writes, key=lambda each: each.span), 2):
             if facts.are_exclusive(first, second) or _is_apart(first, second, facts):
@@ -136,7 +157,7 @@ def _is_apart(first: Call, second: Call, facts: Facts) -> bool:
     asked = [*service_calls(facts), *(each.call for each in remote_calls(facts) if each.kind == "http")]
     if any(is_within(each.span, between) for each in asked):
         return True
-    if facts.language == "csharp":
+    if facts.language == "csharp" or first.method == "commit":
         return False
     same = first.receiver_written == second.receiver_written and first.method == second.method
     if not same:

@@ -190,6 +190,8 @@ _TIMEOUT = re.compile(r"\b(set)?[rR]eadTimeout\b")
 
 
 def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
+    if (fluent := _fluent(call, facts)) is not None:
+        return fluent
     if call.name in _URL_READS:
         return BuiltRequest("java.net", "GET", is_bounded(call, facts) or False, call.receiver_written)
     if call.name == "java.net.URL.openConnection":
@@ -229,8 +231,22 @@ def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
     return BuiltRequest("Ktor", method, timeout, call.arguments[0].value.text)
 
 
+_FLUENT = re.compile(
+    r"\b(?:RestClient|WebClient)\b.*\.(get|post|put|patch|delete|head)\(\).*\.(?:retrieve|exchange\w*|awaitExchange)\(\)"
+    r"(?:\.\w+\(\))*\.(?:body|toEntity|toBodilessEntity|block|awaitBody|awaitBodyOrNull|awaitBodilessEntity)$"
+)
+
+
+def _fluent(call: Call, facts: Facts) -> BuiltRequest | None:
+    """Return the request of Spring's RestClient or WebClient, whose limits belong to the client."""
+    found = _FLUENT.search(call.name)
+    return None if found is None else BuiltRequest("Spring", found[1].upper(), None, "")
+
+
 def _java(call: Call, facts: Facts) -> BuiltRequest | None:
-    """Return the request of an `HttpURLConnection`, or of OkHttp."""
+    """Return the request of an `HttpURLConnection`, or of a client of Spring."""
+    if (fluent := _fluent(call, facts)) is not None:
+        return fluent
     if call.name == "java.net.URL.openConnection":
         scope = facts.named_function_of(call)
         text = "" if scope is None else facts.text(scope.span)

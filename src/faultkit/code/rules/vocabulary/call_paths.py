@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _LEVELS = 2
 
@@ -14,7 +15,11 @@ def callers_of_function(scope: Scope, facts: Facts) -> tuple[Call, ...]:
     found = facts.callers_of(scope)
     if not scope.owner or not scope.is_method:
         return found
-    typed = [call for call in facts.calls_of_method(scope.short_name) if call.receiver == scope.owner]
+    typed = [
+        call
+        for call in facts.calls_of_method(scope.short_name)
+        if call.receiver == scope.owner or type_of_receiver(call, facts) == scope.owner
+    ]
     return (*found, *(call for call in typed if call not in found))
 
 

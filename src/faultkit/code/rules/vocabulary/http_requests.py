@@ -14,6 +14,7 @@ from functools import lru_cache
 from faultkit.code.facts import Argument, Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_requests import built_request
+from faultkit.code.rules.vocabulary.client_fields import is_endless_field, is_session_field
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 PYTHON, GO, JAVA = ("python",), ("go",), ("java",)
@@ -183,6 +184,7 @@ BUILT: dict[str, Library] = {
         Library("HttpWebRequest", default_s=100, status_raises=True, languages=("csharp",)),
         Library("OkHttp", languages=("kotlin",)),
         Library("Ktor", languages=("kotlin",)),
+        Library("Spring", status_raises=True, languages=("java", "kotlin")),
         Library("java.net", status_raises=True, languages=("java", "kotlin")),
     )
 }
@@ -246,6 +248,8 @@ def _requests(facts: Facts) -> Iterator[HttpRequest]:
             yield HttpRequest(call, BUILT[built.library], built.method, built.timeout, built.url)
             continue
         library = library_of(call, facts.language)
+        if library is None and is_session_field(call, facts):
+            library = BY_NAME["requests.get"]
         if library is None or call.is_decorator or (not call.arguments and library.name != "superagent"):
             continue
         url = call.argument("url", place=0)
@@ -459,7 +463,7 @@ def _go_timeout(call: Call, facts: Facts) -> bool | None:
         names = {f"{each}.Timeout" for each in client.assigned}
         return not names.isdisjoint(facts.assigned_names)
     if call.name.startswith("net/http.Client."):
-        return None
+        return False if is_endless_field(call, facts) else None
     return False
 
 

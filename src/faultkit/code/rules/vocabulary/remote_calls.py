@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.built_queries import LANGUAGES, built_query
 from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _METHODS = frozenset(
     (
@@ -304,12 +305,38 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
         if in_javascript and _PRISMA.match(call.method) and call.receiver_written:
             yield RemoteCall(call, "database", True)
             continue
+        if facts.language in ("go", "java", "kotlin") and (stored := _stored(call, facts)) is not None:
+            yield stored
+            continue
         origin, found = call.origin, _by_name(call, has_orm)
         # In `repo.find(x).get()` only the first call leaves the process.
         if found is not None and (
             origin is None or (origin not in seen and _by_name(origin, has_orm) is None)
         ):
             yield found
+
+
+_STORE_TYPE = re.compile(r"(^|[./])\w*(Repository|Repo|Dao|DAO|Store|Queries|Querier)$")
+_STORE_READS = re.compile(
+    r"^([gG]et|[fF]ind|[lL]oad|[fF]etch|[lL]ist|[cC]ount|[eE]xists|[lL]ookup)([A-Z]\w*)?$"
+)
+
+
+def _stored(call: Call, facts: Facts) -> RemoteCall | None:
+    """Return a read of an object that is declared as a repository or a store."""
+    if not _STORE_READS.match(call.method) or (facts.language == "go" and not call.arguments):
+        return None
+    first = call.argument(place=0)
+    if facts.language == "go" and (first is None or not re.search(r"ctx|[cC]ontext", first.value.text)):
+        return None
+    type_ = type_of_receiver(call, facts)
+    if facts.language == "go" and not type_ and call.receiver.startswith("self."):
+        # The type is declared in another file of the package.
+        return RemoteCall(call, "database", True) if _STORES.search(call.receiver_written) else None
+    is_store = _STORE_TYPE.search(type_) is not None
+    # In Java, a store may be anything that keeps something, also in memory.
+    is_sure = facts.language == "go" or not type_.endswith("Store")
+    return RemoteCall(call, "database", True) if is_store and is_sure else None
 
 
 def _prepared(call: Call) -> RemoteCall | None:

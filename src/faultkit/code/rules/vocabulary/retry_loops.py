@@ -96,7 +96,7 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     again = _retried_body(loop, facts)
     if again is None:
         return None
-    if loop.kind in ("each", "while") and not _COUNTED.search(loop.over):
+    if loop.kind in ("each", "while") and not _COUNTED.search(loop.over) and not _flag(loop):
         return None
     if loop.kind == "count" and _SIZE.search(loop.over) and not _ROUND.search(loop.over):
         return None
@@ -107,6 +107,27 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     longer = not waits or not all(map(is_constant, waits))
     pauses = bool(waits) or (facts.language == "go" and "<-" in facts.text(loop.body))
     return Retry("loop", head, again, None, loop, pauses, longer, _is_limited(loop, facts))
+
+
+_FLAG = re.compile(
+    r"\(?\s*(?:!|not\s+)\s*(\w*(?:done|ok|sent|success\w*|succeeded|saved|published|finished|uploaded"
+    r"|delivered|connected|acked|stored))\s*\)?",
+    re.IGNORECASE,
+)
+
+
+def _flag(loop: Loop) -> str:
+    """Return the variable of `while (!done)`, which the success of a try sets; empty if there is none."""
+    found = _FLAG.fullmatch(loop.over) if loop.kind == "while" else None
+    return "" if found is None else found[1]
+
+
+def _sets_flag(loop: Loop, each: Try, facts: Facts) -> bool:
+    name = _flag(loop)
+    return bool(name) and any(
+        assigned.targets == (name,) and assigned.value is not None and assigned.value.shape == "true"
+        for assigned in facts.within(facts.assignments, each.body)
+    )
 
 
 def _is_decided_elsewhere(loop: Loop, facts: Facts) -> bool:
@@ -147,7 +168,8 @@ def _retried_body(loop: Loop, facts: Facts) -> Span | None:
         ):
             continue
         if any(
-            _continues_loop(each, place, facts) and _success_ends_loop(loop, each, place, facts)
+            _continues_loop(each, place, facts)
+            and (_success_ends_loop(loop, each, place, facts) or _sets_flag(loop, each, facts))
             for place in range(len(each.handlers))
         ):
             return each.body
@@ -166,7 +188,8 @@ def _rust_body(loop: Loop, facts: Facts) -> Span | None:
         reads = all(call.method in _WAITS or _READS.search(call.method) for call in calls)
         if not works or not calls or reads or _tries_each_item(loop, each, facts):
             continue
-        if all(_ends_loop(arm, facts) for arm in works) and not any(
+        # Of `Err(e) if tries < 5 => …` and `Err(e) => return Err(e)` the first tries again.
+        if all(_ends_loop(arm, facts) for arm in works) and not all(
             handler.exits for handler in each.handlers
         ):
             return each.body
@@ -378,7 +401,7 @@ def _ends_with_context(loop: Loop, facts: Facts) -> bool:
 
 
 def _is_limited(loop: Loop, facts: Facts) -> bool:
-    if loop.kind != "endless" or _ends_with_context(loop, facts):
+    if (loop.kind != "endless" and not _flag(loop)) or _ends_with_context(loop, facts):
         return True
     for each in facts.tries:
         for handler in each.handlers:

@@ -193,7 +193,9 @@ def reconnects(facts: Facts) -> Iterator[Call]:
         return
     opens = {facts.named_function_of(call) for call in facts.calls if _OPENS.search(call.name)}
     for scope in opens:
-        for call in facts.callers_of(scope) if scope is not None else ():
+        if scope is None:
+            continue
+        for call in facts.callers_of(scope):
             if scope not in facts.functions_around(call) or facts.function_of(call) is scope:
                 continue
             inner = facts.function_of(call)

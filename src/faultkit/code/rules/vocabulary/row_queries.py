@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.vocabulary.remote_calls import SqlCall, chain_of, sql_calls
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _ONE_ROW = frozenset(
     (
         "QueryRow", "QueryRowContext", "queryForObject", "fetchrow", "fetchval", "scalar", "get",
         "fetchone", "first", "one", "scalar_one", "scalar_one_or_none", "one_or_none", "fetchmany",
         "partitions", "yield_per", "iterator", "execution_options", "stream", "cursor",
+        "fetch_one", "fetch_optional", "query_one", "query_opt",
     )
 )  # fmt: skip
 _SUMS = re.compile(
@@ -153,8 +155,12 @@ _NOT_MODELS = frozenset(("Array", "Object", "Promise", "Map", "Set", "Reflect", 
 def _orm(facts: Facts) -> Iterator[RowQuery]:
     language = "javascript" if facts.language in ("typescript", "tsx") else facts.language
     known = {sql.call for sql in sql_calls(facts)}
-    for call in facts.calls:
-        if not _MANY[language].search(call.name) or call in known or call.is_decorator:
+    for call in facts.calls if language in _MANY else ():
+        if call in known or call.is_decorator:
+            continue
+        if not _MANY[language].search(call.name) and not (
+            language == "javascript" and _is_on_repository(call, facts)
+        ):
             continue
         chain = chain_of(call)
         if any(each in known for each in chain) or not _ORM[language](call, chain, facts):
@@ -163,7 +169,9 @@ def _orm(facts: Facts) -> Iterator[RowQuery]:
             # The pattern takes no condition or limit; what follows works on the list, which has all rows.
             yield RowQuery(call, False, False, False, _model(call, chain, facts))
             continue
-        text = " ".join(facts.text(each.span) for each in (call, *facts.calls_on(call)))
+        # A stream of Java reads a list that has been loaded.
+        later = () if language in ("java", "kotlin") else facts.calls_on(call)
+        text = " ".join(facts.text(each.span) for each in (call, *later))
         if language == "python" and (built := _built(chain, facts)) is not None:
             if not built or _CHOOSES.search(built):
                 continue
@@ -177,8 +185,18 @@ def _orm(facts: Facts) -> Iterator[RowQuery]:
             and language not in ("go", "csharp")
         ):
             limited = True  # The options are unknown, and may hold a limit.
-        one = any(each.method in _ONE_ROW for each in facts.calls_on(call))
+        one = any(each.method in _ONE_ROW for each in later)
         yield RowQuery(call, narrowed, limited, one, _model(call, chain, facts))
+
+
+_REPOSITORY = re.compile(r"(^|[./])\w*Repository$|(^|[./])Model$")
+
+
+def _is_on_repository(call: Call, facts: Facts) -> bool:
+    """Return whether a list is asked for on a field that is declared as a repository or a model."""
+    if call.method not in ("find", "findAll", "findMany"):
+        return False
+    return _REPOSITORY.search(type_of_receiver(call, facts)) is not None
 
 
 def _is_python_query(call: Call, chain: tuple[Call, ...], facts: Facts) -> bool:

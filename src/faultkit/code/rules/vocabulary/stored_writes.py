@@ -58,7 +58,13 @@ def _spring(call: Call, facts: Facts) -> bool:
     return _SPRING_TYPE.search(type_of_receiver(call, facts)) is not None
 
 
+_SESSION = re.compile(r"(^|[._])(session|db_session|db\.session|db)$")
+
+
 def _python(call: Call, facts: Facts) -> bool:
+    if call.method == "commit" and not call.arguments and _SESSION.search(call.receiver_written):
+        # Each commit of a batch in a loop is one of many.
+        return not facts.loops_around(call)
     if facts.imports_any("django"):
         head = call.written.partition("(")[0]
         if _DJANGO.match(re.sub(r"^.*\.(?=[A-Z]\w*\.objects)", "", call.written)):
