@@ -149,7 +149,7 @@ CASES = [
         """, 9),
     bad(ITEMS, "kotlin", """
         class Views(private val orders: OrderRepository, private val customers: CustomerRepository) {
-            fun all(page: Pageable) = orders.findOpen(page).map { View(it, customers.findById(it.customerId)) }
+            fun all(page: Pageable) = orders.findOpen(page).map { View(it, customers.findById(it.who)) }
         }
         """, 2),
     bad(WHOLE, "java", """
