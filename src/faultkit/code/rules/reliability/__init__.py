@@ -19,9 +19,11 @@ from faultkit.code.rules.reliability import (
     error_as_success,
     exit_status_ignored,
     failed_message_dropped,
+    failure_only_logged,
     file_not_closed,
     fire_and_forget,
     future_without_timeout,
+    goes_on_after_answer,
     goroutine_leak,
     grpc_without_deadline,
     http_without_timeout,
@@ -164,4 +166,6 @@ RELIABILITY: tuple[Rule, ...] = (
     loop_ignores_stop.RULE,
     overlapping_runs.RULE,
     wait_not_cancelled.RULE,
+    goes_on_after_answer.RULE,
+    failure_only_logged.RULE,
 )

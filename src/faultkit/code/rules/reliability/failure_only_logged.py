@@ -1,0 +1,131 @@
+"""Finds requests that are answered with success although what they asked for has failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.answers import is_answer, is_failure, responder_of
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+
+_WRITES = re.compile(
+    r"^_?(save|insert|update|delete|create|store|put|publish|charge|commit|exec|execute|upsert|persist|debit|credit"
+    r"|transfer|mark|record|book|reserve|place|submit|register|cancel|refund|capture|apply|append|write|enqueue)"
+    r"(?![a-z])",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(
+    r"cache|metric|audit|\blog|logger|analytic|notif|mail|event|telemetry|track|stats|hook|slack|index|search|redis"
+    r"|history|session|prefetch|warm|lock",
+    re.IGNORECASE,
+)
+"""Receivers of work that the answer does not depend on."""
+_DROPS = re.compile(r"^\s*let _ =")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "rust":
+        yield from _dropped(facts)
+        return
+    for each in facts.tries:
+        scope = facts.function_of(each)
+        if scope is None or not (scope.route is not None or responder_of(scope, facts)):
+            continue
+        handler = next((one for one in each.handlers if (one.only_logs or one.is_empty)), None)
+        if handler is None or handler.exits or handler.raises or not (handler.is_broad or handler.types):
+            continue
+        write = next((call for call in _guarded(each, facts) if _is_write(call, facts)), None)
+        if write is None or not _succeeds_later(each, handler, scope, facts):
+            continue
+        what = f"when {write.written}() fails, the request is still answered with success"
+        yield Hit(handler.span, what, LIKELY)
+
+
+def _guarded(each: Try, facts: Facts) -> Iterator[Call]:
+    return (call for call in facts.within(facts.calls, each.body) if not is_logging(call))
+
+
+def _is_write(call: Call, facts: Facts) -> bool:
+    if not call.receiver_written or _BESIDE.search(call.written) or call.is_deferred:
+        return False
+    remote = {each.call: each for each in remote_calls(facts)}
+    found = remote.get(call)
+    if found is not None and found.kind != "cache":
+        return not found.is_read
+    return _WRITES.match(call.method) is not None and bool(call.arguments)
+
+
+def _succeeds_later(each: Try, handler: Handler, scope: Scope, facts: Facts) -> bool:
+    """Return whether the function answers behind the handler, and that with no failure."""
+    responder = responder_of(scope, facts)
+    end = max(each.span.end, handler.span.end)
+    if responder:
+        answers = [
+            call
+            for call in facts.own(facts.calls, scope)
+            if call.span.start >= end and is_answer(call, responder, facts)
+        ]
+        return bool(answers) and not any(is_failure(call, facts) for call in answers)
+    returns = [
+        step for step in facts.own(facts.steps, scope) if step.kind == "return" and step.span.start >= end
+    ]
+    return bool(returns) and any(
+        re.search(
+            r"\b(ok|Ok|OK|success|created|Created|accepted|saved|done|status|True|true|20[0-4])\b", step.text
+        )
+        for step in returns
+    )
+
+
+def _dropped(facts: Facts) -> Iterator[Hit]:
+    """Yield `let _ = save(…).await` and `save(…).await.ok();` (Rust)."""
+    own_writes = {
+        scope.short_name
+        for each in remote_calls(facts)
+        if not each.is_read and each.kind != "cache" and each.through is None
+        for scope in [facts.named_function_of(each.call)]
+        if scope is not None
+    }
+    for call in facts.calls:
+        dropped = call
+        if call.method == "ok" and call.is_discarded and call.origin is not None and not call.arguments:
+            dropped = call.origin
+        elif not (call.assigned == ("_",) and call.is_awaited):
+            continue
+        if not dropped.is_awaited or _BESIDE.search(dropped.written):
+            continue
+        remote = any(
+            not each.is_read and each.kind != "cache" and each.call is dropped for each in remote_calls(facts)
+        )
+        named = dropped.method in own_writes and dropped.receiver in ("", "self", "Self")
+        verb = _WRITES.match(dropped.method) is not None and bool(dropped.arguments)
+        if (remote or named or verb) and not _is_ending(call, facts):
+            yield Hit(call.span, f"the error of {dropped.written}() is thrown away", LIKELY)
+
+
+def _is_ending(call: Call, facts: Facts) -> bool:
+    """Return whether it is in the handling of another error, or in clean-up."""
+    scope = facts.named_function_of(call)
+    if scope is not None and re.match(r"drop|close|shutdown|cleanup|rollback|abort", scope.short_name):
+        return True
+    return any(
+        is_within(call.span, step.span) and re.search(r"\bErr\b|is_err\(", step.text)
+        for step in facts.steps
+        if step.kind == "branch"
+    )
+
+
+RULE = Rule(
+    id="FK-R097",
+    slug="failure-only-logged",
+    title="Failed write that is only logged, or dropped",
+    why="The client learns that its data is stored, does not try again, and the data is gone.",
+    fix="Answer with a failure and return, or pass the error on.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    check=_check,
+)
