@@ -48,6 +48,7 @@ from faultkit.code.rules.reliability import (
     panic_on_failure,
     periodic_work_ends,
     pipe_without_error,
+    pool_not_shut_down,
     query_outside_transaction,
     redis_lock,
     rejected_handler,
@@ -168,4 +169,5 @@ RELIABILITY: tuple[Rule, ...] = (
     wait_not_cancelled.RULE,
     goes_on_after_answer.RULE,
     failure_only_logged.RULE,
+    pool_not_shut_down.RULE,
 )

@@ -31,7 +31,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _taken(facts: Facts) -> Iterator[Call]:
     """Yield calls that set a key of Redis only if it does not exist."""
-    if not _REDIS.search(facts.whole_text):
+    if not _REDIS.search(facts.whole_text) and b"nx=True" not in facts.syntax.source:
         return
     for call in facts.calls:
         method, texts = call.method, [each.value.text for each in call.arguments]
@@ -41,7 +41,7 @@ def _taken(facts: Facts) -> Iterator[Call]:
             and _is_on_redis(call, facts)
         ):
             yield call
-        elif method == "set" and _is_on_redis(call, facts):
+        elif method == "set" and (call.has("nx") or _is_on_redis(call, facts)):
             joined = " ".join((*texts, *(f"{each.name}=" for each in call.arguments)))
             if re.search(r"\bnx\s*=|\bNX\b|\.nx\(|SetOption|IfAbsent|ifNotExists", joined):
                 yield call
@@ -96,8 +96,9 @@ def _released(facts: Facts) -> Iterator[Hit]:
     taken = [call for call in _taken(facts) if _is_lock(call, facts) and call.method != "lock"]
     if not taken or _CHECKS.search(facts.whole_text):
         return
+    receivers = {lock.receiver_written for lock in taken}
     for call in facts.calls_of_method(*_DELETES):
-        if not call.arguments or not _is_on_redis(call, facts):
+        if not call.arguments or not (call.receiver_written in receivers or _is_on_redis(call, facts)):
             continue
         scope = facts.named_function_of(call)
         if scope is None or _compares(call, facts):

@@ -42,6 +42,10 @@ _FIELD_CHANGES = frozenset(
      "Add", "Remove", "Clear", "TryAdd", "AddRange", "RemoveAll", "RemoveAt", "Insert", "Enqueue", "Dequeue",
      "Push", "Pop")
 )  # fmt: skip
+_SERVES = re.compile(
+    r"(Controller|Middleware|Hub|Handler|Filter|Service|Endpoint|Consumer|Limiter|Store|Cache)s?$"
+)
+"""Classes of C# whose static members all requests share, by their names."""
 _GO_NUMBERS = frozenset(("int", "int32", "int64", "uint", "uint32", "uint64", "float64"))
 _AT_START = frozenset(("PostConstruct", "Autowired", "Inject", "PreDestroy", "EventListener"))
 
@@ -69,6 +73,13 @@ def _fields(facts: Facts) -> Iterator[Hit]:
     text = facts.whole_text
     if facts.language == "csharp":
         classes = {scope.owner.rpartition(".")[2] for scope in facts.routes() if scope.owner}
+        classes |= {name.rpartition(".")[2] for name in facts.classes if _SERVES.search(name)}
+        classes |= {
+            scope.owner.rpartition(".")[2]
+            for scope in facts.scopes
+            if scope.owner
+            and any(each.type.endswith(("HttpContext", "HubCallerContext")) for each in scope.parameters)
+        }
     else:
         classes = {found[2] for found in _SINGLETON.finditer(text)}
     if not classes:

@@ -21,6 +21,7 @@ _QUEUES = (
     "java.util.concurrent.LinkedBlockingQueue",
     "java.util.concurrent.LinkedBlockingDeque",
     "java.util.concurrent.ConcurrentLinkedQueue",
+    "std.sync.mpsc.channel",
     "tokio.sync.mpsc.unbounded_channel",
     "futures.channel.mpsc.unbounded",
     "futures_channel.mpsc.unbounded",
@@ -31,16 +32,54 @@ _QUEUES = (
     "Channel.CreateUnbounded",
     "BlockingCollection",
 )
-_SIMPLE = ("SimpleQueue", "ConcurrentLinkedQueue")
+_SIMPLE = ("SimpleQueue", "ConcurrentLinkedQueue", "channel")
 
 _FEW = re.compile(
     r"idle|free|avail|pool|result|repl(y|ies)|answer|response|error|(^|_)ids?$|Ids?$|count|sink|done", re.I
 )
 
 
+_FIXED = re.compile(r"(^|\.)Executors\.(newFixedThreadPool|newSingleThreadExecutor)$")
+_BOUNDS = re.compile(
+    r"semaphore|limit|tryAcquire|getQueue|remainingCapacity|backpressure|throttl", re.IGNORECASE
+)
+
+
+def _executors(facts: Facts) -> Iterator[Hit]:
+    """Yield pools of a fixed size to which callers give work and do not wait: their queue has no end."""
+    for each in facts.assignments:
+        call = each.call
+        if call is None or each.scope is not None or not each.targets or not _FIXED.search(call.name):
+            continue
+        if len(call.arguments) > 1 or _BOUNDS.search(facts.whole_text):
+            continue
+        name = each.targets[0].removeprefix("self.")
+        given = [
+            one
+            for one in facts.calls_of_method("execute", "submit")
+            if one.receiver_written.removeprefix("self.") == name
+            and one.is_discarded
+            and _is_of_caller(one, facts)
+        ]
+        if given:
+            what = f"the queue of {name} takes any number of tasks, and {given[0].written}() never waits"
+            yield Hit(call.span, what, POSSIBLE)
+
+
+def _is_of_caller(call: Call, facts: Facts) -> bool:
+    """Return whether a task works on what its function was given."""
+    scope = facts.named_function_of(call)
+    if scope is None or scope.short_name in ("start", "init", "run", "main", "close", "stop"):
+        return False
+    text = " ".join(each.value.text for each in call.arguments)
+    return any(re.search(rf"\b{re.escape(each.name)}\b", text) for each in scope.parameters)
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     if b"UNLIMITED" in facts.syntax.source:
         yield from _channels(facts)
+    if facts.language in (*JAVA, *KOTLIN):
+        yield from _executors(facts)
     for call in facts.calls_named(*_QUEUES):
         if not _is_bounded(call) and not _only_drained(call, facts) and not _has_few(call):
             # A simple queue cannot be bounded, and is often used to hand over one answer.
@@ -56,7 +95,7 @@ def _has_few(call: Call) -> bool:
 def _channels(facts: Facts) -> Iterator[Hit]:
     """Yield `Channel(Channel.UNLIMITED)` (Kotlin), by its argument: the call may be read as a comparison."""
     for each in facts.accesses:
-        if each.name == "kotlinx.coroutines.channels.Channel.UNLIMITED":
+        if each.name in ("kotlinx.coroutines.channels.Channel.UNLIMITED", "Channel.UNLIMITED"):
             yield Hit(each.span, "a channel of unlimited size takes any number of items", LIKELY)
 
 
