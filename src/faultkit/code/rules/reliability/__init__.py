@@ -81,6 +81,7 @@ from faultkit.code.rules.reliability import (
     wait_not_cancelled,
     waitgroup_add_inside,
     wall_clock_duration,
+    workers_not_awaited,
     write_in_place,
     writes_without_transaction,
 )
@@ -170,4 +171,5 @@ RELIABILITY: tuple[Rule, ...] = (
     goes_on_after_answer.RULE,
     failure_only_logged.RULE,
     pool_not_shut_down.RULE,
+    workers_not_awaited.RULE,
 )

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _POLLS = frozenset(
@@ -45,6 +46,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if loop.kind in ("endless", "while") and _polls_empty(loop, facts):
             yield _asking(loop, facts)
             continue
+        if loop.kind in ("endless", "while") and _polls_remote(loop, facts):
+            yield Hit(
+                loop.head, "this loop asks again at once, without a pause, when there is nothing", LIKELY
+            )
+            continue
         if loop.kind != "endless":
             continue
         steps = [step for step in facts.within(facts.steps, loop.body) if step.kind in _LEAVES]
@@ -52,6 +58,51 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if steps or not all(map(_is_quick, calls)):
             continue
         yield Hit(loop.head, "this loop has no end and no pause", LIKELY)
+
+
+_PAUSES = re.compile(
+    r"<-|\bselect\b|\.(tick|recv|receive|accept|wait\w*|take|next|read\w*|Read\w*|Recv|Receive\w*|Accept|Next|Wait\w*"
+    r"|Delay|brpop|blpop|bzpop\w+|BLPop|BRPop|XReadGroup|xreadgroup|poll|Poll|consume|Consume|fetch_?message\w*"
+    r"|FetchMessage|select|join|getOrWait|acquire|Acquire|block|xread|lock)\b|\bdelay\(|sleep|Sleep|backoff|BLOCK|block="
+    r"|yield\b|readline|input\(|WaitTimeSeconds|wait_time",
+)
+"""What may wait in a round."""
+_STOPS = re.compile(
+    r"ctx|err|stop|cancel|clos|shut|done|interrupt|signal|quit|running|alive|active", re.IGNORECASE
+)
+
+
+def _polls_remote(loop: Loop, facts: Facts) -> bool:
+    """Return whether a loop asks a database or service again at once, whatever the answer was."""
+    if (
+        loop.kind == "while"
+        and not _STOPS.search(loop.over)
+        and loop.over.strip("() ") not in ("true", "True")
+    ):
+        return False
+    text = facts.text(loop.body)
+    if _PAUSES.search(text) or facts.loops_around(loop):
+        return False
+    remote = {each.call: each for each in remote_calls(facts)}
+    inside = [call for call in facts.within(facts.calls, loop.body) if call in remote]
+    asks = [call for call in inside if remote[call].is_read and remote[call].kind != "cache"]
+    asks += [call for call in inside if remote[call].through is not None]
+    if not asks or any(_may_pause(call, facts) for call in facts.within(facts.calls, loop.body)):
+        return False
+    branches = [step for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
+    for step in facts.within(facts.steps, loop.body):
+        if step.kind not in ("return", "break", "raise", "yield"):
+            continue
+        around = [each for each in branches if is_within(step.span, each.span)]
+        if not around or not _STOPS.search(around[-1].text):
+            return False
+    return True
+
+
+def _may_pause(call: Call, facts: Facts) -> bool:
+    """Return whether a function of this text that a loop calls waits, or is of another text."""
+    own = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+    return any(_PAUSES.search(facts.text(scope.body)) for scope in own)
 
 
 def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
@@ -203,6 +254,6 @@ RULE = Rule(
     fix="Wait for an event, a queue or a condition with a timeout, or sleep between checks.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.build import is_logging
-from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, RUST, Hit, Rule
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, RUST, Hit, Rule
 
 _GO = (
     "net/http.ListenAndServe",
@@ -30,22 +32,22 @@ _NODE = (
 
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "go":
-        if facts.calls_of_method("Shutdown", "GracefulStop", "ShutdownWithContext") or facts.imports_any(
-            "os/signal"
-        ):
-            return
-        for call in facts.calls_named(*_GO):
-            if _is_aside(call, facts):
-                continue
-            yield Hit(
-                call.span,
-                f"nothing stops {call.written}() in order: it is cut off with its requests",
-                POSSIBLE,
-            )
+        yield from _go(facts)
+        return
+    if facts.language in (*JAVA, *KOTLIN):
+        yield from _jvm(facts)
         return
     if facts.language == "rust":
-        for call in facts.calls_named("axum.serve", "hyper.Server.bind().serve", "axum.Server.bind().serve"):
-            if not facts.calls_of_method("with_graceful_shutdown"):
+        if facts.calls_of_method(*_RUST_STOPS):
+            return
+        named = facts.calls_named("axum.serve", "hyper.Server.bind().serve", "axum.Server.bind().serve")
+        tonic = [
+            call
+            for call in facts.calls_of_method("serve", "serve_with_incoming")
+            if "Server.builder()" in call.name and facts.imports_any("tonic")
+        ]
+        for call in (*named, *tonic, *facts.calls_named("warp.serve().run")):
+            if call.is_awaited or call.name == "axum.serve":
                 what = f"nothing stops {call.written}() in order: it is cut off with its requests"
                 yield Hit(call.span, what, POSSIBLE)
         return
@@ -60,9 +62,69 @@ def _check(facts: Facts) -> Iterator[Hit]:
             )
 
 
+_RUST_STOPS = (
+    "with_graceful_shutdown", "serve_with_shutdown", "serve_with_incoming_shutdown",
+    "bind_with_graceful_shutdown", "try_bind_with_graceful_shutdown",
+)  # fmt: skip
+_JVM = re.compile(r"io\.grpc\..*ServerBuilder\b.*\.start$|com\.sun\.net\.httpserver\.HttpServer\b.*\.start$")
+_CLOSES = frozenset(("close", "stop", "disconnect", "quit", "drain", "shutdown", "end", "destroy", "flush"))
+
+
+def _go(facts: Facts) -> Iterator[Hit]:
+    if facts.calls_of_method("Shutdown", "GracefulStop", "ShutdownWithContext"):
+        return
+    served = [call for call in facts.calls_named(*_GO)]
+    notified = facts.calls_named("os/signal.Notify")
+    if facts.imports_any("os/signal") and not notified:
+        return  # A context that ends with the signal is given to other code.
+    channels = {each.value.text for call in notified for each in call.positional[:1]}
+    for call in facts.calls_named("os.Exit", "log.Fatal", "log.Fatalf") if served else ():
+        scope = facts.function_of(call)
+        if scope is None or not any(f"<-{name}" in facts.text(scope.body) for name in channels):
+            continue
+        if (
+            scope.is_anonymous
+            or f"<-{next(iter(channels))}" in facts.text(scope.body).partition("os.Exit")[0]
+        ):
+            start = scope.span.start if scope.is_anonymous else call.span.start
+            what = f"{call.written}() ends the process on a signal at once, with the requests that run"
+            yield Hit(Span(start, call.span.end), what, LIKELY, "medium")
+    for call in served:
+        # A plain function that is launched serves metrics or profiles.
+        if not _is_aside(call, facts) or (notified and "Server." in call.name):
+            what = f"nothing stops {call.written}() in order: it is cut off with its requests"
+            yield Hit(call.span, what, POSSIBLE)
+
+
+def _jvm(facts: Facts) -> Iterator[Hit]:
+    """Yield servers that nothing stops, and pools whose tasks a shutdown does not wait for."""
+    hooked = facts.calls_of_method("addShutdownHook", "shutdown", "stop")
+    for call in facts.calls_of_method("start"):
+        if _JVM.search(call.name) and not hooked:
+            what = f"nothing stops {call.written}() in order: it is cut off with its requests"
+            yield Hit(call.span, what, POSSIBLE)
+    for call in facts.calls_of_method("shutdown", "shutdownNow"):
+        scope = facts.function_of(call)
+        if scope is None or not _POOLS.search(call.receiver_written) or call.arguments:
+            continue
+        at_end = any(each.method == "addShutdownHook" for each in facts.calls_around(call)) or any(
+            each.method == "PreDestroy" for each in scope.decorators
+        )
+        waits = re.search(r"awaitTermination|\.close\(|\.join\(|invokeAll", facts.text(scope.span))
+        if at_end and not waits:
+            what = f"nothing waits for the tasks behind {call.written}(): the process ends before they do"
+            yield Hit(call.span, what, LIKELY, "medium")
+
+
+_POOLS = re.compile(r"(executor|pool|workers?|scheduler|threads)\w*$", re.IGNORECASE)
+
+
 def _exits_at_once(facts: Facts) -> Iterator[Hit]:
     """Yield handlers of SIGTERM in a server's text that end the process and wait for nothing (Node.js)."""
-    if not facts.calls_of_method("listen"):
+    works = facts.calls_of_method("listen", "consume", "subscribe", "run", "process") or any(
+        call.constructs and call.method == "Worker" for call in facts.calls
+    )
+    if not works:
         return
     seen: set[Scope] = set()
     for call in facts.calls_named("process.on", "process.once"):
@@ -79,6 +141,20 @@ def _exits_at_once(facts: Facts) -> Iterator[Hit]:
             if ends and all(each in ends or is_logging(each) for each in inside):
                 what = f"{ends[0].written}() ends the process on SIGTERM at once, with the requests that run"
                 yield Hit(ends[0].span, what, LIKELY, "medium")
+                continue
+            hasty = [
+                each
+                for each in inside
+                if each.method in _CLOSES
+                and each.is_discarded
+                and not each.is_awaited
+                and not any(one.value.shape == "function" for one in each.arguments)
+                and facts.function_of(each) is scope
+            ]
+            leaves = [each for each in ends if facts.function_of(each) is scope]
+            if hasty and leaves and hasty[0].span.end < leaves[-1].span.start:
+                what = f"{leaves[-1].written}() ends the process before {hasty[0].written}() is done"
+                yield Hit(Span(hasty[0].span.start, leaves[-1].span.end), what, LIKELY, "medium")
 
 
 def _is_aside(call: Call, facts: Facts) -> bool:
@@ -104,6 +180,6 @@ RULE = Rule(
     "server.close), then exit.",
     kind="reliability",
     severity="low",
-    languages=(*JAVASCRIPT, *GO, *RUST),
+    languages=(*JAVASCRIPT, *GO, *JAVA, *RUST, *KOTLIN),
     check=_check,
 )

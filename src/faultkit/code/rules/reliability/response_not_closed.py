@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
+_READS = re.compile(
+    r"\b(json|text|read|content|release|close|body|dump|arrayBuffer|blob|aclose|aread|iter_\w+)\b"
+)
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language != "go":
+        yield from _left_unread(facts)
+    if facts.language in JAVASCRIPT:
+        return
     for request in http_requests(facts):
         call = request.call
         if request.library.name == "net/http":
@@ -18,6 +28,46 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, f"the body that {call.written}() gives is never closed", LIKELY)
         elif _streams(call) and not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"the answer that {call.written}() streams is not closed", LIKELY)
+
+
+def _left_unread(facts: Facts) -> Iterator[Hit]:
+    """Yield answers of aiohttp and undici that are left for their status before their body is read."""
+    for call in facts.calls:
+        in_python = call.name.startswith("aiohttp.ClientSession.") and call.method in _AIOHTTP
+        if not in_python and not (call.name.startswith("undici.") and call.method == "request"):
+            continue
+        scope = facts.function_of(call)
+        if scope is None or not call.is_awaited or call.is_managed or not call.assigned:
+            continue
+        name = call.assigned[0]
+        parts = re.findall(r"\w+", name)
+        if not parts or "." in name:
+            continue
+        for step in facts.own(facts.steps, scope):
+            if step.kind != "branch" or step.span.start < call.span.end or "tatus" not in step.text:
+                continue
+            # In a branch, up to its end: `await res.body.dump()` reads it.
+            before = facts.text(Span(call.span.end, step.span.start))
+            inside = facts.text(step.span).replace(step.text, "", 1)
+            used = rf"\b({'|'.join(map(re.escape, parts))})\b"
+            if not re.search(used, step.text) or re.search(rf"{used}\.({_READS.pattern})|\bbody\.", before):
+                continue
+            touched = re.search(rf"{used}\.(\w+\.)?{_READS.pattern}|\bbody\.\w+\(", inside)
+            leaves = any(each.leaves for each in facts.arms if each.fork == step.span)
+            finally_ = any(
+                each.finally_ is not None
+                and is_within(step.span, each.span)
+                and re.search(used, facts.text(each.finally_))
+                for each in facts.tries
+            )
+            managed = any(each.written == name and is_within(step.span, body) for each, body in facts.managed)
+            if leaves and not touched and not finally_ and not managed:
+                what = f"the body that {call.written}() gives is neither read nor closed on this way"
+                yield Hit(Span(step.span.start, step.span.end), what, LIKELY)
+                break
+
+
+_AIOHTTP = frozenset(("get", "post", "put", "delete", "patch", "request", "head"))
 
 
 def _go_open(call: Call, facts: Facts) -> bool:
@@ -54,6 +104,6 @@ RULE = Rule(
     fix="Close the body on every way out (Go: defer resp.Body.Close() after the check of err; Python: with).",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *GO),
+    languages=(*PYTHON, *JAVASCRIPT, *GO),
     check=_check,
 )

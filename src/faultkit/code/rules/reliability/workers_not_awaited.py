@@ -1,0 +1,111 @@
+"""Finds workers that a program starts and does not wait for when it ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.rules.rule import CSHARP, GO, LIKELY, RUST, Hit, Rule
+
+_SIGNALS = re.compile(r"(^|\.)(ctrl_c|recv)$|tokio\.signal\.")
+_WAITS = re.compile(r"join|\bwait\b|JoinSet|TaskTracker|select!|\.await\b.*handle")
+_ENDS = re.compile(r"^(Stop|Close|Shutdown|stop|close|shutdown)")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "go":
+        yield from _groups(facts)
+    elif facts.language == "rust":
+        yield from _spawned(facts)
+    else:
+        yield from _hosted(facts)
+
+
+def _groups(facts: Facts) -> Iterator[Hit]:
+    """Yield a sync.WaitGroup that counts goroutines and that nothing waits for."""
+    for each in facts.assignments:
+        if each.type not in ("sync.WaitGroup", "sync.WaitGroup{}") or not each.targets:
+            continue
+        name = each.targets[0]
+        text = facts.whole_text if each.scope is None else facts.text(each.scope.body)
+        inside = list(facts.calls) if each.scope is None else list(facts.within(facts.calls, each.scope.body))
+        on = [call for call in inside if call.receiver_written == name]
+        adds = [call for call in on if call.method in ("Add", "Go")]
+        if not adds or any(call.method == "Wait" for call in on):
+            continue
+        if each.scope is None:
+            owned = [scope for scope in facts.scopes if scope.owner == each.owner]
+            if not any(_ENDS.match(scope.short_name) for scope in owned):
+                continue
+        bare = name.removeprefix("self.")
+        if re.search(rf"&\s*(\w+\.)*{re.escape(bare)}\b|\b{re.escape(bare)}\.Wait\b", text):
+            continue
+        what = f"nothing waits for {bare}: the goroutines that it counts are cut off at the end"
+        yield Hit(adds[0].span, what, LIKELY)
+
+
+def _spawned(facts: Facts) -> Iterator[Hit]:
+    """Yield tasks of a function that waits for a signal and then ends without them."""
+    for scope in facts.scopes:
+        inside = list(facts.own(facts.calls, scope))
+        signal = next((call for call in inside if _SIGNALS.search(call.name) and "signal" in call.name), None)
+        spawned = [call for call in inside if call.name in ("tokio.spawn", "tokio.task.spawn")]
+        if signal is None or not spawned:
+            continue
+        after = facts.text(scope.body).encode()[signal.span.end - scope.body.start :].decode(errors="replace")
+        names = [name for call in spawned for name in call.assigned if name != "_"]
+        if _WAITS.search(after) or any(re.search(rf"\b{re.escape(name)}\b", after) for name in names):
+            continue
+        if "graceful" in facts.text(scope.body):
+            continue
+        what = f"{spawned[0].written}() starts a task that is cut off when the function ends after the signal"
+        yield Hit(spawned[0].callee, what, LIKELY)
+
+
+def _hosted(facts: Facts) -> Iterator[Hit]:
+    """Yield hosted services whose StopAsync does not wait for the task that StartAsync began (C#)."""
+    for scope in facts.scopes:
+        if scope.short_name != "StartAsync" or not _is_hosted(scope, facts):
+            continue
+        stop = next(
+            (each for each in facts.scopes if each.owner == scope.owner and each.short_name == "StopAsync"),
+            None,
+        )
+        if stop is None:
+            continue
+        for each in facts.within(facts.assignments, scope.body):
+            call = each.call
+            if call is None or call.is_awaited or not each.targets or not _is_task(each.targets[0], facts):
+                continue
+            if not re.search(r"Async$|^Run$|StartNew$", call.method):
+                continue
+            name = each.targets[0].removeprefix("self.")
+            if not re.search(rf"\b{re.escape(name)}\b", facts.text(stop.span)):
+                what = f"StopAsync() does not wait for {name}, which is cut off in the middle of its work"
+                yield Hit(each.span, what, LIKELY)
+
+
+def _is_hosted(scope: Scope, facts: Facts) -> bool:
+    return any("HostedService" in base for base in facts.classes.get(scope.owner, ()))
+
+
+def _is_task(target: str, facts: Facts) -> bool:
+    name = target.removeprefix("self.")
+    return any(
+        each.scope is None and each.type.startswith("Task") and f"self.{name}" in each.targets
+        for each in facts.assignments
+    )
+
+
+RULE = Rule(
+    id="FK-R100",
+    slug="workers-not-awaited",
+    title="Workers that the end of the program does not wait for",
+    why="Every deployment cuts off what has been accepted and is half done.",
+    fix="Ask the workers to stop, and wait for them with a deadline before the program ends.",
+    kind="reliability",
+    severity="medium",
+    languages=(*GO, *RUST, *CSHARP),
+    check=_check,
+)
