@@ -79,6 +79,7 @@ CASES = [
           void stop() {
             workers.shutdown();
           }
+          void accept(Job job) { workers.execute(() -> run(job)); }
         }
         """,
         6,

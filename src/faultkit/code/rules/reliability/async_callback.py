@@ -15,6 +15,7 @@ _EMITTERS = re.compile(
     r"(^|\.)(process|server|wss?|socket|io|emitter|bus|events|eventBus|redis|subscriber|sub|consumer|worker|child"
     r"|queue|stream|client|connection|conn|amqp|mqtt)$"
 )
+_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 _CATCHES = re.compile(r"\.catch\s*\(")
 _BROWSER = re.compile(rb"\b(document|window)\.|from ['\"]react['\"]")
 
@@ -46,7 +47,9 @@ def _given(call: Call, in_browser: bool) -> Argument | None:
         return call.argument(place=1)
     if call.method in ("on", "once", "addListener") and _EMITTERS.search(call.receiver_written):
         first = call.argument(place=0)
-        return call.argument(place=1) if first is not None and first.value.shape == "text" else None
+        if first is None or first.value.shape != "text" or first.value.literal in _SIGNALS:
+            return None  # After a signal the process ends anyway.
+        return call.argument(place=1)
     return None
 
 

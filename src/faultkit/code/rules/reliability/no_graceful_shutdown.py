@@ -111,7 +111,11 @@ def _jvm(facts: Facts) -> Iterator[Hit]:
             each.method == "PreDestroy" for each in scope.decorators
         )
         waits = re.search(r"awaitTermination|\.close\(|\.join\(|invokeAll", facts.text(scope.span))
-        if at_end and not waits:
+        given = any(
+            each.is_discarded and each.receiver_written == call.receiver_written
+            for each in facts.calls_of_method("execute", "submit")
+        )
+        if at_end and given and not waits:
             what = f"nothing waits for the tasks behind {call.written}(): the process ends before they do"
             yield Hit(call.span, what, LIKELY, "medium")
 

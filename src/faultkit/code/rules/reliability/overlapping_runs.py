@@ -18,6 +18,8 @@ _GUARDS = re.compile(
     r"|executing|polling\b|flushing|refreshing|noOverlap|waitForCompletion|overlap",
     re.IGNORECASE,
 )
+_OFTEN = re.compile(r"\*( \*){4,5}|\*/[1-9] \*( \*){3}|\*/\d+( \*){5}")
+"""Schedules of every few seconds or minutes."""
 _BROWSER = re.compile(rb"\b(document|window)\.|from ['\"]react['\"]|\buseEffect\b")
 
 
@@ -39,6 +41,8 @@ def _intervals(facts: Facts) -> Iterator[Hit]:
         place = 0 if call.name in _TIMERS else 1 if call.name in _CRONS else None
         given = None if place is None else call.argument(place=place)
         if given is None or call.has("noOverlap", "waitForCompletion"):
+            continue
+        if place == 1 and not _OFTEN.fullmatch(call.arguments[0].value.literal.strip()):
             continue
         scope = facts.function_at(given.value.span) or _named(given.value.text, facts)
         if scope is None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, LIKELY, RUST, Hit, Rule
 
 _SIGNALS = re.compile(r"(^|\.)(ctrl_c|recv)$|tokio\.signal\.")
@@ -42,7 +43,11 @@ def _groups(facts: Facts) -> Iterator[Hit]:
         if re.search(rf"&\s*(\w+\.)*{re.escape(bare)}\b|\b{re.escape(bare)}\.Wait\b", text):
             continue
         what = f"nothing waits for {bare}: the goroutines that it counts are cut off at the end"
-        yield Hit(adds[0].span, what, LIKELY)
+        started = next(
+            (call for call in inside if call.is_launched and call.span.start > adds[0].span.start), None
+        )
+        end = adds[0].span.end if started is None else started.span.start + 1
+        yield Hit(Span(adds[0].span.start, end), what, LIKELY)
 
 
 def _spawned(facts: Facts) -> Iterator[Hit]:

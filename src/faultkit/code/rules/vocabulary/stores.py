@@ -199,6 +199,18 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
         if at < put.span.start:
             yield Span(at, start + len(body[: found.end()].encode()))
 
+    looks = re.compile(rf"{name}{guard}\s*(\?|!!)?\s*(\.\s*(get|Load|TryGetValue)|\[)")
+    helpers = {
+        scope.short_name
+        for scope in facts.scopes
+        if scope.name and scope is not put.scope and looks.search(facts.text(scope.body))
+    }
+    for call in facts.within(facts.calls, put.scope.body):
+        # `fresh(key)`, a function of this text that looks it up.
+        asks = any(_plain(put.key) == each.value.text for each in call.arguments)
+        if asks and call.method in helpers and call.span.start < put.span.start:
+            yield call.span
+
 
 def _plain(key: str) -> str:
     """Return a key without copies: `id` for `id.to_string()`."""
