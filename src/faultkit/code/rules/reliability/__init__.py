@@ -69,6 +69,7 @@ from faultkit.code.rules.reliability import (
     swallowed_error,
     sync_over_async,
     thread_local_not_removed,
+    ticker_not_stopped,
     timer_in_loop,
     tls_not_verified,
     unbounded_cache,
@@ -172,4 +173,5 @@ RELIABILITY: tuple[Rule, ...] = (
     failure_only_logged.RULE,
     pool_not_shut_down.RULE,
     workers_not_awaited.RULE,
+    ticker_not_stopped.RULE,
 )

@@ -74,19 +74,19 @@ _STOPS = re.compile(
 
 def _polls_remote(loop: Loop, facts: Facts) -> bool:
     """Return whether a loop asks a database or service again at once, whatever the answer was."""
-    if (
-        loop.kind == "while"
-        and not _STOPS.search(loop.over)
-        and loop.over.strip("() ") not in ("true", "True")
-    ):
-        return False
     text = facts.text(loop.body)
     if _PAUSES.search(text) or facts.loops_around(loop):
+        return False
+    condition = loop.over.strip("() ")
+    if loop.kind == "while" and _STATE.search(condition):
+        return _asks_for_state(loop, facts)
+    if loop.kind == "while" and not _STOPS.search(condition) and condition not in ("true", "True"):
         return False
     remote = {each.call: each for each in remote_calls(facts)}
     inside = [call for call in facts.within(facts.calls, loop.body) if call in remote]
     asks = [call for call in inside if remote[call].is_read and remote[call].kind != "cache"]
     asks += [call for call in inside if remote[call].through is not None]
+    asks += [call for call in facts.within(facts.calls, loop.body) if _asks_store(call)]
     if not asks or any(_may_pause(call, facts) for call in facts.within(facts.calls, loop.body)):
         return False
     branches = [step for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
@@ -97,6 +97,33 @@ def _polls_remote(loop: Loop, facts: Facts) -> bool:
         if not around or not _STOPS.search(around[-1].text):
             return False
     return True
+
+
+_FINDS = re.compile(
+    r"^(find|fetch|load|list|claim|select|query|reserve|dequeue|getNext|nextPending|Find|Fetch|Load|Claim)"
+)
+_STORED = re.compile(r"(repo(sitory)?|dao|store|db|outbox|jobs|tasks|queue|client|api)$", re.IGNORECASE)
+_STATE = re.compile(r"\b(\w+)\.(status|state|Status|State|done|ready|isDone|Phase|phase|progress)\b")
+
+
+def _asks_store(call: Call) -> bool:
+    """Return whether a call looks for work by the names of its method and its receiver."""
+    return _FINDS.match(call.method) is not None and _STORED.search(call.receiver_written) is not None
+
+
+def _asks_for_state(loop: Loop, facts: Facts) -> bool:
+    """Return whether each round only asks a service for a state: `while (job.status !== "done")`."""
+    found = _STATE.search(loop.over)
+    if found is None:
+        return False
+    asks = [
+        each.call
+        for each in facts.within(facts.assignments, loop.body)
+        if each.targets == (found[1],) and each.call is not None
+    ]
+    return any(call is not None and call.receiver_written and call.arguments for call in asks) and not any(
+        _may_pause(call, facts) for call in facts.within(facts.calls, loop.body)
+    )
 
 
 def _may_pause(call: Call, facts: Facts) -> bool:

@@ -23,7 +23,7 @@ from faultkit.code.rules.rule import (
 )
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
-from faultkit.code.rules.vocabulary.stores import ATOMIC, MapStore, Put, lookups, map_stores, puts_of
+from faultkit.code.rules.vocabulary.stores import ATOMIC, MapStore, Put, lookups, map_stores, puts_of, words
 
 _GUARDS = re.compile(
     r"lock|mutex|semaphore|synchroni[sz]ed|single_?flight|in_?flight|pending|deferred|\bonce\b|acquire|WaitAsync"
@@ -83,6 +83,9 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
     if asked is None:
         return None
     between = Span(asked.end, put.span.end)
+    if _SHARED.search(store.text) and _is_counted(store, put, facts):
+        what = f"{store.bare} is read and written back in two steps: changes in between are lost"
+        return Hit(put.span, what, LIKELY)
     if _waits(between, put.scope, facts):
         what = f"until {store.bare} has the value, every caller loads it again"
         return Hit(put.span, what, LIKELY)
@@ -92,6 +95,20 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
         )
         return Hit(put.span, what, LIKELY)
     return None
+
+
+def _is_counted(store: MapStore, put: Put, facts: Facts) -> bool:
+    """Return whether the new value is made of the old one: `map.put(key, map.get(key) + 1)`."""
+    old = {
+        name
+        for each in facts.within(facts.assignments, put.scope.body)
+        if each.value is not None and re.search(rf"\b{re.escape(store.bare)}\b", each.value.text)
+        for name in each.targets
+        if name.isidentifier()
+    }
+    sums = re.search(r"[\w)\]]\s*[+\-]\s*[\w(]", put.value)
+    reads = old & words(put.value) or re.search(rf"\b{re.escape(store.bare)}\b", put.value)
+    return bool(sums and reads)
 
 
 def _makes(put: Put, between: Span, facts: Facts) -> bool:
@@ -132,7 +149,11 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
         and (is_within(each.span, step.span) or _returns_early(step, facts))
         and step.span.start < each.span.start
     ]
-    if not tested or not _waits(each.span, named, facts):
+    if not tested:
+        return None
+    last = tested[-1].span
+    begin = last.start if is_within(each.span, last) else last.end
+    if not _waits(each.span, named, facts) and not _waits(Span(begin, each.span.end), named, facts):
         return None
     return Hit(each.span, f"while {bare} is missing or too old, every caller loads it again", LIKELY)
 

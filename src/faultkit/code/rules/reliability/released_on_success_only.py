@@ -97,6 +97,8 @@ _RELEASES = frozenset(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "kotlin":
+        yield from _properties(facts)
     takes = _TAKES[facts.language if facts.language in _TAKES else "javascript"]
     for call in facts.calls:
         severity = _severity(call, takes, facts)
@@ -118,6 +120,29 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _may_miss(call, ends, scope, facts):
             what = f"{_shown(ends[0], name)} is left out when something between it and {call.written}() fails"
             yield Hit(call.span, what, LIKELY, severity)
+
+
+_OF_SOURCE = re.compile(r"(source|ds|pool|hikari)\.connection$", re.IGNORECASE)
+
+
+def _properties(facts: Facts) -> Iterator[Hit]:
+    """Yield `val conn = dataSource.connection`, closed only if nothing fails in between (Kotlin)."""
+    for each in facts.assignments:
+        if each.scope is None or each.value is None or not _OF_SOURCE.search(each.value.text):
+            continue
+        name = each.targets[0]
+        inside = [call for call in facts.own(facts.calls, each.scope) if call.span.start > each.span.end]
+        ends = [call for call in inside if call.written == f"{name}.close"]
+        managed = any(call.written == f"{name}.use" for call in inside)
+        if (
+            not ends
+            or managed
+            or any(facts.is_in_finally(call) or facts.handlers_around(call) for call in ends)
+        ):
+            continue
+        if any(call.span.end < ends[-1].span.start and not is_logging(call) for call in inside):
+            what = f"{name}.close() is left out when something between it and {each.value.text} fails"
+            yield Hit(each.span, what, LIKELY)
 
 
 def _severity(

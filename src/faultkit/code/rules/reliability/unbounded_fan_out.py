@@ -67,6 +67,7 @@ _OF_EXECUTOR = re.compile(
     r"newVirtualThreadPerTaskExecutor\(\)\.(submit|execute)$|StructuredTaskScope\b.*\.fork$"
 )
 """Executors that start a thread for every task."""
+_PER_TASK = re.compile(r"newVirtualThreadPerTaskExecutor$|newThreadPerTaskExecutor$|newCachedThreadPool$")
 _COROUTINES = frozenset(("launch", "async"))
 _STRONG = re.compile(
     r"semaphore|SetLimit|max_connections\s*=\s*(?!None)\w|p-?limit\b|p-map|bulkhead|buffer_?unordered"
@@ -141,17 +142,7 @@ _LOCAL_WORK = frozenset(
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in (*CSHARP, *KOTLIN) and is_for_screen(facts):
         return  # Its items are what one user sees.
-    for call in facts.calls_named(*_ALL):
-        tasks = _tasks_of(call, facts)
-        if tasks is None or call.has("concurrency"):
-            continue
-        source, made = tasks
-        if (
-            not _is_few(source, call, facts)
-            and not _limited(call, made, source, facts)
-            and _reaches_out(made, facts)
-        ):
-            yield Hit(call.span, f"{call.written}() starts one task for every item at once", LIKELY)
+    begun: list[Call] = []
     for call in facts.calls:
         starts = _starts(call, facts)
         if (
@@ -161,10 +152,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
             and _reaches_out((call.span,), facts)
         ):
             started = "a goroutine" if call.is_launched else f"{call.written}()"
+            begun.append(call)
             yield Hit(call.span, f"{started} is started for every item, however many there are", LIKELY)
         elif call.is_launched and _per_client(call, facts) and not _limited(call, (call.span,), "", facts):
             what = "a goroutine is started for every connection, however many clients come"
             yield Hit(call.span, what, POSSIBLE)
+    for call in facts.calls_named(*_ALL):
+        tasks = _tasks_of(call, facts)
+        if tasks is None or call.has("concurrency"):
+            continue
+        source, made = tasks
+        if (
+            not any(is_within(each.span, span) for each in begun for span in made)
+            and not _is_few(source, call, facts)
+            and not _limited(call, made, source, facts)
+            and _reaches_out(made, facts)
+        ):
+            yield Hit(call.span, f"{call.written}() starts one task for every item at once", LIKELY)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
 
@@ -174,6 +178,14 @@ def _starts(call: Call, facts: Facts) -> bool:
     if call.name in _STARTS or call.is_launched or (call.method == "Go" and "errgroup" in call.name):
         return True
     if facts.language == "java":
+        if call.method in ("runAsync", "supplyAsync") and "CompletableFuture" in call.written:
+            return any(
+                each.call is not None and _PER_TASK.search(each.call.name)
+                for argument in call.positional[1:]
+                for name in (argument.value.text, f"self.{argument.value.text}")
+                for each in facts.assignments
+                if name in each.targets
+            )
         return _OF_EXECUTOR.search(call.name) is not None
     if facts.language == "kotlin":
         return call.method in _COROUTINES and any(each.value.shape == "function" for each in call.arguments)
@@ -280,13 +292,22 @@ def _per_item(call: Call, facts: Facts) -> Loop | None:
     """
     around = facts.loops_around(call)
     if not around:
-        return None
+        return _mapped_in_rust(call, facts) if facts.language == "rust" else None
     loop = around[-1]
     if loop.kind == "comprehension" and facts.language == "python" and loop.over.startswith("range("):
         return None
     if loop.kind not in ("each", "comprehension") or loop.is_async:
         return None
     return None if _is_few(loop.over, call, facts) else loop
+
+
+def _mapped_in_rust(call: Call, facts: Facts) -> Loop | None:
+    """Return `items.into_iter().map(|x| tokio::spawn(…))` as a loop."""
+    for each in reversed(facts.calls_around(call)):
+        if each.method in ("map", "for_each") and "iter()" in each.name:
+            over = re.sub(r"\.(into_|par_)?iter\(\).*$", "", each.receiver_written, flags=re.DOTALL)
+            return None if _is_few(over, call, facts) else Loop("each", each.span, each.span, each.line, over)
+    return None
 
 
 def _per_client(call: Call, facts: Facts) -> bool:

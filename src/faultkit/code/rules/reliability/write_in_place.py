@@ -6,20 +6,27 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 
 _WRITES = frozenset(
     ("fs.writeFile", "fs.writeFileSync", "fs/promises.writeFile", "fs.promises.writeFile",
      "fs-extra.writeJson", "fs-extra.writeJsonSync", "fs-extra.writeFile", "os.WriteFile",
      "io/ioutil.WriteFile", "os.Create",
      "java.nio.file.Files.write", "java.nio.file.Files.writeString", "java.io.FileWriter",
-     "java.io.FileOutputStream")
+     "java.io.FileOutputStream", "std.fs.write", "tokio.fs.write", "std.fs.File.create",
+     "tokio.fs.File.create",
+     "File.WriteAllText", "File.WriteAllTextAsync", "File.WriteAllBytes", 
+     "File.WriteAllBytesAsync", "File.Create",
+     "File.WriteAllLines", "File.WriteAllLinesAsync", "System.IO.File.WriteAllText")
 )  # fmt: skip
 _READS = frozenset(
     ("fs.readFile", "fs.readFileSync", "fs/promises.readFile", "fs.promises.readFile", "fs-extra.readJson",
      "fs-extra.readJsonSync", "fs-extra.readFile", "os.ReadFile", "io/ioutil.ReadFile", "os.Open",
      "java.nio.file.Files.readAllBytes", "java.nio.file.Files.readString", "java.nio.file.Files.readAllLines",
-     "java.nio.file.Files.newBufferedReader", "java.io.FileReader", "java.io.FileInputStream", "require")
+     "java.nio.file.Files.newBufferedReader", "java.io.FileReader", "java.io.FileInputStream", "require",
+     "std.fs.read_to_string", "std.fs.read", "tokio.fs.read_to_string", "tokio.fs.read", "std.fs.File.open",
+     "tokio.fs.File.open", "File.ReadAllText", "File.ReadAllTextAsync", "File.ReadAllBytes", "File.OpenRead",
+     "File.ReadAllBytesAsync", "File.ReadAllLines", "File.ReadAllLinesAsync", "System.IO.File.ReadAllText")
 )  # fmt: skip
 _REPLACES = re.compile(r"rename|replace\(|\.move\(|te?mp|atomic|swap|\.new\b|\bpart\b", re.IGNORECASE)
 _STATE = re.compile(
@@ -63,9 +70,13 @@ def _path(call: Call, how: str, facts: Facts) -> str:
     """Return the path that a call reads or writes, as written; empty if it does neither."""
     if facts.language == "python":
         return _python_path(call, how)
+    if facts.language == "kotlin" and call.receiver_written:
+        wanted = ("writeText", "writeBytes") if how == "write" else ("readText", "readBytes", "readLines")
+        if call.method in wanted:
+            return call.receiver_written
     names = _READS if how == "read" else _WRITES
     first = call.argument(place=0)
-    return first.value.text if call.name in names and first is not None else ""
+    return first.value.text.lstrip("&") if call.name in names and first is not None else ""
 
 
 def _python_path(call: Call, how: str) -> str:
@@ -101,6 +112,6 @@ RULE = Rule(
     fix="Write a temporary file in the same folder, flush it, and rename it over the old one.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

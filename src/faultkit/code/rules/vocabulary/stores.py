@@ -196,7 +196,8 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
     start = put.scope.body.start
     for found in asked.finditer(body):
         at = start + len(body[: found.start()].encode())
-        if at < put.span.start:
+        # In `map[key] = (map[key] || 0) + 1` the value asks for it.
+        if at < put.span.end and (at < put.span.start or facts.text(Span(put.span.start, at)).strip()):
             yield Span(at, start + len(body[: found.end()].encode()))
 
     looks = re.compile(rf"{name}{guard}\s*(\?|!!)?\s*(\.\s*(get|Load|TryGetValue)|\[)")

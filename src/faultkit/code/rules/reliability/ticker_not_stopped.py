@@ -1,0 +1,51 @@
+"""Go: finds tickers that outlive the function that made them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import GO, LIKELY, POSSIBLE, Hit, Rule
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named("time.NewTicker", "time.Tick"):
+        scope = facts.function_of(call)
+        if scope is None or scope.short_name in ("main", "init"):
+            continue
+        leaves = [
+            step
+            for step in facts.own(facts.steps, scope)
+            if step.kind == "return" and step.span.start > call.span.end
+        ]
+        if not leaves:
+            continue  # It is used until the process ends.
+        if call.method == "Tick":
+            what = f"{call.written}() makes a ticker that goes on when the function has returned"
+            yield Hit(call.span, what, POSSIBLE)
+            continue
+        name = call.assigned[0] if call.assigned else ""
+        if not name.isidentifier() or call.is_returned:
+            continue
+        text = facts.text((scope.outer or scope).span)
+        word = re.escape(name)
+        kept = re.search(
+            rf"\b{word}\.Stop\b|[(,]\s*{word}\s*[,)]|return[ \t][^\n]*\b{word}\b|[:=]\s*{word}\s*[,\n}}]",
+            text,
+        )
+        if kept is None:
+            yield Hit(call.span, f"{name} goes on when the function has returned: nothing stops it", LIKELY)
+
+
+RULE = Rule(
+    id="FK-R101",
+    slug="ticker-not-stopped",
+    title="Ticker that is never stopped",
+    why="Before Go 1.23 it is never collected: each call leaves a timer behind that fires for ever.",
+    fix="Write defer ticker.Stop() right after time.NewTicker.",
+    kind="reliability",
+    severity="low",
+    languages=GO,
+    check=_check,
+)
