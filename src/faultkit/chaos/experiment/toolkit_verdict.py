@@ -77,9 +77,12 @@ def verdict_of(
     is_cut_short = stopped is not None or journal["status"] in ("interrupted", "aborted")
     # An experiment may have no hypothesis, or not check it before the method: then it may start.
     may_start = gate is None or bool(gate["steady_state_met"])
+    states_during = [state for state in during if _is_checked(state)]
+    unseen = None if dry_run or _is_checked(recheck) else _unseen_action(journal["run"], states_during)
+    is_checked = _is_checked(gate if dry_run else recheck)
+    is_checked = is_checked or (not dry_run and bool(states_during) and unseen is None)
     # The tolerances of probes that are not executed count as met.
-    is_checked = "probe" not in left_out_by(dry)
-    is_checked = is_checked and any(map(_is_checked, (gate,) if dry_run else (recheck, *during)))
+    is_checked = is_checked and "probe" not in left_out_by(dry)
     missed_during = any(not state["steady_state_met"] for state in during if state is not None)
     deviated = bool(journal["deviated"]) or missed_during
     # If the run was cut short before the recheck, the state after it is unknown, and so not met.
@@ -98,6 +101,11 @@ def verdict_of(
         errors.append(f"Not exercised: {idle}")
     elif failed:
         errors.append(f"Action failed: {failed[0]}")
+    if outcome is Outcome.NOT_CHECKED and states_during and unseen is not None:
+        errors.append(
+            f"Not checked: no check of the hypothesis began after the action {unseen}: "
+            "a pause after it, or the strategy continuously, leaves time for one"
+        )
     errors += _after_error(recheck)
     if stopped is not None:
         errors.append(f"Stopped: {stopped}")
@@ -120,6 +128,26 @@ def verdict_of(
 def _is_checked(state: Mapping[str, Any] | None) -> bool:
     """Return whether a hypothesis was there to be checked, and was."""
     return state is not None and bool(state["probes"])
+
+
+def _unseen_action(runs: Sequence[Any], states: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the last action of the method, if no check of these states began after it did.
+
+    Entries without a time, which a control may have changed, are left out."""
+    actions = [(start, run) for run in _actions_of(runs) if (start := _start_of(run)) is not None]
+    checks = [
+        start for state in states for probe in state["probes"] if (start := _start_of(probe)) is not None
+    ]
+    if not actions or not checks:
+        return None
+    began, last = max(actions, key=lambda action: action[0])
+    return None if max(checks) >= began else str(last["activity"].get("name"))
+
+
+def _start_of(run: object) -> str | None:
+    """Return when an activity began. The library writes all times in one form, so that texts compare."""
+    start = run.get("start") if isinstance(run, Mapping) else None
+    return start if isinstance(start, str) else None
 
 
 def _outcome(before: bool, deviated: bool, is_cut_short: bool, rollback_failed: bool) -> Outcome:
