@@ -203,8 +203,11 @@ def test_what_a_flag_leaves_out_is_not_reported_as_done(
 
 
 def test_rollbacks_that_are_not_played_are_told(shop: Shop) -> None:
-    code, ours = fault_run(shop, shop.file(DEVIATES), "--rollback-strategy", "never")
+    reports = ("--report", "never.md", "--report", "never.html")
+    code, ours = fault_run(shop, shop.file(DEVIATES), "--rollback-strategy", "never", *reports)
     assert code == 1
+    assert "| deviated | yes | no | not played |" in Path("never.md").read_text()
+    assert "not played" in Path("never.html").read_text()
     assert ours["faultkit"]["warnings"] == ["the rollbacks are not played: the rollback strategy is never"]
 
 

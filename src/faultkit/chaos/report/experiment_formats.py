@@ -123,7 +123,7 @@ def render_chaos_markdown(report: ChaosReport) -> str:
             run.outcome,
             _STATE_WORDS[run.before],
             _STATE_WORDS[run.after],
-            "ok" if run.rollback_ok else "**FAILED**",
+            run.rollback_word("ok", "**FAILED**"),
             decimals(run.duration_s, 1),
         )
         for run in report.runs
@@ -292,7 +292,7 @@ def _blocks(run: ExperimentRun) -> Iterator[Block]:
         [
             Tile("Before", words[run.before], is_bad=run.before is False),
             Tile("After", words[run.after], is_bad=run.after is False),
-            Tile("Rollback", "done" if run.rollback_ok else "FAILED", is_bad=not run.rollback_ok),
+            Tile("Rollback", run.rollback_word("done"), is_bad=not run.rollback_ok),
             Tile("Took", seconds(run.duration_s)),
         ]
     )

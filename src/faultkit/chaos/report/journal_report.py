@@ -100,6 +100,14 @@ class ExperimentRun:
     acts: tuple[ActionRun, ...] = ()
     faults: tuple[FaultRun, ...] = ()
     undone: tuple[RollbackStep, ...] = ()
+    has_rollbacks: bool = False
+    """Whether the file has rollbacks. A strategy, a dry run or a gate that is not met may leave them out."""
+
+    def rollback_word(self, done: str, failed: str = "FAILED") -> str:
+        """Return what came of the rollback; `done` stands also for nothing to roll back."""
+        if not self.rollback_ok:
+            return failed
+        return "not played" if self.has_rollbacks and not self.undone else done
 
     @property
     def broken_s(self) -> tuple[float, float] | None:
@@ -182,6 +190,7 @@ def _run(journal: Mapping[str, Any]) -> ExperimentRun:
             for event in events
             if event["kind"] == "rolled_back"
         ),
+        has_rollbacks=bool(written.get("rollbacks") or written.get("rollback")),
     )
 
 
