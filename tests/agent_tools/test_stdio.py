@@ -188,6 +188,22 @@ def test_a_stray_print_goes_to_stderr_and_a_cancelled_call_is_not_answered() -> 
     assert "a stray print" in errors
 
 
+@pytest.mark.parametrize("command", [["agent", "tool"], ["chaos", "serve"]])
+def test_requests_that_came_before_the_end_of_input_are_answered(command: list[str], tmp_path: Path) -> None:
+    hello = {"protocolVersion": "2025-11-25", **CAPABILITIES}
+    with served([*FAULT, *command], XDG_STATE_HOME=str(tmp_path)) as server:
+        lines = [
+            {"jsonrpc": "2.0", "id": "hi", "method": "initialize", "params": hello},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "id": 9, "method": "ping"},
+            {"jsonrpc": "2.0", "id": 10, "method": "tools/list"},
+        ]
+        server.send_raw(b"\n".join(json.dumps(line).encode() for line in lines))
+        code, left, _ = server.end()
+    assert code == 0
+    assert sorted(str(json.loads(line)["id"]) for line in left) == ["10", "9", "hi"]
+
+
 def test_at_the_end_of_input_calls_are_wound_up() -> None:
     with served(SAMPLE) as server:
         server.shake_hands()

@@ -2,8 +2,9 @@
 
 While it serves, descriptor 0 is empty and 1 is stderr, so that neither a child process nor a stray print can
 disturb the protocol. A daemon thread reads, so that a signal ends the server although its client keeps stdin
-open. A line that is not a message is answered with a JSON-RPC error instead of being ignored. The SDK's own
-stdio transport does none of this.
+open. A line that is not a message is answered with a JSON-RPC error instead of being ignored. Requests that
+came before the end of stdin are answered after it, within a limit. The SDK's own stdio transport does none of
+this.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from faultkit.base.signals import REASONS, StopReason, handle_signals
 _CHUNK_BYTES = 65_536
 _MOST_AHEAD = 64
 """Messages that are read ahead of the event loop."""
+_LAST_ANSWERS_S = 5.0
+"""Seconds after the end of stdin in which requests are still answered; then they are cancelled."""
 _FLUSH_S = 1.0
 """Seconds to wait at the end for a client that has stopped reading."""
 
@@ -59,6 +62,7 @@ async def _serve(server: Server[Any], source: int, sink: int) -> StopReason:
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
     outgoing, unwritten = anyio.create_memory_object_stream[SessionMessage]()
     serving = anyio.CancelScope()
+    requests = _OpenRequests()
     ending: StopReason = "end of input"
 
     def stop(why: StopReason) -> None:
@@ -68,17 +72,70 @@ async def _serve(server: Server[Any], source: int, sink: int) -> StopReason:
 
     with handle_signals(lambda number: stop(REASONS[number]), once=True):
         async with anyio.create_task_group() as group:
-            group.start_soon(_write, unwritten, sink, serving)
-            _Reader(source, incoming, outgoing).start()
+            group.start_soon(_write, unwritten, sink, serving, requests)
+            group.start_soon(_close_after_answers, incoming, requests)
+            _Reader(source, incoming, outgoing, requests).start()
             with serving:
                 await server.run(read, outgoing, server.create_initialization_options())
+            requests.give_up()
             outgoing.close()
             group.cancel_scope.deadline = anyio.current_time() + _FLUSH_S
     return ending
 
 
+class _OpenRequests:
+    """The requests that are not answered yet. Used in the event loop only."""
+
+    def __init__(self) -> None:
+        self._ids: set[int | str] = set()
+        self._input_ended = False
+        self._done = asyncio.Event()
+
+    def note_received(self, message: types.JSONRPCMessage) -> None:
+        if isinstance(message, types.JSONRPCRequest):
+            self._ids.add(message.id)
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            cancelled = (message.params or {}).get("requestId")
+            if isinstance(cancelled, int | str):
+                self._close(cancelled)  # It is not answered.
+
+    def note_sent(self, message: types.JSONRPCMessage) -> None:
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
+            self._close(message.id)
+
+    def note_end_of_input(self) -> None:
+        self._input_ended = True
+        asyncio.get_running_loop().call_later(_LAST_ANSWERS_S, self._done.set)
+        self._check()
+
+    def give_up(self) -> None:
+        """Let `wait` return: the server has ended."""
+        self._done.set()
+
+    async def wait(self) -> None:
+        """Wait until the input has ended and all is answered, or until the limit after its end."""
+        await self._done.wait()
+
+    def _close(self, id: int | str) -> None:
+        self._ids.discard(id)
+        self._check()
+
+    def _check(self) -> None:
+        if self._input_ended and not self._ids:
+            self._done.set()
+
+
+async def _close_after_answers(incoming: Incoming, requests: _OpenRequests) -> None:
+    # At the end of its input the server cancels the requests that it has.
+    await requests.wait()
+    incoming.close()
+
+
 async def _write(
-    unwritten: MemoryObjectReceiveStream[SessionMessage], sink: int, serving: anyio.CancelScope
+    unwritten: MemoryObjectReceiveStream[SessionMessage],
+    sink: int,
+    serving: anyio.CancelScope,
+    requests: _OpenRequests,
 ) -> None:
     is_pipe = stat.S_ISFIFO(os.fstat(sink).st_mode)
     poll = select.poll()
@@ -90,6 +147,7 @@ async def _write(
                 os.write(sink, line)  # A ready pipe takes up to PIPE_BUF bytes without blocking.
             else:
                 await anyio.to_thread.run_sync(_write_all, sink, line, abandon_on_cancel=True)
+            requests.note_sent(each.message)
     except OSError:
         # The client has closed our output, and so has ended.
         serving.cancel()
@@ -115,11 +173,12 @@ def _write_all(sink: int, data: bytes) -> None:
 class _Reader(threading.Thread):
     """Reads stdin in a daemon thread, because a blocking read cannot be cancelled."""
 
-    def __init__(self, source: int, incoming: Incoming, outgoing: Outgoing) -> None:
+    def __init__(self, source: int, incoming: Incoming, outgoing: Outgoing, requests: _OpenRequests) -> None:
         super().__init__(name="faultkit-stdin", daemon=True)
         self._source = source
         self._incoming = incoming
         self._outgoing = outgoing
+        self._requests = requests
         self._loop = asyncio.get_running_loop()
         self._room = threading.Semaphore(_MOST_AHEAD)
 
@@ -130,7 +189,7 @@ class _Reader(threading.Thread):
                 if line.strip():
                     self._pass_on(line)
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._incoming.close)
+            self._loop.call_soon_threadsafe(self._requests.note_end_of_input)
 
     def _pass_on(self, line: bytes) -> None:
         message = _message(line)
@@ -143,6 +202,7 @@ class _Reader(threading.Thread):
 
     def _deliver(self, message: SessionMessage) -> None:
         self._room.release()
+        self._requests.note_received(message.message)
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._incoming.send_nowait(message)
 
