@@ -155,6 +155,10 @@ def test_a_path_has_a_line_in_json_with_tabs_and_in_yaml_and_none_where_yaml_can
         ("ops: [=, <, '=']\n", {"ops": ["=", "<", "="]}),
         ("a: |\n  x\n\t\n  y\nb: 1\n", {"a": "x\n\ny\n", "b": 1}),
         ("a: x\x80y\x9f\n\x7fk: 1\n", {"a": "x\x80y\x9f", "\x7fk": 1}),
+        ("a: |-\n        \ttext\n        one\n", {"a": "\ttext\none"}),
+        ("a: |  # a tab\n\n  \t\ttext\n  \tone\nb: a |\n", {"a": "\n\t\ttext\n\tone\n", "b": "a |"}),
+        ("a:\n- |+\n  \tx\n\n- 'y\x80'\n", {"a": ["\tx\n\n", "y\x80"]}),
+        ("a: |\r\n  \tx\r\nb: 1\r\n", {"a": "\tx\n", "b": 1}),
     ],
 )
 def test_what_other_tools_read_is_read(text: str, value: object) -> None:

@@ -2,7 +2,8 @@
 
 Nodes are composed in Python in both cases, because the C composer overflows the stack on deep nesting. It is
 YAML as other tools read it: only `true` and `false` are truth values, `=` is a text, control characters from
-U+007F to U+009F may stand in texts, and so may blank lines with tabs in a block.
+U+007F to U+009F may stand in texts, and so may blank lines with tabs in a block, and a literal
+block whose first line begins with a tab after its indentation.
 """
 
 from __future__ import annotations
@@ -38,8 +39,19 @@ _REFUSED = re.compile("[^\t\n\r\x20-\x7e\x7f-\x9f\xa0-\ud7ff\ue000-\ufffd\U00010
 _CONTROLS = re.compile("[\x7f-\x84\x86-\x9f]")
 _STAND_INS = {code: 0x10FF00 + code for code in (*range(0x7F, 0x85), *range(0x86, 0xA0))}
 """Private characters that stand for control characters while a text is scanned."""
-_RESTORED = {stand_in: code for code, stand_in in _STAND_INS.items()}
+_TAB = chr(0x10FF09)
+"""Stands for a tab at the beginning of a block, which libyaml would take for a part of its indentation. Not in
+folded blocks (`>`): a tab decides there whether the next line is joined to this one."""
+_RESTORED = {stand_in: code for code, stand_in in (*_STAND_INS.items(), (9, ord(_TAB)))}
 _BLANK_WITH_TAB = re.compile("^ *\t[ \t]*$", re.MULTILINE)
+_BLOCK_WITH_TAB = re.compile(
+    r"""
+    ( (?:^|[ \t]) [|][-+]? (?:[ \t]+\#.*)? \r?\n    # the header of a block, without a number
+      (?:[ ]*\r?\n)*                                # blank lines
+      [ ]+ ) \t                                      # the indentation, and the tab
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
 _TAB_PROBLEMS = ("found a tab character", r"found character '\t'")
 
 _MOST_SCANNED_TWICE = 50_000
@@ -76,7 +88,7 @@ class YamlLoader(Composer, FastParser, SafeConstructor, Resolver):  # type: igno
 
     def __init__(self, text: str) -> None:
         check_characters(text)
-        if _CONTROLS.search(text) is not None:
+        if _TAB in text or _CONTROLS.search(text) is not None:
             text = text.translate(_STAND_INS)
             self.compose_scalar_node = self._compose_restored  # type: ignore[method-assign]
         FastParser.__init__(self, text)
@@ -155,12 +167,12 @@ def check_characters(text: str) -> None:
 
 
 def read_tolerantly(text: str, read: Callable[[str], _T]) -> _T:
-    """Return what `read` makes of a text; if tabs are in its way, of the text with blank lines for lines that
-    hold nothing else."""
+    """Return what `read` makes of a text; if tabs are in its way, of the text without those that may be
+    there."""
     try:
         return read(text)
     except ScannerError as error:
-        return read(_without_blank_tabs(text, error))
+        return read(_without_tabs(text, error))
 
 
 def nodes_of(loader: type[YamlLoader], text: str) -> Iterator[tuple[YamlLoader, yaml.Node]]:
@@ -171,7 +183,7 @@ def nodes_of(loader: type[YamlLoader], text: str) -> Iterator[tuple[YamlLoader, 
             given += 1
             yield pair
     except ScannerError as error:
-        yield from islice(_nodes(loader, _without_blank_tabs(text, error)), given, None)
+        yield from islice(_nodes(loader, _without_tabs(text, error)), given, None)
 
 
 def _nodes(kind: type[YamlLoader], text: str) -> Iterator[tuple[YamlLoader, yaml.Node]]:
@@ -182,9 +194,13 @@ def _nodes(kind: type[YamlLoader], text: str) -> Iterator[tuple[YamlLoader, yaml
         yield loader, node
 
 
-def _without_blank_tabs(text: str, error: ScannerError) -> str:
-    """Return the text with the other lines as they are, so that lines keep their numbers."""
-    blank = _BLANK_WITH_TAB.sub("", text) if str(error.problem).startswith(_TAB_PROBLEMS) else text
-    if blank == text:
+def _without_tabs(text: str, error: ScannerError) -> str:
+    """Return the text with blank lines for lines of tabs, and with a stand-in for a tab that begins a block.
+
+    All lines keep their numbers. Raises the error if it is about something else."""
+    if not str(error.problem).startswith(_TAB_PROBLEMS):
         raise error
-    return blank
+    found = _BLOCK_WITH_TAB.sub(rf"\1{_TAB}", _BLANK_WITH_TAB.sub("", text))
+    if found == text:
+        raise error
+    return found
