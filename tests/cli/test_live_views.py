@@ -30,6 +30,7 @@ from faultkit.scenario.run_events import (
 )
 from faultkit.scenario.scenario_model import HttpCall, ScenarioItem
 from tests.scenario.report.examples import EXAMPLES
+from tests.terminals import on_terminal
 
 HERE, THERE = Endpoint("127.0.0.1", 9000), Endpoint("db", 5432)
 PLAN = read_plan("seed: 7\nrules: [{fault: latency, schedule: 'start:50%,duration:25%'}, {fault: jitter}]")
@@ -121,6 +122,18 @@ def test_the_key_q_ends_a_run_on_a_terminal() -> None:
     done = subprocess.run([sys.executable, "-c", spawn, *run], input=b"q", capture_output=True, timeout=60)
     assert done.returncode == 0, done
     assert b"ended (quit) after " in done.stdout
+
+
+RUN = [sys.executable, "-m", "faultkit", "run", "--disable-http-proxy", "--no-check", "--proxy", "0=h:1"]
+
+
+@pytest.mark.parametrize(
+    ("args", "shown"), [((), b"seed"), (("--no-ui",), b"replays"), (("--tail",), b"replays")]
+)
+def test_a_run_ends_well_if_its_terminal_goes_away(args: tuple[str, ...], shown: bytes) -> None:
+    with on_terminal([*RUN, *args]) as terminal:
+        terminal.read_until(shown)
+        assert terminal.hang_up() == 0
 
 
 def test_rules_that_came_later_are_shown_without_a_place_on_the_time_line() -> None:

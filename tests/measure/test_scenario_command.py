@@ -19,6 +19,7 @@ import pytest
 from faultkit.cli.main import invoke
 from faultkit.scenario.report.report_files import read_report
 from tests.proxy.origin import serving
+from tests.terminals import on_terminal
 
 PATIENCE_S = 60.0
 QUIET = {name: value for name, value in os.environ.items() if not name.startswith("FAULT_")}
@@ -206,6 +207,23 @@ def test_an_interrupted_run_writes_its_partial_report_and_ends_with_the_code_of_
     (item,) = document["scenarios"][0]["items"]
     assert (document["partial"], item["verdict"]) == ("it was stopped", "unfinished")
     assert item["run"]["requests"] >= 1
+    assert "Unfinished" in (tmp_path / "report.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("args", [(), ("--no-ui",)])
+def test_a_terminal_that_goes_away_costs_no_report(tmp_path: Path, args: tuple[str, ...]) -> None:
+    with serving() as origin:
+        write(
+            tmp_path, origin.endpoint, SLOW, "{mode: load, duration: 60s, clients: 1, rps: 20}", "status: 200"
+        )
+        run = [sys.executable, "-m", "faultkit", "scenario", "run", "a.yaml", "--no-baseline", *args]
+        with on_terminal(run, tmp_path) as terminal:
+            deadline = time.monotonic() + PATIENCE_S
+            while len(origin.seen) < 10:
+                assert time.monotonic() < deadline, terminal.shown
+                terminal.read()
+            assert terminal.hang_up() == 129
+    assert results(tmp_path)["partial"] == "it was stopped"
     assert "Unfinished" in (tmp_path / "report.md").read_text("utf-8")
 
 

@@ -42,8 +42,9 @@ def mcptest() -> NoReturn:
     _check_platform()
     try:
         _check_descriptors()
-        from faultkit.cli.main import end_process
+        from faultkit.cli.main import end_process, open_standard_streams
 
+        open_standard_streams()
         end_process(invoke_mcptest(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)

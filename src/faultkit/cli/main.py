@@ -16,7 +16,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TextIO, TypeVar
 
 import click
 
@@ -232,10 +232,39 @@ def end_process(code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _open_standard_streams() -> None:
-    """Connect standard streams that are closed with /dev/null.
+class _Terminal(io.FileIO):
+    """A terminal that may go away, as with a lost SSH session: what is written to it then is lost.
 
-    Otherwise sockets and files would get their numbers, and children would write into them."""
+    A program ends by the SIGHUP that comes with it, as by any signal: with its report, which an error of
+    output would prevent."""
+
+    def write(self, data: Any) -> int | None:
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            return memoryview(data).nbytes
+
+
+def _as_terminal(stream: TextIO) -> TextIO:
+    """Return a stream of its own to the same terminal; the stream itself if it is none."""
+    if not isinstance(stream, io.TextIOWrapper) or not stream.isatty():
+        return stream
+    raw = _Terminal(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=True,
+        write_through=stream.write_through,
+    )
+
+
+def open_standard_streams() -> None:
+    """Connect standard streams that are closed with /dev/null, and let all of them bear what is written.
+
+    Without streams, sockets and files would get their numbers, and children would write into them."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(number, True)
     os.close(number)
@@ -245,15 +274,16 @@ def _open_standard_streams() -> None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", closefd=False)
-
-
-def main() -> NoReturn:
-    """Run `fault` with the arguments of this process, and exit."""
-    _open_standard_streams()
+    sys.stdout, sys.stderr = _as_terminal(sys.stdout), _as_terminal(sys.stderr)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal's encoding lacks becomes a question mark, and no error.
             stream.reconfigure(errors="replace")
+
+
+def main() -> NoReturn:
+    """Run `fault` with the arguments of this process, and exit."""
+    open_standard_streams()
     if "_FAULT_COMPLETE" in os.environ:
         with contextlib.suppress(FaultkitError):  # A command without its extra: there is nothing to suggest.
             fault.main(prog_name="fault")  # Prints a completion script or suggestions, and exits.
