@@ -12,9 +12,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from faultkit.base import signals
 from faultkit.base.signals import (
     REASONS,
     AsyncStopSignal,
+    StoppedBySignal,
     StopSignal,
     handle_signals,
     run_async,
@@ -59,10 +61,17 @@ def test_a_signal_from_another_thread_wakes_the_one_that_waits() -> None:
         timer.join()
 
 
-def test_a_second_signal_interrupts_unless_told_otherwise() -> None:
-    with StopSignal(), pytest.raises(KeyboardInterrupt):
+def test_a_second_signal_interrupts_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    with StopSignal() as stop:
         send(signal.SIGTERM)
+        send(signal.SIGTERM)  # So soon, it is the same wish.
+        send(signal.SIGINT)
+        assert stop.exit_code == 143
+    monkeypatch.setattr(signals, "REPEAT_AFTER_S", 0.0)
+    with StopSignal(), pytest.raises(StoppedBySignal) as caught:
         send(signal.SIGTERM)
+        send(signal.SIGINT)
+    assert caught.value.exit_code == 143
     again: list[str] = []
     with StopSignal(on_repeat=lambda: again.append("again")) as stop:
         send(signal.SIGHUP)

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import time
 from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
@@ -69,6 +70,18 @@ def test_a_signal_for_the_whole_group_ends_it_in_good_order(echo: Endpoint) -> N
         for pid in children(run):
             os.kill(pid, signal.SIGTERM)
         assert run.stop(signal.SIGTERM) == 0
+        assert run.event("ended")["proxies"][0]["accepted"] == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_in_a_row_are_one(echo: Endpoint, number: signal.Signals) -> None:
+    with fault_run(*to(echo, "--workers", "2")) as run:
+        port = port_of(run.event("started"))
+        round_trip_s(port)
+        for _ in range(4):
+            run.process.send_signal(number)
+            time.sleep(0.02)
+        assert run.stop(number) == 0
         assert run.event("ended")["proxies"][0]["accepted"] == 1
 
 

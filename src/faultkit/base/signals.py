@@ -15,10 +15,11 @@ import select
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     # Imported where it is used: commands without an event loop start faster.
@@ -33,6 +34,9 @@ REASONS: dict[signal.Signals, StopReason] = {
 }
 """The signals that stop a command, and the word for each in output."""
 
+REPEAT_AFTER_S = 3.0
+"""Signals so soon after the first are the same wish: two Ctrl-C in a row, a supervisor that signals twice."""
+
 T = TypeVar("T")
 
 
@@ -46,10 +50,6 @@ def _watched() -> list[signal.Signals]:
 
 def _do_nothing() -> None:
     pass
-
-
-def _interrupt() -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def ignore_signals(numbers: Iterable[signal.Signals] = REASONS) -> None:
@@ -67,15 +67,17 @@ class StopSignal:
     """The first of the signals, for a main thread without an event loop. A context manager."""
 
     def __init__(
-        self, on_first: Callable[[], object] = _do_nothing, on_repeat: Callable[[], object] = _interrupt
+        self, on_first: Callable[[], object] = _do_nothing, on_repeat: Callable[[], object] | None = None
     ) -> None:
         """`on_first` and `on_repeat` are called inside the signal handler.
 
-        By default, a second signal raises KeyboardInterrupt, since the first did not end a run that hangs."""
+        By default, a second signal raises StoppedBySignal, since the first did not end a run that hangs. It
+        is ignored within REPEAT_AFTER_S, in which a run ends with its report."""
         self.number: signal.Signals | None = None
         """The first signal that came."""
         self._on_first = on_first
-        self._on_repeat = on_repeat
+        self._on_repeat = self._interrupt if on_repeat is None else on_repeat
+        self._since = 0.0
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -119,7 +121,12 @@ class StopSignal:
             self._on_repeat()
             return
         self.number = signal.Signals(number)
+        self._since = time.monotonic()
         self._on_first()
+
+    def _interrupt(self) -> None:
+        if self.number is not None and time.monotonic() - self._since >= REPEAT_AFTER_S:
+            raise StoppedBySignal(self.number)
 
 
 @contextmanager
@@ -215,7 +222,7 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
 
 
 class StoppedBySignal(KeyboardInterrupt):
-    """A signal ended the work of `run_until_signal`."""
+    """A signal ended the work of `run_until_signal`, or a repeated one ended a run that the first did not."""
 
     def __init__(self, number: signal.Signals) -> None:
         super().__init__(number.name)

@@ -223,6 +223,8 @@ def _print_error(text: str) -> None:
 
 def end_process(code: int) -> NoReturn:
     """End the process without waiting for other threads: one may hang in the system's resolver."""
+    if signals := sys.modules.get("faultkit.base.signals"):
+        signals.ignore_signals()  # The exit code is decided: another Ctrl-C must not change it.
     threads = sys.modules.get("threading")
     others = [] if threads is None else threads.enumerate()
     if any(not thread.daemon and thread is not threads.main_thread() for thread in others if threads):

@@ -152,9 +152,10 @@ def run_command(
     check_outputs_apart(outputs, (each.file for each in loaded if each.file))
     stop = threading.Event()
     watcher = _watcher(no_ui or as_json)
-    with StopSignal(stop.set) as signals, watcher:
-        outcome = run_scenarios(loaded, settings, watcher.watch, stop)
-    failures = {path: error for path in outputs if (error := _try_to_write(outcome.report, path))}
+    with StopSignal(stop.set) as signals:
+        with watcher:
+            outcome = run_scenarios(loaded, settings, watcher.watch, stop)
+        failures = {path: error for path in outputs if (error := _try_to_write(outcome.report, path))}
     click.echo(to_json(outcome.report) if as_json else render_text(outcome.report, _page_width()))
     if not as_json:
         written = [str(path) for path in outputs if path not in failures]
