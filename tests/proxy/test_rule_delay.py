@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+import struct
+from typing import Literal
+
 import pytest
 
 from faultkit.base.address import Endpoint
@@ -103,6 +107,41 @@ def test_an_answer_of_a_fault_that_http_delay_holds_comes_when_the_delay_is_remo
             wait_until_injected(plane, "broken")
             plane.set_plan(Plan((broken,)))
             assert client.recv(100).startswith(b"HTTP/1.1 503 ")
+
+
+@pytest.mark.parametrize(
+    ("rules", "speaks", "host"),
+    [
+        ((SLOW_REQUEST,), "http", LOOPBACK),
+        ((SLOW_REQUEST,), "http", None),
+        ((SLOW_REQUEST, Rule("broken", HttpError(call_upstream=True))), "http", LOOPBACK),
+        ((Rule("slow", SlowAccept(delay_ms=HOUR_MS)),), "http", LOOPBACK),
+        ((Rule("slow", SlowAccept(delay_ms=HOUR_MS)),), "tcp", LOOPBACK),
+        ((Rule("slow", Dns(outcome="resolve", delay_ms=HOUR_MS)),), "tcp", "localhost"),
+        (
+            (
+                Rule("slow", Dns(outcome="resolve", delay_ms=HOUR_MS)),
+                Rule("late", HttpDelay(delay_ms=HOUR_MS)),
+            ),
+            "http",
+            "localhost",
+        ),
+    ],
+    ids=["http_delay", "forward", "http_error", "slow_accept", "slow_accept tcp", "dns", "dns http"],
+)
+def test_a_client_that_resets_while_a_rule_delays_it_is_not_kept(
+    rules: tuple[Rule, ...], speaks: Literal["http", "tcp"], host: str | None
+) -> None:
+    with serving() as origin, Plane(Plan(rules)) as plane:
+        upstream = None if host is None else Endpoint(host, origin.endpoint.port)
+        client = connect(plane.open_proxy(ProxySpec("web", ANY_PORT, upstream, speaks=speaks)))
+        client.sendall(f"GET http://{origin.endpoint}/a HTTP/1.1\r\nHost: {origin.endpoint}\r\n\r\n".encode())
+        wait_until_injected(plane, "slow")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+        while plane.snapshot().proxies[0].live:
+            pass
+        assert origin.seen == []
 
 
 def test_requests_in_a_pipeline_come_forward_in_their_order() -> None:

@@ -156,6 +156,9 @@ class ProtocolLayer:
             if self._link.dead:
                 return
             if self._opening is not None:
+            if isinstance(event, Reset) and any(until > event.at for until, _ in self._delays):
+                self._link.reset()  # Nothing waits any more for the requests that rules hold back.
+                return
                 self._open(self._opening, event)
             exchange = self._exchange
             if exchange is None:

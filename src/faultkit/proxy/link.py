@@ -32,6 +32,7 @@ from faultkit.proxy.sockets import (
     CloseMode,
     close_socket,
     end_output,
+    socket_error,
     start_connect,
     unread_bytes,
 )
@@ -433,28 +434,27 @@ class Link:
         self._end("reset", "reset")
 
     def check_timeouts(self, now: float) -> None:
-        """Give up a dial or handshake that takes too long, and a connection that both ends have left.
-
-        The latter is one whose ends have both hung up, or whose client has and that has no upstream, while a
-        fault holds back the rest. A half-closed client that still waits looks the same: hence the long
-        time-out."""
-        if self._dial is not None:
+        """Give up a dial or handshake that takes too long, and a connection that its client has reset or that
+        both ends have left: both have hung up, or the client has and there is no upstream, while a fault
+        holds back the rest. A half-closed client that still waits looks the same: hence the long time-out."""
+        if not self._client_watched and socket_error(self.client):
+            self.reset()
+        elif self._dial is not None:
             if self._dial.deadline <= now:
                 self._dial.give_up("timed out")
-            return
-        if self.layer is not None and self.layer.handshake_since is not None:
+        elif self.layer is not None and self.layer.handshake_since is not None:
             if now - self.layer.handshake_since > self.proxy.spec.connect_timeout_s:
                 self.tls_failed("TLS: the handshake timed out")
-            return
-        up, down = self.up, self.down
-        if not (up.ending and (down.ending or self._has_no_upstream)):
-            return
-        moved = up.moved + down.moved
+        elif self.up.ending and (self.down.ending or self._has_no_upstream):
+            self._check_stalled(now)
+
+    def _check_stalled(self, now: float) -> None:
+        moved = self.up.moved + self.down.moved
         if (
             self._stalled is None
             or self._stalled[1] != moved
-            or up.has_pending_release
-            or down.has_pending_release
+            or self.up.has_pending_release
+            or self.down.has_pending_release
         ):
             self._stalled = (now, moved)
         elif now - self._stalled[0] > _ABANDONED_S:
