@@ -131,6 +131,7 @@ def test_ipv6_on_both_sides() -> None:
     [
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/2"),
         (b"EHLO localhost\r\n", "a connection (not an HTTP/1 request line)"),
+        (b"\x16\x03\x01\x00\x09a\nb\r\n\r\n", "a connection (TLS, where clients must speak clear text)"),
     ],
 )
 def test_http_rules_that_cannot_act_on_a_protocol_are_told_once(sent: bytes, what: str) -> None:
@@ -143,3 +144,18 @@ def test_http_rules_that_cannot_act_on_a_protocol_are_told_once(sent: bytes, wha
                     with listener.accept()[0] as server:
                         assert server.recv(len(sent), socket.MSG_WAITALL) == sent
             assert troubles(plane) == [f"broken cannot act on {what}: it passes as bytes"]
+
+
+@pytest.mark.parametrize("forward", [False, True], ids=["reverse", "forward"])
+def test_a_client_that_speaks_tls_to_a_port_of_clear_text_is_told_once(forward: bool) -> None:
+    with serving() as origin:
+        upstream = None if forward else origin.endpoint
+        spec = ProxySpec("web", ANY_PORT, upstream, speaks="http", rewrite_host=not forward)
+        with proxied(spec) as (plane, proxy):
+            for _ in range(2):
+                with connect(proxy) as client:
+                    client.sendall(b"\x16\x03\x01\x00\x09a\nb\r\n\r\n")
+                    assert client.recv(100).startswith(b"HTTP/1.1 400 ")
+            assert troubles(plane) == [
+                "a client that speaks TLS was refused: this port takes clear text (http://)"
+            ]

@@ -25,6 +25,7 @@ from faultkit.proxy.host_gate import GatedLink, HostGate
 from faultkit.proxy.http import (
     HTTP_2,
     HTTP_2_PREFACE,
+    TLS,
     Dial,
     Hangup,
     HttpExchange,
@@ -155,10 +156,10 @@ class ProtocolLayer:
         for event in events:
             if self._link.dead:
                 return
-            if self._opening is not None:
             if isinstance(event, Reset) and any(until > event.at for until, _ in self._delays):
                 self._link.reset()  # Nothing waits any more for the requests that rules hold back.
                 return
+            if self._opening is not None:
                 self._open(self._opening, event)
             exchange = self._exchange
             if exchange is None:
@@ -167,16 +168,23 @@ class ProtocolLayer:
                 else:
                     self._send_postgres(self._postgres, event)
                 continue
-            was_readable = exchange.opaque_reason is None
+            known = exchange.opaque_reason or exchange.unreadable
             self._carry_out(exchange.from_client(event))
-            if was_readable and exchange.opaque_reason is not None:
-                proxy = self._link.proxy
-                reason = exchange.opaque_reason
-                proxy.report_unreadable(reason if reason == HTTP_2 else f"a connection ({reason})")
-                if proxy.spec.rewrite_host and exchange.opaque_reason == HTTP_2:
-                    proxy.report_once(
-                        "HTTP/2 passes as bytes: its :authority is not replaced by the upstream's"
-                    )
+            if known is None and (exchange.opaque_reason or exchange.unreadable):
+                self._report_protocol(exchange)
+
+    def _report_protocol(self, exchange: HttpExchange) -> None:
+        """Report once that a client does not speak what this proxy can read."""
+        proxy, reason = self._link.proxy, exchange.opaque_reason
+        if reason is None:
+            if exchange.unreadable == TLS:
+                proxy.report_once(
+                    "a client that speaks TLS was refused: this port takes clear text (http://)"
+                )
+            return
+        proxy.report_unreadable(reason if reason == HTTP_2 else f"a connection ({reason})")
+        if proxy.spec.rewrite_host and reason == HTTP_2:
+            proxy.report_once("HTTP/2 passes as bytes: its :authority is not replaced by the upstream's")
 
     def from_upstream(self, events: list[Event]) -> None:
         """Take events that the upstream's side has released."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from faultkit.faults.events import Close, Data, Eof, Reset
 from faultkit.faults.fault import HttpVerdict
-from faultkit.proxy.http import Hangup, HttpExchange, Output, RequestHead, ToClient, ToUpstream
+from faultkit.proxy.http import TLS, Hangup, HttpExchange, Output, RequestHead, ToClient, ToUpstream
 
 PASS = HttpVerdict()
 ABORT = HttpVerdict(status=503, body="broken")
@@ -52,7 +52,7 @@ def test_another_protocol_passes_raw_and_is_left_alone() -> None:
     exchange = inline()
     hello = b"\x16\x03\x01\x02\x00"
     assert exchange.from_client(Data(1.0, hello)) == [up(1.0, hello)]
-    assert exchange.opaque_reason == "not an HTTP/1 request line"
+    assert exchange.opaque_reason == exchange.unreadable == TLS
     assert exchange.transparent
     assert exchange.from_client(Data(2.0, BAD)) == [up(2.0, BAD)]
     assert exchange.from_upstream(Data(3.0, b"\x16")) == [down(3.0, b"\x16")]

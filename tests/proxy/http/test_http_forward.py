@@ -153,7 +153,8 @@ def test_a_url_says_where_a_request_goes(line: str, origin: Origin, wire: str) -
         (b"CONNECT h HTTP/1.1\r\n\r\n", b"target: expected host:port, got 'h'"),
         (b"GET p HTTP/1.1\r\nHost: h\r\n\r\n", b"target: expected a URL or a path, got 'p'"),
         (b"GET http://h/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", b"Host: expected one, got several"),
-        (b"\x16\x03\x01", b"not an HTTP/1 request line"),
+        (b"\x16\x04\x01", b"not an HTTP/1 request line"),
+        (b"\x16\x03\x01", b"TLS, where clients must speak clear text"),
     ],
 )
 def test_a_request_that_names_no_origin_is_answered_by_400(request_: bytes, problem: bytes) -> None:

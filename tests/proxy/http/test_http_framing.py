@@ -16,7 +16,7 @@ from faultkit.proxy.http.framing import (
     RequestFramer,
     ResponseFramer,
 )
-from faultkit.proxy.http.heads import RequestHead, ResponseHead, read_request_head
+from faultkit.proxy.http.heads import TLS, RequestHead, ResponseHead, read_request_head
 
 
 def pieces_of(framer: RequestFramer | ResponseFramer, *chunks: bytes) -> list[Piece]:
@@ -207,7 +207,11 @@ UNSAFE_REQUESTS = {
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n": "HTTP/2",
     b"GET / HTTP/1.2\r\n\r\n": "not an HTTP/1 request line",
     b"GET  / HTTP/1.1\r\n\r\n": "not an HTTP/1 request line",
-    b"\x16\x03\x01\x02\x00": "not an HTTP/1 request line",
+    b"\x16\x03\x01\x02\x00": TLS,
+    b"\x16": TLS,
+    b"\x16\x03\x01\x02\x00ab\ncd\r\n": TLS,
+    b"\x16\x03\x01ab\r\n\r\n": TLS,
+    b"\x16\x04\x01\x02\x00": "not an HTTP/1 request line",
     b"\x00\x00\x00\x08\x04\xd2\x16/": "not an HTTP/1 request line",
     b"*1\r\n$4\r\nPING\r\n": "not an HTTP/1 request line",
     b"EHLO localhost\r\n": "not an HTTP/1 request line",

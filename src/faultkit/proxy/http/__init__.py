@@ -11,13 +11,14 @@ Nothing here knows sockets, asyncio or a clock.
 """
 
 from faultkit.proxy.http.exchange import HttpExchange
-from faultkit.proxy.http.heads import HTTP_2, HTTP_2_PREFACE, RequestHead, ResponseHead
+from faultkit.proxy.http.heads import HTTP_2, HTTP_2_PREFACE, TLS, RequestHead, ResponseHead
 from faultkit.proxy.http.request_target import Origin, host_field, origin_of
 from faultkit.proxy.http.response_order import Dial, Hangup, Output, ToClient, ToUpstream
 
 __all__ = [
     "HTTP_2",
     "HTTP_2_PREFACE",
+    "TLS",
     "Dial",
     "Hangup",
     "HttpExchange",

@@ -48,6 +48,11 @@ class HttpExchange(ResponseOrder):
         self._host = host or ""
         self._own_port = own_port
 
+    @property
+    def unreadable(self) -> str | None:
+        """Why the client's bytes could not be read as HTTP, whether they pass or were refused."""
+        return self._requests.opaque_reason
+
     def from_client(self, event: Event) -> list[Output]:
         """Handle an event of the client's leg."""
         out = self._at(event.at)

@@ -22,6 +22,7 @@ from faultkit.proxy.http.heads import (
     HTTP_2_PREFACE,
     REQUEST_LINE,
     STATUS_LINE,
+    TLS,
     TOKEN,
     RequestHead,
     ResponseHead,
@@ -37,6 +38,8 @@ up."""
 
 _PARTIAL_REQUEST_LINE = re.compile(TOKEN + rb"{1,32}(?: [^\x00-\x20\x7f]*(?: [HTP/1.0]{0,8}\r?)?)?")
 _BARE_LF = re.compile(rb"(?<!\r)\n")
+_TLS_BEGINS = (b"\x16", b"\x16\x03")
+"""The first bytes of a TLS handshake (RFC 8446 §5.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +245,11 @@ class RequestFramer(_Framer):
         else:
             self._expect_body(head.length)
         return head
+
+    def _fail(self, reason: str) -> Piece | None:
+        # The random bytes of a handshake may look like any mistake.
+        is_tls = self._buffer[self._pos : self._pos + 2] in _TLS_BEGINS
+        return super()._fail(TLS if is_tls else reason)
 
     def _line_problem(self, part: bytes) -> str | None:
         if REQUEST_LINE.match(part):

@@ -17,6 +17,7 @@ TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
 HTTP_2 = "HTTP/2"
 HTTP_2_PREFACE = b"PRI * HTTP/2.0\r\n"
 """The beginning of every HTTP/2 connection (RFC 9113 §3.4)."""
+TLS = "TLS, where clients must speak clear text"
 
 REQUEST_LINE = re.compile(rb"(" + TOKEN + rb"{1,32}) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
 STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: [^\r\n]*)?\r\n")
