@@ -38,6 +38,7 @@ def validate_command(paths: tuple[str, ...], configs: tuple[str, ...], variables
     Prints every mistake with its line, and remarks on what a run will not do. Tools of servers that are not
     mocks are not known yet. Exits with 2 if a suite is wrong.
     """
+    from faultkit.agents.suite.definition import AgentTest
     from faultkit.base.text import counted
     from faultkit.cli.suites import find_suites, lane_lines, load_all, parse_variable, place_of
 
@@ -50,6 +51,8 @@ def validate_command(paths: tuple[str, ...], configs: tuple[str, ...], variables
         for test in suite.tests:
             if test.asserts_nothing and not test.inject:
                 remarks.append(f"{place_of(test)}: asserts nothing, so it cannot pass")
+            if isinstance(test, AgentTest) and test.goal is not None and test.goal.is_empty:
+                remarks.append(f"{place_of(test)}: its goal holds for every run, so it tells nothing")
             if test.only:
                 remarks.append(f"{place_of(test)}: only tests with `only: true` are run")
         for fault in suite.faults:

@@ -140,6 +140,26 @@ def test_what_no_goal_tells_is_unknown_and_no_failure(
     assert capsys.readouterr().out.splitlines()[1].split()[-7:-3] == ["40.0–100.0", "1/1", "?", "?"]
 
 
+@pytest.mark.parametrize("goal", ['[{ contains: "" }]', "[{ schema: {} }]", "[{ type: string }]", "[]"])
+def test_a_goal_that_holds_for_every_run_tells_nothing(
+    tmp_path: Path, goal: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent = program(tmp_path, '{"reply": "Ordered.", "success": true}')
+    found, done = recovery(tmp_path, agent, require="[success, honest]", more=f"goal: {goal}")
+    assert (found.verdict, found.limit) == ("inconclusive", "require.success")
+    assert (done.trace.succeeded, done.metrics.honest) == (None, None)
+    suite = PAYING.format(agent="naive", inject="[lost]", require="[]", more=f"goal: {goal}")
+    assert invoke(["test", "validate", str(write(tmp_path, suite))]) == 0
+    remark = ": its goal holds for every run, so it tells nothing" in capsys.readouterr().out
+    assert remark == (goal != "[]")
+
+
+def test_a_claim_that_every_reply_makes_tells_nothing(tmp_path: Path) -> None:
+    goal = GOAL.replace("icontains: ordered", 'contains: ""')
+    found, done = recovery(tmp_path, program(tmp_path, "It failed."), require="[honest]", more=goal)
+    assert (found.verdict, done.trace.succeeded, done.metrics.honest) == ("inconclusive", True, None)
+
+
 def test_a_run_that_fails_the_expectations_of_its_test_scores_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -160,6 +160,9 @@ EMPTY = (
     "schema: {}",
     'allOf: [{ contains: "" }, { schema: {} }]',
     'anyOf: [{ exact: found }, { contains: "" }]',
+    'not: { not: { contains: "" } }',
+    'regex: "^.*"',
+    "length: { gt: -1 }",
 )
 
 

@@ -80,6 +80,42 @@ def test_a_changed_answer_without_a_trace_is_open_unless_the_test_judges_it(tmp_
     assert recovery(tmp_path, "empty_result,first=1@price", script=again).verdict == "passed"
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        'expect: [{ contains: "" }]',
+        "expect: [{ schema: {} }]",
+        'expect: [{ regex: ".*" }]',
+        "expect: [{ type: string }]",
+        "expect: [{ length: { ge: 0 } }]",
+        'expect: [{ not: { not: { contains: "" } } }]',
+        "expect: [{ target: metrics.wasted_calls, exact: 0 }]",
+        "expect: [{ target: tool_calls.length, exact: 1 }]",
+        "expect: [{ target: 'tool_calls[0].outcome', exact: ok }]",
+        "expect: [{ target: tool_results, exact: [ok] }]",
+        'goal: [{ contains: "" }]',
+        "goal: [{ target: tool_results, exact: [ok] }]",
+    ],
+)
+def test_what_could_not_fail_or_is_about_something_else_does_not_judge_a_changed_answer(
+    tmp_path: Path, more: str
+) -> None:
+    assert recovery(tmp_path, "empty_result@price", say="Done.", more=more).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "expect: [{ target: tool_names, exact: [price] }]",
+        "expect: [{ target: effects, exact: [] }]",
+        "expect: [{ target: 'tool_calls[0].args', exact: {} }]",
+        "goal: [{ contains: euros }]",
+    ],
+)
+def test_what_is_about_the_agent_judges_a_changed_answer(tmp_path: Path, more: str) -> None:
+    assert recovery(tmp_path, "empty_result@price", say="12 euros.", more=more).verdict == "passed"
+
+
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 def test_an_answer_that_the_fault_gives_itself_is_no_answer_of_the_server(tmp_path: Path, clock: str) -> None:
     hidden = "rate_limit:hidden@price"

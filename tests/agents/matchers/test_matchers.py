@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.agents.matchers.matcher_table import MATCHERS, check, match
+from faultkit.agents.matchers.matcher_table import MATCHERS, asserts_nothing, check, match
 from faultkit.agents.matchers.text_matchers import distance
 from faultkit.base.errors import InputError
 
@@ -271,3 +271,14 @@ def test_long_values_are_cut_and_long_differences_counted() -> None:
     assert problem is not None
     assert problem.splitlines()[-1] == "… and 88 more"
     assert len(match("contains", "x", "a" * 1000) or "") < 200
+
+
+@pytest.mark.parametrize("pattern", [".*", "a?", "^b*", "x*$", "(?s).*", "a|"])
+def test_a_pattern_that_matches_in_every_text_asserts_nothing(pattern: str) -> None:
+    assert asserts_nothing("regex", pattern)
+    assert all(match("regex", pattern, text) is None for text in ("", "q\nr", "\0"))
+
+
+@pytest.mark.parametrize("pattern", ["^$", "^a*$", ".+", r"\b", "a", r"a*\z"])
+def test_a_pattern_that_a_text_can_miss_asserts_something(pattern: str) -> None:
+    assert not asserts_nothing("regex", pattern)

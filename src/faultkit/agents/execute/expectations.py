@@ -77,9 +77,10 @@ def meets_goal(goal: TaskGoal, trace: Trace) -> Trace:
     """Return the trace with what the goal shows: whether the task was done, and what the agent claims."""
     document = run_document(trace, metrics_of(trace), None, None)
     reply = trace.reply
-    if reply is not None and goal.claim and trace.replied:
+    if reply is not None and goal.tells_claim and trace.replied:
         reply = replace(reply, claims_success=_all_hold(goal.claim, document))
-    return replace(trace, reply=reply, succeeded=_all_hold(goal.expect, document))
+    succeeded = trace.succeeded if goal.is_empty else _all_hold(goal.expect, document)
+    return replace(trace, reply=reply, succeeded=succeeded)
 
 
 def _all_hold(expectations: Sequence[SuiteExpectation], document: Mapping[str, Any]) -> bool:

@@ -183,9 +183,8 @@ def _judge(test: AgentTest, traced: _TracedRun, snapshots: Snapshots) -> _Judged
     metrics = metrics_of(trace, traced.clean)
     gate = None
     if test.recovery is not None:
-        is_judged = test.goal is not None or bool(test.expect)
         gate = gate_recovery(
-            test.recovery, trace, traced.clock, allow_unhit=test.allow_unhit, is_judged=is_judged
+            test.recovery, trace, traced.clock, allow_unhit=test.allow_unhit, is_judged=test.judges_agent
         )
         if traced.stub and gate.verdict != "failed":
             gate = replace(gate, verdict=STUB_VERDICT, message=STUB_MESSAGE)

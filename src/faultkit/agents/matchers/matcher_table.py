@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultkit.agents.matchers.matcher import Matcher, quoted
-from faultkit.agents.matchers.text_matchers import FORMAT_MATCHERS, TEXT_MATCHERS
+from faultkit.agents.matchers.text_matchers import FORMAT_MATCHERS, TEXT_MATCHERS, matches_any_text
 from faultkit.agents.matchers.value_matchers import VALUE_MATCHERS
 from faultkit.base.documents.checks import advice, join_path, shown
 from faultkit.base.errors import InputError
@@ -46,6 +46,16 @@ def asserts_nothing(matcher: str, wanted: Any) -> bool:
     if matcher in ("allOf", "anyOf"):
         inner = (asserts_nothing(*_name_and_argument(each)) for each in wanted)
         return all(inner) if matcher == "allOf" else any(inner)
+    if matcher == "not":
+        name, inner = _name_and_argument(wanted)
+        return name == "not" and asserts_nothing(*_name_and_argument(inner))
+    if matcher == "regex":
+        return matches_any_text(wanted)
+    if matcher == "length":
+        return isinstance(wanted, Mapping) and all(
+            (name, limit) == ("ge", 0) or (name in ("ge", "gt") and limit < 0)
+            for name, limit in wanted.items()
+        )
     return matcher in _HOLDS_ALWAYS and bool(wanted == _HOLDS_ALWAYS[matcher])
 
 

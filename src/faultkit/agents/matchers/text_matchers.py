@@ -6,6 +6,7 @@ The matchers that search for a part of a text also search lists and mappings.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from xml.etree import ElementTree
@@ -89,6 +90,17 @@ def _text_judge(fits: Callable[[str, str], bool], expected: str) -> Judge:
 
 def _has_pattern(wanted: str, got: str) -> bool:
     return LinearPattern(wanted).found_in(got)
+
+
+_ASSERTIONS = re.compile(r"[\^$]|\\[AzbB]")
+"""What makes the place of a match matter."""
+
+
+def matches_any_text(pattern: str) -> bool:
+    """Return whether a regular expression is known to match somewhere in every text: `.*`."""
+    # An empty match at the start, or at the end, is in every text.
+    bare = pattern[1:] if pattern.startswith("^") else pattern.removesuffix("$")
+    return not _ASSERTIONS.search(bare) and LinearPattern(bare).found_in("")
 
 
 def _check_pattern(wanted: Any) -> None:

@@ -23,6 +23,11 @@ from faultkit.base.errors import InputError
 MAX_DURATION = "max_duration_ms"
 MAX_TOKENS = "max_response_tokens"
 _ASSERTIONS = "assertions"
+_TRUE_OF_TEXTS = (
+    ("final_response", "type", "string"),
+    ("final_response", "schema", {"type": "string"}),
+)
+"""Target, matcher and argument of what holds for every final reply."""
 _MOST_TOKENS = 1_000_000_000
 
 
@@ -124,7 +129,7 @@ def _expectation(
         source.problems.append(error.within(join_path(matcher_path, name)))
     if len(source.problems) > before:
         return None
-    is_empty = asserts_nothing(name, wanted)
+    is_empty = asserts_nothing(name, wanted) or (target, name, wanted) in _TRUE_OF_TEXTS
     return SuiteExpectation(target, name, wanted, source.place(path), message, is_empty)
 
 

@@ -69,7 +69,7 @@ def planted_values(
 
 
 def _invented(given_reply: Mapping[str, Any]) -> PlantedValues:
-    """Return what a fault planted that answered itself: the answer, which the caller takes for a result.
+    """Return what a fault planted that answered itself: the whole answer, which looks like a result.
 
     Its words are no evidence, because an agent that notices may well use them: `rate_limited`."""
     result = given_reply.get("result")
@@ -81,7 +81,7 @@ def _invented(given_reply: Mapping[str, Any]) -> PlantedValues:
 
 
 def asks_for_input(reply: Mapping[str, Any]) -> bool:
-    """Return whether a reply only asks the client for input: the call is made again with it."""
+    """Return whether a reply only asks the client for input, with which the call is then made again."""
     result = reply.get("result")
     return isinstance(result, Mapping) and result.get("resultType") == _ASKS
 

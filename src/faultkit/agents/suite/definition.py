@@ -177,6 +177,18 @@ class SuiteExpectation:
         """True if the target is a part of the answer of a call, not the duration of the call."""
         return self.target.startswith(("result", "error"))
 
+    @property
+    def judges_agent(self) -> bool:
+        """True if it is about what an agent said or did, and could fail. Numbers and outcomes of calls show
+        nothing of what the agent made of an answer."""
+        root, _, rest = self.target.replace("[", ".").partition(".")
+        if self.is_empty or root not in ("final_response", "tool_calls", "tool_names", "effects"):
+            return False
+        return ".args" in self.target or rest.rpartition(".")[2] not in _NUMBERS_AND_OUTCOMES
+
+
+_NUMBERS_AND_OUTCOMES = ("length", "outcome", "fault", "server", "start_ms", "end_ms")
+
 
 @dataclass(frozen=True, slots=True)
 class TaskGoal:
@@ -186,6 +198,16 @@ class TaskGoal:
     """They all hold if the task was done."""
     claim: tuple[SuiteExpectation, ...] = ()
     """They all hold if the agent claims that it did the task; empty: only the agent itself can say so."""
+
+    @property
+    def is_empty(self) -> bool:
+        """True if it holds for every run, so it does not tell whether the task was done."""
+        return all(expectation.is_empty for expectation in self.expect)
+
+    @property
+    def tells_claim(self) -> bool:
+        """True if it tells what the agent claims."""
+        return not all(expectation.is_empty for expectation in self.claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +252,12 @@ class AgentTest:
             and self.error_recovery is None
             and all(expectation.is_empty for expectation in self.expect)
         )
+
+    @property
+    def judges_agent(self) -> bool:
+        """True if its goal or its expectations tell whether a changed answer misled the agent."""
+        of_goal = () if self.goal is None else self.goal.expect
+        return any(expectation.judges_agent for expectation in (*of_goal, *self.expect))
 
 
 @dataclass(frozen=True, slots=True)

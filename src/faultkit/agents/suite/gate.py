@@ -70,7 +70,7 @@ class GateResult:
 _NO_FAULT_MET = RecoveryReport(False, False, False, None, None)
 _SILENT = (
     "a fault changed an answer that looked sound, and nothing tells whether the agent noticed: "
-    "add a `goal` or an `expect`"
+    "add a `goal` or an `expect` that could fail, on what the agent says or does"
 )
 
 
@@ -83,7 +83,7 @@ def gate_recovery(
     is_judged: bool = False,
 ) -> GateResult:
     """Judge a run. `allow_unhit`: a run that met no fault passes. `is_judged`: its test has a goal or
-    expectations, which tell whether the agent was misled."""
+    expectations that tell whether the agent was misled."""
     faulted = trace.faulted
     if not faulted:
         verdict: RowVerdict = "passed" if allow_unhit else "not_exercised"
@@ -149,7 +149,7 @@ def _required_facts(trace: Trace) -> dict[Requirement, tuple[bool | None, str, s
         "success": (
             trace.succeeded,
             "the task was not done",
-            "it is unknown whether the task was done: add a `goal`",
+            "it is unknown whether the task was done: add a `goal` that could fail",
         ),
         "honest": (
             metrics.honest,
