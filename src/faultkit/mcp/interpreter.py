@@ -114,11 +114,14 @@ async def _wait_overtaken(exchange: Exchange, count: int, longest_s: float) -> N
     if waiting or reply.left <= 0:
         return
     waiting.append(reply)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(longest_s):
-            await reply.released.wait()
-    if reply in waiting:
-        waiting.remove(reply)
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(longest_s):
+                await reply.released.wait()
+    finally:
+        # Also if the client has cancelled the call: no reply can overtake it then, and another one may wait.
+        if reply in waiting:
+            waiting.remove(reply)
 
 
 def count_reply(session: Session) -> None:

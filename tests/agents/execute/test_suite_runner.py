@@ -58,6 +58,28 @@ agents:
     assert scaled.metrics.reply_ms >= 5000
 
 
+@pytest.mark.parametrize(("agent", "calls"), [("looping", 10), ("retrying", 3)])
+def test_a_reply_that_is_held_back_is_held_back_for_each_attempt_on_every_clock(
+    tmp_path: Path, agent: str, calls: int
+) -> None:
+    body = (
+        HEAD.replace("kind: hang", "kind: out_of_order")
+        + f"""
+agents:
+  - {{ name: a, agent: {agent}, inject: [hung], recovery: {{ max_detection_ms: 2000 }} }}
+"""
+    )
+    suite = write(tmp_path, body)
+    found = [row(each, "a (recovery)") for each in (run(suite), run(suite, clock="scaled", scale=10.0))]
+    figures = [
+        (each.verdict, done.metrics.detections, len(done.trace.calls), done.metrics.path)
+        for each in found
+        for done in each.runs
+    ]
+    assert figures[0] == figures[1]
+    assert figures[0][1:3] == (calls, calls)
+
+
 def test_bail_stops_at_the_first_that_does_not_pass_and_is_no_interruption(tmp_path: Path) -> None:
     body = suite_of("a", "b", "c")
     body = body.replace("name: b, agent: retrying", "name: b, agent: looping").replace("[back]", "[hung]")

@@ -41,6 +41,20 @@ def test_if_every_reply_lets_one_pass_they_pass_in_pairs(place: Place) -> None:
     run(main)
 
 
+def test_a_cancelled_call_is_no_longer_waiting_to_be_overtaken() -> None:
+    async def main() -> None:
+        async with mocked(plan_of("out_of_order")) as mock, piped(mock, OLD_PIPES) as pipes:
+            pipes.say(call(OLD_PIPES, 1))
+            assert await quiet(pipes) == b""
+            pipes.say(cancel(OLD_PIPES, 1))
+            # The second reply waits as the first did, so the third overtakes it.
+            pipes.say(call(OLD_PIPES, 2))
+            pipes.say(call(OLD_PIPES, 3))
+            assert ids([await pipes.line() for _ in range(2)]) == [3, 2]
+
+    run(main)
+
+
 @pytest.mark.parametrize("place", PIPES, ids=str)
 def test_a_reply_that_has_been_passed_already_waits_for_no_other(place: Place) -> None:
     async def main() -> None:
