@@ -162,6 +162,18 @@ def test_a_stale_value_with_nothing_stale_is_not_exercised(tmp_path: Path, clock
 
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 @pytest.mark.parametrize(
+    "spec", ["truncated_reply:1", "slow_drip:0", "slow_drip,chunk_bytes=1000000", "slow:0", "flaky:0"]
+)
+def test_settings_that_change_nothing_are_not_exercised_on_any_clock(
+    tmp_path: Path, spec: str, clock: str
+) -> None:
+    found = recovery(tmp_path, f"{spec}@price", clock=clock)
+    (done,) = found.runs
+    assert (found.verdict, done.metrics.fault_hit, done.metrics.detections) == ("not_exercised", False, 0)
+
+
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+@pytest.mark.parametrize(
     "kind", ["corrupt_value", "empty_result", "prompt_injection", "oversized_result", "stale_value"]
 )
 def test_an_error_of_the_server_itself_is_nothing_to_change_on_any_clock(

@@ -62,6 +62,10 @@ def test_ids_of_both_types_go_wrong(id: str | int, wrong: str | int, mistyped: o
     assert frames(MistypedId(), reply, call) == (Send({**REPLY, "id": mistyped}),)
 
 
+def test_a_reply_that_is_cut_nowhere_is_no_fault() -> None:
+    assert judged(TruncatedReply(share=1)).idle
+
+
 def test_a_reply_that_is_overtaken_stays_as_it_is() -> None:
     assert judged(OutOfOrder(behind=2)) == Verdict(overtaken_by=2, effect="out_of_order", amount=2.0)
 

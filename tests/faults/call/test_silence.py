@@ -94,6 +94,10 @@ def test_a_reply_may_come_a_few_bytes_at_a_time() -> None:
     assert frames(SlowDrip(chunk_bytes=3, every_ms=50)) == (Drip(REPLY, 3, 0.05),)
 
 
+def test_pieces_without_a_wait_are_no_fault() -> None:
+    assert judged(SlowDrip(every_ms=0)).idle
+
+
 def test_a_stream_that_only_keeps_itself_alive_ends_with_the_sentinel() -> None:
     assert frames(KeepAliveOnly(every_ms=250)) == (KeepAlive(0.25, 600.0), Send(SENTINEL))
     assert not judged(KeepAliveOnly()).ask

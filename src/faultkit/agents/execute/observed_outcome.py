@@ -74,7 +74,12 @@ def changes_nothing(verdict: Verdict, reply: Message | None, frames: Sequence[Fr
     So it is with a fault that found nothing to change: no earlier answer, no text in the result.
     """
     has_waited = verdict.delay_s > 0 or verdict.overtaken_by > 0
-    return reply is not None and not has_waited and list(frames) == [Send(reply)]
+    return reply is not None and not has_waited and list(map(_at_once, frames)) == [Send(reply)]
+
+
+def _at_once(frame: Frame) -> Frame:
+    """Return the frame; as one piece, if it drips in one piece."""
+    return Send(frame.message) if isinstance(frame, Drip) and not duration_ms(frame) else frame
 
 
 def timeout_outcome(tool: str, patience_ms: float) -> ToolOutcome:

@@ -19,6 +19,9 @@ class SlowDrip(CallFault):
     chunk_bytes: int = setting(16, "Size of a piece.", unit="bytes", minimum=1, maximum=1_000_000)
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
+        if not self.every_ms:
+            return Verdict()  # Pieces without waits are the whole reply, and must not count as an injection.
+
         def drip(reply: Message | None) -> tuple[Frame, ...]:
             return () if reply is None else (Drip(reply, self.chunk_bytes, self.every_ms / 1000),)
 

@@ -18,6 +18,9 @@ class TruncatedReply(CallFault):
     share: float = setting(0.5, "How much of it arrives.", minimum=0, maximum=1)
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
+        if self.share == 1:
+            return Verdict()  # A whole reply is no fault, and must not count as an injection.
+
         def cut(reply: Message | None) -> tuple[Frame, ...]:
             return () if reply is None else (Cut(reply, self.share),)
 
