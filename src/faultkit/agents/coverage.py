@@ -9,6 +9,7 @@ reply phase acts on the reply of a call that has already taken effect.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,7 +20,7 @@ from faultkit.agents.suite.definition import MockServer, Suite, SuiteFault, Suit
 from faultkit.agents.suite.results import RECOVERY_SUFFIX
 from faultkit.base.rng import Rng
 from faultkit.faults.call_fault import Call, CallFault, Circumstances
-from faultkit.plan import Rule
+from faultkit.plan import Rule, dump_rule
 
 Phase: TypeAlias = Literal["request", "reply"]
 """request: the call is delayed or not run. reply: the call is run, and its reply is changed or lost."""
@@ -28,9 +29,19 @@ _TRIED_CALLS = 3
 """Calls on which a fault is tried, because some faults do not act on the first ones."""
 
 
-MetFaults: TypeAlias = dict[tuple[str, str], frozenset[tuple[str, str, str]]]
-"""For the file and name of each test that was run: server, tool and name of the faults that its calls met. In
-a test of a tool, server and tool are empty, because it makes one call."""
+@dataclass(frozen=True, slots=True)
+class KnownRun:
+    """What the last run of a test injected and met."""
+
+    injected: Mapping[str, Any]
+    """The rules of its faults by their names, as they were then."""
+    met: frozenset[tuple[str, str, str]]
+    """Server, tool and name of the faults that its calls met. In a test of a tool, server and tool are empty,
+    because it makes one call."""
+
+
+MetFaults: TypeAlias = dict[tuple[str, str], KnownRun]
+"""The last run of each test that was run, by the file and the name of the test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +112,11 @@ def coverage_of(suites: Sequence[Suite], met: MetFaults | None = None) -> Covera
                     if _meets(test, fault, server, tool):
                         key = (server, tool, phase_of(fault.rule), fault.rule.fault.kind)
                         declared.setdefault(key, {})[test.name] = None
-                        if met is None or _key(test) not in met:
+                        run = None if met is None else met.get(_key(test))
+                        if run is None or not _is_same(run.injected.get(fault.name), fault.rule):
                             continue
                         ran.add(key)
-                        if _was_met(test, server, tool, fault.name, met):
+                        if _was_met(test, server, tool, fault.name, run):
                             found.setdefault(key, {})[test.name] = None
     covered = tuple(
         CoveredTool(*key, tuple(names), tuple(found.get(key, ())) if key in ran else None)
@@ -128,13 +140,19 @@ def met_faults(report: Mapping[str, Any]) -> MetFaults:
         own = [("", "", test["details"]["fault"])] if test["details"].get("fault") else []
         calls = [call for run in test["runs"] for call in run["calls"] if call.get("fault")]
         own += [(call["server"], call["tool"], call["fault"]) for call in calls]
-        found[where] = found.get(where, frozenset()) | frozenset(own)
+        before = found[where].met if where in found else frozenset()
+        found[where] = KnownRun(dict(test.get("injected", {})), before | frozenset(own))
     return found
 
 
-def _was_met(test: SuiteTest, server: str, tool: str, fault: str, met: MetFaults) -> bool:
+def _is_same(injected: object, rule: Rule) -> bool:
+    """Return whether the rule that was injected is still the rule of the suite, with all its settings."""
+    return bool(injected == json.loads(json.dumps(dump_rule(rule))))
+
+
+def _was_met(test: SuiteTest, server: str, tool: str, fault: str, run: KnownRun) -> bool:
     place = ("", "") if isinstance(test, ToolTest) else (server, tool)
-    return (*place, fault) in met[_key(test)]
+    return (*place, fault) in run.met
 
 
 def _key(test: SuiteTest) -> tuple[str, str]:

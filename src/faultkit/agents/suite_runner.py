@@ -27,6 +27,7 @@ from faultkit.base.errors import FaultkitError
 from faultkit.base.signals import handle_signals
 from faultkit.base.times import now_us, time_text
 from faultkit.mcp.targets import Inventory
+from faultkit.plan import dump_rule
 
 _PROGRAM_GRACE_S = 5.0
 """Extra time for an external program: its own run ends it at the time limit and still reports its calls."""
@@ -216,6 +217,9 @@ async def _run_with_retries(
     while attempt <= options.retries and any(row.fails for row in rows):
         attempt += 1
         rows = await _run_test(suite, test, servers, options, snapshots)
+    rules = {fault.name: fault.rule for fault in suite.faults}
+    injected = {} if test.skip else {name: dump_rule(rules[name]) for name in test.inject}
+    rows = tuple(replace(row, injected=injected) for row in rows)
     if attempt == 1:
         return rows
     return tuple(replace(row, details=(*row.details, ("attempt", attempt))) for row in rows)

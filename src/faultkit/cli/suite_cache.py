@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from faultkit.agents.coverage import MetFaults, met_faults
+from faultkit.agents.coverage import KnownRun, MetFaults, met_faults
 from faultkit.agents.report.suite_json import results_document
 from faultkit.agents.suite.definition import Suite
 from faultkit.agents.suite.results import RECOVERY_SUFFIX, SuiteResults
@@ -59,7 +59,12 @@ def last_met() -> MetFaults | None:
     """Return what calls met when each test was run last in this folder; None if no run is known."""
     try:
         stored = json.loads((FOLDER / _MET).read_text("utf-8"))
-        return {(file, test): frozenset((a, b, c) for a, b, c in met) for file, test, met in stored}
+        # An entry of an earlier version does not say what was injected, so it is unknown what was met.
+        return {
+            (file, test): KnownRun(dict(injected[0]), frozenset((a, b, c) for a, b, c in met))
+            for file, test, met, *injected in stored
+            if injected
+        }
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
@@ -85,7 +90,13 @@ def _store_met(results: SuiteResults) -> None:
     except InputError:
         before = {}
     known = {**before, **met_faults(results_document(results))}
-    _write(_MET, [[*where, sorted(met)] for where, met in sorted(known.items())])
+    _write(
+        _MET, [[*where, sorted(run.met), run.injected] for where, run in sorted(known.items(), key=_place)]
+    )
+
+
+def _place(known: tuple[tuple[str, str], KnownRun]) -> tuple[str, str]:
+    return known[0]
 
 
 def _write(name: str, value: object) -> None:

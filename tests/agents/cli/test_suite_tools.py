@@ -209,6 +209,40 @@ def test_what_a_test_met_is_known_until_it_is_run_again(
         assert json.loads(capsys.readouterr().out)["covered"][2]["met"] == met
 
 
+@pytest.mark.parametrize("args", [[], ["--run", "run.json"]])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "kind: tool_error, trigger: { probability: 0 }",
+        "kind: hang, trigger: { probability: 0 }",
+        "kind: hang, limit_s: 7",
+    ],
+)
+def test_what_was_met_is_unknown_once_the_fault_is_another_one(
+    here: Path, capsys: pytest.CaptureFixture[str], changed: str, args: list[str]
+) -> None:
+    body = HEAD + "agents:\n  - { name: a, agent: { script: [search] }, inject: [hung] }\n"
+    file = write(here, body)
+    invoke(["test", "suite.yml", "--reporter", "json=run.json"])
+    for text, met in (body, ["a"]), (body.replace("kind: hang", changed, 1), None):
+        file.write_text(text)
+        capsys.readouterr()
+        assert invoke(["test", "coverage", "suite.yml", "--json", *args]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["covered"]
+        assert row["met"] == met
+
+
+def test_runs_that_an_earlier_version_kept_are_unknown(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(here, HEAD + "agents:\n  - { name: a, agent: { script: [search] }, inject: [hung] }\n")
+    (here / ".fault_cache").mkdir()
+    stored = [["suite.yml", "a", [["shop", "search", "hung"]]]]
+    (here / ".fault_cache" / "last-met.json").write_text(json.dumps(stored))
+    assert invoke(["test", "coverage", "suite.yml", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["covered"][0]["met"] is None
+
+
 def test_a_suite_that_was_never_run_is_unknown_also_where_another_one_ran(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -123,7 +123,7 @@ def _test(row: ResultRow) -> dict[str, Any]:
         "limit": row.limit or None,
         "diff": row.diff or None,
     }
-    return {
+    found = {
         "name": row.name,
         "status": status_of(row),
         "file": row.place.file,
@@ -140,6 +140,7 @@ def _test(row: ResultRow) -> dict[str, Any]:
         "runs": [_run(each) for each in row.runs],
         "details": dict(row.details),
     }
+    return {**found, "injected": row.injected} if row.injected else found
 
 
 def _run(run: ScoredRun) -> dict[str, Any]:

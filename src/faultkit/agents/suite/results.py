@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from faultkit.agents.recovery.metrics import RecoveryMetrics, ToolMisuse
@@ -63,6 +64,8 @@ class ResultRow:
     """A stub stood in for the model."""
     details: tuple[tuple[str, Any], ...] = ()
     """Further facts as pairs of a name and a value."""
+    injected: Mapping[str, Any] = field(default_factory=dict)
+    """The rules of the faults that the test injects, by their names, as `dump_rule` returns them."""
 
     @property
     def fails(self) -> bool:
