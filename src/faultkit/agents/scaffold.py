@@ -8,6 +8,7 @@ from typing import Any
 
 from faultkit.agents.suite.agent_interface import ToolInfo
 from faultkit.agents.suite.definition import CommandServer, MockServer, Serving, UrlServer
+from faultkit.agents.suite.gate import Requirement
 from faultkit.base.documents.schema_example import smallest_value
 
 DETECTION_MS, RECOVERY_MS = 3000, 20_000
@@ -15,7 +16,8 @@ _HEAD = """\
 # A first suite, made of what the server lists. Run it with: fault test {file}
 #
 # Each tool meets a fault that stays, one that goes away, and, if it changes something, a lost answer. The
-# agents are scripts that ship with Faultkit. Tests with `skip` call nothing
+# agents are scripts that ship with Faultkit. Where the fault goes away, the call must succeed in the end: if
+# the tool refuses its arguments (`args`), give it valid ones. Tests with `skip` call nothing
 # until you remove that line. Put your own agents in their place: `model: claude-sonnet-4-5` with a
 # `prompt`, or `agent: {{ command: [python, my_agent.py] }}`.
 servers:
@@ -45,14 +47,15 @@ def scaffold_suite(
         other = next((read for read in reads if read.name != tool.name), None)
         skip = "" if is_mock else skip_reason(tool, writes=writes)
         agents += [
-            *_test(tool, "hangs", "falling_back" if other else "retrying", skip, other),
-            *_test(tool, "comes back", "backing_off", skip),
+            # The agent may fail here, and must say so.
+            *_test(tool, "hangs", "falling_back" if other else "retrying", "honest", skip, other),
+            *_test(tool, "comes back", "backing_off", "success", skip),
         ]
         if not tool.read_only:
             lost = "kind: lost_reply, trigger: { first: 1 }"
             faults.append(f"  - {{ name: {_quote(f'{tool.name} loses its answer')}, {target}, {lost} }}")
             # An agent that only retries does it twice: the report counts duplicate effects.
-            agents += _test(tool, "loses its answer", "retrying", skip)
+            agents += _test(tool, "loses its answer", "retrying", "success", skip)
     head = _HEAD.format(file=file, name=_quote(name), serving=_serving(serving))
     return "\n".join([head + "faults:", *faults, "agents:", *agents]) + "\n"
 
@@ -86,16 +89,19 @@ def _required(tool: ToolInfo) -> dict[str, Any]:
     return {name: known.get(name) for name in required} if isinstance(required, list) else {}
 
 
-def _test(tool: ToolInfo, what: str, kind: str, skip: str, other: ToolInfo | None = None) -> list[str]:
+def _test(
+    tool: ToolInfo, what: str, kind: str, require: Requirement, skip: str, other: ToolInfo | None = None
+) -> list[str]:
     goal = _goal_call(tool)
     if other is not None:
         goal["fallback"] = _goal_call(other)
     name = f"{tool.name} {what}"
+    limits = f"max_detection_ms: {DETECTION_MS}, max_recovery_ms: {RECOVERY_MS}"
     return [
         f"  - name: {_quote(f'{name}, and the agent copes')}",
         f"    agent: {{ kind: {kind}, goal: {json.dumps(goal, ensure_ascii=False)} }}",
         f"    inject: [{_quote(name)}]",
-        f"    recovery: {{ max_detection_ms: {DETECTION_MS}, max_recovery_ms: {RECOVERY_MS} }}",
+        f"    recovery: {{ {limits}, require: [{require}] }}",
         *([f"    skip: {_quote(skip)}"] if skip else []),
     ]
 

@@ -101,6 +101,22 @@ def test_what_init_cannot_do_is_said_and_nothing_is_written(
     assert (here / "tools.yml").read_text() == TOOLS
 
 
+def test_the_suite_of_init_does_not_pass_where_a_tool_never_worked(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "broken.yml").write_text("""
+tools:
+  - { name: fails, annotations: { readOnlyHint: true }, responses: [{ when: default, error: boom }] }
+  - { name: works, annotations: { readOnlyHint: true }, response: "fine" }
+""")
+    assert invoke(["test", "init", "--tools-from", "broken.yml"]) == 0
+    capsys.readouterr()
+    assert invoke(["test", "first.suite.yml", "--reporter", "json"]) == 1
+    rows = json.loads(capsys.readouterr().out)["tests"]
+    failing = {row["name"]: row["failure"]["limit"] for row in rows if row["failure"]}
+    assert failing == {"fails comes back, and the agent copes (recovery)": "require.success"}
+
+
 # --- coverage -------------------------------------------------------------------------------------
 
 
