@@ -96,6 +96,26 @@ def test_what_a_caller_sees_of_other_faults(spec: str, outcome: str, asked: bool
     assert bool(server.received) is asked
 
 
+@pytest.mark.parametrize(
+    ("spec", "outcome", "took_ms"),
+    [
+        ("wrong_id", "protocol_error", 0),
+        ("mistyped_id", "protocol_error", 0),
+        ("malformed_json", "protocol_error", 0),
+        ("truncated_reply", "lost", 0),
+        ("lost_reply", "timeout", 3000),
+        ("frozen", "timeout", 3000),
+        ("keep_alive_only:60000", "timeout", 3000),
+    ],
+)
+def test_over_http_a_caller_knows_at_once_that_the_answer_ended_without_a_reply(
+    spec: str, outcome: str, took_ms: float
+) -> None:
+    box = toolbox(spec, server=MemoryServer(transport="http"))
+    assert [seen.outcome for seen in calls(box, "search")] == [outcome]
+    assert box.now_ms() == took_ms
+
+
 def test_every_fault_of_calls_comes_to_an_end_within_the_budget() -> None:
     for kind in CALL_FAULTS:
         box = toolbox()

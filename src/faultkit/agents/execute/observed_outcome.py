@@ -15,6 +15,7 @@ from typing import Any
 from faultkit.agents.suite.agent_interface import ToolOutcome
 from faultkit.faults.call_fault import (
     Call,
+    Cut,
     Disconnect,
     Drip,
     EndStream,
@@ -27,6 +28,8 @@ from faultkit.faults.call_fault import (
 )
 from faultkit.mcp.interpreter import MOST_OVERTAKEN_S
 
+LOST_IN_MIDDLE = ToolOutcome("lost", "the answer ended in its middle")
+_NO_REPLY = ToolOutcome("protocol_error", "the answer has no reply to this call")
 _RESULT_TYPES = ("complete", "input_required", None)
 
 
@@ -65,6 +68,9 @@ def observe(call: Call, verdict: Verdict, reply: Message | None, patience_ms: fl
         outcome = outcome_of_frame(call, frame)
         if outcome is not None:
             return ObservedOutcome(outcome, at_ms, is_unchanged)
+    if call.transport == "http" and frames and at_ms < patience_ms:
+        # The response ends with its last frame, so the caller need not wait for its patience to end.
+        return ObservedOutcome(LOST_IN_MIDDLE if isinstance(frames[-1], Cut) else _NO_REPLY, at_ms)
     return ObservedOutcome(timeout_outcome(call.name, patience_ms), patience_ms)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from faultkit.agents.execute.observed_outcome import (
+    LOST_IN_MIDDLE,
     changes_nothing,
     duration_ms,
     outcome_of_frame,
@@ -177,7 +178,7 @@ class WireObserver:
         outcome = outcome_of_frame(wire_call.call, frame)
         if isinstance(frame, Cut):
             # Over HTTP the connection closes at the cut, which the caller sees.
-            outcome = ToolOutcome("lost", "the answer ended in its middle")
+            outcome = LOST_IN_MIDDLE
         if outcome is not None:
             self._end(wire_call, outcome, self._now_ms() + duration_ms(frame))
 
