@@ -264,13 +264,13 @@ class WireObserver:
         self._on_call()
 
     def _replied(self, session: str, id: Id, message: Message) -> None:
+        if (rewritten := self._rewritten.get((session, id))) is not None:
+            rewritten.reply = message
         result = message.get("result")
         if isinstance(result, dict) and isinstance(listed := result.get("tools"), list):
             infos = (tool_info(each, self._server) for each in listed if isinstance(each, dict))
             self._tools.update((info.name, info) for info in infos)
             self._has_whole_list |= not result.get("nextCursor")
-        if (rewritten := self._rewritten.get((session, id))) is not None:
-            rewritten.reply = message
         wire_call = self._open.get((session, id))
         if wire_call is not None and wire_call.reply is None:
             wire_call.reply = message
