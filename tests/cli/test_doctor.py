@@ -8,7 +8,7 @@ import re
 import resource
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -320,7 +320,108 @@ def test_a_wrong_use_of_mcp_is_exit_2(
     assert problem in capsys.readouterr().err
 
 
+SERVER = """import json, sys
+tool = {"name": "a", "inputSchema": {"type": "object"}}
+lists = {"same": [tool, tool], "nameless": [{"x": 1}], "numbers": [5], "schemaless": [{"name": "a"}]}
+for line in sys.stdin:
+    asked, kind = json.loads(line), sys.argv[1]
+    result = {"tools": lists.get(kind, [tool])}
+    if asked["method"] == "initialize":
+        version = "1999-01-01" if kind == "old" else "2025-06-18"
+        info = {"name": "x", "version": "1"}
+        result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+    elif kind == "endless":
+        result["nextCursor"] = "again"
+    if kind == "noisy":
+        print("starting up")
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+@pytest.fixture
+def checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
+    """Return a function that checks one entry beside a healthy server, and returns its row."""
+    (tmp_path / "server.py").write_text(SERVER)
+    script = str(tmp_path / "server.py")
+
+    def check(kind: str = "", **members: Any) -> dict[str, Any]:
+        healthy = {"command": sys.executable, "args": [script, "good"]}
+        entry = {"command": sys.executable, "args": [script, kind], **members}
+        file = tmp_path / "one.json"
+        file.write_text(json.dumps({"mcpServers": {"healthy": healthy, "odd": entry}}))
+        code = invoke(["doctor", "--mcp", str(file), "--json"])
+        good, row = json.loads(capsys.readouterr().out)["servers"]
+        assert (good["state"], good["notes"]) == ("ok", [])
+        assert code == (1 if row["state"] == "failed" else 0)
+        assert isinstance(row, dict)
+        return row
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        ("old", 'initialize: expected a protocolVersion that clients know, got "1999-01-01"'),
+        ("nameless", 'tools/list: expected a name and an inputSchema of each tool, got {"x": 1}'),
+        ("schemaless", 'tools/list: expected a name and an inputSchema of each tool, got {"name": "a"}'),
+        ("numbers", "tools/list: expected tools as objects, got 5"),
+    ],
+)
+def test_a_server_that_clients_refuse_has_failed(
+    checked: Callable[..., dict[str, Any]], kind: str, problem: str
+) -> None:
+    assert checked(kind)["problem"] == problem
+
+
+def test_a_list_of_tools_without_an_end_has_failed(checked: Callable[..., dict[str, Any]]) -> None:
+    assert checked("endless")["problem"].endswith("tools/list has no end: its pages come again")
+
+
+@pytest.mark.parametrize(
+    ("kind", "note"),
+    [
+        ("same", "it lists the tool a 2 times: clients use one of them only"),
+        ("noisy", "its stdout has 3 lines besides MCP messages: log lines belong on stderr"),
+    ],
+)
+def test_what_is_odd_about_a_server_that_can_be_used_is_a_note(
+    checked: Callable[..., dict[str, Any]], kind: str, note: str
+) -> None:
+    row = checked(kind)
+    assert (row["state"], row["notes"]) == ("ok", [note])
+
+
+@pytest.mark.parametrize(
+    ("members", "problem"),
+    [
+        ({"env": {"PORT": 8080}}, "env.PORT: expected a text, got a number"),
+        ({"env": {"A": None}}, "env.A: expected a text, got null"),
+        ({"env": ["A=b"]}, "env: expected an object of texts, got a list"),
+        ({"args": ["server.py", 1]}, "args[1]: expected a text, got a number"),
+        ({"args": "server.py good"}, "args: expected a list of texts, got a text"),
+        ({"command": ["python", "server.py"]}, "command: expected a text, got a list"),
+        ({"command": None, "url": 7}, "url: expected a text, got a number"),
+        (
+            {"command": None, "url": "http://127.0.0.1:1/", "headers": {"X": 1}},
+            "headers.X: expected a text, got a number",
+        ),
+        (
+            {"cwd": "/nonexistent"},
+            f"cannot start {sys.executable} in the folder /nonexistent: No such file or directory",
+        ),
+    ],
+)
+def test_an_entry_that_clients_refuse_has_failed_and_the_others_are_checked(
+    checked: Callable[..., dict[str, Any]], members: dict[str, Any], problem: str
+) -> None:
+    assert checked("good", **members)["problem"] == problem
+
+
 def test_an_address_is_read_as_a_host_reads_it() -> None:
+    for key in ("httpUrl", "serverUrl"):
+        assert address_of({key: "https://x.example/mcp"}, {}) == ServerAddress(url="https://x.example/mcp")
     zed = {"command": {"path": "node", "args": ["s.js"], "env": {"A": "${B:-c}"}}}
     assert address_of(zed, {}) == ServerAddress(("node", "s.js"), env={"A": "c"})
     web = {"type": "http", "url": "https://x.example/mcp", "headers": {"K": "${env:KEY}"}}

@@ -17,7 +17,7 @@ from faultkit import __version__
 from faultkit.base.extras import CORE, EXTRAS, LEAST_PYTHON, Extra, Package, packages_of
 from faultkit.base.installation import install_command, installed_version, installer, is_installed
 from faultkit.base.network import cannot_listen
-from faultkit.base.text import and_list, count_of, one_line
+from faultkit.base.text import and_list, count_of, one_line, untrusted_line
 from faultkit.cli.mock import refuse_unused_flags
 from faultkit.cli.shared_options import CONTROL_PORT, columns, json_option, print_json, seconds_of
 
@@ -156,6 +156,7 @@ def _check_config(file: str, timeout_s: float, as_json: bool) -> int:
                         "bytes": each.size,
                         "tokens": each.tokens,
                         "problem": each.problem or each.why_unchecked or None,
+                        "notes": list(each.notes),
                     }
                     for each in servers
                 ],
@@ -170,8 +171,12 @@ def _check_config(file: str, timeout_s: float, as_json: bool) -> int:
         click.echo(columns(rows))
         count = count_of(sum(len(each.tools) for each in servers), "tool")
         click.echo(f"\n{count}, {total / 1000:.1f} KB in a model's context")
+        for server in servers:
+            for note in server.notes:
+                click.echo(f"note: {server.name}: {one_line(note)}")
         for tool, names in shared.items():
-            click.echo(f"note: the tool {tool} is in {and_list(names)}: some clients use one of them only")
+            where = f"{untrusted_line(tool)} is in {and_list(names)}"
+            click.echo(f"note: the tool {where}: some clients use one of them only")
     return 1 if any(server.problem for server in servers) else 0
 
 

@@ -32,7 +32,7 @@ from faultkit.mcp.wire.message import (
 
 OPENING_S = 30.0
 """Default seconds to wait for the reply to `initialize`."""
-_MOST_PAGES = 100
+_MOST_PAGES = 1000
 """Pages of `tools/list` that are read, because a server may send cursors without end."""
 _MOST_UNASKED_LINES = 1000
 _MOST_UNASKED_BYTES = 8 << 20
@@ -82,6 +82,10 @@ class McpClient:
         self._unasked_lines = self._unasked_bytes = 0
         self.server_info: Mapping[str, Any] = {}
         self.capabilities: Mapping[str, Any] = {}
+        self.protocol_version: object = None
+        """What the server answers to `initialize`."""
+        self.invalid_lines = 0
+        """Lines of the server that are no messages."""
 
     async def __aenter__(self) -> McpClient:
         self._upstream = self._connect(self)
@@ -125,19 +129,28 @@ class McpClient:
             del self._pending[id]
 
     async def tools(self) -> list[dict[str, Any]]:
-        """Return the tools of all pages of `tools/list`."""
-        found: list[dict[str, Any]] = []
+        """Return the tools of all pages of `tools/list`. Entries that are no objects are left out."""
+        return [tool for tool in await self.listed_tools() if isinstance(tool, dict)]
+
+    async def listed_tools(self) -> list[Any]:
+        """Return the entries of all pages of `tools/list` as they are. Raises TargetError if there is no end
+        of pages."""
+        found: list[Any] = []
         cursor: object = None
+        cursors: list[object] = []
         for _ in range(_MOST_PAGES):
             reply = await self.request("tools/list", {} if cursor is None else {"cursor": cursor})
             result = reply.get("result")
             if not isinstance(result, dict) or not isinstance(result.get("tools"), list):
                 raise TargetError(f"{self.at}: tools/list: expected a list of tools, got {_short(reply)}")
-            found += [tool for tool in result["tools"] if isinstance(tool, dict)]
+            found += result["tools"]
             cursor = result.get("nextCursor")
             if cursor is None:
-                break
-        return found
+                return found
+            if cursor in cursors:
+                raise TargetError(f"{self.at}: tools/list has no end: its pages come again")
+            cursors.append(cursor)
+        raise TargetError(f"{self.at}: tools/list has no end within {_MOST_PAGES:,} pages")
 
     @property
     def is_gone(self) -> bool:
@@ -163,6 +176,7 @@ class McpClient:
             if self.at.url and why.startswith(f"cannot reach {self.at.url}"):
                 raise TargetError(why)
             raise TargetError(f"{self.at}: the server refuses to initialize: {why}")
+        self.protocol_version = result.get("protocolVersion")
         self.server_info = _mapping(result.get("serverInfo"))
         self.capabilities = _mapping(result.get("capabilities"))
         assert self._upstream is not None
@@ -176,6 +190,8 @@ class McpClient:
     # --- UpstreamListener ---------------------------------------------------------------------
 
     def on_message(self, incoming: Incoming) -> None:
+        if incoming.kind == "invalid":
+            self.invalid_lines += 1
         if self._is_bounded and incoming.kind != "response":
             self._count_unasked(incoming)
         if incoming.kind == "request" and self._upstream is not None and not self._exit_reason:

@@ -471,3 +471,11 @@ def test_an_entry_whose_former_text_is_damaged_is_not_put_back(was: str) -> None
     with pytest.raises(InputError) as refused:
         unwrap_servers(text)
     assert refused.value.path == "a._faultkit.was"
+
+
+@pytest.mark.parametrize("key", ["httpUrl", "serverUrl"])
+def test_a_url_is_found_under_the_names_of_other_hosts(key: str) -> None:
+    done = wrap_servers(json.dumps({"mcpServers": {"web": {key: "https://web.example/mcp"}}}), Wrapping())
+    entry = json.loads(done.text)["mcpServers"]["web"]
+    assert entry["args"][-4:] == ["--upstream", "https://web.example/mcp", "--front", "stdio"]
+    assert key not in entry

@@ -10,15 +10,18 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from faultkit.base.documents.jsonc import kind_of
 from faultkit.base.errors import FaultkitError
-from faultkit.base.text import untrusted_line
-from faultkit.mcp.hosts.server_entries import ServerEntry
+from faultkit.base.text import counted, untrusted_line
+from faultkit.mcp.hosts.server_entries import URL_KEYS, ServerEntry, url_of
 from faultkit.mcp.mcp_client import McpClient, ServerAddress
+from faultkit.mcp.wire.era import LEGACY_VERSIONS, NEWEST
 from faultkit.mcp.wire.pipes import PipeReader
 
 BYTES_OF_A_TOKEN = 4
@@ -26,6 +29,8 @@ _AT_ONCE = 4
 _LAST_BYTES = 4096
 """Bytes of a server's standard error in which its last line is looked for."""
 _PIPE_BYTES = 1 << 16
+_MOST_SHOWN = 80
+"""Characters of what a server sent that are shown."""
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -43,6 +48,8 @@ class CheckedServer:
     """True if the configuration has turned it off; it is not started then."""
     why_unchecked: str = ""
     """Why only the client itself can start it; empty if it can be checked here."""
+    notes: tuple[str, ...] = ()
+    """What is odd about it, though clients can use it."""
 
     @property
     def tokens(self) -> int:
@@ -88,14 +95,42 @@ async def _checked(entry: ServerEntry, variables: Mapping[str, str], timeout_s: 
         try:
             client = McpClient(address, opening_s=timeout_s, is_bounded=True, stderr=stderr.writing)
             async with asyncio.timeout(timeout_s), client:
-                tools = await client.tools() if "tools" in client.capabilities else []
+                tools = await client.listed_tools() if "tools" in client.capabilities else []
         except TimeoutError:
             problem = f"no list of tools within {timeout_s:g} s"
             return CheckedServer(entry.label, problem=stderr.added_to(problem))
         except (FaultkitError, ValueError) as error:
             return CheckedServer(entry.label, problem=stderr.added_to(str(error)))
+    if problem := _why_refused(client.protocol_version, tools):
+        return CheckedServer(entry.label, problem=problem)
     size = sum(len(json.dumps(tool, ensure_ascii=False, separators=(",", ":")).encode()) for tool in tools)
-    return CheckedServer(entry.label, tuple(str(tool.get("name")) for tool in tools), size)
+    names = tuple(str(tool["name"]) for tool in tools)
+    return CheckedServer(entry.label, names, size, notes=tuple(_notes(names, client.invalid_lines)))
+
+
+def _why_refused(version: object, tools: Sequence[Any]) -> str:
+    """Return why clients refuse a server that answered; empty if they do not."""
+    if version not in (*LEGACY_VERSIONS, NEWEST):
+        return f"initialize: expected a protocolVersion that clients know, got {_short(version)}"
+    for tool in tools:
+        if not isinstance(tool, Mapping):
+            return f"tools/list: expected tools as objects, got {_short(tool)}"
+        if not isinstance(tool.get("name"), str) or not isinstance(tool.get("inputSchema"), Mapping):
+            return f"tools/list: expected a name and an inputSchema of each tool, got {_short(tool)}"
+    return ""
+
+
+def _short(value: object) -> str:
+    return json.dumps(value)[:_MOST_SHOWN]
+
+
+def _notes(names: Sequence[str], invalid_lines: int) -> Iterator[str]:
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield f"it lists the tool {untrusted_line(name)} {count:,} times: clients use one of them only"
+    if invalid_lines:
+        lines = counted(invalid_lines, "line")
+        yield f"its stdout has {lines} besides MCP messages: log lines belong on stderr"
 
 
 class _LastLine:
@@ -127,25 +162,51 @@ class _LastLine:
 def _is_of_extension(value: Mapping[str, Any]) -> bool:
     """Return whether an entry of Zed only has the settings of a server that an extension starts."""
     is_marked = value.get("source") == "extension" or isinstance(value.get("settings"), dict)
-    return is_marked and not value.get("command") and not value.get("url")
+    return is_marked and not value.get("command") and not url_of(value)
 
 
 def address_of(value: Mapping[str, Any], variables: Mapping[str, str]) -> ServerAddress:
-    """Return how an entry reaches its server. Raises ValueError if it does not say, or lacks a variable."""
+    """Return how an entry reaches its server. Raises ValueError if it does not say, lacks a variable, or has
+    a value of another type than clients accept."""
     plain = _filled(dict(value), variables)
     inner = plain.get("command")
     # The older form of Zed.
     started = {**plain, **inner, "command": inner.get("path")} if isinstance(inner, dict) else plain
-    command, url = started.get("command"), plain.get("url")
-    if isinstance(command, str) and command:
-        args, env = started.get("args", []), started.get("env") or {}
-        cwd = started.get("cwd")
-        return ServerAddress((command, *map(str, args)), env=env, cwd=cwd if isinstance(cwd, str) else None)
-    if isinstance(url, str) and url:
+    if command := _text(started, "command"):
+        args, env = _texts(started, "args"), _texts_by_name(started, "env")
+        return ServerAddress((command, *args), env=env, cwd=_text(started, "cwd") or None)
+    for key in URL_KEYS:
+        _text(plain, key)
+    if url := url_of(plain):
         if plain.get("type", plain.get("transport")) == "sse":
             raise ValueError("the transport sse is not supported (use streamable HTTP or stdio)")
-        return ServerAddress(url=url, headers=plain.get("headers") or plain.get("http_headers") or {})
+        headers = _texts_by_name(plain, "headers") or _texts_by_name(plain, "http_headers")
+        return ServerAddress(url=url, headers=headers)
     raise ValueError("it has neither a command nor a url")
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    return _expect_text(key, value[key]) if value.get(key) is not None else ""
+
+
+def _texts(value: Mapping[str, Any], key: str) -> list[str]:
+    found = [] if value.get(key) is None else value[key]
+    if not isinstance(found, list):
+        raise ValueError(f"{key}: expected a list of texts, got {kind_of(found)}")
+    return [_expect_text(f"{key}[{index}]", each) for index, each in enumerate(found)]
+
+
+def _texts_by_name(value: Mapping[str, Any], key: str) -> dict[str, str]:
+    found = {} if value.get(key) is None else value[key]
+    if not isinstance(found, dict):
+        raise ValueError(f"{key}: expected an object of texts, got {kind_of(found)}")
+    return {name: _expect_text(f"{key}.{name}", each) for name, each in found.items()}
+
+
+def _expect_text(path: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{path}: expected a text, got {kind_of(value)}")
+    return value
 
 
 def _filled(value: Any, variables: Mapping[str, str]) -> Any:

@@ -22,6 +22,17 @@ MARK = "_faultkit"
 _MARK_LINE = re.compile(rf"^# {MARK}: (.*?)\r?$", re.MULTILINE)
 
 
+URL_KEYS = ("httpUrl", "serverUrl", "url")
+"""Members of an entry that have the URL of its server: of Gemini CLI, of Windsurf, and of the others. In
+Gemini CLI, `url` beside `httpUrl` is that of the old transport."""
+
+
+def url_of(value: Mapping[str, Any]) -> str:
+    """Return the URL of an entry's server; empty if it has none."""
+    found = (value.get(key) for key in URL_KEYS)
+    return next((each for each in found if isinstance(each, str) and each), "")
+
+
 @dataclass(frozen=True, slots=True)
 class ServerEntry:
     """The entry of one server, with its place in the text."""

@@ -17,11 +17,19 @@ from faultkit.base.documents.jsonc import replace_spans
 from faultkit.base.errors import InputError
 from faultkit.mcp.gateway.gateway_run import HEADERS_VARIABLE
 from faultkit.mcp.hosts.host_configs import Format
-from faultkit.mcp.hosts.server_entries import MARK, ServerEntry, entry_value, marked_text, server_entries
+from faultkit.mcp.hosts.server_entries import (
+    MARK,
+    URL_KEYS,
+    ServerEntry,
+    entry_value,
+    marked_text,
+    server_entries,
+    url_of,
+)
 from faultkit.mcp.targets import Target
 from faultkit.plan import Plan
 
-_HTTP_KEYS = ("url", "headers", "http_headers", "type", "transport")
+_HTTP_KEYS = (*URL_KEYS, "headers", "http_headers", "type", "transport")
 _OWN_LOGIN = ("bearer_token_env_var", "env_http_headers", "scopes", "oauth_resource")
 """Keys of Codex for servers that it logs in to, or whose headers it takes from its environment."""
 
@@ -148,7 +156,7 @@ def _gateway_entry(name: str, value: dict[str, Any], wrapping: Wrapping, format:
     """Return the entry of a gateway in front of a server. Raises ValueError if there cannot be one."""
     program, *words = wrapping.program
     words += ["gateway", "--name", name, *_flags(name, wrapping)]
-    command, url = value.get("command"), value.get("url")
+    command, url = value.get("command"), url_of(value)
     if isinstance(command, str) and command:
         changed = {"command": program, "args": [*words, "--", command, *_arguments(value)]}
         # Keys stay in their order.
@@ -157,7 +165,7 @@ def _gateway_entry(name: str, value: dict[str, Any], wrapping: Wrapping, format:
         # The older form of Zed.
         inner = {"path": program, "args": [*words, "--", path, *_arguments(command)]}
         return {**value, "command": {**command, **inner}}
-    if isinstance(url, str) and url:
+    if url:
         kind = value.get("type", value.get("transport", "http"))
         if kind not in ("http", "streamable-http", "streamableHttp"):
             raise ValueError(f'transport "{kind}" is not supported (use streamable HTTP or stdio)')

@@ -82,7 +82,10 @@ class ServerProcess:
             )
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            raise TargetError(f"cannot start {command[0]}: {why}") from None
+            # Where the working folder cannot be entered, the error names that and not the program.
+            is_folder = cwd is not None and getattr(error, "filename", None) == cwd
+            place = f" in the folder {cwd}" if is_folder else ""
+            raise TargetError(f"cannot start {command[0]}{place}: {why}") from None
         finally:
             os.close(child_stdin)
             os.close(child_stdout)
