@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import subprocess
 
 import pytest
@@ -94,6 +95,24 @@ def test_a_token_is_made_where_callers_could_do_harm(
         rest = process.stderr.read()
         assert process.wait(PATIENCE_S) == 0
     assert rest.startswith("gateway token: ") == needs_one
+
+
+@pytest.mark.parametrize(
+    "words", [("--upstream", "http://127.0.0.1:9/mcp"), ("--front", "http", "--", *LINE_SERVER)]
+)
+def test_an_open_gateway_that_other_machines_reach_does_not_serve_pages_of_other_sites(
+    words: tuple[str, ...],
+) -> None:
+    command = [*FAULT, "gateway", "--port", "0", "--host", "0.0.0.0", "--no-token", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        port = int(process.stderr.readline().partition("/mcp")[0].rpartition(":")[2])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+        headers = {**dict(CONTENT), "origin": "http://evil.example"}
+        connection.request("POST", "/mcp", OPENING, headers)
+        assert connection.getresponse().status == 403
+        connection.close()
+        process.terminate()
 
 
 def test_an_open_gateway_that_other_machines_reach_is_a_warning() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -105,6 +106,27 @@ def test_a_mock_that_other_machines_reach_is_a_warning(tools: str) -> None:
         assert process.stderr is not None
         process.stderr.readline()
         assert process.stderr.readline() == b"warning: every machine that reaches 0.0.0.0 may call the mock\n"
+        process.terminate()
+
+
+def test_a_mock_that_other_machines_reach_is_not_served_to_pages_of_other_sites(tools: str) -> None:
+    listening = ["--front", "http", "--host", "0.0.0.0", "--port", "0"]
+    with started("mock", "--tools-from", tools, *listening) as process:
+        assert process.stderr is not None
+        port = int(process.stderr.readline().decode().rpartition(":")[2].partition("/")[0])
+        for host, origin, status in (
+            ("box.example", None, 200),
+            ("box.example", "http://box.example:6274", 200),
+            ("box.example", "http://evil.example", 403),
+        ):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+            headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+            headers |= {"host": host} | ({} if origin is None else {"origin": origin})
+            opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}
+            body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}
+            connection.request("POST", "/mcp", json.dumps(body), headers)
+            assert connection.getresponse().status == status
+            connection.close()
         process.terminate()
 
 

@@ -90,5 +90,7 @@ def answer_preflight(request: HttpRequest, answer: ResponseWriter) -> bool:
 
 
 def allowed_hosts(host: str) -> tuple[str, ...] | None:
-    """Return the host names that requests may use: on loopback the loopback names, elsewhere any (None)."""
+    """Return the host names that requests may use: on loopback the loopback names, elsewhere any (None).
+
+    The names by which other machines know this one cannot be known here."""
     return LOOPBACK_NAMES if host in LOOPBACK_NAMES else None

@@ -229,6 +229,7 @@ async def _run_bridge(
         front = HttpFront(
             gateway,
             hosts=allowed_hosts(job.host),
+            origins=(),
             admit=None if token is None else partial(_admit, token),
             most_sessions=_MOST_SERVERS,
             idle_s=_IDLE_S,

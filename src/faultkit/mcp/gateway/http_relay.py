@@ -76,9 +76,9 @@ class HttpRelay:
         token: str | None = None,
         warn: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`hosts`: names that Host and Origin may have; None allows any. `token`: bearer token that clients
-        must send, which is not forwarded; None allows all. `headers` replace those of the same
-        name on each request to the upstream. `elapsed`: the clock of schedules. `warn` gets problems that no
+        """`hosts`: names that Host and Origin may have; None allows any Host, and pages of that host
+        only. `token`: bearer token that clients must send, which is not forwarded; None allows all. `headers`
+        replace those of the same name on each request to the upstream. `elapsed`: the clock of schedules. `warn` gets problems that no
         response can report."""
         self._client = HttpClient(url, verify=verify)
         self._url = url
@@ -112,7 +112,7 @@ class HttpRelay:
 
     def handle(self, request: HttpRequest, answer: ResponseWriter) -> None:
         """Serve one request."""
-        if not is_allowed_caller(request, self._hosts):
+        if not is_allowed_caller(request, self._hosts, ()):
             answer.respond(403, [("content-type", "text/plain")], b"this host or origin may not call")
             return
         if self._token is not None and not has_token(request, self._token):

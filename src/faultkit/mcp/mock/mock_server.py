@@ -279,7 +279,7 @@ async def _serve_http(mock: MockService, job: MockJob, signals: AsyncStopSignal,
     from faultkit.base.http.callers import allowed_hosts
     from faultkit.mcp.wire.http_front import HttpFront
 
-    front = HttpFront(mock, hosts=allowed_hosts(job.host))
+    front = HttpFront(mock, hosts=allowed_hosts(job.host), origins=())
     try:
         host, port = await front.start(job.host, job.port)
     except OSError as error:
