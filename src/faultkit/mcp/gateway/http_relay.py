@@ -78,8 +78,8 @@ class HttpRelay:
     ) -> None:
         """`hosts`: names that Host and Origin may have; None allows any Host, and pages of that host
         only. `token`: bearer token that clients must send, which is not forwarded; None allows all. `headers`
-        replace those of the same name on each request to the upstream. `elapsed`: the clock of schedules. `warn` gets problems that no
-        response can report."""
+        replace those of the same name on each request to the upstream. `elapsed`: the clock of
+        schedules. `warn` gets problems that no response can report."""
         self._client = HttpClient(url, verify=verify)
         self._url = url
         self._warn = warn
