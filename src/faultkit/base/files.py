@@ -9,6 +9,7 @@ replaced.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
@@ -113,7 +114,9 @@ def check_output_path(path: str | os.PathLike[str], extensions: Iterable[str]) -
         with tempfile.TemporaryFile(dir=given.parent) as probe:
             probe.write(b"-")
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        # The folder exists: such a reason, as /proc gives it, would be untrue.
+        is_missing = error.errno == errno.ENOENT
+        reason = "no file can be made in it" if is_missing else (error.strerror or str(error)).lower()
         problem = f'expected a folder to write in, got "{given.parent}": {reason}'
         raise InputError(os.fspath(path), problem) from None
 
