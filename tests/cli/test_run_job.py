@@ -247,3 +247,9 @@ def test_several_workers_cannot_count_together(capsys: pytest.CaptureFixture[str
         "error: --workers: expected 1 with the rule third: trigger.every: expected none with more than one "
         "worker, since each counts for itself, got 3\n"
     )
+
+
+def test_the_help_says_which_seed_is_used_without_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["run", "--help"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "by default that of --plan (0 if it has none), or else a random one, which is shown." in words

@@ -95,7 +95,8 @@ _EXAMPLES = (
     "--plan", "plan_file", metavar="FILE", help="YAML file with rules; the rules of flags follow them."
 )
 @seed_option(
-    "Seed of all random choices: the same seed gives the same faults; by default a random one is shown.",
+    "Seed of all random choices: the same seed gives the same faults; by default that of --plan (0 if it "
+    "has none), or else a random one, which is shown.",
     variable="FAULT_SEED",
 )
 @click.option(
