@@ -67,6 +67,16 @@ def drawn_mean_ms(fault: Distributed) -> float:
     return fault.mean_ms + fault.stddev_ms * density / (math.erfc(cut / math.sqrt(2)) / 2)
 
 
+def mean_caveat(fault: Distributed) -> str | None:
+    """Return what is to be known about the mean of the delays, if it is not the one of the settings."""
+    if fault.distribution != "normal" or fault.stddev_ms <= fault.mean_ms / 2:
+        return None
+    return (
+        f"delays below 0 are drawn again, so that their mean is {drawn_mean_ms(fault):.1f} ms, not "
+        f"{fault.mean_ms:g} ms (stddev is over half of it)"
+    )
+
+
 def draw_ms(fault: Distributed, rng: Rng) -> float:
     """Draw one delay. Negative normal draws are drawn again, as in the original tool."""
     if fault.distribution == "uniform":

@@ -17,7 +17,7 @@ from typing import Any
 from faultkit.base.text import counted
 from faultkit.faults.call_fault import Call, Verdict
 from faultkit.mcp.injector import Injector, RuleCount, places_of
-from faultkit.plan import Rule
+from faultkit.plan import Plan, Rule
 
 Say = Callable[[str], None]
 """Writes a line for the user."""
@@ -34,6 +34,12 @@ class RunLog:
     def note(self, text: str) -> None:
         """Write a sentence."""
         self._say(self._event("note", {"text": text}) if self._as_json else text)
+
+    def caveats(self, plan: Plan) -> None:
+        """Write a warning for each rule whose settings do something that is hardly meant."""
+        for rule in plan.rules:
+            if rule.caveat is not None:
+                self.note(f"warning: {rule.caveat}")
 
     def started(self, text: str, **fields: object) -> None:
         """Write that the server listens."""

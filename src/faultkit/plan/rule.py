@@ -51,6 +51,13 @@ class Rule:
         """True if the rule, once it has acted, acts to the end of the run."""
         return self.trigger.lasts and self.schedule.lasts
 
+    @property
+    def caveat(self) -> str | None:
+        """What the settings of the fault do that is hardly meant, with the rule's name, for a warning; None
+        if there is nothing."""
+        why = self.fault.caveat()
+        return None if why is None else f"{self.name}: {why}"
+
     def _check_levels(self) -> None:
         """Refuse conditions that have no effect on faults of this level."""
         level, usual = self.fault.level, Match()

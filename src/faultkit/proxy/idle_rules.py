@@ -21,7 +21,7 @@ def idle_warnings(rules: Sequence[Rule], proxies: Sequence[ProxySpec]) -> list[s
 
 def caveats(rules: Sequence[Rule]) -> list[str]:
     """Return a warning for each rule whose settings do something that is hardly meant."""
-    return [f"{rule.name}: {why}" for rule in rules if (why := rule.fault.caveat())]
+    return [why for rule in rules if (why := rule.caveat)]
 
 
 def late_warnings(rules: Sequence[Rule], total_s: float, ends: str) -> list[str]:

@@ -90,6 +90,24 @@ def test_the_end_of_stdin_ends_it_at_once_whatever_it_is_doing(fault: str, tools
         assert ended(process) == (0, reply if fault == "none" else b"", said)
 
 
+UNLIKE_ITS_MEAN = "slow:20,distribution=normal,stddev_ms=20"
+CAVEAT = (
+    "warning: slow: delays below 0 are drawn again, so that their mean is 25.8 ms, not 20 ms "
+    "(stddev is over half of it)"
+)
+
+
+@pytest.mark.parametrize("service", ["mock", "gateway"])
+def test_a_mean_that_is_not_the_one_of_the_settings_is_a_warning(service: str, tools: str) -> None:
+    mock = ["mock", "--tools-from", tools]
+    behind = ["--", sys.executable, "-m", "faultkit", *mock]
+    words = [*mock, "--fault", UNLIKE_ITS_MEAN]
+    if service == "gateway":
+        words = ["gateway", "--fault", UNLIKE_ITS_MEAN, *behind]
+    code, _, err = done(*words)
+    assert (code, err.splitlines()[0]) == (0, CAVEAT)
+
+
 def test_a_slow_reply_is_still_written_after_the_end_of_stdin(tools: str) -> None:
     with started("mock", "--tools-from", tools, "--fault", "slow:300") as process:
         say(process, call(2, "plain"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.distribution import MOST_DELAY_MS, check_distribution, draw_ms, least_ms
+from faultkit.faults.distribution import MOST_DELAY_MS, check_distribution, draw_ms, least_ms, mean_caveat
 from faultkit.faults.fault import setting
 
 
@@ -27,7 +27,13 @@ class Slow(CallFault):
         "How delays are drawn.",
         choices=("fixed", "normal", "uniform", "pareto", "pareto-normal"),
     )
-    stddev_ms: float = setting(0.0, "Standard deviation (normal, pareto-normal).", unit="ms", minimum=0)
+    stddev_ms: float = setting(
+        0.0,
+        "Standard deviation (normal, pareto-normal). Delays below 0 are drawn again, so a value over half "
+        "of the mean raises the mean.",
+        unit="ms",
+        minimum=0,
+    )
     shape: float = setting(0.0, "Tail index (pareto, pareto-normal); smaller is heavier.", minimum=0)
     scale_ms: float = setting(0.0, "Least delay (pareto, pareto-normal).", unit="ms", minimum=0)
     min_ms: float = setting(0.0, "Lower bound (uniform).", unit="ms", minimum=0)
@@ -43,6 +49,9 @@ class Slow(CallFault):
     @property
     def least_delay_ms(self) -> float | None:
         return least_ms(self)
+
+    def caveat(self) -> str | None:
+        return mean_caveat(self)
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
         drawn_ms = self.delay_ms if self.distribution == "fixed" else draw_ms(self, given.rng)

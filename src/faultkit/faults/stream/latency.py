@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from faultkit.base.rng import Rng
-from faultkit.faults.distribution import MOST_DELAY_MS, check_distribution, draw_ms, drawn_mean_ms, least_ms
+from faultkit.faults.distribution import MOST_DELAY_MS, check_distribution, draw_ms, least_ms, mean_caveat
 from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
 
@@ -55,12 +55,7 @@ class Latency(StreamFault):
         return least_ms(self)
 
     def caveat(self) -> str | None:
-        if self.distribution != "normal" or self.stddev_ms <= self.mean_ms / 2:
-            return None
-        return (
-            f"delays below 0 are drawn again, so that their mean is {drawn_mean_ms(self):.1f} ms, not "
-            f"{self.mean_ms:g} ms (stddev is over half of it)"
-        )
+        return mean_caveat(self)
 
     def open(self, stream: Stream) -> StreamFilter:
         return _LatencyFilter(self, stream)

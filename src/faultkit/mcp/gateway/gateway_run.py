@@ -114,6 +114,7 @@ async def run_gateway(job: GatewayJob, say: Say = lambda line: None) -> GatewayE
     state = GatewayState(job.plan, job.server, job.front)
     log = RunLog(say, lambda: state.elapsed_s, as_json=job.json_events)
     state.injector.on_misfit = log.misfit
+    log.caveats(job.plan)
     if job.json_events:
         state.on_injection.append(log.injected)
     with AsyncStopSignal() as signals, _recording(job, state, log.note) as recorder:

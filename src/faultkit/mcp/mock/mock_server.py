@@ -261,6 +261,7 @@ async def run_mock(
         log.note(f"warning: {warning}")
     injector = Injector(job.plan, job.manifest.name, log.injected)
     injector.on_misfit = log.misfit
+    log.caveats(job.plan)
     mock = MockService(job.manifest, injector)
     with AsyncStopSignal() as signals:
         try:
