@@ -143,7 +143,7 @@ def edge_command(
         if not as_json or sys.stderr.isatty():
             click.echo(lines_of(result, is_expected=result.id in known), err=as_json)
 
-    results = run_until_signal(probe_server(address, options, show))
+    results = run_until_signal(probe_server(address, options, show, _show_on_stderr))
     if as_json:
         click.echo(to_json(results), nl=False)
     else:
@@ -156,6 +156,10 @@ def edge_command(
         is_junit = report.lower().endswith(".xml")
         write_output(report, to_junit(results, strict=strict) if is_junit else to_markdown(results))
     return _MET if results.is_met(strict=strict) else _MISSED
+
+
+def _show_on_stderr(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _slow_call(text: str) -> tuple[str, Mapping[str, object] | None]:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +19,13 @@ from faultkit.base.errors import FaultkitError
 from faultkit.base.text import counted, untrusted_line
 from faultkit.mcp.hosts.server_entries import URL_KEYS, ServerEntry, url_of
 from faultkit.mcp.mcp_client import McpClient, ServerAddress
+from faultkit.mcp.upstreams.server_stderr import StderrPipe
 from faultkit.mcp.wire.era import LEGACY_VERSIONS, NEWEST
-from faultkit.mcp.wire.pipes import PipeReader
 
 BYTES_OF_A_TOKEN = 4
 _AT_ONCE = 4
 _LAST_BYTES = 4096
 """Bytes of a server's standard error in which its last line is looked for."""
-_PIPE_BYTES = 1 << 16
 _MOST_SHOWN = 80
 """Characters of what a server sent that are shown."""
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -137,21 +134,18 @@ class _LastLine:
     """The last line that a server writes to its standard error. The rest is dropped, as it may be endless."""
 
     def __init__(self) -> None:
-        fd, self.writing = os.pipe()
         self._tail = b""
-        self._pipe = os.fdopen(fd, "rb", 0)
-        self._reader = PipeReader(self._pipe, self._keep, lambda: None)
+        self._pipe = StderrPipe(self._keep)
+        self.writing = self._pipe.writing
 
     def __enter__(self) -> _LastLine:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._reader.close()
-        os.close(self.writing)
+        self._pipe.close()
 
     def added_to(self, problem: str) -> str:
-        with suppress(BlockingIOError):
-            self._keep(os.read(self._pipe.fileno(), _PIPE_BYTES))
+        self._pipe.read_rest()
         lines = self._tail.decode("utf-8", "replace").strip().splitlines()
         return f"{problem}; last line of its stderr: {untrusted_line(lines[-1])}" if lines else problem
 

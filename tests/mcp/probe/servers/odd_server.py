@@ -157,6 +157,9 @@ def error(id: Any, code: int, message: str) -> dict[str, Any]:
 
 def main(vice: str) -> int:
     server = OddServer(vice)
+    if vice == "writes to stderr":
+        sys.stderr.buffer.write("ready \x1b[31m \x9b2J\nlast".encode())
+        sys.stderr.flush()
     if vice == "greets":
         sys.stdout.write("server is ready \x1b[2J\n")
         sys.stdout.flush()

@@ -425,6 +425,13 @@ def test_the_docs_have_a_row_for_each_probe_with_its_level_and_rule() -> None:
     ]
 
 
+def test_what_a_server_writes_to_stderr_cannot_control_the_terminal() -> None:
+    shown: list[str] = []
+    options = ProbeOptions(("EDGE-104",))
+    asyncio.run(probe_server(on_pipes("writes to stderr"), options, show=shown.append))
+    assert shown == [r"ready \x1b[31m \x9b2J", "last"]
+
+
 def test_a_name_cannot_control_the_terminal() -> None:
     report, _ = probed_over_http("has a wild name", ProbeOptions(("EDGE-104",)))
     assert report.server == r"odd\x1b[2J\x9b31m 1"

@@ -54,12 +54,16 @@ def check_run(at: ServerAddress, options: ProbeOptions) -> None:
 
 
 async def probe_server(
-    at: ServerAddress, options: ProbeOptions, on_result: OnResult = lambda result: None
+    at: ServerAddress,
+    options: ProbeOptions,
+    on_result: OnResult = lambda result: None,
+    show: Callable[[str], None] = lambda line: None,
 ) -> EdgeReport:
-    """Run the probes; calls `on_result` for each result. Raises TargetError if the server is unavailable."""
+    """Run the probes; calls `on_result` for each result, and `show` for each line that a server process
+    writes to its standard error. Raises TargetError if the server is unavailable."""
     check_run(at, options)
     started_at = time_text(now_us())
-    session = ProbeSession(at, options)
+    session = ProbeSession(at, options, show)
     try:
         await session.connect()
         await session.learn_tools()

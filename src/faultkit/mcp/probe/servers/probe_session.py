@@ -45,8 +45,12 @@ MakeArguments: TypeAlias = Callable[[Tool, Given], Arguments | None]
 class ProbeSession:
     """The server, the tools that a probe may call, and the record of the probe that is running."""
 
-    def __init__(self, at: ServerAddress, options: ProbeOptions) -> None:
+    def __init__(
+        self, at: ServerAddress, options: ProbeOptions, show: Callable[[str], None] = lambda line: None
+    ) -> None:
+        """`show` gets each line of a server process on its standard error."""
         self.at = at
+        self._show = show
         self.options = options
         self.all_tools: Sequence[Tool] = ()
         self.tools: Sequence[Tool] = ()
@@ -79,7 +83,9 @@ class ProbeSession:
 
     async def open_another(self) -> ProbedServer:
         """Open one more connection; the caller closes it."""
-        server = ProbedServer(self.at, self.options.wait_s, self.options.era, self._on_invalid_line)
+        server = ProbedServer(
+            self.at, self.options.wait_s, self.options.era, self._on_invalid_line, self._show
+        )
         try:
             await server.open()
         except BaseException:
@@ -245,14 +251,19 @@ class ProbedServer:
     """One connection to the server under test."""
 
     def __init__(
-        self, at: ServerAddress, wait_s: float, era: Era | None, on_invalid_line: Callable[[bytes], None]
+        self,
+        at: ServerAddress,
+        wait_s: float,
+        era: Era | None,
+        on_invalid_line: Callable[[bytes], None],
+        show: Callable[[str], None],
     ) -> None:
         self._at = at
         self._only_era = era
         self._wait_s = wait_s
         self._request_count = 0
         self.wire: ProbeWire = (
-            HttpWire(at.url, at.headers) if at.url else StdioWire(at.command, at.env, on_invalid_line)
+            HttpWire(at.url, at.headers) if at.url else StdioWire(at.command, at.env, on_invalid_line, show)
         )
         self.era: Era = "legacy"
         self.capabilities: Mapping[str, Any] = {}

@@ -21,6 +21,7 @@ from faultkit.base.http.http_exchange import Headers
 from faultkit.base.tasks import TaskSet
 from faultkit.faults.call_fault import Transport
 from faultkit.mcp.probe.servers.probe_results import ProbeResponse, shortened
+from faultkit.mcp.upstreams.server_stderr import ShownLines, StderrPipe
 from faultkit.mcp.upstreams.stdio_upstream import ServerProcess
 from faultkit.mcp.wire.era import ParameterHeaders, era_of, headers_of
 from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, OversizedLine, SseEvent, SseReader, SseTooLong
@@ -230,21 +231,29 @@ class StdioWire:
     transport: Transport = "stdio"
 
     def __init__(
-        self, command: Sequence[str], env: Mapping[str, str], on_invalid_line: Callable[[bytes], None]
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        on_invalid_line: Callable[[bytes], None],
+        show: Callable[[str], None],
     ) -> None:
-        """`on_invalid_line` gets each line that is no message, unless the wire has been stopped."""
+        """`on_invalid_line` gets each line that is no message, unless the wire has been stopped. `show` gets
+        each line of the process on its standard error, fit for a terminal."""
         self._command = command
         self._env = env
         self._on_invalid_line = on_invalid_line
         self._is_stopped = False
         self._pending: list[_PendingRequest] = []
         self._process = ServerProcess(self._receive, self._ended, on_oversized_line=self._on_oversized_line)
+        self._shown_lines = ShownLines(show)
+        self._stderr: StderrPipe | None = None
         self.lost_reason = ""
         self.version: str | None = None
         self.stray_replies = 0
 
     async def start(self) -> None:
-        await self._process.start(self._command, self._env)
+        self._stderr = StderrPipe(self._shown_lines.feed)
+        await self._process.start(self._command, self._env, stderr=self._stderr.writing)
 
     async def exchange(self, raw: bytes, id: Id | None, wait_s: float) -> ProbeResponse:
         pending = _PendingRequest(id, asyncio.get_running_loop().create_future())
@@ -279,6 +288,11 @@ class StdioWire:
         # A process that is killed may break off in the middle of a line.
         self._is_stopped = True
         await self._process.stop(grace_s=0.0, term_s=_TERM_S)
+        if self._stderr is not None:
+            self._stderr.read_rest()
+            self._shown_lines.end()
+            self._stderr.close()
+            self._stderr = None
 
     def _receive(self, line: bytes) -> None:
         incoming = read(line)
