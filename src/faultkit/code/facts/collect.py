@@ -124,13 +124,13 @@ class _Walk:
                     stack.append(node)
                     levels.append((iter(node.named_children), reads_in.get(kind, True)))
                     break
-                if opened:
+                if opened and opened[-1][0] == len(stack):
                     self._close(len(stack))
             else:
                 levels.pop()
                 if stack:
                     stack.pop()
-                    if opened:
+                    if opened and opened[-1][0] == len(stack):
                         self._close(len(stack))
         return self.found
 

@@ -74,9 +74,10 @@ def _path(call: Call, how: str, facts: Facts) -> str:
         wanted = ("writeText", "writeBytes") if how == "write" else ("readText", "readBytes", "readLines")
         if call.method in wanted:
             return call.receiver_written
-    names = _READS if how == "read" else _WRITES
+    if call.name not in (_READS if how == "read" else _WRITES):
+        return ""
     first = call.argument(place=0)
-    return first.value.text.lstrip("&") if call.name in names and first is not None else ""
+    return "" if first is None else first.value.text.lstrip("&")
 
 
 def _python_path(call: Call, how: str) -> str:
