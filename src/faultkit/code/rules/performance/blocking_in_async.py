@@ -139,6 +139,8 @@ def _python(facts: Facts) -> Iterator[Hit]:
         if not scope.is_async:
             if waits:
                 yield from _through(call, call, facts, _LEVELS)
+            else:
+                yield from _files_through(call, facts)
         elif not waits:
             yield Hit(call.span, f"{call.written}() reads a file while the event loop waits", LIKELY, "low")
         else:
@@ -148,6 +150,17 @@ def _python(facts: Facts) -> Iterator[Hit]:
             if told_as not in told:
                 yield Hit(call.span, f"{call.written}() stops the event loop until it is done", CERTAIN)
             told.add(told_as)
+
+
+def _files_through(call: Call, facts: Facts) -> Iterator[Hit]:
+    """Yield calls in handlers of requests and messages of a function that reads a file."""
+    for caller in callers_through(call, facts, 1):
+        around = facts.function_of(caller)
+        if around is None or not around.is_async or caller.is_awaited or _is_elsewhere(caller, facts):
+            continue
+        if frequency_of(caller, facts) in ("request", "message"):
+            what = f"{caller.written}() reads a file while the event loop waits (it calls {call.written}())"
+            yield Hit(caller.span, what, LIKELY, "low")
 
 
 def _is_blocking(call: Call, facts: Facts) -> bool:

@@ -112,6 +112,8 @@ def _is_of_driver(call: Call, facts: Facts) -> bool:
 def _lock_around(call: Call, facts: Facts) -> tuple[str, bool] | None:
     """Return the lock, and whether threads wait for it; tasks wait more cheaply, and often on purpose."""
     scope = facts.function_of(call)
+    while scope is not None and scope.is_anonymous and _runs_here(scope, facts):
+        scope = scope.outer
     if scope is None:
         return None
     for each in facts.managed_around(call):
@@ -127,6 +129,20 @@ def _lock_around(call: Call, facts: Facts) -> tuple[str, bool] | None:
     if facts.language == "go":
         return _go(call, scope, facts)
     return _java(call, scope, facts) if facts.language == "java" else _acquired(call, scope, facts)
+
+
+_INLINE = frozenset(
+    ("computeIfAbsent", "compute", "forEach", "map", "orElseGet", "ifPresent", "merge", "stream")
+)
+
+
+def _runs_here(scope: Scope, facts: Facts) -> bool:
+    """Return whether a lambda of Java runs where it stands: `cache.computeIfAbsent(key, k -> …)`."""
+    return facts.language == "java" and any(
+        argument.value.span == scope.span
+        for call in facts.calls_of_method(*_INLINE)
+        for argument in call.arguments
+    )
 
 
 def _kotlin(call: Call, facts: Facts) -> tuple[str, bool] | None:

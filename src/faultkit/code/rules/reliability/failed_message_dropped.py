@@ -59,7 +59,7 @@ def _comes_after(call: Call, each: Try, facts: Facts) -> bool:
     if call.span.start < each.body.end or any(is_within(call.span, one.span) for one in each.handlers):
         return False
     around = facts.loops_around(each)
-    if around and not is_within(call.span, around[-1].body):
+    if around and not any(is_within(call.span, loop.body) for loop in around):
         return False
     return not any(
         is_within(call.span, arm.span) and not is_within(each.span, arm.span)

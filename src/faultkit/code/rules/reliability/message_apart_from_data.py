@@ -10,6 +10,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.brokers import is_enqueued, is_published
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.stored_writes import stored_writes
 from faultkit.code.rules.vocabulary.transactions import Transaction, transactions
 
 _LATER = ("on_commit", "afterCommit", "registerSynchronization", "after_commit", "afterCompletion")
@@ -81,6 +82,7 @@ def _writes(scope: Scope, facts: Facts) -> Iterator[Call]:
     for remote in remote_calls(facts):
         if remote.kind == "database" and not remote.is_read and is_within(remote.call.span, scope.body):
             yield remote.call
+    yield from (call for call in stored_writes(facts) if is_within(call.span, scope.body))
 
 
 def _is_caught(call: Call, facts: Facts) -> bool:

@@ -16,7 +16,10 @@ _CHECKS = re.compile(
     r"\beval\w*\(|\bEval\w*\(|register_script|[sS]cript|redis\.call|\.lock\(|LockRelease|\bwatch\(|compare|Redlock"
     r"|cad\b|getdel",
 )
+_SETS = re.compile(r"\bsetnx\b|\bnx=True\b")
+"""Commands that only Redis has."""
 _DELETES = frozenset(("delete", "del", "Del", "unlink", "KeyDelete", "KeyDeleteAsync", "Unlink"))
+_NEW_KEY = re.compile(r"^redis::cmd\(\"SET\"\).*\.arg\(\"NX\"\)", re.DOTALL)
 _PYTHON_LOCK = re.compile(r"^redis\.(.*\.)?lock$|(^|[._])redis\w*\.lock$")
 _GIVES_BACK = re.compile(r"lock|release|leave|free", re.IGNORECASE)
 _ZERO = re.compile(r"^(0|time\.Duration\(0\)|null|nil|None|redis\.KeepTTL)$")
@@ -31,15 +34,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _taken(facts: Facts) -> Iterator[Call]:
     """Yield calls that set a key of Redis only if it does not exist."""
-    if not _REDIS.search(facts.whole_text) and b"nx=True" not in facts.syntax.source:
+    if not _REDIS.search(facts.whole_text) and not _SETS.search(facts.whole_text):
         return
     for call in facts.calls:
         method, texts = call.method, [each.value.text for each in call.arguments]
-        if (
-            method.lower() in ("setnx", "set_nx", "setifabsent")
-            and call.arguments
-            and _is_on_redis(call, facts)
-        ):
+        if method.lower() in ("setnx", "set_nx", "setifabsent") and call.arguments:
+            if method == "setnx" or _is_on_redis(call, facts):
+                yield call
+        elif method in ("query_async", "exec_async", "query") and _NEW_KEY.search(facts.text(call.span)):
             yield call
         elif method == "set" and (call.has("nx") or _is_on_redis(call, facts)):
             joined = " ".join((*texts, *(f"{each.name}=" for each in call.arguments)))
@@ -71,6 +73,8 @@ def _has_expiry(call: Call, facts: Facts) -> bool:
     text = facts.text(call.span if scope is None else scope.span)
     if call.method == "lock":
         return call.has("timeout", "blocking_timeout_only") or len(call.positional) > 1 or call.spreads
+    if call.method in ("query_async", "exec_async", "query"):
+        return re.search(r"\"(EX|PX)\"", facts.text(call.span)) is not None
     if call.method == "SetNX":
         last = call.positional[-1].value.text if call.positional else ""
         return len(call.positional) < 4 or not _ZERO.match(last) or ".Expire(" in text

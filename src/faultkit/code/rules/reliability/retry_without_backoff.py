@@ -9,7 +9,7 @@ from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
-from faultkit.code.rules.vocabulary.retry_policies import reconnects
+from faultkit.code.rules.vocabulary.retry_policies import reconnecting_loops, reconnects
 
 _NEAR = re.compile(
     r"^(os|shutil|sqlite3|fcntl|pathlib|fs|tempfile|socket\.socket\.bind)\b|\.(stat|bind|unlink)$"
@@ -23,6 +23,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif retry.waits_longer is False and _is_remote(retry, facts):
             what = "this waits the same time before every try, however often it failed"
             yield Hit(retry.span, what, LIKELY, "low")
+    told = {retry.span for retry in retries(facts)}
+    for loop in reconnecting_loops(facts):
+        if loop.head not in told:
+            yield Hit(loop.head, "this connects again at once after every failure, without a wait", LIKELY)
     for call in reconnects(facts):
         what = f"{call.written}() connects again at once whenever the connection ends"
         yield Hit(call.span, what, LIKELY)

@@ -67,7 +67,7 @@ def _streams(place: Span, facts: Facts) -> bool:
 
 
 def _java(facts: Facts) -> Iterator[tuple[Span, str]]:
-    if facts.whole_text.startswith("package org.apache.http") or "WebSocket" in facts.whole_text:
+    if re.search(r"^package org\.apache\.http|WebSocket", facts.whole_text, re.MULTILINE):
         return  # The library itself; and a socket that lasts has no limit of a read.
     is_limited = _has_limit(facts)
     for call in facts.calls:

@@ -93,6 +93,8 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     """Return what a loop tries again, or None if it is no retry."""
     if loop.kind == "comprehension":
         return None
+    if facts.language == "rust" and loop.kind == "while" and loop.over.startswith("let Err("):
+        return _while_it_fails(loop, facts)
     again = _retried_body(loop, facts)
     if again is None:
         return None
@@ -109,6 +111,8 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     return Retry("loop", head, again, None, loop, pauses, longer, _is_limited(loop, facts))
 
 
+_ASKED = re.compile(r"(api|client|http|axios|rest)$", re.IGNORECASE)
+"""Objects whose `get` asks another service, and does not wait for what is under way."""
 _FLAG = re.compile(
     r"\(?\s*(?:!|not\s+)\s*(\w*(?:done|ok|sent|success\w*|succeeded|saved|published|finished|uploaded"
     r"|delivered|connected|acked|stored))\s*\)?",
@@ -136,6 +140,16 @@ def _is_decided_elsewhere(loop: Loop, facts: Facts) -> bool:
         step.kind == "branch" and _DECIDES.search(step.text) and "(" in step.text.strip("() ")
         for step in facts.within(facts.steps, loop.body)
     )
+
+
+def _while_it_fails(loop: Loop, facts: Facts) -> Retry | None:
+    """Return `while let Err(error) = f().await { … }` of Rust as a retry."""
+    if any(_READS.search(call.method) for call in facts.within(facts.calls, loop.head)):
+        return None
+    waits = waits_in(loop, facts)
+    leaves = any(step.kind in ("return", "break") for step in facts.within(facts.steps, loop.body))
+    longer = not waits or not all(map(is_constant, waits))
+    return Retry("loop", loop.head, loop.head, None, loop, bool(waits), longer, leaves)
 
 
 def _is_directly_in(loop: Loop, facts: Facts, place: Span) -> bool:
@@ -305,7 +319,9 @@ def _success_ends_loop(loop: Loop, each: Try, place: int, facts: Facts) -> bool:
     """Return whether success ends the loop, and an error that the handler takes does not."""
     calls = list(facts.within(facts.calls, each.body))
     if calls and all(
-        (call.method in _WAITS or _READS.search(call.method)) and library_of(call, facts.language) is None
+        (call.method in _WAITS or _READS.search(call.method))
+        and library_of(call, facts.language) is None
+        and not (call.arguments and _ASKED.search(call.receiver_written))
         for call in calls
     ):
         return False
@@ -344,7 +360,7 @@ def _go_tried(loop: Loop, facts: Facts) -> list[Call]:
     ]
     changed = _changed(loop.body, facts)
     if any(
-        _READS.search(call.method) and _is_directly_in(loop, facts, call.span)
+        _READS.search(call.method) and call.method != "get" and _is_directly_in(loop, facts, call.span)
         for call in facts.within(facts.calls, loop.body)
         if library_of(call, "go") is None
     ):

@@ -12,7 +12,10 @@ from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 
-_TYPE = re.compile(r"(^|[./:])I?[A-Z]?\w*(Client|Gateway|Api|API|Stub|RestTemplate|WebClient|HttpService)$")
+_TYPE = re.compile(
+    r"(^|[./:])I?[A-Z]?\w*(Client|Gateway|Api|API|Stub|RestTemplate|WebClient|HttpService|MailSender|Mailer)$"
+    r"|(^|[./:])I?(Stripe|PayPal|Paypal|Adyen|Braintree|Twilio|SendGrid|Sendgrid|Slack|Sms|Mail|Email)\w*Service$"
+)
 _NAME = re.compile(r"^_?([a-z]\w*(Client|Gateway|Api)|\w+_(client|gateway|api))$")
 _STORES = re.compile(
     r"prisma|mongo|redis|\bpg|postgres|mysql|sql|jdbc|r2dbc|\bdb|database|cache|memcache|dynamo|cosmos|cassandra"
