@@ -49,6 +49,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     if facts.language != "python":
         waits |= {sql.call for sql in sql_calls(facts) if not _is_of_driver(sql.call, facts)}
+    if facts.language == "kotlin":
+        asked = [
+            each.call for each in remote_calls(facts) if each.kind == "database" and each.through is None
+        ]
+        waits |= {call for call in asked if not _is_of_driver(call, facts)}
     for call in sorted(waits, key=lambda each: each.span):
         found = _lock_around(call, facts)
         if found is not None:
@@ -146,7 +151,10 @@ def _runs_here(scope: Scope, facts: Facts) -> bool:
 
 
 def _kotlin(call: Call, facts: Facts) -> tuple[str, bool] | None:
-    """Return the lock of `synchronized(x) { … }` or `lock.withLock { … }` around a call."""
+    """Return the lock of `synchronized(x) { … }`, `lock.withLock { … }` or `@Synchronized` around a call."""
+    outer = facts.named_function_of(call)
+    if outer is not None and any(each.method == "Synchronized" for each in outer.decorators):
+        return "this", True
     for each in facts.calls_around(call):
         if each.method == "synchronized" and len(each.arguments) == 2:
             return each.arguments[0].value.text, True

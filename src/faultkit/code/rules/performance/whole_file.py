@@ -6,8 +6,21 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 from faultkit.code.rules.vocabulary.repetition import frequency_of
+from faultkit.code.rules.vocabulary.unbounded_bodies import unbounded_bodies
 
 _LINES = re.compile(r"\.(split\(\s*['\"]\\n['\"]|split\(/\\r\?\\n/|splitlines\()")
 _OPENED = re.compile(r"^(open|io\.open|gzip\.open|bz2\.open|codecs\.open|pathlib\.Path\.open)\(\)\.read$")
@@ -35,6 +48,8 @@ _DATA = re.compile(r"\.(csv|tsv|log|txt|jsonl|ndjson|dat|xml|gz)\b|data|export|d
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for span, what in unbounded_bodies(facts):
+        yield Hit(span, what, LIKELY)
     whole = _WHOLE.get("javascript" if facts.language in JAVASCRIPT else facts.language)
     for call in facts.calls:
         if call.method == "readlines" and facts.language == "python" and not call.arguments:
@@ -190,6 +205,6 @@ RULE = Rule(
     fix="Iterate over lines or chunks, stream it, or refuse what is larger than a limit.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -66,6 +66,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() has no timeout", LIKELY)
     if facts.language == "go":
         yield from _servers(facts)
+    if facts.language in JAVASCRIPT and "setTimeout(" not in facts.whole_text:
+        for call in facts.calls_named("net.createServer", "tls.createServer"):
+            what = f"{call.written}() sets no timeout: a peer that falls silent keeps its socket for ever"
+            yield Hit(call.span, what, LIKELY, "medium")
     for call in endless_reads(facts):
         what = f"{call.written}() has no limit: a peer that falls silent is waited for"
         yield Hit(call.span, what, LIKELY, "medium")

@@ -98,7 +98,7 @@ def _prepared(facts: Facts) -> Iterator[SqlCall]:
     if facts.language not in ("java", "kotlin"):
         return
     for call in facts.calls_of_method("executeUpdate", "execute", "executeBatch"):
-        made, scope = call.origin, facts.named_function_of(call)
+        made, scope = call.origin or _used(call, facts), facts.named_function_of(call)
         if made is None or made.method != "prepareStatement" or call.arguments or scope is None:
             continue
         if not re.search(
@@ -110,6 +110,12 @@ def _prepared(facts: Facts) -> Iterator[SqlCall]:
         verb = re.match(r"\s*(insert|update|delete|merge)\b", text, re.IGNORECASE)
         if verb is not None:
             yield SqlCall(call, verb[1].lower(), text)
+
+
+def _used(call: Call, facts: Facts) -> Call | None:
+    """Return the call that made the object of a block: of `con.prepareStatement(…).use { it.execute() }`."""
+    around = [each for each in facts.calls_around(call) if each.method == "use"]
+    return around[-1].origin if around else None
 
 
 _POOL = re.compile(r"(^|[.&*_\s(])(\w*pool|db|database)\b(?!\.begin)")
@@ -128,7 +134,7 @@ def _is_on_pool(call: Call) -> bool:
 def _of_orm(facts: Facts) -> Iterator[Hit]:
     """Yield the second of two writes that an ORM commits one by one."""
     by_scope: dict[Scope, list[Call]] = {}
-    for call in stored_writes(facts):
+    for call in (*stored_writes(facts), *_built(facts)):
         scope = facts.named_function_of(call)
         if scope is not None and not facts.handlers_around(call):
             by_scope.setdefault(scope, []).append(call)
@@ -148,6 +154,22 @@ def _of_orm(facts: Facts) -> Iterator[Hit]:
             what = f"{second.written}() may fail after {first.written}() has been done"
             yield Hit(second.span, what, LIKELY)
             break
+
+
+def _built(facts: Facts) -> Iterator[Call]:
+    """Yield writes of query builders and models of JavaScript that do not run in a transaction."""
+    if facts.language not in JAVASCRIPT or facts.imports_any("mongoose", "@nestjs/mongoose", "mongodb"):
+        return
+    known = {*stored_writes(facts), *(sql.call for sql in sql_calls(facts))}
+    for remote in remote_calls(facts):
+        call = remote.call
+        if remote.kind != "database" or remote.is_read or remote.through is not None or call in known:
+            continue
+        head = re.split(r"[.(]", call.written.removeprefix("self."))[0]
+        if call.is_awaited and not re.fullmatch(
+            r"tx|trx|t|transaction|em|manager|client|conn\w*|runner", head
+        ):
+            yield call
 
 
 def _is_apart(first: Call, second: Call, facts: Facts) -> bool:
@@ -180,7 +202,9 @@ def _commits_between(writes: list[SqlCall], facts: Facts) -> bool:
 
 def _first_two(writes: list[SqlCall], facts: Facts) -> tuple[Call, Call] | None:
     """Return two writes of which both can happen in one run of the function."""
-    calls = [sql.call for sql in writes if not sql.call.is_returned or sql is writes[-1]]
+    # The last expression of a lambda of Kotlin is its value, and leaves nothing.
+    stays = facts.language == "kotlin"
+    calls = [sql.call for sql in writes if stays or not sql.call.is_returned or sql is writes[-1]]
     for first, second in combinations(calls, 2):
         if not facts.are_exclusive(first, second):
             return first, second

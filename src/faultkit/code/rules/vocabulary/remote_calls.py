@@ -235,6 +235,7 @@ _BUILDS = frozenset(
         "select", "insert", "update", "del", "delete", "orderBy", "limit", "returning",
         "pluck", "count", "increment", "decrement", "from", "set", "values", "eq", "upsert", "getOne",
         "getMany", "getRawOne", "getRawMany", "getCount", "execute", "executeTakeFirst", "onConflict",
+        "executeTakeFirstOrThrow", "returningAll",
     )
 )  # fmt: skip
 _CHANGES = frozenset(

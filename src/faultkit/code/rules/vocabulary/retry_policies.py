@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.facts import Call, Facts, Handler, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.waits import is_constant, is_sleep
@@ -163,10 +163,7 @@ def _repeated(facts: Facts) -> Iterator[Retry]:
         body = given[0].value.span
         for each in facts.within(facts.tries, body):
             leaves = any(step.kind == "return" for step in facts.within(facts.steps, each.body))
-            goes_on = any(
-                not any(step.kind in ("return", "raise") for step in facts.within(facts.steps, handler.body))
-                for handler in each.handlers
-            )
+            goes_on = any(not _always_leaves(handler, facts) for handler in each.handlers)
             if not leaves or not goes_on:
                 continue
             waits = [one for one in facts.within(facts.calls, body) if is_sleep(one)]
@@ -175,6 +172,15 @@ def _repeated(facts: Facts) -> Iterator[Retry]:
             head = call.callee
             yield Retry("loop", head, each.body, None, loop, bool(waits), longer, True)
             break
+
+
+def _always_leaves(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler returns or throws outside of any condition."""
+    branches = [step.span for step in facts.within(facts.steps, handler.body) if step.kind == "branch"]
+    return any(
+        step.kind in ("return", "raise") and not any(is_within(step.span, span) for span in branches)
+        for step in facts.within(facts.steps, handler.body)
+    )
 
 
 # Connections that are made again as soon as they end.

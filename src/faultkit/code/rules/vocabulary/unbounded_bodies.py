@@ -1,0 +1,84 @@
+"""Bodies of requests that a handler takes into memory whatever their size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
+
+_LIMITS = re.compile(
+    r"content-?_?length|max_?content|limit|maxBody|max_body|too_?large|TooLarge|413|MAX_\w*(SIZE|BYTES|BODY|LEN)",
+    re.IGNORECASE,
+)
+_KTOR = frozenset(("receiveText", "receiveStream", "receiveChannel"))
+_RUST_ALL = re.compile(r"^(axum\.body|hyper\.body)\.to_bytes$")
+
+
+def unbounded_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield the places where a body of any size is taken into memory, and what does it."""
+    for call in facts.calls:
+        if (what := _taken(call, facts)) is not None:
+            yield call.span, what
+
+
+def _taken(call: Call, facts: Facts) -> str | None:
+    find = {"python": _python, "rust": _rust, "kotlin": _kotlin, "java": _java, "csharp": _csharp}.get(
+        facts.language, _javascript
+    )
+    found = facts.language != "go" and find(call, facts)
+    return f"{call.written}() takes a body of any size into memory" if found else None
+
+
+def _has_limit(call: Call, facts: Facts) -> bool:
+    """Return whether this text mentions a limit of size anywhere."""
+    return _LIMITS.search(facts.whole_text) is not None
+
+
+def _python(call: Call, facts: Facts) -> bool:
+    is_body = call.method in ("body", "get_data") and call.receiver_written.rpartition(".")[2] == "request"
+    return is_body and facts.route_of(call) is not None and not call.arguments and not _has_limit(call, facts)
+
+
+def _javascript(call: Call, facts: Facts) -> bool:
+    """Return whether a listener collects all parts of a request, or multer keeps uploads in memory."""
+    if call.name == "multer" and "memoryStorage" in facts.text_with_values(call):
+        return not call.has("limits", "limits.fileSize") and not call.spreads
+    first = call.argument(place=0)
+    if call.method != "on" or first is None or first.value.literal != "data" or len(call.positional) != 2:
+        return False
+    if not re.fullmatch(r"(this\.)?(req|request|ctx\.req|incoming)", call.receiver_written):
+        return False
+    given = call.positional[1].value
+    collects = re.search(r"\+=|\.push\(", given.text) is not None
+    return collects and given.shape == "function" and not re.search(r"length|destroy|LIMIT|MAX", given.text)
+
+
+def _rust(call: Call, facts: Facts) -> bool:
+    if call.name.endswith("DefaultBodyLimit.disable"):
+        return not re.search(r"RequestBodyLimit|DefaultBodyLimit::max", facts.whole_text)
+    if not _RUST_ALL.match(call.name):
+        return False
+    second = call.argument(place=1)
+    return second is None or second.value.text == "usize::MAX"
+
+
+def _kotlin(call: Call, facts: Facts) -> bool:
+    route = facts.route_of(call)
+    if route is None or route.route is None or route.route.framework != "ktor" or _has_limit(call, facts):
+        return False
+    if call.method == "receive":
+        return "ByteArray" in facts.text(call.span)
+    return call.method in _KTOR and call.method == "receiveText"
+
+
+def _java(call: Call, facts: Facts) -> bool:
+    if call.method not in ("toByteArray", "toString") or not call.receiver.endswith("IOUtils"):
+        return False
+    first = call.argument(place=0)
+    return first is not None and re.search(r"[rR]eq(uest)?\.getInputStream\(\)", first.value.text) is not None
+
+
+def _csharp(call: Call, facts: Facts) -> bool:
+    return call.method == "DisableRequestSizeLimit"
