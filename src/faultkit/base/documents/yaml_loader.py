@@ -40,8 +40,8 @@ _CONTROLS = re.compile("[\x7f-\x84\x86-\x9f]")
 _STAND_INS = {code: 0x10FF00 + code for code in (*range(0x7F, 0x85), *range(0x86, 0xA0))}
 """Private characters that stand for control characters while a text is scanned."""
 _TAB = chr(0x10FF09)
-"""Stands for a tab at the beginning of a block, which libyaml would take for a part of its indentation. Not
-in folded blocks (`>`): a tab decides there whether the next line is joined to this one."""
+"""Stands for a tab at the beginning of a literal block, which libyaml takes for a part of its indentation.
+Not in folded blocks (`>`): a tab decides there whether the next line is joined to this one."""
 _RESTORED = {stand_in: code for code, stand_in in (*_STAND_INS.items(), (9, ord(_TAB)))}
 _BLANK_WITH_TAB = re.compile("^ *\t[ \t]*$", re.MULTILINE)
 _BLOCK_WITH_TAB = re.compile(
