@@ -19,8 +19,10 @@ from faultkit.agent_tools.code_tools import CODE_TOOLS, CONCERNS
 from faultkit.agent_tools.tool import Services, ToolResult
 from faultkit.agent_tools.tool_catalog import TOOLS
 from faultkit.agent_tools.tool_runner import ToolFailure, ToolRunner
+from faultkit.base.errors import InputError
 from faultkit.code.advice.answers import CONCERNS as KNOWN_CONCERNS
 from faultkit.code.proof.prove import ProofSettings
+from faultkit.code.proof.python_service import python_service
 from tests.agent_tools.sample_tools import PATIENCE_S
 from tests.llm.conftest import settings_for
 from tests.llm.scripted_provider import Hang, ScriptedServer, Send, said
@@ -229,6 +231,29 @@ def test_the_error_of_an_impossible_proof_names_its_requirements(project: Path) 
     place.write_text("import requests\n\ndef load(url):\n    return requests.get(url).json()\n")
     given = {"file": str(place), "verify": True}
     assert "expected a service to run" in failed("fault_make_reliability_and_perf_changes", given)
+
+
+def test_a_proof_calls_the_route_that_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str | None] = []
+
+    def prove(file: str, old: str, new: str, settings: ProofSettings, *rest: object) -> None:
+        asked.append(settings.route)
+        python_service(file, old, route=settings.route)
+        raise InputError("", "that is enough")
+
+    monkeypatch.setattr("faultkit.agent_tools.code_functions.prove", prove)
+    place = project / "app.py"
+    place.write_text(
+        "import os\nimport requests\nfrom starlette.applications import Starlette\n\n"
+        "app = Starlette(routes=some())\n\n\ndef load():\n    return requests.get(os.environ['A_URL'])\n"
+    )
+    given = {"file": str(place), "verify": True}
+    told = failed("fault_make_reliability_and_perf_changes", given)
+    assert "name one with --route /PATH (for a tool call, its argument route)" in told
+    assert "that is enough" in failed("fault_make_reliability_and_perf_changes", {**given, "route": "/items"})
+    told = failed("fault_make_reliability_and_perf_changes", {**given, "route": "items"})
+    assert 'route: expected a path such as /items, got "items"' in told
+    assert asked == [None, "/items"]
 
 
 def test_code_that_is_run_gets_no_secrets_of_the_environment(

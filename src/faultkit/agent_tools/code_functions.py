@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from faultkit.agent_tools.tool import ToolCall, ToolResult
+from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.secrets import environment_without_secrets
 from faultkit.code import find_function, list_functions, read_source
@@ -231,6 +232,9 @@ def change_file(call: ToolCall) -> ToolResult:
     if values["verify"] and not call.services.may_run_code:
         problem = "expected false: this server runs no code, because it was started without --allow-run"
         raise InputError("verify", f"{problem}, got true")
+    route = values["route"]
+    if route is not None and not route.startswith("/"):
+        raise InputError("route", f"expected a path such as /items, got {shown(route)}")
     with blame_argument("file", values["file"]):
         with report_waiting(call):
             answer = call.services.advisor(values["file"]).change_file(
@@ -257,7 +261,9 @@ def _proof(call: ToolCall, answer: ChangeAnswer, asked_s: float) -> Proof:
         call.progress(before + step, before + of + 1, what)
 
     environment = environment_without_secrets(os.environ, call.services.passed_variables)
-    settings = ProofSettings(python=call.values["python"], environment=environment)
+    settings = ProofSettings(
+        route=call.values["route"], python=call.values["python"], environment=environment
+    )
     return prove(call.values["file"], answer.old, answer.new, settings, watch, call.cancelled)
 
 

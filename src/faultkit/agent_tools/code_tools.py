@@ -306,9 +306,9 @@ CODE_TOOLS: tuple[Tool, ...] = (
         name="fault_make_reliability_and_perf_changes",
         title="Change a file for reliability and performance",
         description=(
-            "Works out changes to a source file that make it more reliable and faster, as a unified "
+            "Works out changes that make a source file more reliable and faster, as a "
             "diff for `git apply` at the top of its repository. It writes nothing: answer `questions` or ask "
-            "the user, apply the diff, install `dependencies`, run the tests, and prove it with verify=true "
+            "the user, apply it, install `dependencies`, test, and prove it with verify=true "
             "or a fault_run_*_impact_scenario. "
             "Returns JSON; an empty diff comes with a reason."
         ),
@@ -318,18 +318,25 @@ CODE_TOOLS: tuple[Tool, ...] = (
             _target(1.0),
             flag(
                 "verify",
-                "Also run a web service in Python or JavaScript before and after the change under faults, "
-                "for a minute or two. Only `better` without `not_exercised` is a proof.",
+                "Also run a web service in Python or JavaScript before and after the change under faults "
+                "(2 min). Only `better` without `not_exercised` is a proof.",
                 default=False,
             ),
             text(
                 "python",
-                "With verify: the interpreter of a Python service. Left out: the project's.",
+                "With verify: interpreter of a Python service. Left out: the project's.",
                 default=None,
                 example='"/srv/.venv/bin/python"',
                 longest=4096,
             ),
-            flag("contents", "Include old and new, the whole file before and after.", default=True),
+            text(
+                "route",
+                "With verify: path to call.",
+                default=None,
+                example='"/items"',
+                longest=2048,
+            ),
+            flag("contents", "Include old and new, the file before and after.", default=True),
             _SAFE,
         ),
         output=object_of({**CHANGED["properties"], "proof": PROOF}, optional=("proof",)),

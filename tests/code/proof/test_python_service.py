@@ -181,6 +181,34 @@ def test_a_variable_that_does_not_look_like_a_url_can_be_named(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    ("text", "route"),
+    [
+        ("app = Starlette(routes=[Route('/', home), Route('/i', items)])", "/i"),
+        ("app = Starlette(routes=[Route('/n/{n}', items), Route(path='/i', endpoint=items)])", "/i"),
+        ("app = Starlette(routes=[Mount('/api/', routes=[Route('/i', items)])])", "/api/i"),
+        ("app = Starlette(routes=[Mount(PREFIX, routes=[Route('/i', items)]), Route('/', home)])", "/"),
+        ("app = Starlette()\napp.add_route('/', home)\napp.add_route('/i', items)", "/i"),
+        ("app = Starlette(routes=[Route('/w', items, methods=['POST']), Route('/c', Items)])", "/c"),
+        ("app = FastAPI()\napp.add_api_route('/i', items, methods={'GET'})", "/i"),
+        ("app = Flask('x')\napp.add_url_rule('/i', 'items', items)", "/i"),
+        ("app = Flask('x')\napp.add_url_rule('/i', view_func=items)", "/i"),
+        ("app = falcon.Falcon()\napp.add_route('/h', Home())\napp.add_route('/i', Items())", "/i"),
+        ("app = Sanic('x')\napp.add_route(items, '/i')", "/i"),
+        ("@get('/i')\nasync def served(): return items(0)\napp = Litestar([served])", "/i"),
+    ],
+)
+def test_routes_of_calls_and_of_plain_decorators_are_found(text: str, route: str, tmp_path: Path) -> None:
+    code = (
+        "import httpx, os\nURL = os.environ['A_URL']\n"
+        "def home(request): return 1\n"
+        "def items(request): return httpx.get(URL)\n"
+        "class Home:\n    def on_get(self): return 1\n"
+        "class Items:\n    def get(self): return httpx.get(URL)\n"
+    )
+    assert service_of(f"{code}{text}\n", tmp_path).route == route
+
+
+@pytest.mark.parametrize(
     ("text", "route", "words"),
     [
         ("x = 1", None, "expected a service to run"),

@@ -21,6 +21,9 @@ _APPLICATIONS: dict[str, Interface] = {
     "Falcon": "wsgi",
 }
 _ROUTED = ("get", "route", "api_route", "head")
+_ROUTE_CALLS = ("Route", "APIRoute", "add_route", "add_api_route", "add_url_rule")
+"""Calls with a path and what answers it: of Starlette, FastAPI, Flask, Falcon and Sanic."""
+_MOUNT = "Mount"
 _HTTP_LIBRARIES = ("httpx", "requests", "aiohttp", "urllib", "urllib3", "niquests")
 
 
@@ -107,10 +110,10 @@ def _route(tree: ast.Module, application: str, touched: Collection[int]) -> str 
 
 
 def _called_names(tree: ast.Module) -> dict[str, set[str]]:
-    """Return for each function the first names of its calls: functions, and clients or libraries."""
+    """Return for each function and class the first names of its calls: functions, clients or libraries."""
     called: dict[str, set[str]] = {}
     for each in ast.walk(tree):
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             called.setdefault(each.name, set()).update(_called_roots(each))
     return called
 
@@ -126,23 +129,57 @@ def _reached(name: str, called: Mapping[str, set[str]]) -> set[str]:
 
 
 def _routes(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield paths without parameters, and the functions that answer them."""
+    """Yield paths without parameters, and the functions or classes that answer them."""
+    for path, name in (*_decorated(tree), *_registered(tree, "")):
+        if not {"{", "<", ":"} & set(path):
+            yield path or "/", name
+
+
+def _decorated(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the routes of decorators: `@app.get("/")`, and `@get("/")` of Litestar and Bottle."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         for decorator in node.decorator_list:
-            if not isinstance(decorator, ast.Call) or not isinstance(decorator.func, ast.Attribute):
+            if not isinstance(decorator, ast.Call) or not isinstance(
+                decorator.func, ast.Attribute | ast.Name
+            ):
                 continue
-            if decorator.func.attr not in _ROUTED or not _allows_get(decorator):
+            if _last_name(decorator.func) not in _ROUTED or not _allows_get(decorator):
                 continue
             path = _first_text(decorator)
-            if path is not None and not {"{", "<", ":"} & set(path):
-                yield path or "/", node.name
+            if path is not None and (isinstance(decorator.func, ast.Attribute) or path.startswith("/")):
+                yield path, node.name
+
+
+def _registered(node: ast.AST, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield the routes of calls: `Route("/", home)`, `app.add_route("/", home)`, also below a Mount."""
+    for each in ast.iter_child_nodes(node):
+        name = _last_name(each.func) if isinstance(each, ast.Call) else ""
+        if isinstance(each, ast.Call) and name in _ROUTE_CALLS and _allows_get(each):
+            path, handler = _path_and_handler(each)
+            if path is not None and path.startswith("/") and handler:
+                yield prefix + path, handler
+        elif isinstance(each, ast.Call) and name == _MOUNT:
+            path = _first_text(each)
+            if path is not None:  # Without it, the paths below are not known.
+                yield from _registered(each, prefix + path.rstrip("/"))
+        else:
+            yield from _registered(each, prefix)
+
+
+def _path_and_handler(call: ast.Call) -> tuple[str | None, str]:
+    """Return the path of a route, and the name of the function or class that answers it."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    texts = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    # An instance of a class answers in Falcon: `app.add_route("/", Home())`.
+    names = [_last_name(each.func if isinstance(each, ast.Call) else each) for each in given]
+    return (texts[0] if texts else None), next((name for name in names if name), "")
 
 
 def _allows_get(decorator: ast.Call) -> bool:
     for keyword in decorator.keywords:
-        if keyword.arg == "methods" and isinstance(keyword.value, ast.List | ast.Tuple):
+        if keyword.arg == "methods" and isinstance(keyword.value, ast.List | ast.Tuple | ast.Set):
             return any(isinstance(each, ast.Constant) and each.value == "GET" for each in keyword.value.elts)
     return True
 

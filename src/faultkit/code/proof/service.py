@@ -56,7 +56,9 @@ def checked_route(given: str | None, found: str | None, file: str) -> str:
     chosen = given or found
     if chosen is None:
         raise InputError(
-            file, "expected a route that a plain GET can ask for, found none: name one with --route /PATH"
+            file,
+            "expected a route that a plain GET can ask for, found none: name one with --route /PATH (for a "
+            "tool call, its argument route)",
         )
     if not chosen.startswith("/"):
         raise InputError("--route", f'expected a path such as /items, got "{chosen}"')
