@@ -326,3 +326,29 @@ def test_a_name_that_no_file_can_have_is_wrong_input(
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert "unexpected OSError" not in said
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run", "--no-check", "--duration", "1ms"],
+        ["toxiproxy", "--port", "0"],
+        ["scenario", "run", "none.yaml"],
+        ["chaos", "run", "none.json"],
+        ["test", "run", "none.yaml"],
+        ["mock", "none.yaml"],
+    ],
+)
+@pytest.mark.parametrize("seed", ["\udcff", "1" * 5000], ids=["no UTF-8", "long"])
+def test_a_seed_that_cannot_be_used_is_wrong_input(
+    capsys: pytest.CaptureFixture[str], args: list[str], seed: str
+) -> None:
+    assert main.invoke([*args, "--seed", seed]) == 2
+    expected = "a whole number of at least 0 or a text, of at most 4000 characters in UTF-8"
+    assert capsys.readouterr().err.startswith(f"error: --seed: expected {expected}, got ")
+
+
+def test_a_body_that_is_no_utf_8_is_wrong_input(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--with-http-response", "--http-response-body", "\udcff"]
+    assert main.invoke(["run", "--no-check", "--duration", "1ms", *flags]) == 2
+    assert "expected a text in UTF-8" in capsys.readouterr().err

@@ -59,6 +59,8 @@ def test_a_whole_number_is_a_number() -> None:
         ("limit_data", {"bytes": False}, "bytes: expected a whole number of at least 0, got false"),
         ("http_error", {"call_upstream": 1}, "call_upstream: expected true or false, got 1"),
         ("http_error", {"body": 1}, "body: expected a text, got 1"),
+        ("http_error", {"body": "\udcff"}, r"body: expected a text in UTF-8, got '\udcff'"),
+        ("tool_error", {"text": "a\ud800"}, r"text: expected a text in UTF-8, got 'a\ud800'"),
         (
             "slow_close",
             {"delay": 1},

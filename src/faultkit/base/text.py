@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 _NOT_PLAIN = re.compile(r"[^\w!-~€£]+")
 _LONGEST_UNTRUSTED = 200
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def one_line(text: str) -> str:
@@ -32,6 +33,12 @@ def printable_lines(text: str) -> str:
 def escaped_line(text: str) -> str:
     """Return the text on one line, with line ends and control characters shown as escape sequences."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def has_utf8(text: str) -> bool:
+    """Return whether a text has a UTF-8 encoding: half of a surrogate pair, which JSON can write and which
+    stands for a byte of a command line that is no UTF-8, has none."""
+    return text.isascii() or _HALF_PAIR.search(text) is None
 
 
 def untrusted_line(text: str) -> str:

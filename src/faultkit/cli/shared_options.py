@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
+from faultkit.base.text import has_utf8, shortened
 from faultkit.base.units import parse_duration
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_LONGEST_SEED = 4000
+"""Python reads 4,300 digits as a number."""
 OPTIONS_FIRST = {"allow_interspersed_args": False}
 """Settings of a command that starts another one: options end at the first word that is none, as for env(1).
 Some launchers drop the `--`."""
@@ -67,8 +71,16 @@ def seed_option(
         envvar=variable,
         default=default,
         show_default=default is not None,
+        callback=_check_seed,
         help=help,
     )
+
+
+def _check_seed(ctx: click.Context, option: click.Parameter, given: str | None) -> str | None:
+    if given is not None and (len(given) > _LONGEST_SEED or not has_utf8(given)):
+        expected = f"a whole number of at least 0 or a text, of at most {_LONGEST_SEED} characters in UTF-8"
+        raise InputError("--seed", f"expected {expected}, got {shown(shortened(given, 60))}")
+    return given
 
 
 CALL_SEED_HELP = "Seed of all random choices; by default that of the plan."

@@ -11,6 +11,8 @@ from dataclasses import MISSING, dataclass, field
 from types import NoneType
 from typing import Any, get_args
 
+from faultkit.base.text import has_utf8
+
 _MOST_WHOLE = 2**1023
 """The largest power of two that a float can hold."""
 _TYPES: dict[object, tuple[str, str]] = {
@@ -55,7 +57,12 @@ def checked(name: str, type_: object, fact: Setting, value: object) -> object:
     # Not isinstance: True is an int to Python, but never a number to a user.
     if type(value) is base and _allowed(fact, value):
         return value
-    raise ValueError(f"{name}: expected {_expected(base, fact)}, got {_shown(value)}")
+    expected = "a text in UTF-8" if base is str and _is_half_text(value) else _expected(base, fact)
+    raise ValueError(f"{name}: expected {expected}, got {_shown(value)}")
+
+
+def _is_half_text(value: object) -> bool:
+    return isinstance(value, str) and not has_utf8(value)
 
 
 def schema_of(type_: object, fact: Setting, default: object) -> dict[str, object]:
@@ -88,6 +95,8 @@ def _base(type_: object) -> tuple[type, bool]:
 def _allowed(fact: Setting, value: object) -> bool:
     if fact.choices:
         return value in fact.choices
+    if isinstance(value, str):
+        return not _is_half_text(value)
     if not isinstance(value, (int, float)):
         return True
     return (

@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
+from faultkit.base.text import has_utf8
 from faultkit.faults.fault_data import dump_fault
 from faultkit.plan.match import Match
 from faultkit.plan.rule import Rule
@@ -46,8 +47,8 @@ class Plan:
 
 def _is_seed(seed: int | str) -> bool:
     if isinstance(seed, str):
-        # Half of a surrogate pair has no UTF-8, and random numbers are keyed by UTF-8.
-        return seed != "" and not any("\ud800" <= character <= "\udfff" for character in seed)
+        # Random numbers are keyed by UTF-8.
+        return seed != "" and has_utf8(seed)
     return not isinstance(seed, bool) and seed >= 0
 
 

@@ -22,10 +22,10 @@ from faultkit.base.documents.values import text
 from faultkit.base.documents.variables import NAME, Variables
 from faultkit.base.documents.yaml_text import Document, read_document, read_documents, to_json_data
 from faultkit.base.errors import InputError
+from faultkit.base.text import has_utf8
 
 _NOUN = "a suite"
 T = TypeVar("T", covariant=True)
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
 _BARE_VARIABLE = re.compile(r"(?<![\"'])\$\{")
 
 
@@ -205,7 +205,7 @@ def _json_data(value: object, path: str, source: SuiteSource) -> Any:
 def _read_json(text: str, file: str) -> object:
     value = read_document(text, file, _NOUN)
     # JSON escapes can write half of a surrogate pair. The YAML reader refuses it by itself.
-    if _HALF_PAIR.search(json.dumps(value, ensure_ascii=False, default=str)):
+    if not has_utf8(json.dumps(value, ensure_ascii=False, default=str)):
         raise InputError(file, "expected text, got half of a surrogate pair, which has no UTF-8")
     return value
 

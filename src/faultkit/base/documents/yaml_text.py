@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,10 +27,10 @@ from faultkit.base.documents.yaml_loader import (
     refusal,
 )
 from faultkit.base.errors import InputError
+from faultkit.base.text import has_utf8
 
 MOST_VALUES = 1_000_000
 """The most values of one document, with all aliases expanded."""
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ def _inspect(root: yaml.Node) -> None:
 def _weight(node: yaml.Node, known: dict[int, int | None]) -> int:
     """Return the number of values of a node with its aliases expanded. Each node is visited once."""
     if isinstance(node, yaml.ScalarNode):
-        if _HALF_PAIR.search(node.value):
+        if not has_utf8(node.value):
             raise refusal(HALF_PAIR, node)
         return 1
     if id(node) in known:
