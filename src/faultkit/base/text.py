@@ -41,6 +41,11 @@ def has_utf8(text: str) -> bool:
     return text.isascii() or _HALF_PAIR.search(text) is None
 
 
+def with_utf8(text: str) -> str:
+    """Return the text with U+FFFD in place of each half of a surrogate pair."""
+    return text if text.isascii() else _HALF_PAIR.sub("\ufffd", text)
+
+
 def untrusted_line(text: str) -> str:
     """Return the beginning of a text from another program as one line of words and ASCII punctuation."""
     # Of a huge text only the beginning is searched.

@@ -341,3 +341,10 @@ def test_a_document_from_a_url_may_refer_to_its_folder_only() -> None:
         for ref in ("../other.yaml", "/other.yaml", "http://127.0.0.1:1/api/x.yaml"):
             with pytest.raises(InputError, match="leads out of the document's folder"):
                 resolver.at(ref)
+
+
+@pytest.mark.parametrize("name", ["spec.json", "spec.yaml"])
+def test_half_of_a_surrogate_pair_is_replaced(tmp_path: Path, name: str) -> None:
+    text = json.dumps({**SPEC, "x-example": ["\ud800", "\ud83d\ude00"], "x-\udfff": 1})
+    document = read_openapi(written(tmp_path, text, name)).document
+    assert (document["x-example"], document["x-\ufffd"]) == (["\ufffd", "\U0001f600"], 1)

@@ -30,6 +30,7 @@ import yaml
 from faultkit.base.documents.checks import shown
 from faultkit.base.documents.yaml_loader import YamlLoader, problem_of, read_tolerantly
 from faultkit.base.errors import InputError, TargetError
+from faultkit.base.text import with_utf8
 
 MOST_BYTES = 32 * 1024 * 1024
 MOST_VALUES = 4_000_000
@@ -202,7 +203,8 @@ def _parse(text: str, source: DocumentSource) -> object:
 
 
 def _plain(document: object, source: DocumentSource) -> Any:
-    """Return a copy without aliases, with keys as text (`200:` is a number in YAML), and no infinities."""
+    """Return a copy without aliases, with keys as text (`200:` is a number in YAML), without infinities and
+    without halves of surrogate pairs, which JSON can write and no request can carry."""
     left = MOST_VALUES
 
     def copy(value: Any, depth: int) -> Any:
@@ -218,6 +220,8 @@ def _plain(document: object, source: DocumentSource) -> Any:
             return [copy(each, depth + 1) for each in value]
         if isinstance(value, bytes):
             return value.decode("latin-1")
+        if isinstance(value, str):
+            return with_utf8(value)
         if isinstance(value, float) and not math.isfinite(value):
             return None
         return value
@@ -228,7 +232,7 @@ def _plain(document: object, source: DocumentSource) -> Any:
 def _key(key: object) -> str:
     if isinstance(key, bool):
         return "true" if key else "false"
-    return "null" if key is None else str(key)
+    return "null" if key is None else with_utf8(str(key))
 
 
 # References

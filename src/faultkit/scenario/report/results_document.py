@@ -7,7 +7,6 @@ finite number is written as null, because JSON has no other form for it.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -20,6 +19,7 @@ import yaml
 
 from faultkit.base.documents.checks import field_error, join_path, mapping, sequence, shown
 from faultkit.base.errors import InputError
+from faultkit.base.text import with_utf8
 from faultkit.scenario.report.report_model import VERSION, Report
 
 T = TypeVar("T")
@@ -27,8 +27,6 @@ T = TypeVar("T")
 # Typed as Any: the two dumpers have no base in common, and the C one may be missing.
 _FastDumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half of a surrogate pair cannot be encoded as UTF-8."""
 _WORDS: dict[object, str] = {
     str: "a text",
     int: "a whole number",
@@ -48,11 +46,11 @@ def _plain(value: object) -> object:
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         # Keys of JSON are texts.
-        return {_LONE_SURROGATE.sub("�", str(key)): _plain(each) for key, each in value.items()}
+        return {with_utf8(str(key)): _plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(each) for each in value]
     if isinstance(value, str):
-        return _LONE_SURROGATE.sub("�", value)
+        return with_utf8(value)
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
