@@ -267,6 +267,46 @@ def test_many_ways_that_all_lead_in_circles_do_not_take_forever() -> None:
     assert example(branches[0], 1, **dict.fromkeys(names, schema)) == {}
 
 
+LEAVES: list[tuple[dict[str, Any], object]] = [
+    ({"type": "string"}, "string"),
+    ({**OBJECT, "required": ["p"], "properties": {"p": {"type": "string"}}}, {"p": "string"}),
+    ({"oneOf": [{"type": "integer"}, {"type": "string"}]}, 1),
+    ({"type": "array", "items": {**OBJECT, "properties": {"q": {"type": "integer"}}}}, [{"q": 1}]),
+    ({**OBJECT, "additionalProperties": {"type": "integer"}}, {"property1": 1}),
+]
+
+
+def named(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+@pytest.mark.parametrize("minor", [0, 1])
+@pytest.mark.parametrize(("leaf", "value"), LEAVES, ids=["string", "object", "choice", "array", "map"])
+def test_parts_that_double_with_each_level_do_not_take_forever(
+    leaf: dict[str, Any], value: object, minor: int
+) -> None:
+    levels = range(30)
+    same = {f"A{n}": {"allOf": [named(f"A{n + 1}"), named(f"A{n + 1}")]} for n in levels}
+    assert example(named("A0"), minor, **same, A30=leaf) == value
+    assert example(named("A0"), minor, **same, A30={"allOf": [named("A0"), named("A1"), leaf]}) == value
+    two = {
+        f"{letter}{n}": {"allOf": [named(f"A{n + 1}"), named(f"B{n + 1}")]} for n in levels for letter in "AB"
+    }
+    assert example(named("A0"), minor, **two, A30=leaf, B30=leaf) == value
+
+
+@pytest.mark.parametrize("kind", ["oneOf", "anyOf"])
+def test_branches_that_double_with_each_level_do_not_take_forever(kind: str) -> None:
+    levels = {f"A{n}": {kind: [named(f"A{n + 1}"), named(f"A{n + 1}")]} for n in range(30)}
+    assert example(named("A0"), 1, **levels, A30={"type": "string"}) == "string"
+
+
+def test_a_long_row_of_references_is_followed_up_to_a_limit() -> None:
+    row = {f"A{n}": {"allOf": [named(f"A{n + 1}")]} for n in range(3000)}
+    assert example(named("A0"), **row, A3000={"type": "integer"}) == "string"
+    assert example(named("A2950"), **row, A3000={"type": "integer"}) == 1
+
+
 @pytest.mark.parametrize(
     "schema",
     [

@@ -26,6 +26,8 @@ FlatSchema: TypeAlias = dict[str, Any]
 _SHAPE = frozenset({"properties", "required", "choices", "items"})
 """If a schema has one of these besides `allOf`, the examples of its parts are incomplete and are not used."""
 _EXAMPLES = ("example", "examples", "default")
+_LONGEST_TRAIL = 100
+"""References in a row that are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,17 @@ class Schemas:
 
     def __init__(self, resolver: ReferenceResolver) -> None:
         self._resolver = resolver
+        self.checks_left = MOST_CHECKS
+        """How many values `fits` may still check; the rest counts as met. To be set for each example."""
         self._known: dict[str, FlatSchema] = {}
+        self._met: dict[str, FlatSchema] = {}
+        """The references of the present schema. What a circle leaves out of one of them is a part of the
+        whole all the same, because all parts are demanded together."""
 
     def flat(self, schema: Any, seen: frozenset[str] = frozenset()) -> FlatSchema:
         """Return the flat form of a schema. `seen` holds the references that led to it."""
+        if not seen:
+            self._met = {}
         if not isinstance(schema, Mapping):
             return {}
         ref = schema.get("$ref")
@@ -54,12 +63,18 @@ class Schemas:
         alone = len(schema) == 1 or self._resolver.minor == 0
         if alone and ref in self._known:
             return self._known[ref]
-        target = {} if ref in seen else self.flat(self._resolver.at(ref), seen | {ref})
+        target = {} if ref in seen or len(seen) > _LONGEST_TRAIL else self._target(ref, seen)
         if not alone:
             return self._compose(schema, [target], seen)
         if not seen:
             self._known[ref] = target
         return target
+
+    def _target(self, ref: str, seen: frozenset[str]) -> FlatSchema:
+        # Once for all places of a schema that lead to it: they may double with each level.
+        if ref not in self._met:
+            self._met[ref] = self.flat(self._resolver.at(ref), seen | {ref})
+        return self._met[ref]
 
     def _compose(
         self, schema: Mapping[str, Any], parts: list[FlatSchema], seen: frozenset[str]
@@ -125,8 +140,23 @@ def merge_schemas(one: FlatSchema, other: FlatSchema) -> FlatSchema:
 
 
 def _properties(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    both = {name: {"allOf": [one[name], other[name]]} for name in one if name in other}
+    both = {name: _both(one[name], other[name]) for name in one if name in other}
     return {**one, **other, **both}
+
+
+def _both(one: Any, other: Any) -> Any:
+    """Return a schema that demands both, and each of their parts once: they may double with each level."""
+    parts = _distinct([*_parts(one), *_parts(other)])
+    return {"allOf": parts} if len(parts) > 1 else parts[0]
+
+
+def _parts(schema: Any) -> list[Any]:
+    only = isinstance(schema, Mapping) and len(schema) == 1 and isinstance(schema.get("allOf"), list)
+    return schema["allOf"] or [schema] if only else [schema]
+
+
+def _distinct(parts: list[Any]) -> list[Any]:
+    return list({id(part): part for part in parts}.values())
 
 
 def _types(one: list[str], other: list[str]) -> list[str]:
@@ -147,7 +177,7 @@ def _additional(one: Any, other: Any) -> Any:
     if one is False or other is False:
         return False
     schemas = [each for each in (one, other) if isinstance(each, Mapping)]
-    return {"allOf": schemas} if len(schemas) == 2 else schemas[0] if schemas else True
+    return _both(*schemas) if len(schemas) == 2 else schemas[0] if schemas else True
 
 
 _COMBINERS: dict[str, Callable[[Any, Any], Any]] = {
@@ -155,8 +185,8 @@ _COMBINERS: dict[str, Callable[[Any, Any], Any]] = {
     "required": lambda one, other: [*one, *(name for name in other if name not in one)],
     "type": _types,
     "enum": lambda one, other: [each for each in one if each in other] or other,
-    "choices": lambda one, other: [*one, *other],
-    "items": lambda one, other: {"allOf": [one, other]},
+    "choices": lambda one, other: _distinct([*one, *other]),
+    "items": _both,
     "additionalProperties": _additional,
     "multipleOf": _multiple,
     "dependentRequired": lambda one, other: {**one, **other},
@@ -168,6 +198,8 @@ _COMBINERS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 _DEEPEST = 12
+MOST_CHECKS = 20_000
+"""Branches of branches may double with each level."""
 _TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 _NUMBER_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _SIZE_BOUNDS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
@@ -184,7 +216,8 @@ def flat_fits(value: Any, flat: FlatSchema, schemas: Schemas) -> bool:
 
 
 def _fits(value: Any, flat: FlatSchema, schemas: Schemas, depth: int) -> bool:
-    if depth > _DEEPEST:
+    schemas.checks_left -= 1
+    if depth > _DEEPEST or schemas.checks_left < 0:
         return True
     kinds = flat.get("type")
     keywords: FlatSchema = {"type": kinds} if isinstance(kinds, list) and _TYPES.issuperset(kinds) else {}

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from faultkit.scenario.openapi.flat_schema import (
+    MOST_CHECKS,
     FlatSchema,
     SchemaChoice,
     Schemas,
@@ -56,6 +57,7 @@ class Examples:
     def of(self, schema: Any) -> Any:
         """Return an example of a schema."""
         self._steps_left = _MOST_STEPS
+        self._schemas.checks_left = MOST_CHECKS
         try:
             return self._value(schema, ())
         except _Endless:
@@ -113,6 +115,9 @@ class Examples:
             ref = _ref(branch)
             if ref and ref in trail:
                 continue
+            self._steps_left -= 1
+            if self._steps_left < 0:
+                break
             narrowed = merge_schemas(base, self._schemas.flat(branch))
             if choice.discriminator is not None and ref:
                 narrowed["discriminator"] = choice.discriminator
