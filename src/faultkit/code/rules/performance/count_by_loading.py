@@ -33,7 +33,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 and f"{call.origin.method}(" in facts.text(call.span)
             ):
                 yield Hit(call.span, "this takes all rows only to count them", CERTAIN)
-    if facts.language in JAVASCRIPT:
+    if facts.language in JAVASCRIPT and b"await" in facts.syntax.source:
         for read in facts.accesses:
             if _JAVASCRIPT.search(read.name) and read.origin is not None and "await" in facts.text(read.span):
                 yield Hit(read.span, f"{read.origin.written}() takes all rows only to count them", LIKELY)

@@ -22,6 +22,10 @@ _BOUNDS = re.compile(
 _PER_S = {"time.sleep": 1.0, "asyncio.sleep": 1.0, "Thread.sleep": 1e-3, "java.lang.Thread.sleep": 1e-3}
 
 
+_OWN_WAITS = ("sleep", "delay", "timers/promises.setTimeout")
+_WAITS = frozenset((*_PER_S, "time.Sleep", "time.After", "setTimeout", "timers/promises.setTimeout"))
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         length_s = _length_s(call)
@@ -77,6 +81,8 @@ def _spinning(facts: Facts) -> Iterator[Hit]:
 
 
 def _length_s(call: Call) -> float | None:
+    if call.name not in _WAITS and call.written not in _OWN_WAITS:
+        return None
     first = call.argument(place=0)
     text = "" if first is None else first.value.text.replace("_", "")
     if call.name in _PER_S:
@@ -91,12 +97,7 @@ def _length_s(call: Call) -> float | None:
         given = call.argument(place=1)
         text = "" if given is None else given.value.text
         return float(text) / 1000 if call.is_returned and re.fullmatch(r"\d+", text) else None
-    if (
-        call.written in ("sleep", "delay", "timers/promises.setTimeout")
-        or call.name == "timers/promises.setTimeout"
-    ):
-        return float(text) / 1000 if call.is_awaited and re.fullmatch(r"\d+", text) else None
-    return None
+    return float(text) / 1000 if call.is_awaited and re.fullmatch(r"\d+", text) else None
 
 
 RULE = Rule(

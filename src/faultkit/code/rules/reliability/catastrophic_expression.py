@@ -62,9 +62,9 @@ def _expressions(facts: Facts) -> Iterator[_Expression]:
 def _in_python(facts: Facts) -> Iterator[_Expression]:
     if not facts.imports_any("re", "regex"):
         return
-    for call in facts.calls:
+    for call in facts.calls_named(*_PYTHON):
         first = call.argument("pattern", place=0)
-        if call.name not in _PYTHON or first is None or first.value.shape != "text":
+        if first is None or first.value.shape != "text":
             continue
         try:
             pattern = ast.literal_eval(f"({first.value.text})")
@@ -90,11 +90,11 @@ def _is_used_with(call: Call, method: str, facts: Facts) -> bool:
 
 def _in_java(facts: Facts) -> Iterator[_Expression]:
     for call in facts.calls:
-        first = call.argument(place=0)
-        if first is None or first.value.shape != "text":
-            continue
         compiles = call.name in ("Pattern.compile", "java.util.regex.Pattern.compile", "Pattern.matches")
         if not compiles and (call.method not in _JAVA_METHODS or not call.receiver_written):
+            continue
+        first = call.argument(place=0)
+        if first is None or first.value.shape != "text":
             continue
         pattern = _JAVA_ESCAPE.sub(_java_letter, first.value.literal)
         flags = "".join(
