@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from faultkit.base.errors import InputError
@@ -164,3 +166,13 @@ def test_a_call_without_a_timeout_is_as_grave_as_the_default_of_its_library_is_l
 ) -> None:
     (finding,) = [each for each in findings_of(text, "python") if each.rule.id == "FK-R001"]
     assert finding.severity == severity
+
+
+def test_a_rule_does_not_run_on_a_text_without_its_words() -> None:
+    def refuse(facts: object) -> tuple[()]:
+        raise AssertionError("ran")
+
+    rule = replace(RULES[0], words=(b"verify", b"ssl"), check=refuse)
+    assert findings_of("get(url)\n", "python", rules=(rule,)) == ()
+    with pytest.raises(AssertionError, match="ran"):
+        findings_of("get(url, ssl=False)\n", "python", rules=(rule,))
