@@ -66,7 +66,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() has no timeout", LIKELY)
     if facts.language == "go":
         yield from _servers(facts)
-    if facts.language in JAVASCRIPT and "setTimeout(" not in facts.whole_text:
+    is_local = re.search(r"\.listen\(\s*[\w.]*[pP]ath|\.sock\b|\bpipe\\", facts.whole_text) is not None
+    if facts.language in JAVASCRIPT and not is_local and "setTimeout(" not in facts.whole_text:
         for call in facts.calls_named("net.createServer", "tls.createServer"):
             what = f"{call.written}() sets no timeout: a peer that falls silent keeps its socket for ever"
             yield Hit(call.span, what, LIKELY, "medium")

@@ -166,6 +166,9 @@ def _built(facts: Facts) -> Iterator[Call]:
         if remote.kind != "database" or remote.is_read or remote.through is not None or call in known:
             continue
         head = re.split(r"[.(]", call.written.removeprefix("self."))[0]
+        # What a function is given may be a transaction, as in a migration.
+        if any(each.name == head for scope in facts.functions_around(call) for each in scope.parameters):
+            continue
         if call.is_awaited and not re.fullmatch(
             r"tx|trx|t|transaction|em|manager|client|conn\w*|runner", head
         ):
