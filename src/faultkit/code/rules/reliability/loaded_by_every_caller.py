@@ -43,8 +43,10 @@ _TOKEN_LIKE = re.compile(
 _STARTS = re.compile(
     r"^_?(init|setup|start|connect|open|load|reload|refresh|main|on_?startup|__aenter__|constructor)"
 )
-_CACHES = re.compile(r"(^|[._])\w*(redis|cache|memcache\w*)\w*(\.opsForValue\(\))?$", re.IGNORECASE)
-_READS = frozenset(("get", "Get", "hget", "StringGetAsync", "GetStringAsync", "GetAsync", "mget"))
+_CACHES = re.compile(r"(^|[._])\w*(redis|rdb|cache|memcache\w*)\w*(\.opsForValue\(\))?$", re.IGNORECASE)
+_READS = frozenset(
+    ("get", "Get", "hget", "StringGetAsync", "GetStringAsync", "GetAsync", "mget", "TryGetValue")
+)
 _STORES = frozenset(
     ("set", "setex", "Set", "setEx", "psetex", "StringSetAsync", "SetStringAsync", "SetAsync", "hset",
      "SetEX", "set_ex")

@@ -213,11 +213,11 @@ def _tasks_of(call: Call, facts: Facts) -> tuple[str, tuple[Span, ...]] | None:
     for each in facts.assignments_to(given, call):
         if each.scope is scope and each.value is not None and _MAPPED.search(each.value.text):
             return _iterated(each.value.text), (call.span, each.span)
-    for each in facts.calls_of_method("append", "push", "add", "Add"):
-        if each.receiver_written == given and facts.function_of(each) is scope:
-            loop = _per_item(each, facts)
+    for pushed in facts.calls_of_method("append", "push", "add", "Add"):
+        if pushed.receiver_written == given and facts.function_of(pushed) is scope:
+            loop = _per_item(pushed, facts)
             if loop is not None:
-                return loop.over, (call.span, each.span)
+                return loop.over, (call.span, pushed.span)
     return None
 
 
