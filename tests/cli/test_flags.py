@@ -7,6 +7,7 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.cli.fault_flags import fault_options, flags_of, rules_of, switch_of
+from faultkit.cli.run import command
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.plan import Rule, dump_rule
 
@@ -225,3 +226,13 @@ def test_no_two_flags_and_no_two_variables_share_a_name() -> None:
     flags = [flag for fault in NETWORK_FAULTS.values() for flag in (switch_of(fault), *flags_of(fault))]
     assert len({flag.name for flag in flags}) == len(flags)
     assert len({flag.env for flag in flags}) == len(flags)
+
+
+def test_the_help_names_the_probabilities_that_have_another_flag() -> None:
+    shown = " ".join(command.get_help(click.Context(command)).split())
+    options = {option for parameter in command.params for option in parameter.opts}
+    usual = {
+        f"{switch_of(fault).option.replace('--with-', '--')}-probability" for fault in NETWORK_FAULTS.values()
+    }
+    assert usual - options == {"--dns-probability", "--http-response-probability"}
+    assert "--FAULT-probability=N (but --dns-rate, --http-response-trigger-probability)" in shown

@@ -212,8 +212,10 @@ def _spelled(ctx: click.Context, flag: Flag) -> str:
     return flag.env if source is ParameterSource.ENVIRONMENT else flag.option
 
 
+_OTHER_NAMES = ", ".join(f"--{name}" for name, _, _ in _PROBABILITY.values())
 _COMMON = (
-    "Every fault FAULT also takes --FAULT-sched=SCHEDULE and --FAULT-probability=N; those that act on bytes "
+    f"Every fault FAULT also takes --FAULT-sched=SCHEDULE and --FAULT-probability=N (but {_OTHER_NAMES}); "
+    "those that act on bytes "
     "(latency to corrupt) take --FAULT-side=client|server and --FAULT-direction=ingress|egress|both. Each "
     "flag has a variable: FAULT_WITH_LATENCY=true, FAULT_LATENCY_MEAN=300."
 )
