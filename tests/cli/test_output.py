@@ -177,3 +177,12 @@ def test_a_name_that_a_rule_lost_is_no_warning_whatever_its_text() -> None:
     lost = DialFailed(11.0, "9000", 3, "db:5432", "cannot resolve db: injected failure", injected=True)
     failed = DialFailed(11.0, "9000", 4, "db:5432", "not an injected failure")
     assert Warnings().new([lost, failed]) == ["9000: cannot reach db:5432: not an injected failure"]
+
+
+def test_json_lines_do_not_control_the_terminal_and_show_utf_8() -> None:
+    stream = StringIO()
+    target = "/h?q=\u009b31mü".encode().decode("latin-1")  # As the bytes of a head are read.
+    JsonLines(stream).happened([Requested(1.0, "http", 2, "GET", target, ())])
+    assert '"target":"/h?q=\\u009b31mü"' in stream.getvalue()
+    assert tail_line(Requested(1.0, "http", 2, "GET", target, ()), 0.0).endswith("GET /h?q=\\x9b31mü")
+    assert Requested(1.0, "http", 2, "GET", "/\xff", ()).masked_target == "/\xff"

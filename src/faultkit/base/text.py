@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 _NOT_PLAIN = re.compile(r"[^\w!-~€£]+")
 _LONGEST_UNTRUSTED = 200
+_UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -51,6 +52,12 @@ def untrusted_line(text: str) -> str:
     # Of a huge text only the beginning is searched.
     plain = _NOT_PLAIN.sub(" ", text[: 4 * _LONGEST_UNTRUSTED]).strip()
     return plain if len(plain) <= _LONGEST_UNTRUSTED else f"{plain[:_LONGEST_UNTRUSTED]}…"
+
+
+def escaped_json(written: str) -> str:
+    """Return JSON with escapes for the characters that it allows, but that control terminals, break YAML or
+    UTF-8, or are invisible."""
+    return written if written.isascii() else _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 def shortened(text: str, longest: int) -> str:

@@ -13,7 +13,7 @@ import click
 from faultkit.audit.filter import HAS
 from faultkit.audit.row import REFUSAL, AuditRow
 from faultkit.base.errors import InputError
-from faultkit.base.text import escaped_line
+from faultkit.base.text import escaped_json, escaped_line
 from faultkit.base.times import time_text
 from faultkit.cli.command_groups import LazyCommand, lazy_group
 from faultkit.cli.shared_options import add_options, durable_store_option, json_option, print_json
@@ -244,7 +244,8 @@ def tail_command(store: str, count: int, as_json: bool, **options: Any) -> None:
     from faultkit.audit.row import row_document
 
     def show(row: AuditRow) -> None:
-        click.echo(json.dumps(row_document(row), ensure_ascii=False) if as_json else row_line(row))
+        written = json.dumps(row_document(row), ensure_ascii=False)
+        click.echo(escaped_json(written) if as_json else row_line(row))
 
     wanted = filter_from(options)
     with open_existing_store(store) as log:
@@ -328,7 +329,8 @@ def export_command(store: str, form: str, output: IO[str], **options: Any) -> No
     with open_existing_store(store) as log:
         if form == "jsonl":
             for row in log.all(wanted):
-                output.write(json.dumps(row_document(row), ensure_ascii=False, separators=(",", ":")) + "\n")
+                written = json.dumps(row_document(row), ensure_ascii=False, separators=(",", ":"))
+                output.write(escaped_json(written) + "\n")
             return
         table = csv.writer(output, lineterminator="\n")
         table.writerow(CSV_COLUMNS)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.base.text import one_line
+from faultkit.base.text import escaped_json, one_line
 from faultkit.cli.chaos_options import (
     EXPERIMENTS,
     LIMITS,
@@ -193,7 +193,7 @@ def validate_command(
             "problems": [str(problem) for problem in problems],
             "unset": sorted(unset),
         }
-        click.echo(json.dumps(document, ensure_ascii=False))
+        click.echo(escaped_json(json.dumps(document, ensure_ascii=False)))
     elif problems:
         for problem in problems:
             click.echo(f"error: {problem}", err=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
 from faultkit.base.address import Endpoint
-from faultkit.base.text import escaped_line
+from faultkit.base.text import escaped_json, escaped_line
 from faultkit.base.units import format_duration
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import DataPlane, ProxySpec, Snapshot, snapshot_document
@@ -134,7 +134,9 @@ class JsonLines:
         """Do nothing: there is no terminal state to restore."""
 
     def _write(self, document: dict[str, Any]) -> None:
-        self._stream.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
+        written = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        # Clients and servers choose some of the words, which must not control the terminal.
+        self._stream.write(escaped_json(written) + "\n")
 
 
 class Warnings:

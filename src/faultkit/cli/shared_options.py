@@ -12,7 +12,7 @@ import click
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
-from faultkit.base.text import has_utf8, shortened
+from faultkit.base.text import escaped_json, has_utf8, shortened
 from faultkit.base.units import parse_duration
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _default_store() -> str:
 
 def print_json(document: object) -> None:
     """Print a document as indented JSON."""
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    click.echo(escaped_json(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:

@@ -111,12 +111,22 @@ class Requested(PlaneEvent):
         # Imported here, because it takes many milliseconds and most runs show no targets.
         from faultkit.base.secrets import mask_url
 
-        return mask_url(self.target)
+        return mask_url(_readable(self.target))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the event's name and fields, with the target masked."""
         # `super()` without arguments fails in a dataclass with slots.
         return {**PlaneEvent.as_dict(self), "target": self.masked_target}
+
+
+def _readable(target: str) -> str:
+    """Return a target, which is read as Latin-1, as the UTF-8 that most clients mean."""
+    if target.isascii():
+        return target
+    try:
+        return target.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return target
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from faultkit.agents.behaviour.checks import CheckName
 from faultkit.agents.behaviour.met_faults import MetFault
 from faultkit.agents.behaviour.recorded_run import RecordedCall
 from faultkit.base.numbers import NO_FIGURE, duration
-from faultkit.base.text import and_list, counted, printable_line
+from faultkit.base.text import and_list, counted, escaped_json, printable_line
 from faultkit.report import markdown
 from faultkit.report.html_page import badge_markup, render_page
 from faultkit.report.page_model import (
@@ -124,7 +124,7 @@ def _fault_document(fault: MetFault) -> dict[str, Any]:
 
 def to_json(behaviour: Behaviour) -> str:
     """Return the judgement as JSON."""
-    return json.dumps(to_document(behaviour), indent=2, ensure_ascii=False) + "\n"
+    return escaped_json(json.dumps(to_document(behaviour), indent=2, ensure_ascii=False)) + "\n"
 
 
 def to_text(behaviour: Behaviour, width: int) -> str:

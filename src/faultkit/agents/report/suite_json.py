@@ -7,7 +7,6 @@ paths of jq: the rest is equal after `jq 'del(.generated_at, …)'`.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import sha256
@@ -26,6 +25,7 @@ from faultkit.agents.report.row_facts import (
 from faultkit.agents.suite.results import ResultRow, ScoredRun, SuiteResults
 from faultkit.base.secret_names import is_secret_argument, secret_keys
 from faultkit.base.secrets import MASK, hide_secrets
+from faultkit.base.text import escaped_json
 
 SCHEMA_VERSION = "1.0"
 
@@ -48,10 +48,6 @@ _MEASURED = (
 )
 """Fields that come from a real clock."""
 
-_CONTROL_CHARACTERS = re.compile(
-    "[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
-)
-"""Characters that JSON allows, but that control terminals, break YAML or UTF-8, or are invisible."""
 _DEEPEST_LEVEL = 100
 """Arguments of an agent that are nested deeper are cut, because `json` cannot write them."""
 _LARGEST_NUMBER = 1e15
@@ -66,7 +62,7 @@ def render_json(results: SuiteResults) -> str:
 def json_text(value: Any, indent: int | None = None) -> str:
     """Return any value as JSON, with control and invisible characters escaped."""
     written = json.dumps(_json_value(value), ensure_ascii=False, allow_nan=False, indent=indent)
-    return _CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    return escaped_json(written)
 
 
 def results_document(results: SuiteResults) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from faultkit.base.numbers import decimals, instant_to_second, seconds
-from faultkit.base.text import counted, printable_line
+from faultkit.base.text import counted, escaped_json, printable_line
 from faultkit.chaos.report.journal_report import OUTCOMES, ChaosReport, CheckRun, ExperimentRun, FaultRun
 from faultkit.chaos.steps.fault_settings import settings_text
 from faultkit.report import markdown
@@ -421,4 +421,4 @@ def journal_json(report: ChaosReport, journals: Sequence[Mapping[str, Any]]) -> 
             "not_run": list(report.not_run),
             "journals": list(journals),
         }
-    return json.dumps(document, ensure_ascii=False, indent=2, default=repr) + "\n"
+    return escaped_json(json.dumps(document, ensure_ascii=False, indent=2, default=repr)) + "\n"

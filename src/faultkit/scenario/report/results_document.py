@@ -19,7 +19,7 @@ import yaml
 
 from faultkit.base.documents.checks import field_error, join_path, mapping, sequence, shown
 from faultkit.base.errors import InputError
-from faultkit.base.text import with_utf8
+from faultkit.base.text import escaped_json, with_utf8
 from faultkit.scenario.report.report_model import VERSION, Report
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ def _plain(value: object) -> object:
 
 def to_json(report: Report) -> str:
     """Return the report as JSON."""
-    return json.dumps(to_document(report), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return escaped_json(json.dumps(to_document(report), ensure_ascii=False, allow_nan=False, indent=2)) + "\n"
 
 
 def to_yaml(report: Report) -> str:
