@@ -113,7 +113,7 @@ def test_the_list_as_json_reads_no_explanation(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("FK-R1", 'RULE: unknown rule "FK-R1"; did you mean "FK-R001"?'),
+        ("FK-R2", 'RULE: unknown rule "FK-R2"; did you mean "FK-R002"?'),
         ("broad-catches", 'RULE: unknown rule "broad-catches"; did you mean "broad-catch"?'),
         ("FK-R999", 'RULE: unknown rule "FK-R999"'),
         (" ", "RULE: expected the name of a rule such as FK-R001, a prefix such as FK-P, or a kind"),
