@@ -120,7 +120,7 @@ def _used(call: Call, facts: Facts) -> Call | None:
 
 _POOL = re.compile(r"(^|[.&*_\s(])(\w*pool|db|database)\b(?!\.begin)")
 _WORKS = re.compile(
-    r"\b(begin|transaction|atomic|savepoint|UnitOfWork|TransactionScope|runInTx|withTx|inTx)|Transactional",
+    r"\b(begin|transact|atomic|savepoint|UnitOfWork|TransactionScope|runInTx|withTx|inTx)|Transactional",
     re.IGNORECASE,
 )
 
