@@ -240,7 +240,7 @@ class _Terminal(io.FileIO):
     A program ends by the SIGHUP that comes with it, as by any signal: with its report, which an error of
     output would prevent."""
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except OSError as error:
