@@ -450,4 +450,29 @@ CASES += [
         }
         """,
     ),
+    good(
+        _OVERLAP,
+        _JS,
+        """
+        let checking = false;
+        setInterval(async () => {
+          if (checking) { return; }
+          checking = true;
+          try { await restore(); } finally { checking = false; }
+        }, 5000);
+        """,
+    ),
+    good(
+        _ENDS,
+        _JAVA,
+        """
+        import java.util.concurrent.*;
+        class Loops {
+          private final ArrayDeque<Loop> loops = new ArrayDeque<>();
+          void start(ScheduledExecutorService timer) {
+            timer.scheduleAtFixedRate(() -> loops.removeFirst(), 0, 5, TimeUnit.SECONDS);
+          }
+        }
+        """,
+    ),
 ]

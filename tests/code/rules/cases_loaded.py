@@ -280,4 +280,24 @@ CASES = [
         """,
         12,
     ),
+    good(
+        _LOADED,
+        "javascript",
+        """
+        class Session {
+          async close() {
+            if (this.connected) {
+              await this.drain();
+              this.connected = false;
+            }
+          }
+          async trim(user) {
+            const cached = this.rooms.get(user);
+            if (!cached) return;
+            await this.leave(cached);
+            this.rooms.set(user, []);
+          }
+        }
+        """,
+    ),
 ]

@@ -405,4 +405,22 @@ CASES = [
         """,
         4,
     ),
+    good(
+        _WORKERS,
+        "go",
+        """
+        package consumer
+
+        import "sync"
+
+        type Consumer struct{ wg sync.WaitGroup }
+
+        func (c *Consumer) run() {
+        	c.wg.Add(1)
+        	go c.loop()
+        }
+
+        func (c *Consumer) Stop() { close(c.done) }
+        """,
+    ),
 ]

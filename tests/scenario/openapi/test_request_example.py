@@ -302,7 +302,7 @@ def test_branches_that_double_with_each_level_do_not_take_forever(kind: str) -> 
 
 
 def test_a_long_row_of_references_is_followed_up_to_a_limit() -> None:
-    row = {f"A{n}": {"allOf": [named(f"A{n + 1}")]} for n in range(3000)}
+    row: dict[str, Any] = {f"A{n}": {"allOf": [named(f"A{n + 1}")]} for n in range(3000)}
     assert example(named("A0"), **row, A3000={"type": "integer"}) == "string"
     assert example(named("A2950"), **row, A3000={"type": "integer"}) == 1
 

@@ -88,7 +88,7 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
     if _SHARED.search(store.text) and _is_counted(store, put, facts):
         what = f"{store.bare} is read and written back in two steps: changes in between are lost"
         return Hit(put.span, what, LIKELY)
-    if _waits(between, put.scope, facts):
+    if _is_loaded(put.span, put.value, between, put.scope, facts):
         what = f"until {store.bare} has the value, every caller loads it again"
         return Hit(put.span, what, LIKELY)
     if _SHARED.search(store.text) and _makes(put, between, facts) and facts.language != "rust":
@@ -155,7 +155,7 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
         return None
     last = tested[-1].span
     begin = last.start if is_within(each.span, last) else last.end
-    if not _waits(each.span, named, facts) and not _waits(Span(begin, each.span.end), named, facts):
+    if not _is_loaded(each.span, each.value.text, Span(begin, each.span.end), named, facts):
         return None
     return Hit(each.span, f"while {bare} is missing or too old, every caller loads it again", LIKELY)
 
@@ -195,6 +195,17 @@ def _is_guarded(scope: Scope, facts: Facts) -> bool:
     text = facts.text(scope.span)
     called = [other for other in facts.scopes if other.name and other is scope.outer]
     return _GUARDS.search(text) is not None or any(_GUARDS.search(facts.text(each.span)) for each in called)
+
+
+def _is_loaded(stored: Span, value: str, between: Span, scope: Scope, facts: Facts) -> bool:
+    """Return whether the stored value is loaded where it is stored, or in a variable shortly before."""
+    if _waits(stored, scope, facts):
+        return True
+    used = words(value)
+    return any(
+        not used.isdisjoint(each.targets) and _waits(each.span, scope, facts)
+        for each in facts.within(facts.assignments, between)
+    )
 
 
 def _waits(span: Span, scope: Scope, facts: Facts) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.waits import is_sleep
@@ -18,6 +19,8 @@ _GUARDS = re.compile(
     r"|executing|polling\b|flushing|refreshing|noOverlap|waitForCompletion|overlap",
     re.IGNORECASE,
 )
+_FLAG = re.compile(r"\bif\s*\(\s*([\w.]+)\s*\)\s*\{?\s*return\b[\s\S]*?\b\1\s*=\s*true\b")
+"""A flag that ends a run while another is under way."""
 _OFTEN = re.compile(r"\*( \*){4,5}|\*/[1-9] \*( \*){3}|\*/\d+( \*){5}")
 """Schedules of every few seconds or minutes."""
 _BROWSER = re.compile(rb"\b(document|window)\.|from ['\"]react['\"]|\buseEffect\b")
@@ -48,10 +51,15 @@ def _intervals(facts: Facts) -> Iterator[Hit]:
         if scope is None:
             continue
         work = _work(scope, facts)
-        if work is None or _GUARDS.search(facts.text(call.span)) or _GUARDS.search(facts.text(work.span)):
+        if work is None or _is_guarded(call.span, facts) or _is_guarded(work.span, facts):
             continue
         what = f"{call.written}() starts the next run even if the last one is not finished"
         yield Hit(call.span, what, LIKELY)
+
+
+def _is_guarded(span: Span, facts: Facts) -> bool:
+    text = facts.text(span)
+    return _GUARDS.search(text) is not None or _FLAG.search(text) is not None
 
 
 def _work(scope: Scope, facts: Facts) -> Scope | None:
@@ -90,7 +98,7 @@ def _timers(facts: Facts) -> Iterator[Hit]:
         scope = facts.function_at(given.value.span) or _named(given.value.text, facts)
         if scope is None or not scope.is_async or not _waits_long(scope, facts):
             continue
-        if not _GUARDS.search(facts.text(scope.span)) and not _GUARDS.search(facts.text(call.span)):
+        if not _is_guarded(scope.span, facts) and not _is_guarded(call.span, facts):
             what = f"{call.written} starts the next run even if the last one is not finished"
             yield Hit(call.span, what, LIKELY)
 

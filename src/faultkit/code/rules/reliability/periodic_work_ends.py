@@ -34,6 +34,10 @@ _SAFE = re.compile(
     r"|LogInformation|LogDebug|CreateScope|CreateAsyncScope|GetRequiredService|clone|unwrap|expect|ok|monotonic"
     r"|(get|is|set|has)[A-Z]\w*)$"
 )
+_OF_COLLECTIONS = re.compile(
+    r"(remove|add|poll|peek|offer|take|pop|push|contains|iterator|stream|entrySet|keySet|values|hasNext|next|forEach"
+    r"|setPoolSize|schedule|submit)\w*$"
+)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -130,8 +134,8 @@ def _failing(body: Span, facts: Facts, levels: int = 2) -> Call | None:
             if any(each is not None for each in inner):
                 return call
             continue
-        waits = call.is_awaited or facts.language in ("java", "kotlin")
-        if call in remote or (waits and call.receiver_written):
+        is_blocking = facts.language in ("java", "kotlin") and not _OF_COLLECTIONS.match(call.method)
+        if call in remote or ((call.is_awaited or is_blocking) and call.receiver_written):
             return call
     return None
 
@@ -179,7 +183,7 @@ RULE = Rule(
     "process looks healthy.",
     fix="Catch and log errors inside the task or inside the loop, so that the next round runs.",
     kind="reliability",
-    severity="high",
+    severity="medium",
     languages=(*PYTHON, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -11,6 +11,7 @@ from faultkit.code.rules.rule import CSHARP, GO, LIKELY, RUST, Hit, Rule
 
 _SIGNALS = re.compile(r"(^|\.)(ctrl_c|recv)$|tokio\.signal\.")
 _WAITS = re.compile(r"join|\bwait\b|JoinSet|TaskTracker|select!|\.await\b.*handle")
+_PROGRAM = re.compile(rb"^package main\b", re.MULTILINE)
 _ENDS = re.compile(r"^(Stop|Close|Shutdown|stop|close|shutdown)")
 
 
@@ -36,6 +37,8 @@ def _groups(facts: Facts) -> Iterator[Hit]:
         if not adds or any(call.method == "Wait" for call in on):
             continue
         if each.scope is None:
+            if not _PROGRAM.search(facts.syntax.source):
+                continue  # Another file of the package may wait for it.
             owned = [scope for scope in facts.scopes if scope.owner == each.owner]
             if not any(_ENDS.match(scope.short_name) for scope in owned):
                 continue
