@@ -29,7 +29,7 @@ from faultkit.chaos.experiment.experiment_model import (
     parse_result,
     result_document,
 )
-from faultkit.chaos.safety.lease import Intent, LeaseView
+from faultkit.chaos.safety.lease import ENDED_ITSELF, Intent, LeaseView
 from faultkit.chaos.safety.ledger import Ledger
 
 MOST_KEPT = 10_000
@@ -152,7 +152,7 @@ class ChaosAudit:
             _undo_row(view, intent)
             for view in ledger.views()
             for intent in view.intents
-            if intent.result is not None
+            if intent.result is not None and intent.by != ENDED_ITSELF
         ]
         with self._lock:
             fresh = [row for row in rows if row.id not in self._written_undos]

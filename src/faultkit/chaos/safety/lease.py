@@ -31,6 +31,7 @@ from faultkit.chaos.safety.kill_switch import KillSwitch
 from faultkit.chaos.safety.undo import RENEWALS, Undo, UndoResult, carry_out, parse_undo, renew, undo_document
 
 USUAL_LEASE_S = 60.0
+ENDED_ITSELF = "itself"
 RENEWALS_A_LEASE = 4
 """Number of renewals in the time of one lease."""
 _GUARDIAN_ENDS_S = 5.0
@@ -48,7 +49,7 @@ class Intent:
     undo: Undo
     result: UndoResult | None = None
     by: str = ""
-    """Which process undid it: owner, guardian or recover."""
+    """Which process undid it: owner, guardian or recover; ENDED_ITSELF if there was nothing to undo."""
     at: str = ""
     """Time of the undo, or of its last attempt."""
 

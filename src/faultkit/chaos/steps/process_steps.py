@@ -36,6 +36,7 @@ from faultkit.base.process_group import kill_group
 from faultkit.base.process_guard import guard_group
 from faultkit.base.process_identity import birth_of, boot_id
 from faultkit.base.text import one_line
+from faultkit.chaos.safety.lease import ENDED_ITSELF
 from faultkit.chaos.safety.undo import USUAL_LIMIT_S, Undo
 from faultkit.chaos.steps.step_work import (
     TEXTS_SCHEMA,
@@ -143,7 +144,7 @@ class Command:
         finally:
             await output.end(transport)
             if entry is not None and output.exited.is_set():
-                context.rollback.forget(entry, "it has ended")
+                context.rollback.forget(entry, "it has ended", ENDED_ITSELF)
         if found["status"] != 0:
             stderr = one_line(found["stderr"])[:200]
             problem = f"{self.argv[0]} ended with {found['status']}"

@@ -161,11 +161,11 @@ class RollbackStack:
         self._stack.append(entry)
         return entry
 
-    def forget(self, entry: RollbackEntry, why: str) -> None:
-        """Drop an entry whose effect did not start, or has been undone."""
+    def forget(self, entry: RollbackEntry, why: str, by: str = "owner") -> None:
+        """Drop an entry whose effect did not start, has been undone, or has ended by itself (`by`)."""
         self._stack = [each for each in self._stack if each is not entry]
         if entry.intent is not None:
-            self._lease.record_undo(entry.intent, UndoResult(True, why))
+            self._lease.record_undo(entry.intent, UndoResult(True, why), by)
 
     async def carry_out(self, on_result: Callable[[RollbackResult], None]) -> list[RollbackResult]:
         """Undo everything, the last effect first; one that fails does not stop the others."""
