@@ -150,10 +150,7 @@ def test_everything_is_an_audit_row_and_no_secret_is_in_it(server: Server) -> No
         ("chaos.remove", True),
         ("chaos.run", True),
         ("chaos.undo", True),
-        ("chaos.undo", True),
     ]
-    undone = [row.parameters or "" for row in rows[-2:]]
-    assert ["rm -f killed" in undone[0], '"message":"it has ended"' in undone[1]] == [True, True]
     assert not any("hush" in (row.parameters or "") for row in rows)
     assert {row.tool_group for row in rows} == {"chaos"}
     assert rows[-1].source == "owner"
