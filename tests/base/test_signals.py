@@ -18,6 +18,7 @@ from faultkit.base.signals import (
     AsyncStopSignal,
     StoppedBySignal,
     StopSignal,
+    before_quit,
     handle_signals,
     run_async,
     run_until_signal,
@@ -131,6 +132,38 @@ def test_once_means_that_a_second_signal_ends_the_process() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout) == (-signal.SIGINT, "SIGINT\n")
+
+
+def test_a_quit_makes_its_call_and_ends_the_process() -> None:
+    program = (
+        "import os, resource, signal\n"
+        "from faultkit.base.signals import before_quit\n"
+        "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+        "with before_quit(lambda: print('last', flush=True)):\n"
+        "    os.kill(os.getpid(), signal.SIGQUIT)\n"
+        "    signal.pause()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (-signal.SIGQUIT, "last\n")
+
+
+def test_a_quit_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    called: list[bool] = []
+    try:
+        with before_quit(lambda: called.append(True)):
+            send(signal.SIGQUIT)
+        assert signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGQUIT, before)
+    assert not called
+
+
+def test_a_quit_has_its_default_action_again_afterwards() -> None:
+    assert signal.getsignal(signal.SIGQUIT) is signal.SIG_DFL
+    with before_quit(lambda: None):
+        assert signal.getsignal(signal.SIGQUIT) is not signal.SIG_DFL
+    assert signal.getsignal(signal.SIGQUIT) is signal.SIG_DFL
 
 
 def test_outside_the_main_thread_signals_are_left_alone() -> None:

@@ -3,6 +3,7 @@
     StopSignal        without an event loop: a flag that can be waited for, with a callback
     handle_signals    with one: a callback in the loop for each signal
     AsyncStopSignal   with one: wait for a signal, or for some work to end before it
+    before_quit       a last call before SIGQUIT (Ctrl-\\) ends the process
 
 Handlers are replaced while one of these is entered, and restored at its end. An ignored SIGHUP stays ignored:
 that is how `nohup` asks a program to outlive its terminal. Child
@@ -159,6 +160,31 @@ def handle_signals(on_signal: Callable[[signal.Signals], object], *, once: bool 
         for number in watched:
             loop.remove_signal_handler(number)
             signal.signal(number, before[number])
+
+
+@contextmanager
+def before_quit(call: Callable[[], object]) -> Iterator[None]:
+    """Call `call` if SIGQUIT comes, and then let it end the process, as it does by default.
+
+    The call is made inside the signal handler, so it must wait for no lock. An ignored SIGQUIT stays ignored,
+    and a handler that is already set stays; outside the main thread this does nothing."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGQUIT) is not signal.SIG_DFL:
+        yield
+        return
+
+    def arrived(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+        try:
+            call()
+        finally:
+            signal.raise_signal(signal.SIGQUIT)
+
+    signal.signal(signal.SIGQUIT, arrived)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 class AsyncStopSignal:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.text import Text
 
 from faultkit.chaos.experiment.experiment_model import Event
+from faultkit.cli.live_view import LiveView
 
 PHASES = ("gate", "method", "recheck", "rollback")
 _SHOWN_LINES = 8
@@ -39,7 +39,7 @@ class ExperimentView:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live = LiveView(self._console)
         self._experiments: dict[str, ExperimentProgress] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()

@@ -27,9 +27,8 @@ class Keys:
         with contextlib.suppress(OSError, ValueError, termios.error):
             fd = sys.stdin.fileno()
             if _is_in_foreground(fd):
-                before = termios.tcgetattr(fd)
+                self._before = termios.tcgetattr(fd)  # First, as a signal may end the process at once.
                 tty.setcbreak(fd, termios.TCSANOW)
-                self._before = before
 
     def pressed(self) -> str:
         """Return the keys since the last call."""

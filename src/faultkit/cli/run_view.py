@@ -10,13 +10,13 @@ from collections import deque
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.control import Control
-from rich.live import Live
 from rich.segment import ControlType, Segment
 from rich.table import Table
 from rich.text import Text
 
 from faultkit.base.units import format_duration
 from faultkit.cli.keys_pressed import Keys
+from faultkit.cli.live_view import LiveView
 from faultkit.cli.run_output import RunEnding, StartedRun, Warnings, end_lines, human_bytes, target_text
 from faultkit.faults.fault_data import dump_fault
 from faultkit.plan import Plan, Rule, Windows
@@ -37,8 +37,8 @@ class RunView:
     observes = False
 
     def __init__(self, console: Console | None = None, keys: Keys | None = None) -> None:
-        self._live = Live(console=console or Console(), auto_refresh=False, transient=True)
         self._keys = keys or Keys()
+        self._live = LiveView(console or Console(), self._keys)
         self._widths: list[int] = []
         """Width of each line that is on the terminal."""
         self._rates = Rates()
@@ -50,7 +50,6 @@ class RunView:
     def started(self, run: StartedRun) -> None:
         self._run = run
         self._windows = {rule.name: rule.schedule.resolve(run.duration_s) for rule in run.plan.rules}
-        self._keys.open()
         self._live.start()
 
     @property
@@ -84,7 +83,6 @@ class RunView:
 
     def close(self) -> None:
         self._live.stop()
-        self._keys.close()
 
 
 def wrapped_rows(widths: list[int], width: int) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from faultkit.base.secrets import mask_url
 from faultkit.base.units import format_duration
+from faultkit.cli.live_view import LiveView
 from faultkit.load.load import Progress
 from faultkit.scenario.report.scenario_text import item_line
 from faultkit.scenario.run_events import (
@@ -31,7 +31,7 @@ class ScenarioView:
     """A watcher (see `faultkit.cli.scenario_run`) that redraws the current item on a terminal."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._live = Live(console=console or Console(stderr=True), auto_refresh=False, transient=True)
+        self._live = LiveView(console or Console(stderr=True))
         self._item: ItemBegan | None = None
         self._phase: PhaseBegan | None = None
         self._began = 0.0
