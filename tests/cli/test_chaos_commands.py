@@ -204,6 +204,14 @@ REFUSED = {
     f"name: x\n{STEADY}\nmethod: [{{http: {{url: 'http://127.0.0.1:9/', method: FETCH}}}}]\n": 'got "FETCH"',
     "name: x\nsteady_state: [{http: 'http://127.0.0.1:9/', expect: {target: statuss, equals: 200}}]\n"
     "method: []\n": 'unknown target "statuss"; did you mean "status"?',
+    f"name: x\n{STEADY}\nmethod: [{{process: {{command: ['true'], folder: no-folder}}}}]\n": (
+        'method[0].process.folder: expected a folder that exists, got "no-folder"'
+    ),
+    f"name: x\n{STEADY}\nmethod: [{{start: {{command: ['true'], folder: no-folder}}}}]\n": (
+        "method[0].start.folder"
+    ),
+    "name: x\nsteady_state: [{tcp: '127.0.0.1:9', expect: {target: status, equals: 200}}]\n"
+    "method: []\n": "steady_state[0].expect: expected a status, one of open, refused, unreachable, got 200",
     "name: x\nsteady_state: [{process: ['true']}]\nmethod: [{fault: {register: a, metadata: {amount: 99999},"
     " fault_type: resource_exhaustion}}]\n": "method[0].fault",
     '{"title": "x", "description": "y", "method": [{"type": "action", "name": "a", "provider": '

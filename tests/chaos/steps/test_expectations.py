@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from faultkit.base.errors import InputError
 from faultkit.chaos.steps.expect_keys import parse_expect
+from faultkit.chaos.steps.expectations import why_never_met
 from tests.chaos.stage import HERE
 
 OK = {"status": 200, "body": '{"items": [{"n": 1}, {"n": 2}]}', "elapsed_ms": 12.5}
@@ -136,3 +137,35 @@ def test_tolerances_of_chaos_toolkit_mean_the_same_here(tolerance: Any, value: A
     if isinstance(tolerance, str) and isinstance(value, dict):
         return
     assert ours == theirs
+
+
+TCP = ("open", "refused")
+
+
+@pytest.mark.parametrize(
+    ("expect", "statuses", "why"),
+    [
+        (200, TCP, "expected a status, one of open, refused, got 200"),
+        (["open", "closed"], TCP, 'expected a status, one of open, refused, got "closed"'),
+        ([200, 204], TCP, "expected a status, one of open, refused, got 200"),
+        (True, TCP, "expected a status, one of open, refused, got true"),
+        ({"not": 200}, TCP, "expected a status, one of open, refused, got 200"),
+        ({"target": "status", "one_of": [1]}, TCP, "expected a status, one of open, refused, got 1"),
+        ({"target": "status", "below": 400}, TCP, "expected a status, one of open, refused, got a range"),
+        ({"target": "status", "equals": "200"}, int, 'expected a status, a whole number, got "200"'),
+        (0.5, int, "expected a status, a whole number, got 0.5"),
+        ({"below": 300}, int, "expected a target, the number that is compared, got none"),
+        ({"between": [1, 3]}, int, "expected a target, the number that is compared, got none"),
+        ("open", TCP, None),
+        ({"target": "status", "not": "refused"}, TCP, None),
+        ({"target": "reply", "equals": "+PONG"}, TCP, None),
+        ({"target": "elapsed_ms", "below": 300}, TCP, None),
+        ([200, 204], int, None),
+        ({"target": "status", "between": [200, 299]}, int, None),
+        ({"contains": "status"}, int, None),
+    ],
+)
+def test_a_status_that_a_check_never_finds_is_known_beforehand(
+    expect: Any, statuses: Any, why: str | None
+) -> None:
+    assert why_never_met(parse_expect(expect), statuses) == why

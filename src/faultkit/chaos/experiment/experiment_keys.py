@@ -30,14 +30,25 @@ from faultkit.base.documents.variables import Variables
 from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.experiment_model import During, Experiment, Step
 from faultkit.chaos.steps.expect_keys import parse_expect
-from faultkit.chaos.steps.expectations import All, Anything, Comparison, Equals, Expectation, Truthy
+from faultkit.chaos.steps.expectations import (
+    All,
+    Anything,
+    Comparison,
+    Equals,
+    Expectation,
+    Statuses,
+    Truthy,
+    why_never_met,
+)
 from faultkit.chaos.steps.fault_steps import FAULT, PLAN_CHANGE, PlanChange, build_fault, build_plan_change
 from faultkit.chaos.steps.function_steps import PYTHON, build_python
 from faultkit.chaos.steps.network_steps import (
     HTTP,
     MCP,
+    MCP_STATUSES,
     PROMQL,
     TCP,
+    TCP_STATUSES,
     build_http,
     build_mcp,
     build_promql,
@@ -73,6 +84,8 @@ class Kind:
     """True if it may be part of a rollback."""
     outputs: tuple[str, ...] = ()
     """The parts of what a check finds, for `target`; empty: any."""
+    statuses: Statuses = ()
+    """What its part `status` can be; empty: anything."""
     short: tuple[str, tuple[type, ...]] = ("", ())
     """The key that a value of these types stands for, in place of a mapping."""
 
@@ -88,6 +101,7 @@ KINDS: Mapping[str, Kind] = {
         acts=True,
         undoes=True,
         outputs=("status", "headers", "body", "elapsed_ms"),
+        statuses=int,
         short=("url", (str,)),
     ),
     "tcp": Kind(
@@ -95,6 +109,7 @@ KINDS: Mapping[str, Kind] = {
         build_tcp,
         Equals("open"),
         outputs=("status", "reply", "why", "elapsed_ms"),
+        statuses=TCP_STATUSES,
         short=("address", (str, int)),
     ),
     "process": Kind(
@@ -104,11 +119,16 @@ KINDS: Mapping[str, Kind] = {
         acts=True,
         undoes=True,
         outputs=("status", "stdout", "stderr", "elapsed_ms"),
+        statuses=int,
         short=_COMMAND_SHORT,
     ),
     "python": Kind(PYTHON, build_python, Truthy(), acts=True, undoes=True, short=("function", (str,))),
     "mcp": Kind(
-        MCP, build_mcp, Equals("ok"), outputs=("status", "text", "structured", "error", "elapsed_ms")
+        MCP,
+        build_mcp,
+        Equals("ok"),
+        outputs=("status", "text", "structured", "error", "elapsed_ms"),
+        statuses=MCP_STATUSES,
     ),
     "slo": Kind(
         SCENARIO_STEP, partial(build_scenario, of=SloCheck), Equals("passed"), short=("file", (str,))
@@ -297,7 +317,7 @@ def _step(value: object, path: str, problems: list[InputError], role: Role, raw:
         reader.note(key, InputError("", "expected nothing: a check has no effect to undo or to wait for"))
     expect = reader.take("expect", parse_expect, default) if role == "check" else None
     if expect is not None and KINDS[kind].outputs:
-        _refuse_unknown_targets(reader, expect, KINDS[kind].outputs)
+        _refuse_what_is_never_met(reader, expect, KINDS[kind])
     given_undos = reader.given.get("undo", [])
     if isinstance(given_undos, list):
         undo_steps = reader.each("undo", "steps")
@@ -334,15 +354,17 @@ def _step(value: object, path: str, problems: list[InputError], role: Role, raw:
     return step if len(problems) == before else None
 
 
-def _refuse_unknown_targets(reader: MappingReader, expect: Expectation, outputs: tuple[str, ...]) -> None:
+def _refuse_what_is_never_met(reader: MappingReader, expect: Expectation, kind: Kind) -> None:
     for part in expect.parts if isinstance(expect, All) else (expect,):
         if isinstance(part, All):
-            _refuse_unknown_targets(reader, part, outputs)
+            _refuse_what_is_never_met(reader, part, kind)
             continue
         target = getattr(part, "target", None)
-        if target and target.partition(".")[0] not in outputs:
-            problem = f"unknown target {shown(target)}; {advice(target, outputs)}"
+        if target and target.partition(".")[0] not in kind.outputs:
+            problem = f"unknown target {shown(target)}; {advice(target, kind.outputs)}"
             reader.note("expect", InputError("", problem))
+        elif kind.statuses and (why := why_never_met(part, kind.statuses)) is not None:
+            reader.note("expect", InputError("", why))
 
 
 def _work(kind: Kind, value: object, path: str, problems: list[InputError]) -> Any:

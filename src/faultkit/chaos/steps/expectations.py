@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.patterns import LinearPattern
@@ -254,6 +254,48 @@ def brief(value: Any) -> str:
             return shown(value)
         return shortened(text, _LONGEST)
     return shown(value)
+
+
+Statuses: TypeAlias = type[int] | tuple[str, ...]
+"""The statuses that a check can find: whole numbers, or these texts."""
+_NUMBER_WORDS = ("above", "at_least", "below", "at_most")
+
+
+def why_never_met(part: Expectation, statuses: Statuses) -> str | None:
+    """Return why no status that a check can find decides over this expectation, or None."""
+    target = getattr(part, "target", None)
+    if target not in (None, "status"):
+        return None
+    wanted: tuple[Any, ...] = ()
+    if isinstance(part, Equals):
+        wanted = (part.wanted,)
+    elif isinstance(part, OneOf):
+        wanted = part.wanted
+    elif isinstance(part, NumberPair):
+        wanted = (part.low, part.high)
+    elif isinstance(part, Comparison) and part.word in ("equals", "not"):
+        wanted = (part.wanted,)
+    elif isinstance(part, Comparison) and part.word == "one_of":
+        wanted = part.wanted
+    elif isinstance(part, Range) or (isinstance(part, Comparison) and part.word in _NUMBER_WORDS):
+        if target is None:
+            return "expected a target, the number that is compared, got none"
+        return None if statuses is int else f"expected a status, one of {_listed(statuses)}, got a range"
+    impossible = [each for each in wanted if not _is_status(each, statuses)]
+    form = "a whole number" if statuses is int else f"one of {_listed(statuses)}"
+    return f"expected a status, {form}, got {brief(impossible[0])}" if impossible else None
+
+
+def _is_status(value: Any, statuses: Statuses) -> bool:
+    if isinstance(statuses, tuple):
+        return value in statuses
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _listed(statuses: Statuses) -> str:
+    return ", ".join(statuses) if isinstance(statuses, tuple) else ""
 
 
 def resolve_expectation(expectation: Expectation, folder: Path) -> None:

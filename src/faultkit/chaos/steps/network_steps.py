@@ -175,6 +175,7 @@ def build_http(reader: MappingReader) -> HttpCall:
 
 
 ADDRESS_FORM = "an address such as 127.0.0.1:6379"
+TCP_STATUSES = ("open", "refused", "unreachable")
 _MOST_TCP_BYTES = 64 << 10
 
 
@@ -306,6 +307,7 @@ def build_promql(reader: MappingReader) -> PromqlQuery:
 # --- mcp -------------------------------------------------------------------------------------------
 
 
+MCP_STATUSES = ("ok", "tool_error", "error")
 MCP = KeyTable(
     Key("command", read_argv, ARGV_SCHEMA, (), "The command of a server over stdio."),
     Key("url", read_url, TEXT_SCHEMA, help="The address of a server over HTTP, in place of `command`."),

@@ -118,6 +118,8 @@ class Command:
         return f"run {self.argv[0]}"
 
     def resolve(self, context: StepContext) -> None:
+        if self.folder is not None and not (context.folder / self.folder).is_dir():
+            raise InputError("folder", f'expected a folder that exists, got "{self.folder}"')
         if shutil.which(self.argv[0], path=self.full_env.get("PATH")) is None:
             name = context.folder / (self.folder or "") / self.argv[0]
             if os.sep not in self.argv[0] or not os.access(name, os.X_OK):
@@ -169,7 +171,10 @@ class Command:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise StepFailed(f"{self.argv[0]}: {getattr(error, 'strerror', None) or error}") from None
+            what = self.argv[0]
+            if isinstance(error, OSError) and not (context.folder / (self.folder or "")).is_dir():
+                what = f"folder {self.folder}"
+            raise StepFailed(f"{what}: {getattr(error, 'strerror', None) or error}") from None
 
     def undo(self, context: StepContext, limit_s: float) -> Undo:
         folder = str(context.folder / (self.folder or ""))
