@@ -37,7 +37,7 @@ from faultkit.base.documents.yaml_text import read_document
 from faultkit.base.errors import InputError
 from faultkit.base.process_group import kill_own_group
 from faultkit.chaos.experiment.toolkit_process import MESSAGES_FD_VARIABLE
-from faultkit.chaos.experiment.toolkit_verdict import activity_failure, why_of
+from faultkit.chaos.experiment.toolkit_verdict import activity_failure, name_of, why_of
 from faultkit.chaos.steps.fault_settings import measured_text
 
 HYPOTHESIS_STRATEGIES: Mapping[str, str] = {
@@ -98,9 +98,28 @@ class MessageWriter:
 
     def write(self, kind: str, **data: Any) -> None:
         """Send a message. Errors are ignored: the rollbacks must run although the parent has died."""
+        try:
+            line = json.dumps({"kind": kind, **data}, default=encoded)
+        except (TypeError, ValueError, RecursionError):
+            line = json.dumps({"kind": kind, **_writable(data)}, default=encoded)
         with contextlib.suppress(OSError, ValueError):
-            self._file.write(json.dumps({"kind": kind, **data}, default=encoded) + "\n")
+            self._file.write(line + "\n")
             self._file.flush()
+
+
+_DEEPEST = 100
+
+
+def _writable(value: Any, above: tuple[int, ...] = ()) -> Any:
+    """Return a copy that JSON can express: a control may add a loop, or a key that is no text."""
+    if not isinstance(value, dict | list | tuple):
+        return value
+    if id(value) in above or len(above) > _DEEPEST:
+        return "…"
+    above = (*above, id(value))
+    if isinstance(value, dict):
+        return {str(key): _writable(each, above) for key, each in value.items()}
+    return [_writable(each, above) for each in value]
 
 
 def encoded(value: object) -> str:
@@ -160,17 +179,17 @@ class _EventForwarder(RunEventHandler):  # type: ignore[misc]
     def start_activity(self, activity: Any) -> None:
         if self._phase == "rollback":
             self._rollback += 1
-            self._write("rollback_began", index=self._rollback, name=activity.get("name"))
+            self._write("rollback_began", index=self._rollback, name=name_of(activity))
             return
         self._write(
             "activity_began",
-            name=activity["name"],
-            type=activity["type"],
+            name=name_of(activity),
+            type=activity.get("type"),
             background=bool(activity.get("background")),
         )
 
     def activity_completed(self, activity: Any, run: Any) -> None:
-        name = activity.get("name")
+        name, duration_s = name_of(activity), run.get("duration")
         if self._phase == "rollback":
             self._write("rollback_ended", index=self._rollback, name=name, why=activity_failure(run))
             return
@@ -180,14 +199,14 @@ class _EventForwarder(RunEventHandler):  # type: ignore[misc]
             name=name,
             type=activity.get("type"),
             status=run.get("status"),
-            duration_s=run.get("duration"),
+            duration_s=duration_s if isinstance(duration_s, int | float) else None,
             why=why_of(run),
             measured=measured_text(run.get("output")),
         )
 
 
 def _is_met(state: Any) -> bool | None:
-    return None if state is None else bool(state["steady_state_met"])
+    return None if state is None else bool(state.get("steady_state_met"))
 
 
 class ParentPipe:
@@ -321,7 +340,8 @@ def _play(writer: MessageWriter, order: Any, experiment: Any, settings: Any, str
         experiment_vars=(order["variables"], order["secrets"]),
         event_handlers=[_EventForwarder(writer)],
     )
-    journal["experiment"]["dry"] = flags["dry"]  # JSON has no member of the library's enumeration.
+    if isinstance(journal.get("experiment"), dict):  # A control may have replaced it.
+        journal["experiment"]["dry"] = flags["dry"]  # JSON has no member of the library's enumeration.
     writer.write("journal", journal=journal)
 
 
@@ -339,7 +359,7 @@ def _rollbacks(writer: MessageWriter, order: Any, experiment: Any, settings: Any
         level="rollback", experiment=experiment, context=experiment, configuration=config, secrets=secrets
     ) as control:
         for index, activity in list(enumerate(experiment.get("rollbacks", [])))[order["first"] :]:
-            name = activity.get("name") or activity.get("ref")
+            name = name_of(activity)
             writer.write("rollback_began", index=index, name=name)
             try:
                 run = execute_activity(experiment, activity, config, secrets, dry, registry, runs)

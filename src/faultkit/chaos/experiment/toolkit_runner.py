@@ -40,6 +40,7 @@ from faultkit.chaos.experiment.toolkit_verdict import (
     activity_failure,
     activity_of,
     left_out_by,
+    name_of,
     rollback_failures_of,
     verdict_of,
 )
@@ -279,14 +280,15 @@ class ToolkitRunner:
         if self._hung:
             played.failures.insert(0, f"{self._rollback_name}: {self._hung}")
         for run in played.runs:
-            why, name = activity_failure(run), (activity_of(run) or {}).get("name", "")
+            why, name = activity_failure(run), name_of(activity_of(run) or {})
             self._monitor.record("rolled_back", says=name, ok=why is None, message=why or "done")
         self._lease.record_undo(intent, played.result)
         return played
 
     def _finish(self, started_at: str, played: PlayedRollbacks) -> Journal:
         experiment, monitor = self._experiment, self._monitor
-        document = self._journal or journal_head({**experiment.written, "dry": None}, started_at)
+        # A control may have removed a part of the journal.
+        document = journal_head({**experiment.written, "dry": None}, started_at) | (self._journal or {})
         if self._journal is None:
             document["status"] = "aborted" if self._invalid else "interrupted"
             document["rollbacks"] = played.runs
@@ -298,7 +300,7 @@ class ToolkitRunner:
             ToolkitVerdict(Outcome.INVALID, False, False, False, (self._invalid,))
             if self._invalid is not None
             else verdict_of(
-                document,
+                document if self._journal is None else self._journal,
                 stopped=stopped,
                 rollback_failures=failures,
                 dry_run=self._dry_run,

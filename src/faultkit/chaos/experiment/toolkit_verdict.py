@@ -28,7 +28,14 @@ def activity_of(run: object) -> Mapping[str, Any] | None:
 def why_of(run: Mapping[str, Any]) -> str | None:
     """Return the last line of an activity's exception."""
     lines = run.get("exception")
-    return str(lines[-1]).strip() if lines else None
+    if isinstance(lines, list | tuple):
+        lines = lines[-1] if lines else None
+    return str(lines).strip() if lines else None
+
+
+def name_of(activity: Mapping[str, Any]) -> str:
+    """Return the name of an activity, which a control may have changed to anything."""
+    return str(activity.get("name") or activity.get("ref") or "")
 
 
 def activity_failure(run: Mapping[str, Any]) -> str | None:
@@ -72,27 +79,28 @@ def verdict_of(
 ) -> ToolkitVerdict:
     """Return the verdict on a journal. `stopped`: why the run was stopped early, if it was; `dry`: what was
     not executed."""
-    states = journal["steady_states"]
-    gate, recheck, during = states["before"], states["after"], states["during"]
-    is_cut_short = stopped is not None or journal["status"] in ("interrupted", "aborted")
+    states, runs = _mapping_at(journal, "steady_states"), _list_at(journal, "run")
+    gate, recheck = _state_of(states.get("before")), _state_of(states.get("after"))
+    during = [_state_of(each) for each in _list_at(states, "during")]
+    is_cut_short = stopped is not None or journal.get("status") in ("interrupted", "aborted")
     # An experiment may have no hypothesis, or not check it before the method: then it may start.
     may_start = gate is None or bool(gate["steady_state_met"])
     states_during = [state for state in during if _is_checked(state)]
-    unseen = None if dry_run or _is_checked(recheck) else _unseen_action(journal["run"], states_during)
+    unseen = None if dry_run or _is_checked(recheck) else _unseen_action(runs, states_during)
     is_checked = _is_checked(gate if dry_run else recheck)
     is_checked = is_checked or (not dry_run and bool(states_during) and unseen is None)
     # The tolerances of probes that are not executed count as met.
     is_checked = is_checked and "probe" not in left_out_by(dry)
     missed_during = any(not state["steady_state_met"] for state in during if state is not None)
-    deviated = bool(journal["deviated"]) or missed_during
+    deviated = bool(journal.get("deviated")) or missed_during
     # If the run was cut short before the recheck, the state after it is unknown, and so not met.
     after = bool(recheck["steady_state_met"]) if _is_checked(recheck) else is_checked and not missed_during
     after = after and may_start and not (is_cut_short and recheck is None)
     outcome = _outcome(may_start, deviated, is_cut_short, bool(rollback_failures))
     if outcome is Outcome.HELD and not is_checked:
         outcome = Outcome.NOT_CHECKED
-    failed = _failed_actions(journal["run"])
-    idle = None if dry_run else _why_not_exercised(journal["run"], failed, dry)
+    failed = _failed_actions(runs)
+    idle = None if dry_run else _why_not_exercised(runs, failed, dry)
     if outcome is Outcome.HELD and idle is not None:
         outcome = Outcome.NOT_EXERCISED
     before = _is_checked(gate) and may_start
@@ -110,7 +118,8 @@ def verdict_of(
     if stopped is not None:
         errors.append(f"Stopped: {stopped}")
     elif is_cut_short:
-        errors.append(f"Stopped: the experiment was {journal['status']}")
+        errors.append(f"Stopped: the experiment was {journal.get('status')}")
+    replaced = [] if stopped is not None else _replaced_by_controls(journal)
     return ToolkitVerdict(
         outcome=outcome,
         before=before,
@@ -119,10 +128,43 @@ def verdict_of(
         errors=tuple(errors),
         action_error=failed[0] if failed else None,
         reasons=tuple(_reasons(gate, during, recheck)),
-        warnings=()
-        if outcome is Outcome.NOT_EXERCISED
-        else tuple(f"action failed, so it may have broken nothing: {each}" for each in failed),
+        warnings=(
+            *replaced,
+            *(
+                f"action failed, so it may have broken nothing: {each}"
+                for each in failed
+                if outcome is not Outcome.NOT_EXERCISED
+            ),
+        ),
     )
+
+
+def _mapping_at(journal: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a part of the journal, empty if a control has replaced it."""
+    value = journal.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list_at(journal: Mapping[str, Any], key: str) -> Sequence[Any]:
+    value = journal.get(key)
+    return value if isinstance(value, list | tuple) else []
+
+
+def _state_of(value: object) -> Mapping[str, Any] | None:
+    """Return a checked state; None if the hypothesis was not checked, or a control has replaced the state."""
+    if not isinstance(value, Mapping):
+        return None
+    return {"steady_state_met": value.get("steady_state_met"), "probes": _list_at(value, "probes")}
+
+
+def _replaced_by_controls(journal: Mapping[str, Any]) -> list[str]:
+    """Return a warning for each part of the journal that a control has removed or replaced."""
+    kinds = {"steady_states": Mapping, "run": list, "rollbacks": list}
+    return [
+        f"a control has removed or replaced {key} in the journal: what was there does not count"
+        for key, kind in kinds.items()
+        if not isinstance(journal.get(key), kind)
+    ]
 
 
 def _is_checked(state: Mapping[str, Any] | None) -> bool:
@@ -141,7 +183,7 @@ def _unseen_action(runs: Sequence[Any], states: Sequence[Mapping[str, Any]]) -> 
     if not actions or not checks:
         return None
     began, last = max(actions, key=lambda action: action[0])
-    return None if max(checks) >= began else str(last["activity"].get("name"))
+    return None if max(checks) >= began else name_of(last["activity"])
 
 
 def _start_of(run: object) -> str | None:
@@ -163,8 +205,8 @@ def _outcome(before: bool, deviated: bool, is_cut_short: bool, rollback_failed: 
 def rollback_failures_of(journal: Mapping[str, Any]) -> list[str]:
     """Return each failed rollback, and why."""
     return [
-        f"{activity.get('name')}: {why}"
-        for run in journal["rollbacks"]
+        f"{name_of(activity)}: {why}"
+        for run in _list_at(journal, "rollbacks")
         if (activity := activity_of(run)) is not None and (why := activity_failure(run)) is not None
     ]
 
@@ -181,7 +223,7 @@ def _actions_of(runs: Sequence[Any]) -> list[Mapping[str, Any]]:
 def _failed_actions(runs: Sequence[Any]) -> list[str]:
     """Return each action that failed, and why."""
     return [
-        f"{run['activity'].get('name')}: {why}"
+        f"{name_of(run['activity'])}: {why}"
         for run in _actions_of(runs)
         if (why := activity_failure(run)) is not None
     ]
@@ -212,7 +254,7 @@ def _gate_error(state: Mapping[str, Any] | None) -> list[str]:
     if probe is None:
         return []
     if probe.get("status") == "failed":
-        name = probe["activity"]["name"]
+        name = name_of(probe["activity"])
         return [f"Failed to verify initial steady state: {name}: {why_of(probe)}"]
     return ["System not in steady state before experiment"]
 
@@ -221,7 +263,7 @@ def _after_error(state: Mapping[str, Any] | None) -> list[str]:
     probe = _missed(state)
     if probe is None or probe.get("status") != "failed":
         return []
-    return [f"Failed to verify steady state after: {probe['activity']['name']}: {why_of(probe)}"]
+    return [f"Failed to verify steady state after: {name_of(probe['activity'])}: {why_of(probe)}"]
 
 
 def _reasons(
@@ -234,5 +276,5 @@ def _reasons(
         probe = _missed(state)
         if probe is not None:
             why = why_of(probe) or "its tolerance is not met"
-            found.append(f"{phase}: {probe['activity']['name']}: {why}")
+            found.append(f"{phase}: {name_of(probe['activity'])}: {why}")
     return found

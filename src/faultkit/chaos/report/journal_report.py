@@ -161,7 +161,8 @@ def chaos_report(
 def _run(journal: Mapping[str, Any]) -> ExperimentRun:
     ours = journal[JOURNAL_KEY]
     events: Sequence[Mapping[str, Any]] = ours.get("events") or ()
-    written = journal.get("experiment") or {}
+    written = journal.get("experiment")
+    written = written if isinstance(written, Mapping) else {}
     seed = ours.get("seed")
     return ExperimentRun(
         name=ours["experiment_name"],
@@ -196,8 +197,9 @@ def _run(journal: Mapping[str, Any]) -> ExperimentRun:
 
 def _state(journal: Mapping[str, Any], when: str) -> bool | None:
     states = journal.get("steady_states")
-    if isinstance(states, Mapping) and not (states.get(when) or {}).get("probes"):
-        return None
+    state = states.get(when) if isinstance(states, Mapping) else None
+    if "steady_states" in journal and not (isinstance(state, Mapping) and state.get("probes")):
+        return None  # Not checked, or a control of Chaos Toolkit has removed what was found.
     return bool(journal[JOURNAL_KEY][f"steady_state_{when}"])
 
 
