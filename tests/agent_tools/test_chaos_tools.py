@@ -177,6 +177,7 @@ def test_a_system_that_is_not_steady_is_left_alone(server: Server) -> None:
     ran = server.ok("chaos_run_experiment", {"experiment_name": "kill-cache"})
     assert (ran["success"], ran["steady_state_before"], ran["outcome"]) == (False, False, "gate_not_met")
     assert ran["error"] == "System not in steady state before experiment"
+    assert ran["warnings"] == ["steady_state_after is false because the steady state was not checked then"]
     assert not (server.settings.experiments / "killed").exists()
 
 
@@ -185,16 +186,22 @@ def test_a_failed_rollback_follows_a_semicolon_in_the_error(server: Server) -> N
     ran = server.ok("chaos_run_experiment", {"experiment_name": "a"})
     assert ran["error"].startswith("Action completed; Rollback failed: ")
     assert ran["error"].count("; Rollback failed: ") == 1
-    assert (ran["success"], ran["rollback_ok"], ran["outcome"]) == (True, False, "rollback_failed")
+    assert (ran["success"], ran["rollback_ok"], ran["outcome"]) == (False, False, "rollback_failed")
 
 
-def test_an_action_that_fails_comes_first_and_success_is_the_steady_state_alone(server: Server) -> None:
+def test_an_action_that_fails_comes_first_and_is_no_success(server: Server) -> None:
     text = KILL_CACHE.replace(UNDO, FAIL).replace(KILL, FAIL)
     server.write("a.yaml", text.replace("kill-cache", "a"))
     ran = server.ok("chaos_run_experiment", {"experiment_name": "a"})
     assert re.match(r"Action failed: kill: .*the cache laughs; Rollback failed: ", ran["error"])
-    assert ran["success"] is True
+    assert (ran["success"], ran["steady_state_after"]) == (False, True)
     assert "the cache laughs" in ran["action_error"]
+
+
+def test_an_aborted_run_is_no_success(server: Server) -> None:
+    server.write("a.yaml", KILL_CACHE.replace(KILL, FAIL).replace("kill-cache", "a"))
+    ran = server.ok("chaos_run_experiment", {"experiment_name": "a"})
+    assert (ran["success"], ran["outcome"]) == (False, "aborted")
 
 
 def test_a_deviation_is_no_success_and_the_rollback_restores(server: Server) -> None:

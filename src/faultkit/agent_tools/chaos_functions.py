@@ -18,11 +18,13 @@ from faultkit.chaos.experiment.experiment_model import (
     FAULTKIT_KEY,
     Event,
     Experiment,
+    Journal,
     Outcome,
     plan_of,
     result_document,
 )
 from faultkit.chaos.named_faults.chaos_fault import Effect, FaultState, parse_chaos_fault
+from faultkit.chaos.report.journal_report import chaos_report
 from faultkit.chaos.session import ChaosSession
 
 MOST_RESULTS = 100
@@ -141,9 +143,24 @@ def run_experiment(call: ToolCall) -> ToolResult:
         raise InputError("experiment_name", f'"{result.experiment_name}" cannot be run: {result.error}')
     found = result_document(result)
     found |= {key: ours[key] for key in ("faults", "reasons", "undone", "warnings")}
+    found["warnings"] = [*found["warnings"], *_unchecked_states(journal)]
     if result.dry_run:
         found["plan"] = ours["plan"]
     return _result(found)
+
+
+def _unchecked_states(journal: Journal) -> list[str]:
+    """Return a warning for each state that was not checked: the specification's type is a boolean, so it
+    cannot be null."""
+    [run] = chaos_report("", [journal.document], "").runs
+    states = {"before": run.before, "after": run.after}
+    if journal.result.dry_run:
+        return ["steady_state_after was not checked: in a dry run it repeats steady_state_before"]
+    return [
+        f"steady_state_{when} is false because the steady state was not checked then"
+        for when, met in states.items()
+        if met is None
+    ]
 
 
 class _Progress:

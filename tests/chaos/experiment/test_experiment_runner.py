@@ -105,7 +105,7 @@ def test_a_failed_action_ends_the_method_and_proves_nothing(stage: Stage) -> Non
     STATE["healthy"] = True
     method = [{"name": "boom", **call("fail")}, call("note", text="never")]
     result = stage.run(experiment_of(document(method, rollback=[touch("a")]), stage.folder)).result
-    assert (result.outcome, result.exit_code, result.success) == (Outcome.ABORTED, 4, True)
+    assert (result.outcome, result.exit_code, result.success) == (Outcome.ABORTED, 4, False)
     assert result.action_error == "boom: ValueError: it broke"
     assert result.error == "Action failed: boom: ValueError: it broke"
     assert CALLS == ["fail"]

@@ -42,7 +42,9 @@ def verdict(
     ],
 )
 def test_a_check_that_began_after_the_last_action_is_one(actions: Any, during: Any) -> None:
-    assert verdict(actions, during).outcome is Outcome.HELD
+    found = verdict(actions, during)
+    assert (found.outcome, found.success) == (Outcome.HELD, True)
+    assert (found.before, found.after) == (False, False), "neither was checked"
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,11 @@ def test_a_last_action_that_no_check_came_after_proves_nothing(
         "a pause after it, or the strategy continuously, leaves time for one",
     )
     assert verdict(actions, during, after=state("04")).outcome is Outcome.HELD
+
+
+def test_probes_that_are_left_out_have_checked_nothing() -> None:
+    states = {"before": state("00"), "after": state("02"), "during": []}
+    journal = {"status": "completed", "steady_states": states, "run": [entry("action", "break", "01")]}
+    found = verdict_of(journal, stopped=None, rollback_failures=(), dry="probes")
+    assert (found.outcome, found.success) == (Outcome.NOT_CHECKED, False)
+    assert (found.before, found.after) == (False, False)

@@ -11,6 +11,7 @@ import pytest
 
 from faultkit.chaos.experiment.experiment_model import ToolkitFlags
 from faultkit.chaos.experiment.toolkit_process import play_rollbacks
+from faultkit.chaos.report.journal_report import chaos_report
 from faultkit.cli.main import invoke
 from tests.chaos.toolkit.conftest import Shop
 from tests.chaos.toolkit.documents import BREAK, LOOK, action, experiment, probe, python
@@ -200,6 +201,8 @@ def test_what_a_flag_leaves_out_is_not_reported_as_done(
     assert [each["says"] for each in told["undone"]] == undone
     kinds = {event["kind"] for event in told["events"]}
     assert ("check_ended" in kinds, "action_ended" in kinds) == ("gate" not in not_run, bool(undone))
+    [run] = chaos_report("", [ours], "").runs
+    assert (run.before, run.after) == ((None, None) if "gate" in not_run else (True, True))
 
 
 def test_rollbacks_that_are_not_played_are_told(shop: Shop) -> None:

@@ -170,6 +170,12 @@ class Outcome(StrEnum):
     ROLLBACK_FAILED = "rollback_failed"
     """Something is still broken, whatever else was found."""
 
+    @property
+    def is_success(self) -> bool:
+        """Whether the run ended in order, and every check of the steady state was met. That a fault touched
+        nothing does not change that: the original tool defines success by the steady state."""
+        return self in (Outcome.HELD, Outcome.NOT_EXERCISED)
+
 
 EXIT_CODE: Mapping[Outcome, int] = {
     Outcome.HELD: 0,
@@ -213,8 +219,9 @@ class ExperimentResult:
 
     experiment_name: str
     success: bool
-    """True if the system kept its steady state. Actions and rollbacks have fields of their own."""
+    """True if the run ended in order and the system kept its steady state; `Outcome.is_success`."""
     steady_state_before: bool
+    """True if it was checked and met; the journal says whether it was checked. So is the next."""
     steady_state_after: bool
     duration_seconds: float
     error: str | None
@@ -342,7 +349,7 @@ class RunFindings:
         after = bool(self.before) if self.dry_run else bool(self.after)
         return ExperimentResult(
             experiment_name=self.name,
-            success=after and not self.deviated,
+            success=self.outcome.is_success,
             steady_state_before=bool(self.before),
             steady_state_after=after,
             duration_seconds=round(duration_s, 6),

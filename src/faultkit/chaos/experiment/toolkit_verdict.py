@@ -89,13 +89,14 @@ def verdict_of(
     unseen = None if dry_run or _is_checked(recheck) else _unseen_action(runs, states_during)
     is_checked = _is_checked(gate if dry_run else recheck)
     is_checked = is_checked or (not dry_run and bool(states_during) and unseen is None)
+    executes_probes = "probe" not in left_out_by(dry)
     # The tolerances of probes that are not executed count as met.
-    is_checked = is_checked and "probe" not in left_out_by(dry)
+    is_checked = is_checked and executes_probes
     missed_during = any(not state["steady_state_met"] for state in during if state is not None)
     deviated = bool(journal.get("deviated")) or missed_during
-    # If the run was cut short before the recheck, the state after it is unknown, and so not met.
-    after = bool(recheck["steady_state_met"]) if _is_checked(recheck) else is_checked and not missed_during
-    after = after and may_start and not (is_cut_short and recheck is None)
+    # What was not checked is not met: neither before nor after.
+    after = recheck is not None and _is_checked(recheck) and bool(recheck["steady_state_met"])
+    after = after and may_start and executes_probes
     outcome = _outcome(may_start, deviated, is_cut_short, bool(rollback_failures))
     if outcome is Outcome.HELD and not is_checked:
         outcome = Outcome.NOT_CHECKED
@@ -103,7 +104,7 @@ def verdict_of(
     idle = None if dry_run else _why_not_exercised(runs, failed, dry)
     if outcome is Outcome.HELD and idle is not None:
         outcome = Outcome.NOT_EXERCISED
-    before = _is_checked(gate) and may_start
+    before = _is_checked(gate) and may_start and executes_probes
     errors = list(_gate_error(gate))
     if outcome is Outcome.NOT_EXERCISED:
         errors.append(f"Not exercised: {idle}")
@@ -124,7 +125,7 @@ def verdict_of(
         outcome=outcome,
         before=before,
         after=before if dry_run else after,
-        success=before if dry_run else after and not deviated,
+        success=outcome.is_success,
         errors=tuple(errors),
         action_error=failed[0] if failed else None,
         reasons=tuple(_reasons(gate, during, recheck)),

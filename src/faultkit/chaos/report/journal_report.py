@@ -195,11 +195,17 @@ def _run(journal: Mapping[str, Any]) -> ExperimentRun:
     )
 
 
+_PHASES = {"before": "gate", "after": "recheck"}
+
+
 def _state(journal: Mapping[str, Any], when: str) -> bool | None:
     states = journal.get("steady_states")
     state = states.get(when) if isinstance(states, Mapping) else None
     if "steady_states" in journal and not (isinstance(state, Mapping) and state.get("probes")):
         return None  # Not checked, or a control of Chaos Toolkit has removed what was found.
+    events = journal[JOURNAL_KEY].get("events") or ()
+    if any(event.get("left_out") and event.get("phase") == _PHASES[when] for event in events):
+        return None  # `--dry` left the probes out.
     return bool(journal[JOURNAL_KEY][f"steady_state_{when}"])
 
 
