@@ -85,7 +85,7 @@ def verdict_of(
     is_cut_short = stopped is not None or journal.get("status") in ("interrupted", "aborted")
     # An experiment may have no hypothesis, or not check it before the method: then it may start.
     may_start = gate is None or bool(gate["steady_state_met"])
-    states_during = [state for state in during if _is_checked(state)]
+    states_during = [state for state in during if state is not None and _is_checked(state)]
     unseen = None if dry_run or _is_checked(recheck) else _unseen_action(runs, states_during)
     is_checked = _is_checked(gate if dry_run else recheck)
     is_checked = is_checked or (not dry_run and bool(states_during) and unseen is None)
