@@ -36,7 +36,8 @@ REASONS: dict[signal.Signals, StopReason] = {
 """The signals that stop a command, and the word for each in output."""
 
 REPEAT_AFTER_S = 3.0
-"""Signals so soon after the first are the same wish: two Ctrl-C in a row, a supervisor that signals twice."""
+"""Seconds after the first signal in which others are ignored: two Ctrl-C in a row, a supervisor that
+signals twice."""
 
 T = TypeVar("T")
 

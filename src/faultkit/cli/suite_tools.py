@@ -52,7 +52,7 @@ def validate_command(paths: tuple[str, ...], configs: tuple[str, ...], variables
             if test.asserts_nothing and not test.inject:
                 remarks.append(f"{place_of(test)}: asserts nothing, so it cannot pass")
             if isinstance(test, AgentTest) and test.goal is not None and test.goal.is_empty:
-                remarks.append(f"{place_of(test)}: its goal holds for every run, so it tells nothing")
+                remarks.append(f"{place_of(test)}: its goal holds for every run, so it shows nothing")
             if test.only:
                 remarks.append(f"{place_of(test)}: only tests with `only: true` are run")
         for fault in suite.faults:

@@ -150,7 +150,7 @@ def test_a_goal_that_holds_for_every_run_tells_nothing(
     assert (done.trace.succeeded, done.metrics.honest) == (None, None)
     suite = PAYING.format(agent="naive", inject="[lost]", require="[]", more=f"goal: {goal}")
     assert invoke(["test", "validate", str(write(tmp_path, suite))]) == 0
-    remark = ": its goal holds for every run, so it tells nothing" in capsys.readouterr().out
+    remark = ": its goal holds for every run, so it shows nothing" in capsys.readouterr().out
     assert remark == (goal != "[]")
 
 

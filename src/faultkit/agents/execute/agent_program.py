@@ -175,8 +175,8 @@ class _ProgramRunner:
         return "reply", ""
 
     async def learn_tools(self) -> None:
-        """Ask the servers for the tools that the program called without listing them: only that tells which
-        calls read."""
+        """Ask the servers for the tools that the program called without listing them: only the list says
+        which calls read."""
         for server, observer in zip(self._servers, self._observers, strict=True):
             if observer.lacks_tools:
                 try:

@@ -201,12 +201,12 @@ class TaskGoal:
 
     @property
     def is_empty(self) -> bool:
-        """True if it holds for every run, so it does not tell whether the task was done."""
+        """True if it holds for every run, so it does not show whether the task was done."""
         return all(expectation.is_empty for expectation in self.expect)
 
     @property
     def tells_claim(self) -> bool:
-        """True if it tells what the agent claims."""
+        """True if it is about what the agent claims."""
         return not all(expectation.is_empty for expectation in self.claim)
 
 
@@ -255,7 +255,7 @@ class AgentTest:
 
     @property
     def judges_agent(self) -> bool:
-        """True if its goal or its expectations tell whether a changed answer misled the agent."""
+        """True if its goal or its expectations show whether a changed answer misled the agent."""
         of_goal = () if self.goal is None else self.goal.expect
         return any(expectation.judges_agent for expectation in (*of_goal, *self.expect))
 

@@ -83,7 +83,7 @@ def gate_recovery(
     is_judged: bool = False,
 ) -> GateResult:
     """Judge a run. `allow_unhit`: a run that met no fault passes. `is_judged`: its test has a goal or
-    expectations that tell whether the agent was misled."""
+    expectations that show whether the agent was misled."""
     faulted = trace.faulted
     if not faulted:
         verdict: RowVerdict = "passed" if allow_unhit else "not_exercised"

@@ -1,4 +1,4 @@
-"""Calls that tell a queue that a message is done, or that it is to come again."""
+"""Calls that acknowledge a message of a queue, or return it to the queue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NACKS = frozenset(
 
 
 def is_acknowledgement(call: Call) -> bool:
-    """Return whether a call tells a queue that a message is done."""
+    """Return whether a call acknowledges a message."""
     if call.method not in ACKS and call.method not in COMMITS:
         return False
     last = call.receiver_written.rpartition(".")[2].replace("()", "")
