@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A shell's background ignores SIGINT, `nohup` ignores SIGHUP, and the processes of tests would inherit that.
-# SIGHUP gets a handler that does nothing instead of the default, so that a hangup does not end the tests.
+# A shell's background ignores SIGINT and SIGQUIT, `nohup` ignores SIGHUP, and the processes of tests would
+# inherit that. SIGHUP gets a handler that does nothing instead of the default, so that a hangup does not end
+# the tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda number, frame: None)
 
