@@ -37,18 +37,18 @@ def _taken(facts: Facts) -> Iterator[Call]:
     if not _REDIS.search(facts.whole_text) and not _SETS.search(facts.whole_text):
         return
     for call in facts.calls:
-        method, texts = call.method, [each.value.text for each in call.arguments]
+        method = call.method
         if method.lower() in ("setnx", "set_nx", "setifabsent") and call.arguments:
             if method == "setnx" or _is_on_redis(call, facts):
                 yield call
         elif method in ("query_async", "exec_async", "query") and _NEW_KEY.search(facts.text(call.span)):
             yield call
         elif method == "set" and (call.has("nx") or _is_on_redis(call, facts)):
-            joined = " ".join((*texts, *(f"{each.name}=" for each in call.arguments)))
+            joined = " ".join(f"{each.value.text} {each.name}=" for each in call.arguments)
             if re.search(r"\bnx\s*=|\bNX\b|\.nx\(|SetOption|IfAbsent|ifNotExists", joined):
                 yield call
         elif method in ("StringSetAsync", "StringSet"):
-            if any("When.NotExists" in text for text in texts):
+            if any("When.NotExists" in each.value.text for each in call.arguments):
                 yield call
         elif facts.language == "python" and call.arguments and _PYTHON_LOCK.search(call.name):
             yield call

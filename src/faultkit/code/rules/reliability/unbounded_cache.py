@@ -132,8 +132,12 @@ def _is_long_lived(store: MapStore, facts: Facts) -> bool:
     """Return whether an object lives as long as the process, by its annotations, name or lock."""
     if _LONG_LIVED.search(store.owner):
         return True
-    declared = re.search(rf"([^;{{}}]*)\b(class|struct)\s+{re.escape(store.owner)}\b", facts.whole_text)
-    return declared is not None and _ANNOTATED.search(declared[1]) is not None
+    text = facts.whole_text
+    declared = re.search(rf"\b(class|struct)\s+{re.escape(store.owner)}\b", text)
+    if declared is None:
+        return False
+    begin = max(text.rfind(end, 0, declared.start()) for end in ";{}")
+    return _ANNOTATED.search(text, begin + 1, declared.start()) is not None
 
 
 def _is_trimmed(store: MapStore, facts: Facts) -> bool:
