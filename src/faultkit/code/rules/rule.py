@@ -118,3 +118,5 @@ RUST: tuple[str, ...] = ("rust",)
 CSHARP: tuple[str, ...] = ("csharp",)
 KOTLIN: tuple[str, ...] = ("kotlin",)
 """For `Rule.languages`: `(*PYTHON, *JAVASCRIPT)`."""
+EVERY_LANGUAGE = (*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN)
+"""For rules that hold wherever there are facts."""

@@ -6,19 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
@@ -304,6 +292,6 @@ RULE = Rule(
     fix="Ask for all items in one query or batch request, or run a bounded number of requests at a time.",
     kind="performance",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

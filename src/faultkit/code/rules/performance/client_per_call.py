@@ -6,19 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
@@ -201,6 +189,6 @@ RULE = Rule(
     fix="Make one client for the process, give it limits and timeouts, and close it at shutdown.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -6,19 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_data
 from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
 
@@ -76,6 +64,6 @@ RULE = Rule(
     fix="Add a condition and a LIMIT, go through it page by page, or let the database do the sum.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -6,20 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
-from faultkit.code.rules.rule import (
-    CERTAIN,
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import (
@@ -136,6 +123,6 @@ RULE = Rule(
     fix="Write them in batches (executemany, a multi-row INSERT, saveAll) and commit once.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -6,20 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import (
-    CERTAIN,
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 
 _EXITS = {
     "python": ("os._exit", "os.abort", "sys.exit", "exit", "quit"),
@@ -71,7 +58,7 @@ RULE = Rule(
     fix="Return or raise the error and let the entry point decide; end the process only there.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
     by_default=False,
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Argument, Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import ACKS, COMMITS, is_acknowledgement
 
 _QUICK = re.compile(
@@ -119,6 +119,6 @@ RULE = Rule(
     fix="Acknowledge after the work is done; make the work idempotent, since a message may then come twice.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
@@ -281,6 +281,6 @@ RULE = Rule(
     fix="Wait for an event, a queue or a condition with a timeout, or sleep between checks.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

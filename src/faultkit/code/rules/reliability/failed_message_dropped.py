@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
 
 _LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
@@ -112,6 +112,6 @@ RULE = Rule(
     fix="Let the error go up so that the message comes again, or send it to a dead-letter queue first.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import is_answer, is_failure, responder_of
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
@@ -126,6 +126,6 @@ RULE = Rule(
     fix="Answer with a failure and return, or pass the error on.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _STUB = re.compile(r"(^|[.\w])\w*Stub\.[A-Z]\w*$")
@@ -169,6 +169,6 @@ RULE = Rule(
     fix="Give each call a deadline: timeout=, context.WithTimeout, withDeadlineAfter, {deadline}.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -8,21 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.fact_values import Text, Value
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import (
-    CERTAIN,
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-    Severity,
-)
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.built_requests import clients_without_timeout
 from faultkit.code.rules.vocabulary.endless_clients import endless_clients
 from faultkit.code.rules.vocabulary.http_requests import http_requests
@@ -98,6 +84,6 @@ RULE = Rule(
     fix="Give the call or its client a timeout that is shorter than what your own callers wait.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -8,19 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.stores import ATOMIC, MapStore, Put, lookups, map_stores, puts_of, words
@@ -230,6 +218,6 @@ RULE = Rule(
     "look again inside it.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

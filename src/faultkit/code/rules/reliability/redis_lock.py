@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _REDIS = re.compile(r"redis|jedis|rdb|ioredis|lettuce|opsForValue|StackExchange|IDatabase", re.IGNORECASE)
@@ -134,7 +134,7 @@ RULE = Rule(
     fix="Set the key and its expiry in one command: SET key owner NX PX 30000.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )
 
@@ -148,6 +148,6 @@ RELEASE = Rule(
     "lock of the library.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_released,
 )

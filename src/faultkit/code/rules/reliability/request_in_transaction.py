@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 from faultkit.code.rules.vocabulary.transactions import transactions
@@ -62,6 +62,6 @@ RULE = Rule(
     fix="Make the request before or after the transaction, or write an outbox row and send it later.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -7,19 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import retries
@@ -104,6 +92,6 @@ RULE = Rule(
     fix="Send an idempotency key with every try, or do not retry this call.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.retry_policies import reconnecting_loops, reconnects
@@ -48,6 +48,6 @@ RULE = Rule(
     fix="Wait longer after each failure (exponential backoff) and add jitter.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN, *RUST),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

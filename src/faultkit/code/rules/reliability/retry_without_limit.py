@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import (
-    CERTAIN,
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 
 
@@ -46,6 +34,6 @@ RULE = Rule(
     fix="Stop after a number of tries or a deadline, and raise the last error.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN, *RUST),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

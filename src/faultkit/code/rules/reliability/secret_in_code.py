@@ -7,20 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts
 from faultkit.code.facts.fact_values import Value
-from faultkit.code.rules.rule import (
-    CERTAIN,
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 
 _NAMED = re.compile(
     r"(password|passwd|secret|api_?key|access_?key|private_?key|auth_?token|client_?secret)$", re.IGNORECASE
@@ -101,6 +88,6 @@ RULE = Rule(
     fix="Read it from the environment or a secret store at the start.",
     kind="reliability",
     severity="low",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

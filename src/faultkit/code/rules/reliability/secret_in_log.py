@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.logs import log_calls, secret_in
 
 _COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
@@ -35,6 +35,6 @@ RULE = Rule(
     fix="Leave it out or mask it; of headers and settings, log only those that are needed.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

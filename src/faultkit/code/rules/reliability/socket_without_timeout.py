@@ -6,19 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-    Severity,
-)
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function
 from faultkit.code.rules.vocabulary.endless_reads import endless_reads
 from faultkit.code.rules.vocabulary.waits import is_bounded
@@ -155,6 +143,6 @@ RULE = Rule(
     fix="Pass a timeout to the connect, or set one on the socket before using it.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

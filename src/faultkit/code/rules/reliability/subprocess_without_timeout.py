@@ -6,20 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-    Severity,
-)
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _RUNS = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
@@ -143,6 +130,6 @@ RULE = Rule(
     fix="Pass a timeout (Go: use exec.CommandContext with a deadline) and end the program when it is over.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -10,14 +10,11 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
     CERTAIN,
-    CSHARP,
-    GO,
-    JAVA,
+    EVERY_LANGUAGE,
     JAVASCRIPT,
     KOTLIN,
     LIKELY,
     POSSIBLE,
-    PYTHON,
     RUST,
     Hit,
     Rule,
@@ -325,6 +322,6 @@ RULE = Rule(
     fix="Handle it, log it with its cause, or let it go up to code that can.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -6,19 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope, is_within
-from faultkit.code.rules.rule import (
-    CERTAIN,
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
 
 _CHOSEN = re.compile(r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl", re.IGNORECASE)
 _MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed|no_?op", re.IGNORECASE)
@@ -145,7 +133,7 @@ RULE = Rule(
     "server's certificate.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
     words=(
         b"rejectUnauthorized",

@@ -6,20 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts, Scope
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-    Severity,
-)
+from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, KOTLIN, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.stores import (
@@ -305,6 +292,6 @@ RULE = Rule(
     fix="Use a cache with a size and an age (lru_cache(maxsize=…), cachetools, lru-cache, Caffeine).",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

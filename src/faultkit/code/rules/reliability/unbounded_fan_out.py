@@ -8,19 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 
@@ -379,6 +367,6 @@ RULE = Rule(
     fix="Limit how many run at a time with a semaphore, a pool of workers or errgroup.SetLimit.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 
 _RETRIES_ONLY = ("kotlin", "csharp", "rust")
 """Languages in which overloads, or code that a macro writes, may end a recursion."""
@@ -87,6 +87,6 @@ RULE = Rule(
     fix="Add a condition that ends it, or a counter; retry in a loop with a limit and waits.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

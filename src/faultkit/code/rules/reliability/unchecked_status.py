@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
 
 _READS = frozenset(
@@ -110,6 +110,6 @@ RULE = Rule(
     fix="Check the status first: raise_for_status(), if (!res.ok) throw, resp.StatusCode.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

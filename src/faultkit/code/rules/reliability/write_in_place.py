@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 
 _WRITES = frozenset(
     ("fs.writeFile", "fs.writeFileSync", "fs/promises.writeFile", "fs.promises.writeFile",
@@ -113,6 +113,6 @@ RULE = Rule(
     fix="Write a temporary file in the same folder, flush it, and rename it over the old one.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -8,19 +8,7 @@ from itertools import combinations
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    JAVASCRIPT,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-)
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import SqlCall, remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 from faultkit.code.rules.vocabulary.stored_writes import stored_writes
@@ -222,6 +210,6 @@ RULE = Rule(
     fix="Do both in one transaction that is committed once and rolled back on errors.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )
