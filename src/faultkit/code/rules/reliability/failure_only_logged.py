@@ -23,7 +23,6 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 """Receivers of work that the answer does not depend on."""
-_DROPS = re.compile(r"^\s*let _ =")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -72,7 +72,7 @@ def _has_expiry(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call)
     text = facts.text(call.span if scope is None else scope.span)
     if call.method == "lock":
-        return call.has("timeout", "blocking_timeout_only") or len(call.positional) > 1 or call.spreads
+        return call.has("timeout") or len(call.positional) > 1 or call.spreads
     if call.method in ("query_async", "exec_async", "query"):
         return re.search(r"\"(EX|PX)\"", facts.text(call.span)) is not None
     if call.method == "SetNX":

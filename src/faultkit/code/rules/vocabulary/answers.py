@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.facts.facts import Placed
 
 _FAILED = re.compile(
     r"\b[45]\d\d\b|Status(BadRequest|Unauthorized|Forbidden|NotFound|Conflict|Unprocessable\w*|TooMany\w*|Internal\w*"
@@ -61,9 +60,3 @@ def is_failure(call: Call, facts: Facts) -> bool:
     if call.name == "net/http.Error" or call.method in ("AbortWithError", "sendError"):
         return True
     return _FAILED.search(facts.text(call.span)) is not None
-
-
-def scope_of_answers(place: Placed, facts: Facts) -> Scope | None:
-    """Return the innermost function around a place that has a responder."""
-    scope = facts.function_of(place)
-    return scope if scope is not None and responder_of(scope, facts) else None
