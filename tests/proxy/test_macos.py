@@ -63,8 +63,16 @@ def test_fault_run_delays_bytes_on_macos() -> None:
 @pytest.mark.parametrize(
     "file",
     [
-        *("test_relay.py", "test_live_plan.py", "test_layered_links.py"),
-        *("test_http_faults.py", "test_forward_proxy.py", "test_tls.py"),
+        *("test_relay.py", "test_live_plan.py"),
+        *(
+            pytest.param(name, marks=pytest.mark.thorough)
+            for name in (
+                "test_layered_links.py",
+                "test_http_faults.py",
+                "test_forward_proxy.py",
+                "test_tls.py",
+            )
+        ),
     ],
 )
 def test_the_data_plane_passes_its_tests_on_macos(file: str) -> None:

@@ -32,7 +32,7 @@ CONFIGURED = experiment(
     secrets={"vault": {"token": "hush"}},
 )
 LATE = action("late", python("log", text="late"))
-BREAK_AND_WAIT = {**BREAK, "pauses": {"after": 10}}
+BREAK_AND_WAIT = {**BREAK, "pauses": {"after": 3}}
 """After an activity and its pause the library looks whether to end the method, so the pause must outlast the
 next check of the hypothesis, also on a busy machine."""
 PAUSED = experiment("paused", [action("slow", python("log", text="x"), pauses={"before": 60})])
