@@ -10,6 +10,7 @@ from faultkit.code.rules.performance import (
     copied_in_loop,
     count_by_loading,
     defer_in_loop,
+    filtered_after_loading,
     flush_in_loop,
     front_of_list,
     key_scan,
@@ -59,4 +60,5 @@ PERFORMANCE: tuple[Rule, ...] = (
     key_scan.RULE,
     byte_at_a_time.RULE,
     lazy_relation.RULE,
+    filtered_after_loading.RULE,
 )

@@ -5,38 +5,119 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import CERTAIN, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+from faultkit.code.rules.vocabulary.row_queries import row_queries
 
 _PYTHON = re.compile(r"(\.all|\.fetchall|\.objects(\.\w+\(\))*\.(all|filter|exclude))$")
-_JAVA = re.compile(r"findAll\w*\(\)\.(size|isEmpty)$|getResultList\(\)\.(size|isEmpty)$")
+_JAVA = re.compile(
+    r"(find(All)?\w*|list\w*)\(\)(\.stream\(\))?\.(size|isEmpty|count)$|getResultList\(\)\.(size|isEmpty)$"
+)
 _JAVASCRIPT = re.compile(r"(findMany|findAll|find|toArray)\(\)\.length$")
+_CSHARP = re.compile(r"\.(ToListAsync|ToArrayAsync|ToList|ToArray)\(\)\.(Count|Length|Any)$")
+_REPOSITORY = re.compile(r"(Repository|Repo|Dao|DAO|repository)\.\w+\(\)")
+_LOADS = {
+    "python": re.compile(
+        r"\.(all|fetchall|scalars\(\)\.all|objects(\.\w+\(\))*\.(all|filter|exclude)|to_list|fetch)$"
+    ),
+    "javascript": re.compile(r"\.(findMany|findAll|find|toArray|getMany|lean|exec)$"),
+    "java": re.compile(r"(Repository|Repo|Dao|DAO|repository)\.(find|list|get)\w*$|\.getResultList$"),
+    "csharp": re.compile(r"\.(ToListAsync|ToArrayAsync)$|[cC]ontext(\.\w+(\(\))?)*\.ToList$"),
+    "go": re.compile(r"gorm\.io/gorm\.DB(\.\w+\(\))*\.Find$|\.(Select|SelectContext)$"),
+    "rust": re.compile(r"\.(fetch_all|load|all)$"),
+}
+_LOADS["kotlin"] = _LOADS["java"]
+_COUNTED = {
+    "python": r"\blen\(\s*{0}\s*\)",
+    "javascript": r"\b{0}\??\.length\b",
+    "java": r"\b{0}\.(?:size|isEmpty)\(\)",
+    "kotlin": r"\b{0}\.(?:size\b|count\(\)|isEmpty\(\)|isNotEmpty\(\)|any\(\))",
+    "csharp": r"\b{0}\.(?:Count\b(?!\(\w)|Length\b|Any\(\)|Count\(\))",
+    "go": r"\blen\(\s*{0}\s*\)",
+    "rust": r"\b{0}\.(?:len|is_empty)\(\)",
+}
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls_named("len", "bool"):
+    told = set[Span]()
+    for hit in (*_at_once(facts), *_by_variable(facts)):
+        if hit.span not in told:
+            told.add(hit.span)
+            yield hit
+
+
+def _at_once(facts: Facts) -> Iterator[Hit]:
+    """Yield `len(query.all())`, `repository.findByOwner(id).size()`."""
+    for call in facts.calls_named("len", "bool") if facts.language == "python" else ():
         first = call.argument(place=0)
-        if first is None or facts.language != "python":
+        if first is None:
             continue
         for each in facts.within(facts.calls, first.value.span):
             if each.span == first.value.span and _PYTHON.search(each.name) and not call.is_decorator:
-                yield Hit(
-                    call.span,
-                    f"{call.written}() takes all rows of {each.written}() only to count them",
-                    CERTAIN,
-                )
-    if facts.language == "java":
-        for call in facts.calls_of_method("size", "isEmpty"):
-            if (
-                _JAVA.search(call.name)
-                and call.origin is not None
-                and f"{call.origin.method}(" in facts.text(call.span)
-            ):
+                what = f"{call.written}() takes all rows of {each.written}() only to count them"
+                yield Hit(call.span, what, CERTAIN)
+    if facts.language in ("java", "kotlin"):
+        for call in facts.calls_of_method("size", "isEmpty", "count"):
+            made = call.origin
+            if made is None or not _JAVA.search(call.name) or f"{made.method}(" not in facts.text(call.span):
+                continue
+            if _REPOSITORY.search(call.name) or "getResultList" in call.name:
                 yield Hit(call.span, "this takes all rows only to count them", CERTAIN)
-    if facts.language in JAVASCRIPT and b"await" in facts.syntax.source:
-        for read in facts.accesses:
-            if _JAVASCRIPT.search(read.name) and read.origin is not None and "await" in facts.text(read.span):
-                yield Hit(read.span, f"{read.origin.written}() takes all rows only to count them", LIKELY)
+    read_on = facts.language in ("csharp", "kotlin") or (
+        facts.language in JAVASCRIPT and b"await" in facts.syntax.source
+    )
+    for read in facts.accesses if read_on else ():
+        if not read.written.endswith((".length", ".Count", ".Length", ".size")) or read.origin is None:
+            continue
+        text = facts.text(read.span)
+        is_one = (
+            (_JAVASCRIPT.search(read.name) and "await" in text)
+            or (facts.language == "csharp" and _CSHARP.search(read.name) and "(" in text)
+            or (facts.language == "kotlin" and _REPOSITORY.search(read.name) and "(" in text)
+        )
+        if is_one:
+            yield Hit(read.span, f"{read.origin.written}() takes all rows only to count them", LIKELY)
+
+
+def _by_variable(facts: Facts) -> Iterator[Hit]:
+    """Yield rows whose variable is read once, for its length."""
+    language = "javascript" if facts.language in ("typescript", "tsx") else facts.language
+    queries = {rows.call for rows in row_queries(facts) if not rows.is_limited and not rows.is_one}
+    sent = {each.call for each in sql_calls(facts)}
+    for call in facts.calls:
+        if call not in queries and not (_LOADS[language].search(call.name) and _is_query(call, sent, facts)):
+            continue
+        scope, name = facts.function_of(call), _holder(call, facts)
+        if scope is None or not name:
+            continue
+        after = facts.text(Span(call.span.end, scope.body.end))
+        used = re.findall(rf"(?<![\w.]){name}\b(?!\s*:)", after)
+        counted = re.findall(_COUNTED[language].format(name), after)
+        if counted and len(used) == len(counted):
+            yield Hit(call.span, f"{call.written}() takes all rows only to count them", LIKELY)
+
+
+def _is_query(call: Call, sent: set[Call], facts: Facts) -> bool:
+    if facts.language == "go":
+        return "gorm" in call.name or call in sent
+    if facts.language == "rust":
+        return call.is_awaited or facts.imports_any("diesel")
+    if facts.language in JAVASCRIPT:
+        given = call.argument(place=0)
+        return call.is_awaited and (given is None or given.value.shape == "object")
+    if facts.language == "python":
+        return call.method != "fetch" or call.is_awaited
+    return True
+
+
+def _holder(call: Call, facts: Facts) -> str:
+    """Return the variable that holds the rows; empty if there is none or more than one."""
+    if facts.language == "go":
+        given = [each.value.text[1:] for each in call.positional if each.value.text.startswith("&")]
+        return given[0] if len(given) == 1 and given[0].isidentifier() else ""
+    return call.assigned[0] if len(call.assigned) == 1 and call.assigned[0].isidentifier() else ""
 
 
 RULE = Rule(
@@ -47,6 +128,18 @@ RULE = Rule(
     fix="Ask for COUNT(*) or EXISTS: .count(), .exists(), countDocuments().",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA),
+    languages=EVERY_LANGUAGE,
     check=_check,
+    words=(
+        b"len(",
+        b"bool(",
+        b".length",
+        b"size",
+        b"isEmpty",
+        b"Count",
+        b"Length",
+        b"Any(",
+        b"is_empty",
+        b"count",
+    ),
 )

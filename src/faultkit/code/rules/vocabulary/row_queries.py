@@ -159,7 +159,8 @@ def _orm(facts: Facts) -> Iterator[RowQuery]:
         if call in known or call.is_decorator:
             continue
         if not _MANY[language].search(call.name) and not (
-            language == "javascript" and _is_on_repository(call, facts)
+            language == "javascript"
+            and (_is_on_repository(call, facts) or _MANY[language].search(call.written))
         ):
             continue
         chain = chain_of(call)
@@ -304,6 +305,9 @@ def _is_filtered(call: Call, chain: tuple[Call, ...]) -> bool:
         names = {one.name.partition(".")[0] for one in each.arguments if one.name}
         if names and each.method == "find" and "repo" not in each.receiver_written.lower():
             return True
+        first = each.argument(place=0)
+        if each is not call and each.method == "find" and first is not None and first.value.shape != "object":
+            return True  # A filter from elsewhere.
         if each.method in ("find", "findAll", "findMany") and names - _SHAPES_ONLY:
             return True
     return False
