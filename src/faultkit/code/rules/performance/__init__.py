@@ -22,6 +22,7 @@ from faultkit.code.rules.performance import (
     needless_serialisation,
     nested_search,
     pool_per_call,
+    query_per_object,
     sequential_awaits,
     short_poll,
     text_built_in_loop,
@@ -61,4 +62,5 @@ PERFORMANCE: tuple[Rule, ...] = (
     byte_at_a_time.RULE,
     lazy_relation.RULE,
     filtered_after_loading.RULE,
+    query_per_object.RULE,
 )

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.applied_functions import given_to_all
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
     RemoteCall,
     chain_of,
     remote_calls,
+    sql_calls,
 )
 from faultkit.code.rules.vocabulary.repetition import (
     counter_of,
@@ -60,6 +62,7 @@ _LISTS = re.compile(
 _ONE_ROW = re.compile(
     r"^(findOne\w*|findBy(Id|Pk)|find_one|find_by_id|findFirst\w*|fetchrow|fetchval|scalar_one\w*)$"
 )
+_BY_KEY = re.compile(r"\bwhere\s+\S+\s*=\s*(\?|\$\d|:\w|%s|@\w)", re.IGNORECASE)
 _REDIS = re.compile(r"redis|cache", re.IGNORECASE)
 _SHORT_LINES = 25
 """A function of this text is a look-up if it is short and reads only; a longer one is a piece of work."""
@@ -80,6 +83,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what += f" (it calls {remote.through.written}())"
         often = remote.is_read and frequency_of(loop, facts) in ("request", "message")
         yield Hit(call.span, what, LIKELY if remote.is_read else POSSIBLE, None if often else "medium")
+    for call, over in given_to_all(facts):
+        if call not in seen:
+            seen.add(call)
+            yield Hit(call.span, f"{call.written}() goes out once for every item of {over}", LIKELY, "medium")
     for call in facts.calls:
         if call.is_awaited and call not in seen and call.arguments and _seems_remote(call, facts):
             loop = _loop(call, facts)
@@ -91,7 +98,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _is_told_elsewhere(remote: RemoteCall, loop: Loop, facts: Facts) -> bool:
     """Return whether it is no look-up for each item: a write, a message, a piece of work, or all at once."""
     call, together = remote.call, _is_together(remote.call, loop, facts)
-    if together and (remote.kind != "database" or not _is_query_by_key(remote)):
+    if together and (remote.kind != "database" or not _is_query_by_key(remote, facts)):
         return True
     # Prisma joins those of one turn of the event loop into one query.
     if together and call.method.startswith("findUnique"):
@@ -104,9 +111,12 @@ def _is_told_elsewhere(remote: RemoteCall, loop: Loop, facts: Facts) -> bool:
     return remote.through is not None and not _is_lookup(remote.through, facts)
 
 
-def _is_query_by_key(remote: RemoteCall) -> bool:
-    """Return whether it asks for one row, itself or by a function of this text."""
-    return remote.through is None or (remote.is_read and _ONE_ROW.match(remote.through.method) is not None)
+def _is_query_by_key(remote: RemoteCall, facts: Facts) -> bool:
+    """Return whether it asks for rows by a key, itself or by a function of this text."""
+    inner = remote.through
+    if inner is None or (remote.is_read and _ONE_ROW.match(inner.method) is not None):
+        return True
+    return remote.is_read and any(sql.call is inner and _BY_KEY.search(sql.sql) for sql in sql_calls(facts))
 
 
 def _is_lookup(inner: Call, facts: Facts) -> bool:
@@ -219,6 +229,7 @@ def _is_remembered(call: Call, loop: Loop, facts: Facts) -> bool:
     return any(
         step.kind == "branch"
         and is_within(call.span, step.span)
+        and facts.text(call.span) not in step.text
         and re.search(r"\bnot in\b|!|\bnot\b|is None|== nil|=== undefined|ok\b", step.text)
         and re.search(r"\.(set|put|add|setdefault)\(|\w\[[^\]\n]+\]\s*=[^=]", facts.text(step.span))
         for step in facts.within(facts.steps, loop.body)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Loop
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.applied_functions import applied_functions
 from faultkit.code.rules.vocabulary.data_sizes import base_name
 
 _FIELDS = re.compile(
@@ -33,7 +34,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     )
     if facts.language == "java":
         yield from _collected(facts)
-    for loop in facts.loops:
+    for loop in (*facts.loops, *_through_functions(facts)):
         if not loop.targets or not re.fullmatch(r"(const |let )?\w+", loop.targets[0]):
             continue
         item = loop.targets[0].rpartition(" ")[2]
@@ -42,6 +43,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if relation not in told:
                 told.add(relation)
                 yield Hit(span, f"{relation} is loaded by a query of its own for every {item}", confidence)
+
+
+def _through_functions(facts: Facts) -> Iterator[Loop]:
+    """Yield functions that get each item of a list, as loops over that list."""
+    for each in applied_functions(facts):
+        yield Loop("each", each.at.span, each.scope.body, each.at.line, each.over, (each.item,))
 
 
 def _source(loop: Loop, facts: Facts) -> str:

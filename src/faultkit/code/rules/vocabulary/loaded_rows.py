@@ -114,7 +114,8 @@ def _is_unlimited(call: Call, facts: Facts) -> bool:
             return facts.imports_any("diesel", "diesel_async") and first is not None
         return facts.imports_any("sea_orm")
     if facts.language == "kotlin" and call.method == "selectAll":
-        return facts.imports_any("org.jetbrains.exposed") or not call.arguments
+        later = (each.method for each in facts.calls if call in chain_of(each))
+        return not {*later} & {"where", "andWhere", "limit", "adjustWhere", "fetchBatchedResults"}
     if facts.language == "python" and call.method in ("find", "all", "select"):
         return _is_python_load(call, facts)
     given = [each for each in call.arguments if not re.search(r"[tT]oken|^ct$|cancel", each.value.text)]

@@ -15,6 +15,7 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.built_queries import LANGUAGES, built_query
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.typed_stores import is_built, is_typed_read
 
 _METHODS = frozenset(
     (
@@ -91,6 +92,23 @@ def _end_of_chain(call: Call, facts: Facts) -> Call:
     for _ in range(40):
         later = next((each for each in facts.calls_on(call) if each.span.start == call.span.start), None)
         if later is None or call.is_awaited:
+            break
+        call = later
+    return call
+
+
+_ITERATES = frozenset(
+    ("map", "forEach", "mapNotNull", "flatMap", "filter", "toList", "associate", "associateBy")
+)
+
+
+def _query_of(call: Call, facts: Facts) -> Call:
+    """Return the call that ends a query that a call begins, before what goes through its rows."""
+    if not is_built(call, facts):
+        return call
+    for _ in range(20):
+        later = next((each for each in facts.calls_on(call) if each.span.start == call.span.start), None)
+        if later is None or later.method in _ITERATES:
             break
         call = later
     return call
@@ -290,6 +308,9 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
         if facts.language in LANGUAGES:
             if (asked := built_query(call, facts)) is not None:
                 yield RemoteCall(call, *asked)
+            elif is_typed_read(call, facts):
+                yield RemoteCall(_query_of(call, facts), "database", True)
+                continue
             if facts.language != "kotlin":
                 continue
         if facts.language == "java" and (prepared := _prepared(call)) is not None:
@@ -308,6 +329,9 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
             continue
         if facts.language in ("go", "java", "kotlin") and (stored := _stored(call, facts)) is not None:
             yield stored
+            continue
+        if facts.language != "go" and is_typed_read(call, facts):
+            yield RemoteCall(_query_of(call, facts), "database", True)
             continue
         origin, found = call.origin, _by_name(call, has_orm)
         # In `repo.find(x).get()` only the first call leaves the process.

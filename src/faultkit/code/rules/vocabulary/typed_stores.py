@@ -1,0 +1,105 @@
+"""Reads of a database that show by the declared type of their object, or by the ORM that a text imports."""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+
+_STORE = re.compile(r"(^|[./])I?\w*(Repository|Repo|Dao|DAO|Queries|Querier|QueryService)$")
+_JDBC = re.compile(r"(^|[./])(Named(Parameter)?)?Jdbc(Template|Operations|Client)$")
+_READS = re.compile(
+    r"^_?([gG]et|[fF]ind|[lL]oad|[fF]etch|[lL]ist|[cC]ount|[eE]xists|[lL]ookup|[rR]ead|[aA]ny|[sS]um|[sS]earch)"
+    r"([A-Z_]\w*)?$"
+)
+_MODEL_READS = frozenset(
+    (
+        "find", "findOne", "findById", "findOneBy", "findBy", "count", "countBy", "countDocuments", "exists",
+        "findAndCount", "findOneByOrFail", "findOneOrFail", "existsBy", "sum", "distinct", "aggregate",
+        "estimatedDocumentCount", "findAll", "findByPk",
+    )
+)  # fmt: skip
+_MODEL = re.compile(r"(^|[./])(\w*Repository|\w*Model|EntityRepository)$")
+_PRISMA = re.compile(r"(^|\.)_?prisma(Service|Client)?\.\w+$")
+_PRISMA_READS = frozenset(("count", "aggregate", "groupBy", "findMany", "findFirst", "findUnique"))
+_SEA_ORM = re.compile(
+    r"\.(find|find_by_id|find_related|find_also_related|select_only)(\(\)\.\w+)*\(\)\.(one|all|count)$"
+)
+_EXPOSED = re.compile(r"^[A-Z]\w*\.(selectAll|select|find|findById|slice)$")
+_PEEWEE = re.compile(
+    r"^[A-Z]\w*\.(select|get|get_or_none|get_by_id)$|^models\.[A-Z]\w*\.(select|get|get_or_none)$"
+)
+_TORTOISE = re.compile(r"^([a-z_]+\.)*[A-Z]\w*\.(get|get_or_none|filter|all|find_one|find|exists)$")
+
+
+def is_typed_read(call: Call, facts: Facts) -> bool:
+    """Return whether a call asks a database, by the type of its object or by the ORM of this text."""
+    find = _BY_LANGUAGE.get(facts.language)
+    return find is not None and bool(call.receiver_written) and find(call, facts)
+
+
+def is_built(call: Call, facts: Facts) -> bool:
+    """Return whether a read only begins a query, which the calls on it complete."""
+    if facts.language == "kotlin":
+        return _EXPOSED.match(call.written) is not None
+    return facts.language == "python" and call.method in ("select", "filter", "all", "find")
+
+
+def _is_on_store(call: Call, facts: Facts) -> bool:
+    return _READS.match(call.method) is not None and _STORE.search(type_of_receiver(call, facts)) is not None
+
+
+def _java(call: Call, facts: Facts) -> bool:
+    if not call.arguments:
+        return False
+    if call.method.startswith("query") and _JDBC.search(type_of_receiver(call, facts)):
+        return True
+    return _is_on_store(call, facts)
+
+
+def _kotlin(call: Call, facts: Facts) -> bool:
+    if facts.imports_any("org.jetbrains.exposed") and _EXPOSED.match(call.written):
+        return True
+    return _java(call, facts)
+
+
+def _csharp(call: Call, facts: Facts) -> bool:
+    return bool(call.arguments) and (call.is_awaited or call.is_returned) and _is_on_store(call, facts)
+
+
+def _javascript(call: Call, facts: Facts) -> bool:
+    if not (call.is_awaited or call.is_returned or call.is_argument):
+        return False
+    if call.method in _PRISMA_READS and _PRISMA.search(call.receiver_written):
+        return True
+    if not call.arguments or any(each.value.shape == "function" for each in call.positional):
+        return False
+    type_ = type_of_receiver(call, facts)
+    return (call.method in _MODEL_READS and _MODEL.search(type_) is not None) or _is_on_store(call, facts)
+
+
+def _python(call: Call, facts: Facts) -> bool:
+    if facts.imports_any("peewee") and _PEEWEE.match(call.written):
+        return True
+    if facts.imports_any("tortoise", "beanie", "ormar") and call.is_awaited and _TORTOISE.match(call.written):
+        return bool(call.arguments)
+    return bool(call.arguments) and _is_on_store(call, facts)
+
+
+def _rust(call: Call, facts: Facts) -> bool:
+    if facts.imports_any("sea_orm") and call.is_awaited:
+        return _SEA_ORM.search(call.name) is not None
+    return _is_on_store(call, facts) and call.is_awaited and bool(call.arguments)
+
+
+_BY_LANGUAGE = {
+    "java": _java,
+    "kotlin": _kotlin,
+    "csharp": _csharp,
+    "javascript": _javascript,
+    "typescript": _javascript,
+    "tsx": _javascript,
+    "python": _python,
+    "rust": _rust,
+}
