@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.message_loops import received_by_loop, words_of
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 
@@ -77,9 +78,11 @@ _LIMITS_INSIDE = re.compile(
 _LIMITS_MADE = re.compile(r"semaphore|limit|[pP]ool|throttl|queue|(^|\.)bulkhead", re.IGNORECASE)
 """Names of calls that make a limit."""
 _UNLIMITED = re.compile(
-    r"\"[^\"\n]*\"|'[^'\n]*'|//[^\n]*|#[^\n]*|\b\w*limits?\w*\s*[=:]\s*(0|None|null)\b", re.IGNORECASE
+    r"\"[^\"\n]*\"|'[^'\n]*'|//[^\n]*|#[^\n]*|\b\w*limits?\w*\s*[=:]\s*(0|None|null)\b"
+    r"|\b\w*pool\.(fetch|query|execute|acquire|connect|getConnection|begin|Query|Exec)\w*",
+    re.IGNORECASE,
 )
-"""Texts, comments, and options that take a limit away."""
+"""Texts, comments, options that take a limit away, and queries by a pool of connections."""
 _MAPPED = re.compile(r"\.(flatM|m)ap\s*(<[^()]*>)?\(|\.Select\(|\bfor\b|\bArray\.from\(")
 _MAPS = re.compile(r"\.(map|flatMap|Select)\s*(<[^()]*>)?\(")
 _HELD = re.compile(r"&?(self|this)\.[\w.]+?(\.(iter|into_iter|keys|values|items|entries)\(\))?")
@@ -100,7 +103,8 @@ _OFTEN_REMOTE = re.compile(
 _FEW_NAMES = re.compile(
     r"(node|broker|plugin|package|callback|address(e)?|listener|hook|process(e)?|prefix(e)?|module|middleware|handler"
     r"|shard|replica|peer|backend|provider|region|server|listing|interface|stat|component|extension|service|listener"
-    r"|migration|stage|adapter|driver|engine|field|column|arg|param|dep|child(ren)?|sub|connection)s?(_by_\w+)?$",
+    r"|migration|stage|adapter|driver|engine|field|column|arg|param|dep|child(ren)?|connection|carrier|gateway"
+    r"|exchange|mirror|upstream|check)s?(_by_\w+)?$",
     re.IGNORECASE,
 )
 """Names of things of which a program has few."""
@@ -127,6 +131,12 @@ _LOCAL_WORK = frozenset(
 )  # fmt: skip
 
 
+_COMES = {
+    "accepted": ("connection, however many clients come", POSSIBLE),
+    "received": ("message, however many there are", LIKELY),
+}
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in (*CSHARP, *KOTLIN) and is_for_screen(facts):
         return  # Its items are what one user sees.
@@ -142,9 +152,19 @@ def _check(facts: Facts) -> Iterator[Hit]:
             started = "a goroutine" if call.is_launched else f"{call.written}()"
             begun.append(call)
             yield Hit(call.span, f"{started} is started for every item, however many there are", LIKELY)
-        elif call.is_launched and _per_client(call, facts) and not _limited(call, (call.span,), "", facts):
-            what = "a goroutine is started for every connection, however many clients come"
-            yield Hit(call.span, what, POSSIBLE)
+        elif (
+            (starts or _drops_task(call, facts))
+            and (source := received_by_loop(call, facts)) is not None
+            and not _limited(call, (call.span,), "", facts)
+        ):
+            started = "a goroutine" if call.is_launched else f"{call.written}()"
+            for_each, confidence = _COMES[source]
+            begun.append(call)
+            yield Hit(call.span, f"{started} is started for every {for_each}", confidence)
+        elif _sized_by_items(call, facts):
+            yield Hit(
+                call.span, f"{call.written}() has a thread for every item, however many there are", LIKELY
+            )
     for call in facts.calls_named(*_ALL):
         tasks = _tasks_of(call, facts)
         if tasks is None or call.has("concurrency"):
@@ -298,13 +318,27 @@ def _mapped_in_rust(call: Call, facts: Facts) -> Loop | None:
     return None
 
 
-def _per_client(call: Call, facts: Facts) -> bool:
-    """Return whether it is in an endless loop that accepts connections."""
-    around = facts.loops_around(call)
-    return bool(around) and any(
-        each.method in ("Accept", "AcceptTCP", "AcceptUnix") and is_within(each.span, around[-1].body)
-        for each in facts.calls_of_method("Accept", "AcceptTCP", "AcceptUnix")
+def _drops_task(call: Call, facts: Facts) -> bool:
+    """Return whether a call of an async function goes on without being awaited: `_ = HandleAsync(x)` (C#)."""
+    return (
+        facts.language == "csharp"
+        and not call.is_awaited
+        and (call.is_discarded or call.assigned == ("_",))
+        and re.search(r"\w+Async$", call.method) is not None
     )
+
+
+def _sized_by_items(call: Call, facts: Facts) -> bool:
+    """Return whether a pool of threads has as many as there are items."""
+    if call.method in ("ThreadPoolExecutor", "ThreadPool") and facts.language == "python":
+        size = call.argument("max_workers", "processes", place=0)
+        return size is not None and re.fullmatch(r"len\([\w.]+\)", size.value.text) is not None
+    if call.method == "newFixedThreadPool":
+        size = call.argument(place=0)
+        return (
+            size is not None and re.fullmatch(r"[\w.]+\.(size\(\)|size|length)", size.value.text) is not None
+        )
+    return False
 
 
 def _is_known(over: str) -> bool:
@@ -328,13 +362,13 @@ def _limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -> 
         for each in facts.assignments_to(name, call)
         if each.scope is not None
     ]
-    own = [source, *around, *sizes, *map(facts.text, spans)]
+    own = [source, *around, *sizes, *(_without_executor(span, call, facts) for span in spans)]
     if call.method == "push" and f"{call.receiver_written}.len()" in whole:
         return True
     if any(_LIMITS.search(_UNLIMITED.sub("", text)) for text in own):
         return True
     # The limit may be in a called function.
-    words = {word for span in spans for word in _words(facts.text(span))}
+    words = {word for span in spans for word in words_of(facts.text(span))}
     called = [
         facts.text(other.span)
         for other in facts.scopes
@@ -343,17 +377,25 @@ def _limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -> 
     if any(_LIMITS_INSIDE.search(_UNLIMITED.sub("", text)) for text in called):
         return True
     limits = _names_of_limits(facts)
-    return bool(limits) and any(limits & _words(text) for text in (*own, *called))
+    return bool(limits) and any(limits & words_of(text) for text in (*own, *called))
 
 
-def _words(text: str) -> set[str]:
-    return {*re.findall(r"\w+", text)}
+def _without_executor(span: Span, call: Call, facts: Facts) -> str:
+    """Return a text without the name of an executor that has a thread for every task."""
+    text = facts.text(span)
+    if facts.language == "java" and call.method in ("runAsync", "supplyAsync") and len(call.positional) > 1:
+        return re.sub(rf"\b{re.escape(call.positional[1].value.text)}\b", "", text)
+    return text
 
 
 def _names_of_limits(facts: Facts) -> set[str]:
     """Return names of what this text makes to limit something: `slots = asyncio.Semaphore(10)`."""
     made = (
-        each for each in facts.assignments if each.call is not None and _LIMITS_MADE.search(each.call.name)
+        each
+        for each in facts.assignments
+        if each.call is not None
+        and _LIMITS_MADE.search(each.call.name)
+        and not each.call.name.startswith(("~", "self."))
     )
     return {target.rpartition(".")[2] for each in made for target in each.targets}
 

@@ -1,0 +1,99 @@
+"""Loops that take connections or messages as they come, and what they do with each of them."""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.languages.syntax import Span
+
+_ACCEPTS = frozenset(
+    ("Accept", "AcceptTCP", "AcceptUnix", "accept", "AcceptTcpClient", "AcceptTcpClientAsync", "AcceptSocket",
+     "AcceptSocketAsync", "AcceptAsync", "GetContext", "GetContextAsync", "AcceptStream")
+)  # fmt: skip
+_RECEIVES = frozenset(
+    ("FetchMessage", "ReadMessage", "ReceiveMessage", "Receive", "Recv", "Next", "NextMsg", "Fetch", "Poll",
+     "BLPop", "BRPop", "recv", "receive", "recv_async", "try_next", "next", "getone", "get", "blpop", "brpop",
+     "poll", "take", "Consume", "ReadAsync", "ReceiveAsync", "ReceiveMessageAsync", "DequeueAsync", "Dequeue",
+     "Take", "Pop", "pop", "PopMessage", "receive_message", "fetch")
+)  # fmt: skip
+_SLOTS = re.compile(r"acquire|Acquire|WaitAsync\(|<-\s*struct\{\}|permit", re.IGNORECASE)
+"""What a loop does that waits for a free slot before it starts another."""
+_FROM_CHANNEL = re.compile(r"(?:^|[\s(])(\w+)(?:\s*,\s*\w+)?\s*:?=\s*<-")
+
+
+def received_by_loop(call: Call, facts: Facts) -> str | None:
+    """Return where a loop without an end takes what a task is started with: `accepted` or `received`.
+
+    None if it waits for a free slot first."""
+    around = facts.loops_around(call)
+    if not around:
+        return None
+    loop, text = around[-1], facts.text(call.span)
+    if _SLOTS.search(facts.text(loop.body)):
+        return None
+    if loop.is_async or (loop.kind == "each" and _is_channel(loop.over, facts)):
+        return "received" if any(name in words_of(text) for name in loop.targets) else None
+    if loop.kind not in ("endless", "while"):
+        return None
+    words = words_of(text)
+    if facts.language == "rust" and loop.kind == "while":
+        # `while let Some(job) = rx.recv().await`
+        bound = re.match(r"let\s+\w+\(\s*(?:mut\s+)?\(?([\w\s,]+)\)?\)\s*=\s*([\w.]+)\.(\w+)\(", loop.over)
+        if bound is not None and bound[3] in _RECEIVES | _ACCEPTS and words & words_of(bound[1]):
+            return "accepted" if bound[3] in _ACCEPTS else "received"
+    before = Span(loop.body.start, call.span.start)
+    if facts.language == "go" and any(name in words for name in _FROM_CHANNEL.findall(facts.text(before))):
+        return "received"
+    for each in facts.within(facts.calls, before):
+        if each.method not in _ACCEPTS and (each.method not in _RECEIVES or "." not in each.written):
+            continue
+        if each.method in ("get", "next", "pop", "fetch") and not _QUEUES.search(each.receiver_written):
+            continue
+        # What comes of it: its own name, or that of the part of it that a loop or a match takes.
+        names = {name for target in each.assigned for name in words_of(target)} | _matched(each, loop, facts)
+        if words & (names - {"_", "err"}):
+            return "accepted" if each.method in _ACCEPTS else "received"
+    return None
+
+
+_QUEUES = re.compile(
+    r"queue|consumer|inbox|channel|stream|\brx$|receiver|subscription|jobs?$|messages?$", re.IGNORECASE
+)
+_ARMS = re.compile(r"\b(?:Ok|Some)\s*\(\s*(?:mut\s+)?\(?\s*([\w\s,]+?)\)?\s*\)\s*=>")
+
+
+def _matched(call: Call, loop: Loop, facts: Facts) -> set[str]:
+    """Return names that the arms of a match give to what a call returned (Rust)."""
+    if facts.language != "rust":
+        return set()
+    arms = _ARMS.findall(facts.text(Span(call.span.end, loop.body.end)))
+    names = {name for arm in arms for name in words_of(arm)}
+    # What is made of it before the task starts: `let payload = message.payload()`.
+    made = {
+        target
+        for each in facts.within(facts.assignments, loop.body)
+        if each.value is not None and words_of(each.value.text) & names
+        for target in each.targets
+    }
+    return names | made
+
+
+_CHANNELS = frozenset(("Consume", "Messages", "Channel", "Chan", "Subscribe", "Events", "Listen"))
+
+
+def _is_channel(over: str, facts: Facts) -> bool:
+    """Return whether the items of a loop are messages: of a Go channel, or of a consumer."""
+    bare = over.rpartition(".")[2]
+    if facts.language == "go":
+        text = facts.whole_text
+        return (
+            re.search(rf"\b{re.escape(bare)}\s*,?\s*(\w+\s+)?(:?=\s*make\()?(<-\s*)?chan\b", text) is not None
+        )
+    return (
+        facts.language == "python" and re.search(r"(^|_)(consumer|messages|subscription)$", bare) is not None
+    )
+
+
+def words_of(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text)}
