@@ -55,6 +55,7 @@ from faultkit.code.rules.reliability import (
     released_on_success_only,
     request_in_transaction,
     response_not_closed,
+    results_dropped,
     retry_not_idempotent,
     retry_without_backoff,
     retry_without_limit,
@@ -174,4 +175,5 @@ RELIABILITY: tuple[Rule, ...] = (
     pool_not_shut_down.RULE,
     workers_not_awaited.RULE,
     ticker_not_stopped.RULE,
+    results_dropped.RULE,
 )

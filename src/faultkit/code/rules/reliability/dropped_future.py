@@ -1,4 +1,4 @@
-"""Java: finds tasks whose exceptions nothing sees."""
+"""Finds tasks of executors whose exceptions nothing sees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import JAVA, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 
 _STARTS = re.compile(r"(^|\.)CompletableFuture\.(runAsync|supplyAsync)(\(\)|$)")
 _SEES = re.compile(r"\.(exceptionally|handle|whenComplete|join|get|exceptionallyCompose)(\(\)|$)")
@@ -21,11 +21,28 @@ def _check(facts: Facts) -> Iterator[Hit]:
             task = _first(call)
         elif call.method == "submit" and _EXECUTORS.search(call.receiver_written):
             task = call
+        elif _is_sent(call):
+            what = f"nothing sees an error of {call.written}(): the message is lost without a trace"
+            yield Hit(call.span, what, LIKELY)
+            continue
         else:
             continue
         if _may_fail(task, facts):
             what = f"an exception in the task of {task.written}() is seen by nothing"
             yield Hit(task.span, what, LIKELY)
+
+
+_TEMPLATES = re.compile(
+    r"(^|\.)(KafkaTemplate|ReactiveKafkaProducerTemplate)\.send$|(^|\.)kafkaTemplate\.send$"
+)
+_PRODUCERS = re.compile(r"(^|\.)(KafkaProducer|Producer)\.send$")
+
+
+def _is_sent(call: Call) -> bool:
+    """Return whether it sends to Kafka, and the future that says whether it arrived is dropped."""
+    if _TEMPLATES.search(call.name) or _TEMPLATES.search(call.written):
+        return True
+    return _PRODUCERS.search(call.name) is not None and len(call.positional) == 1
 
 
 def _first(call: Call) -> Call:
@@ -36,12 +53,20 @@ def _first(call: Call) -> Call:
 
 
 def _may_fail(task: Call, facts: Facts) -> bool:
-    """Return whether the task is a lambda that calls something and catches nothing."""
+    """Return whether the task calls something and catches nothing."""
     given = task.argument(place=0)
+    if given is not None and facts.language == "python":
+        return _fails_by_name(given.value.text, facts)
     if given is None or given.value.shape != "function":
         return False
     inside = any(facts.within(facts.calls, given.value.span))
     return inside and not any(each.handlers for each in facts.within(facts.tries, given.value.span))
+
+
+def _fails_by_name(name: str, facts: Facts) -> bool:
+    """Return whether a function, given by its name, is of this text and catches nothing, or of another."""
+    named = [scope for scope in facts.scopes if scope.short_name == name.rpartition(".")[2]]
+    return not any(each.handlers for scope in named for each in facts.within(facts.tries, scope.body))
 
 
 RULE = Rule(
@@ -53,6 +78,7 @@ RULE = Rule(
     fix="Add exceptionally or whenComplete, use execute instead of submit, or catch and log inside the task.",
     kind="reliability",
     severity="medium",
-    languages=JAVA,
+    languages=(*JAVA, *KOTLIN, *PYTHON),
     check=_check,
+    words=(b"submit", b"CompletableFuture", b".send("),
 )

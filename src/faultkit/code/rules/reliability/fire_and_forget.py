@@ -10,6 +10,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+from faultkit.code.rules.vocabulary.repetition import is_for_screen
 
 _TASKS = ("asyncio.create_task", "asyncio.ensure_future", "asyncio.get_event_loop().create_task",
           "asyncio.get_running_loop().create_task")  # fmt: skip
@@ -35,10 +36,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"the task of {call.written}() is not kept, so it may be collected before it is done",
                 CERTAIN,
             )
+    if facts.language in PYTHON:
+        yield from _on_loops(facts)
     if facts.language in CSHARP:
         yield from _tasks(facts)
         return
     if facts.language in KOTLIN:
+        yield from _scopes(facts)
         for call in facts.calls_named(*_GLOBAL):
             what = (
                 f"{call.written}() is bound to nothing: it is not cancelled, and nothing handles its errors"
@@ -47,7 +51,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     if facts.language in JAVASCRIPT:
         yield from _async_callbacks(facts)
-    dropped = _queries(facts)
+    dropped = _queries(facts) | _awaited_elsewhere(facts)
     # A decorator may start the function when it is called.
     asynchronous = {
         scope.name for scope in facts.scopes if scope.is_async and scope.name and not scope.decorators
@@ -67,6 +71,72 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
+def _on_loops(facts: Facts) -> Iterator[Hit]:
+    """Yield tasks that are given to a loop and not kept (Python)."""
+    for call in facts.calls_of_method("create_task", "run_coroutine_threadsafe"):
+        if not call.is_discarded or call.name in _TASKS:
+            continue
+        if call.name == "asyncio.run_coroutine_threadsafe" and not _catches(call, facts):
+            yield Hit(call.span, f"an error of the task of {call.written}() is seen by nothing", LIKELY)
+        elif (
+            call.method == "create_task"
+            and _LOOPS.search(call.receiver_written)
+            and "RUF006" not in facts.comment_at(call)
+        ):
+            what = f"the task of {call.written}() is not kept, so it may be collected before it is done"
+            yield Hit(call.span, what, LIKELY)
+
+
+_LOOPS = re.compile(r"(^|[._])(event_)?loop$")
+
+
+def _catches(call: Call, facts: Facts) -> bool:
+    """Return whether the coroutine that a call is given handles its own errors, or is of another text."""
+    given = call.argument(place=0)
+    name = "" if given is None else given.value.text.partition("(")[0].rpartition(".")[2]
+    return _handles(name, facts) or not any(scope.short_name == name for scope in facts.scopes)
+
+
+_MOBILE = re.compile(r"^import (com\.facebook\.react|expo\.)", re.MULTILINE)
+
+
+def _scopes(facts: Facts) -> Iterator[Hit]:
+    """Yield coroutines that are bound to nothing, and scopes that end with their first error (Kotlin)."""
+    if is_for_screen(facts) or _MOBILE.search(facts.whole_text):
+        return
+    for call in facts.calls_of_method("launch", "async"):
+        scope = facts.named_function_of(call)
+        if scope is None or scope.short_name == "main" or not call.is_discarded:
+            continue
+        made = call.origin
+        if made is not None and made.method == "CoroutineScope" and not made.assigned:
+            if re.match(
+                r"\{\s*(try\b|runCatching\b)", call.arguments[-1].value.text if call.arguments else ""
+            ):
+                continue
+            what = f"{call.written}() is bound to nothing: it is not cancelled, and nothing waits for it"
+            yield Hit(call.span, what, LIKELY)
+        elif call.method == "async" and call.receiver_written:
+            yield Hit(call.span, f"the result of {call.written}() is dropped, and its error with it", LIKELY)
+    for each in facts.assignments:
+        if each.scope is not None or each.call is None or each.call.method != "CoroutineScope":
+            continue
+        text = each.call.arguments[0].value.text if each.call.arguments else ""
+        if not re.fullmatch(r"(Job\(\)\s*\+\s*)?Dispatchers\.\w+(\s*\+\s*Job\(\))?", text):
+            continue
+        name = each.targets[0].removeprefix("self.")
+        started = [
+            call
+            for call in facts.calls_of_method("launch")
+            if call.receiver_written.removeprefix("self.") == name
+            and facts.function_of(call) is not None
+            and not any(one.handlers for one in facts.within(facts.tries, call.span))
+        ]
+        if started:
+            what = f"the first error of {started[0].written}() cancels {name}: nothing runs on it any more"
+            yield Hit(each.span, what, LIKELY)
+
+
 def _tasks(facts: Facts) -> Iterator[Hit]:
     """Yield calls whose task is dropped: of methods of this text, and of writes (C#)."""
     own = {
@@ -82,8 +152,38 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
                 f"{call.written}() does not wait for its async function, and an error in it ends the process"
             )
             yield Hit(call.callee, what, LIKELY)
-        elif (call.method in own and call.receiver in ("", "self")) or call.method in _CSHARP_WRITES:
+        elif (
+            (call.method in own and call.receiver in ("", "self"))
+            or call.method in _CSHARP_WRITES
+            or (_ASYNC.search(call.method) and facts.is_in_async(call))
+        ):
             yield Hit(call.span, f"{call.written}() is not awaited: its error is lost", LIKELY)
+    for call in facts.calls:
+        # `_ = …` says that it is meant; in a request, it outlives what it works with.
+        is_dropped = call.assigned == ("_",) or (call.is_discarded and not call.is_awaited)
+        starts = call.name in ("Task.Run", "Task.Factory.StartNew") or (
+            call.assigned == ("_",) and _ASYNC.search(call.method)
+        )
+        if is_dropped and starts and _in_request(call, facts) and not _is_guarded(call, facts):
+            yield Hit(call.span, f"nothing sees an error of {call.written}()", LIKELY)
+
+
+_ASYNC = re.compile(r"[a-z0-9]Async$")
+
+
+def _in_request(call: Call, facts: Facts) -> bool:
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    return facts.route_of(call) is not None or scope.owner.endswith(("Controller", "Service", "Handler"))
+
+
+def _is_guarded(call: Call, facts: Facts) -> bool:
+    """Return whether the task catches its errors: its lambda, or the method of this text that it is."""
+    if any(each.handlers for each in facts.within(facts.tries, call.span)):
+        return True
+    inside = {each.method for each in facts.within(facts.calls, call.span)}
+    return any(_handles(name, facts) for name in inside)
 
 
 def _head(scope: Scope, facts: Facts) -> str:
@@ -92,6 +192,18 @@ def _head(scope: Scope, facts: Facts) -> str:
 
 def _async_callbacks(facts: Facts) -> Iterator[Hit]:
     """Yield `items.forEach(async …)`, and filters that take the promise for an answer."""
+    for call in facts.calls_of_method("map", "flatMap"):
+        given = call.argument(place=0)
+        if (
+            call.is_discarded
+            and not call.is_awaited
+            and given is not None
+            and given.value.shape == "function"
+        ):
+            is_async = given.value.text.startswith("async")
+            if is_async and not any(each.handlers for each in facts.within(facts.tries, given.value.span)):
+                what = f"nothing waits for the promises of {call.written}(), and their errors are lost"
+                yield Hit(call.callee, what, LIKELY)
     for call in facts.calls_of_method("forEach", *_ASKS):
         given = call.argument(place=0)
         if given is None or given.value.shape != "function" or not given.value.text.startswith("async"):
@@ -118,6 +230,57 @@ def _queries(facts: Facts) -> frozenset[Call]:
     sent = [each.call for each in sql_calls(facts) if each.call.method in _QUERIES]
     sent += [call for call in facts.calls if _STORES.search(call.written)]
     return frozenset(call for call in sent if facts.function_of(call) is not None and not _has_callback(call))
+
+
+def _awaited_elsewhere(facts: Facts) -> frozenset[Call]:
+    """Return calls of what is awaited elsewhere, and of what sends by a client that is (JavaScript)."""
+    if facts.language not in JAVASCRIPT:
+        return frozenset()
+    awaited = {call.written for call in facts.calls if call.is_awaited and call.receiver_written}
+    clients = {call.receiver_written for call in facts.calls if call.is_awaited}
+    return frozenset(
+        call
+        for call in facts.calls
+        if call.is_discarded
+        and not call.is_awaited
+        and "." in call.written
+        and not call.receiver.endswith(")")
+        and facts.is_in_async(call)
+        and not _has_callback(call)
+        and not facts.tries_around(call)
+        and (
+            (call.written in awaited and call.method not in _EITHER and call.receiver_written != "self")
+            or (_SENDS.search(call.written) and call.receiver_written in clients)
+            or _MAILS.search(call.written)
+        )
+    )
+
+
+_EITHER = frozenset(
+    (
+        "emit",
+        "push",
+        "close",
+        "destroy",
+        "end",
+        "cancel",
+        "write",
+        "click",
+        "next",
+        "abort",
+        "send",
+        "json",
+        "set",
+    )
+)
+_SENDS = re.compile(
+    r"(^|\.)\w*([rR]epo(sitory)?|[cC]lient|[aA]pi|[gG]ateway|[sS]torage|[sS]tore|[aA]udit\w*|[cC]rm|[dD]b)"
+    r"\.(send|save|insert|create|update|upsert|delete|notify|upload|record|store|index|charge|refund)([A-Z]\w*)?$"
+)
+_MAILS = re.compile(
+    r"(^|\.)\w*([mM]ailer|[mM]ailService|[eE]mailService|[nN]otifier|[nN]otificationService|[pP]ublisher|[pP]roducer"
+    r"|[qQ]ueue)\.(send|publish|notify|enqueue|add)\w*$"
+)
 
 
 def _has_callback(call: Call) -> bool:
@@ -151,7 +314,11 @@ def _drops_promise(call: Call, asynchronous: set[str], facts: Facts) -> bool:
 
 def _handles_own_errors(call: Call, facts: Facts) -> bool:
     """Return whether the called function handles its own errors."""
-    named = [scope for scope in facts.scopes if scope.short_name == call.method]
+    return _handles(call.method, facts)
+
+
+def _handles(name: str, facts: Facts) -> bool:
+    named = [scope for scope in facts.scopes if name and scope.short_name == name]
     return any(
         each.handlers and not any(handler.raises for handler in each.handlers)
         for scope in named

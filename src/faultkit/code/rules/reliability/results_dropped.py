@@ -1,0 +1,153 @@
+"""Finds tasks that are waited for without a look at whether they failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Assignment, Call, Facts
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+
+_ENDS = re.compile(
+    r"close|stop|shut|dispose|clean|teardown|tear_down|cancel|drain|exit|destroy|abort", re.IGNORECASE
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    found = {"rust": _rust, "go": _groups, "python": _gathered}.get(facts.language, _settled)(facts)
+    for place, what in found:
+        scope = facts.named_function_of(place)
+        if scope is None or not (_ENDS.search(scope.short_name) or facts.comment_at(place)):
+            yield Hit(place.span, what, LIKELY)
+
+
+def _gathered(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
+    """Yield `gather(…, return_exceptions=True)` whose results are dropped (Python)."""
+    for call in facts.calls_named("asyncio.gather"):
+        given = call.argument("return_exceptions")
+        scope = facts.function_of(call)
+        if given is None or given.value.text != "True" or not call.is_discarded:
+            continue
+        if scope is None or not re.search(r"\.cancel\(|aclose|\.close\(", facts.text(scope.body)):
+            yield call, f"{call.written}() returns the errors as results, and they are dropped"
+
+
+def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
+    """Yield `allSettled` and `invokeAll` whose results are dropped (JavaScript, Java, Kotlin)."""
+    for call in facts.calls_of_method("allSettled", "invokeAll"):
+        if call.method == "invokeAll" and not re.search(
+            r"exec|pool|threads", call.receiver_written, re.IGNORECASE
+        ):
+            continue
+        if (
+            call.is_discarded
+            and not any(each.value.shape == "list" for each in call.positional[:1])
+            and (call.method == "invokeAll" or call.name == "Promise.allSettled")
+            and not re.search(r"\.catch\(|close\(|stop\(|abort\(|\btry\b", facts.text(call.span))
+        ):
+            yield (
+                call,
+                f"{call.written}() never fails: which of the tasks failed is dropped with its result",
+            )
+
+
+def _groups(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
+    """Yield `group.Wait()` of an errgroup whose error is dropped (Go)."""
+    for call in facts.calls_of_method("Wait"):
+        if call.is_discarded and not call.is_deferred and "errgroup" in call.name:
+            given = [
+                each for each in facts.calls_of_method("Go") if each.receiver_written == call.receiver_written
+            ]
+            if any(re.search(r"return (?!nil\b)\S", facts.text(each.span)) for each in given):
+                yield call, f"the error of {call.written}() is dropped: the tasks failed, and nothing says so"
+
+
+_IS_DRAINED = re.compile(
+    r"join_next\(\)\s*\.await\s*\.is_some\(\)|let\s+Some\(\s*_\w*\s*\)\s*=\s*[\w.]+\.join_next\(\)"
+)
+
+
+def _rust(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
+    """Yield tasks whose results are drained, joined or awaited into nothing."""
+    for loop in facts.loops:
+        if loop.kind == "while" and _IS_DRAINED.search(loop.over):
+            for call in facts.within(facts.calls_of_method("join_next"), loop.head):
+                if not re.search(r"error!|warn!|abort", facts.text(loop.body)) and _may_fail(call, facts):
+                    what = f"{call.written}() returns errors and panics of the tasks, and they are dropped"
+                    yield call, what
+    for each in facts.assignments:
+        if each.targets != ("_",) or each.value is None or each.scope is None:
+            continue
+        found = re.fullmatch(r"(\w+)(\.await|\.join\(\))", each.value.text)
+        around = facts.loops_around(each)
+        if found is None or not around or found[1] not in around[-1].targets:
+            continue
+        spawned = facts.within(facts.calls_of_method("spawn", "spawn_blocking"), each.scope.body)
+        if _HANDLES.search(around[-1].over) and any(_may_fail_in(one, facts) for one in spawned):
+            yield each, f"an error or a panic of the task {found[1]} is dropped with its result"
+    for call in facts.calls_of_method("join_all", "spawn"):
+        if not (call.is_discarded or call.assigned == ("_",)):
+            continue
+        if call.method == "join_all" and call.name.startswith("futures") and call.is_awaited:
+            yield call, f"{call.written}() returns the errors of the tasks, and they are dropped"
+        elif call.name in ("tokio.spawn", "tokio.task.spawn") and _passes_error(call, facts):
+            yield call, f"the task of {call.written}() ends with its first error, and nothing sees that"
+
+
+def _passes_error(spawned: Call, facts: Facts) -> bool:
+    """Return whether a task returns a result for certain: it has a `?`, or ends with a call that does."""
+    given = spawned.argument(place=0)
+    if given is None:
+        return False
+    text = given.value.text
+    if re.match(r"async(\s+move)?\s*\{", text):
+        inner = re.sub(r"\basync(\s+move)?\s*\{[^{}]*\}", "", text.partition("{")[2])
+        if re.search(r"\?\s*(;|\.|\)|$)", inner):
+            return True
+        called = re.search(r"(\w+)\([^()]*\)\s*\.await\s*\}$", text)
+    else:
+        called = re.match(r"(?:\w+(?:::|\.))*(\w+)\(", text)
+    return called is not None and any(
+        scope.short_name == called[1]
+        and re.search(r"->\s*(\w+::)*Result\b", facts.text(Span(scope.span.start, scope.body.start)))
+        for scope in facts.scopes
+    )
+
+
+_HANDLES = re.compile(r"handle|task|join|worker|thread|job|pending|set", re.IGNORECASE)
+
+
+def _may_fail(call: Call, facts: Facts) -> bool:
+    """Return whether a task of the set returns a result that it has not looked at."""
+    spawned = [
+        each
+        for each in facts.calls_of_method("spawn", "spawn_blocking")
+        if each.receiver_written == call.receiver_written
+    ]
+    return not spawned or any(_may_fail_in(each, facts) for each in spawned)
+
+
+def _may_fail_in(spawned: Call, facts: Facts) -> bool:
+    """Return whether the block of a task ends with a value, or passes an error on."""
+    text = facts.text(spawned.span).rstrip(") \n")
+    if not text.endswith("}"):
+        return True
+    body = text.removesuffix("}").rstrip()
+    return re.search(r"\?\s*[;.)]|\?$", body) is not None or (
+        not body.endswith((";", "}")) and re.search(r"\.await$|\)$", body) is not None
+    )
+
+
+RULE = Rule(
+    id="FK-R126",
+    slug="task-results-dropped",
+    title="Tasks waited for without a look at their results",
+    why="Tasks that failed look like tasks that are done, and what follows counts on their work.",
+    fix="Look at each result: pass the first error on, or count, log and retry what failed.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *KOTLIN),
+    check=_check,
+    words=(b"return_exceptions", b"allSettled", b"invokeAll", b"errgroup", b"join_next", b"join", b"spawn"),
+)
