@@ -13,6 +13,7 @@ from faultkit.code.rules.reliability import (
     client_not_closed,
     config_read_late,
     connection_not_closed,
+    cut_off_at_end,
     daemon_thread,
     database_without_timeout,
     dropped_future,
@@ -175,5 +176,6 @@ RELIABILITY: tuple[Rule, ...] = (
     pool_not_shut_down.RULE,
     workers_not_awaited.RULE,
     ticker_not_stopped.RULE,
+    cut_off_at_end.RULE,
     results_dropped.RULE,
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, RUST, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 
 _GO = (
     "net/http.ListenAndServe",
@@ -34,6 +34,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "go":
         yield from _go(facts)
         return
+    if facts.language == "python":
+        yield from _grpc_in_python(facts)
+        return
     if facts.language in (*JAVA, *KOTLIN):
         yield from _jvm(facts)
         return
@@ -53,6 +56,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     yield from _exits_at_once(facts)
     signals = any("SIGTERM" in text.text or "SIGINT" in text.text for text in facts.texts)
+    for call in () if signals else _consumers(facts):
+        what = f"{call.written}() is cut off in the middle of its jobs when the process is ended"
+        yield Hit(call.span, what, POSSIBLE)
     for call in facts.calls_named(*_NODE):
         if not signals and not _is_closed(call, facts):
             yield Hit(
@@ -62,10 +68,44 @@ def _check(facts: Facts) -> Iterator[Hit]:
             )
 
 
+def _grpc_in_python(facts: Facts) -> Iterator[Hit]:
+    """Yield servers of gRPC that nothing stops, or that are stopped with no time left."""
+    if not facts.imports_any("grpc"):
+        return
+    stops = [call for call in facts.calls_of_method("stop") if _GRPC_SERVERS.search(call.receiver_written)]
+    for call in stops:
+        grace = call.argument("grace", place=0)
+        if grace is not None and grace.value.text in ("0", "None", "0.0"):
+            yield Hit(
+                call.span, f"{call.written}() cuts off the calls that are being answered", LIKELY, "medium"
+            )
+    for call in facts.calls_of_method("wait_for_termination"):
+        if not stops and not facts.imports_any("signal") and not call.arguments:
+            what = f"nothing stops {call.receiver_written} in order: it is cut off with its requests"
+            yield Hit(call.span, what, POSSIBLE)
+
+
+_GRPC_SERVERS = re.compile(r"server$", re.IGNORECASE)
 _RUST_STOPS = (
     "with_graceful_shutdown", "serve_with_shutdown", "serve_with_incoming_shutdown",
     "bind_with_graceful_shutdown", "try_bind_with_graceful_shutdown",
 )  # fmt: skip
+
+
+def _consumers(facts: Facts) -> Iterator[Call]:
+    """Yield workers and consumers of queues that this text starts, keeps to itself and never closes (Node.js)."""
+    made = [call for call in facts.calls_named("bullmq.Worker") if facts.function_of(call) is None]
+    made += [call for call in facts.calls_of_method("run") if "kafkajs" in call.name and call.is_awaited]
+    if made and not facts.calls_of_method("close", "disconnect", "shutdown"):
+        text = facts.whole_text
+        yield from (
+            call
+            for call in made
+            if not call.is_returned
+            and not re.search(r"\bexport (const|let|default|class|function|async)|module\.exports", text)
+        )
+
+
 _JVM = re.compile(r"io\.grpc\..*ServerBuilder\b.*\.start$|com\.sun\.net\.httpserver\.HttpServer\b.*\.start$")
 _CLOSES = frozenset(("close", "stop", "disconnect", "quit", "drain", "shutdown", "end", "destroy", "flush"))
 
@@ -103,6 +143,17 @@ def _jvm(facts: Facts) -> Iterator[Hit]:
         if _JVM.search(call.name) and not hooked:
             what = f"nothing stops {call.written}() in order: it is cut off with its requests"
             yield Hit(call.span, what, POSSIBLE)
+    for call in facts.calls_of_method("ThreadPoolTaskExecutor", "ThreadPoolTaskScheduler"):
+        scope = facts.named_function_of(call)
+        if (
+            scope is None
+            or not any(each.method == "Bean" for each in scope.decorators)
+            or not call.constructs
+        ):
+            continue
+        if not re.search(r"[wW]aitForTasksToCompleteOnShutdown|awaitTermination", facts.text(scope.span)):
+            what = f"the tasks of {call.written}() are interrupted, and those that wait dropped, at the end"
+            yield Hit(call.span, what, LIKELY)
     for call in facts.calls_of_method("shutdown", "shutdownNow"):
         scope = facts.function_of(call)
         if scope is None or not _POOLS.search(call.receiver_written) or call.arguments:
@@ -184,6 +235,6 @@ RULE = Rule(
     "server.close), then exit.",
     kind="reliability",
     severity="low",
-    languages=(*JAVASCRIPT, *GO, *JAVA, *RUST, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *KOTLIN),
     check=_check,
 )

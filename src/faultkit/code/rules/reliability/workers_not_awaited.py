@@ -18,6 +18,7 @@ _ENDS = re.compile(r"^(Stop|Close|Shutdown|stop|close|shutdown)")
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "go":
         yield from _groups(facts)
+        yield from _left(facts)
     elif facts.language == "rust":
         yield from _spawned(facts)
     else:
@@ -53,6 +54,34 @@ def _groups(facts: Facts) -> Iterator[Hit]:
         yield Hit(Span(adds[0].span.start, end), what, LIKELY)
 
 
+_WORKERS = re.compile(
+    r"work|consum|process|run|poll|handle|dispatch|flush|loop|publish|drain|deliver|batch", re.I
+)
+_ASIDE = re.compile(r"metric|serve|listen|debug|pprof|health|watch|signal|stop|heartbeat|ping", re.IGNORECASE)
+_STOPS = re.compile(
+    r"<-|Wait|Shutdown|Stop|Close|Drain|select\s*\{|Sleep|Flush|close\(|stop\(|shutdown", re.IGNORECASE
+)
+
+
+def _left(facts: Facts) -> Iterator[Hit]:
+    """Yield goroutines of `main` that the end after a signal cuts off (Go)."""
+    if not facts.imports_any("os/signal") or not _PROGRAM.search(facts.syntax.source):
+        return
+    for scope in facts.scopes:
+        if scope.name != "main":
+            continue
+        text = facts.text(scope.body)
+        received = list(re.finditer(r"<-\s*(\w+)(\.Done\(\))?\s*\n", text))
+        if not received or _STOPS.search(text[received[-1].end() :]):
+            continue
+        for call in facts.own(facts.calls, scope):
+            name = call.written if not call.written.startswith("func") else ""
+            if call.is_launched and _WORKERS.search(name) and not _ASIDE.search(name):
+                what = f"{call.written}() is cut off: main returns after the signal without a wait for it"
+                yield Hit(Span(call.span.start, scope.body.end), what, LIKELY)
+                break
+
+
 def _spawned(facts: Facts) -> Iterator[Hit]:
     """Yield tasks of a function that waits for a signal and then ends without them."""
     for scope in facts.scopes:
@@ -62,13 +91,17 @@ def _spawned(facts: Facts) -> Iterator[Hit]:
         if signal is None or not spawned:
             continue
         after = facts.text(scope.body).encode()[signal.span.end - scope.body.start :].decode(errors="replace")
-        names = [name for call in spawned for name in call.assigned if name != "_"]
-        if _WAITS.search(after) or any(re.search(rf"\b{re.escape(name)}\b", after) for name in names):
+        if _WAITS.search(after) or "graceful" in facts.text(scope.body):
             continue
-        if "graceful" in facts.text(scope.body):
-            continue
-        what = f"{spawned[0].written}() starts a task that is cut off when the function ends after the signal"
-        yield Hit(spawned[0].callee, what, LIKELY)
+        for call in spawned:
+            names = [name for name in call.assigned if name != "_"]
+            if any(re.search(rf"\b{re.escape(name)}\b(?!\.abort)", after) for name in names):
+                continue
+            if any(re.search(rf"\b{re.escape(name)}\b", after) for name in names):
+                continue
+            what = f"{call.written}() starts a task that is cut off when the function ends after the signal"
+            yield Hit(Span(call.span.start, max(call.callee.end, signal.span.end)), what, LIKELY)
+            break
 
 
 def _hosted(facts: Facts) -> Iterator[Hit]:
