@@ -93,7 +93,7 @@ _RUST_STOPS = (
 
 
 def _consumers(facts: Facts) -> Iterator[Call]:
-    """Yield workers and consumers of queues that this text starts, keeps to itself and never closes (Node.js)."""
+    """Yield consumers of queues that this text starts, keeps to itself and never closes (Node.js)."""
     made = [call for call in facts.calls_named("bullmq.Worker") if facts.function_of(call) is None]
     made += [call for call in facts.calls_of_method("run") if "kafkajs" in call.name and call.is_awaited]
     if made and not facts.calls_of_method("close", "disconnect", "shutdown"):
