@@ -223,6 +223,11 @@ class Scope:
         return self.name.rpartition(".")[2]
 
     @property
+    def head(self) -> Span:
+        """The part before the body: decorators, name and parameters."""
+        return Span(self.span.start, max(self.span.start, self.body.start))
+
+    @property
     def is_method(self) -> bool:
         """Return whether it is called on an object: no function inside a method, which has its own name."""
         if self.owner:

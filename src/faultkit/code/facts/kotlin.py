@@ -232,6 +232,7 @@ KOTLIN = Grammar(
         "if_expression": "branch",
         "when_expression": "branch",
         "binary_expression": "binary",
+        "in_expression": "binary",
     },
     texts=frozenset({"string_literal", "multiline_string_literal"}),
     interpolations=frozenset({"interpolation"}),

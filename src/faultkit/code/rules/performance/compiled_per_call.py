@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule, Severity
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.data_sizes import is_few
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
@@ -14,7 +14,7 @@ _PATTERNS = frozenset(
     (
         "re.compile", "regexp.MustCompile", "regexp.Compile", "java.util.regex.Pattern.compile",
         "Pattern.compile", "RegExp", "regexp.MatchString", "regex.Regex.new",
-        "regex.bytes.Regex.new",
+        "regex.bytes.Regex.new", "Regex", "System.Text.RegularExpressions.Regex", "kotlin.text.Regex",
     )
 )  # fmt: skip
 _TEMPLATES = frozenset(
@@ -24,6 +24,8 @@ _TEMPLATES = frozenset(
         "handlebars.compile", "Handlebars.compile", "ejs.compile", "pug.compileFile", "ajv.compile", "ajv",
         "jsonschema.Draft7Validator",
         "com.fasterxml.jackson.databind.ObjectMapper", "ObjectMapper",
+        "com.fasterxml.jackson.module.kotlin.jacksonObjectMapper", "jacksonObjectMapper",
+        "com.google.gson.Gson",
     )
 )  # fmt: skip
 
@@ -70,7 +72,7 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
         mild: Severity = "low"
         if loops:
             yield Hit(call.span, what, POSSIBLE, mild)
-    elif facts.language in ("go", "java", "rust"):
+    elif facts.language in ("go", "java", "rust", "csharp", "kotlin"):
         if loops or frequency_of(call, facts):
             yield Hit(call.span, what, LIKELY)
         elif (
@@ -112,6 +114,6 @@ RULE = Rule(
     fix="Compile it once, at the top of the file or when the object is made.",
     kind="performance",
     severity="low",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

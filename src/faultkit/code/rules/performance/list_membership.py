@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed, is_within
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_data, is_over_data
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
@@ -18,18 +18,34 @@ _LONG = re.compile(
 _READ = re.compile(r"\.(split|splitlines|readlines|fetchall)\(")
 _OF_ONE = re.compile(r"\.(split|splitlines|readlines)\([^()]*\)\[-?\d+\]")
 """One item of a split text, which is a text and no list."""
-_LISTS = ("java.util.List", "java.util.ArrayList", "java.util.LinkedList")
-_GROWS = ("append", "push", "add", "extend", "concat")
+_LISTS = frozenset(
+    (
+        "java.util.List", "java.util.ArrayList", "java.util.LinkedList", "MutableList", "List",
+        "IList", "IReadOnlyList", "System.Collections.Generic.List", "System.Collections.Generic.IList",
+        "System.Collections.Generic.IReadOnlyList", "Vec", "std.vec.Vec",
+    )
+)  # fmt: skip
+"""Types whose `contains` scans; a name of another language never occurs in a text."""
+_TYPED = ("java", "csharp", "kotlin", "rust")
+_EMPTY = (
+    r"\[\]|list\(\)|new (Array|Linked)?List<.*>\(\)|new ArrayList\(\)|\[\]\w+\{\}"
+    r"|mutableListOf(<.*>)?\(\)|ArrayList(<.*>)?\(\)|arrayListOf(<.*>)?\(\)|Vec::(<.*>::)?new\(\)|vec!\[\]"
+    r"|Vec::with_capacity\(.*\)"
+)
+_COPIED = re.compile(r"\b(ToList(Async)?|toList|toMutableList|collect(::<Vec<.*>>)?)\(\)$|\bVec<")
+_WORDS = ("in", "not in", "!in")
+_GROWS = ("append", "push", "add", "extend", "concat", "Add", "AddRange", "addAll")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if facts.language == "python":
+    if facts.language in ("python", "kotlin"):
         for step in facts.steps_of("binary"):
-            if step.word in ("in", "not in") and len(step.sides) == 2 and step.sides[1].shape == "name":
+            if step.word in _WORDS and len(step.sides) == 2 and step.sides[1].shape == "name":
                 yield from _hits(step.sides[1].text, step, facts)
+    if facts.language == "python":
         return
     for call in facts.calls_of_method("includes", "indexOf", "contains", "Contains"):
-        if facts.language == "java" and call.receiver not in _LISTS:
+        if facts.language in _TYPED and call.receiver not in _LISTS:
             continue
         if call.name == "slices.Contains":
             first = call.argument(place=0)
@@ -78,7 +94,9 @@ def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
             return None  # Created for each item.
     if not bound:
         given = [each for each in scope.parameters if each.name == name]
-        if given and (facts.language == "go" or given[0].type in ("list", "typing.List", "java.util.List")):
+        if given and (
+            facts.language == "go" or given[0].type in ("list", "typing.List") or given[0].type in _LISTS
+        ):
             return False
         return None
     value = bound[-1].value
@@ -87,15 +105,15 @@ def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
         return None
     if _OF_ONE.search(text):
         return None
-    empty = re.fullmatch(r"\[\]|list\(\)|new (Array|Linked)?List<.*>\(\)|new ArrayList\(\)|\[\]\w+\{\}", text)
+    empty = re.fullmatch(_EMPTY, text)
     if empty:
         grown = any(
             call.method in _GROWS and call.receiver_written == name
             for call in facts.within(facts.calls, scope.body)
         )
         return True if grown else None
-    if facts.language == "java":
-        return False
+    if facts.language in _TYPED:
+        return False if facts.language == "java" or _COPIED.search(text) else None
     if re.match(r"(set|frozenset|dict|new Set|new Map|Counter)\b|\{", text) or value.shape == "text":
         return None
     if re.search(r"\bin _*[A-Z][A-Z0-9_]+\]?$", text):
@@ -111,6 +129,6 @@ RULE = Rule(
     fix="Keep what you look for in a set or map.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

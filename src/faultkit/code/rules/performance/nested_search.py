@@ -8,11 +8,35 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Loop
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_data, is_over_data
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
-_SEARCHES = ("find", "findIndex", "filter", "some")
+_SEARCHES = {
+    "csharp": (
+        "FirstOrDefault",
+        "First",
+        "SingleOrDefault",
+        "Single",
+        "Where",
+        "Any",
+        "Find",
+        "FindIndex",
+        "Exists",
+    ),
+    "kotlin": (
+        "find",
+        "firstOrNull",
+        "first",
+        "singleOrNull",
+        "single",
+        "filter",
+        "any",
+        "none",
+        "indexOfFirst",
+    ),
+    "javascript": ("find", "findIndex", "filter", "some"),
+}
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -29,8 +53,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"{_name(inner)} is searched from its start for every item of {_name(outer[-1])}",
                 LIKELY,
             )
-    if facts.language in JAVASCRIPT:
-        yield from _found(loops, facts)
+    yield from _found(loops, facts)
 
 
 def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts) -> bool:
@@ -59,7 +82,8 @@ def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts) -> bool:
 
 
 def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls_of_method(*_SEARCHES):
+    language = "javascript" if facts.language in JAVASCRIPT else facts.language
+    for call in facts.calls_of_method(*_SEARCHES.get(language, ())):
         given = call.argument(place=0)
         if given is None or given.value.shape != "function" or "=" not in given.value.text:
             continue
@@ -106,6 +130,6 @@ RULE = Rule(
     fix="Put one list into a map by its key first, then look each item up.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.facts.facts import is_within
-from faultkit.code.rules.rule import GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data, last_word
 
 _SHORT = re.compile(r"err|msg|message|path|prefix|indent|title", re.IGNORECASE)
@@ -37,7 +37,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if (name, scope) not in reported and _is_text(name, each, facts):
             reported.add((name, scope))
-            # CPython can often add in place; Go and Java never do.
+            # CPython can often add in place; the others never do.
             mild: Severity | None = "low" if facts.language == "python" else None
             sure = POSSIBLE if facts.language == "python" else LIKELY
             yield Hit(each.span, f"{name} is copied whole for every piece that is added", sure, mild)
@@ -63,7 +63,7 @@ def _is_text(name: str, added: Assignment, facts: Facts) -> bool:
     ):
         return False
     for each in given:
-        if each.type in ("string", "String", "str") or (
+        if each.type in ("string", "String", "str", "kotlin.String") or (
             each.value is not None and each.value.shape == "text"
         ):
             return True
@@ -78,6 +78,6 @@ RULE = Rule(
     fix="Collect the pieces and join them once, or use strings.Builder or StringBuilder.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *GO, *JAVA),
+    languages=(*PYTHON, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

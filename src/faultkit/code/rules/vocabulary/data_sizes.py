@@ -56,6 +56,15 @@ _SOURCES = re.compile(
 )
 
 
+_TYPED = (
+    r"(?:\w*(?:List|Collection|Enumerable|Iterable|Seq)<([A-Z]\w*)>|\b([A-Z]\w*)\[\])\s+NAME\b"
+    r"|\bNAME\s*:?\s*(?:&(?:'\w+ )?(?:mut )?)?"
+    r"(?:\w*(?:List|Collection|Iterable|Sequence|Array|Vec|list)[<\[]|\[\]?\*?)([A-Z]\w*)[>\]]?"
+    r"|\bNAME\??:\s*(?:readonly )?([A-Z]\w*)\[\]"
+)
+"""Declarations of a list by the type of its items, in all languages."""
+
+
 def last_word(over: str) -> str:
     """Return the name of a list: of `list(self.orders.values())` orders."""
     bare = _FUNCTIONS.sub("", _WRAPPERS.sub("", re.sub(r"([\"'`]).*?\1", "", over)))
@@ -118,8 +127,19 @@ def is_over_data(loop: Loop, facts: Facts) -> bool:
     if not is_few(loop.over) and any(named.fullmatch(name.rpartition(" ")[2]) for name in loop.targets):
         return True
     base = base_name(loop.over)
+    if base and not _FEW.search(loop.over) and _DATA.search(_type_of_items(base, loop, facts)):
+        return True
     return any(
         each.value is not None and _SOURCES.search(each.value.text)
         for each in (facts.assignments_to(base, loop) if base else ())
         if not _FEW.search(loop.over)
     )
+
+
+def _type_of_items(name: str, loop: Loop, facts: Facts) -> str:
+    """Return the type of the items of a list that a caller gives: of `List<Payment> ours` Payment."""
+    for scope in facts.functions_around(loop):
+        if scope.name and any(each.name == name for each in scope.parameters):
+            found = re.search(_TYPED.replace("NAME", name), facts.text(scope.head))
+            return "" if found is None else next((each for each in found.groups() if each), "")
+    return ""
