@@ -26,6 +26,7 @@ _MANAGER_CALLS = frozenset(
     ("all", "filter", "exclude", "count", "exists", "first", "last", "get", "order_by")
 )
 _NAMES = re.compile(r"['\"](\w+)")
+_SHORT_LINES = 25
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -48,6 +49,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _through_functions(facts: Facts) -> Iterator[Loop]:
     """Yield functions that get each item of a list, as loops over that list."""
     for each in applied_functions(facts):
+        if facts.text(each.scope.body).count("\n") > _SHORT_LINES:
+            continue  # A piece of work, beside which a query counts little.
         yield Loop("each", each.at.span, each.scope.body, each.at.line, each.over, (each.item,))
 
 

@@ -15,7 +15,7 @@ _GRAPHENE = re.compile(r"resolve_\w+$")
 _ROOTS = re.compile(r"^(Query|Mutation|Subscription|query|mutation)$")
 _ASKS = frozenset(
     ("filter", "exclude", "order_by", "first", "last", "latest", "earliest", "aggregate", "values_list",
-     "values", "exists", "count", "get")
+     "values", "exists", "count")
 )  # fmt: skip
 _LOADS = frozenset(("all",))
 _PRELOADS = re.compile(r"prefetch_related|select_related|annotate\(")

@@ -10,6 +10,7 @@ from faultkit.code.rules.reliability import (
     busy_loop,
     cancellation_not_passed,
     catastrophic_expression,
+    checked_then_inserted,
     client_not_closed,
     config_read_late,
     connection_not_closed,
@@ -176,6 +177,7 @@ RELIABILITY: tuple[Rule, ...] = (
     pool_not_shut_down.RULE,
     workers_not_awaited.RULE,
     ticker_not_stopped.RULE,
+    checked_then_inserted.RULE,
     cut_off_at_end.RULE,
     results_dropped.RULE,
 )

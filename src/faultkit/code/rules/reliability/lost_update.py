@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.facts import Argument, Assignment, Call, Facts, Scope, is_within
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
+from faultkit.code.rules.vocabulary.read_values import computed_names, field_computed, first_call, read_names
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
 _LOADS = re.compile(
@@ -18,21 +19,42 @@ _LOADS = re.compile(
     r"|\.query\.(get|get_or_404|filter_by\(\)\.(first|one))$"
 )
 _GUARDS = re.compile(
-    r"select_for_update|with_for_update|for update|\bF\(|\block|mutex|LOCK|pessimistic|optimistic|version"
-    r"|\$inc|\.increment\(|\.decrement\(|WATCH|watch\(|serializable|compare|@Lock|isolation",
+    r"select_for_update|with_for_update|for_?update|forNoKeyUpdate|\bF\(|\block|Lock\w*\(|_lock\b|mutex|LOCK|pessimistic"
+    r"|optimistic|version|\$inc|\.increment\(|\.decrement\(|WATCH|watch\(|serializable|compare_?(and|exchange)|@Lock"
+    r"|isolation|synchronized|concurrency|ConditionExpression|lock_exclusive|updlock",
     re.IGNORECASE,
 )
 _JPA_LOADS = re.compile(r"\.(findById|findBy\w+|getById|getReferenceById|find)\(")
 _COMPUTES = re.compile(r"\s*[+\-]|\.(add|subtract|plus|minus)\(")
-_SAVES = frozenset({"save", "Save", "Updates", "commit", "flush", "saveAndFlush", "update"})
+_SAVES = frozenset(
+    (
+        "save",
+        "Save",
+        "Updates",
+        "commit",
+        "flush",
+        "saveAndFlush",
+        "update",
+        "SaveChanges",
+        "SaveChangesAsync",
+    )
+)
 _AMOUNTS = re.compile(
     r"balance|stock|quantity|qty|count|credit|amount|points|inventory|seats|available|remaining|total|used|views|likes"
-    r"|votes|score|counter|downloads|hits|attempts|usage|quota",
+    r"|votes|score|counter|downloads|hits|attempts|usage|quota|left|taken|capacity|spent|budget|cents|sold|reserved|booked"
+    r"|redeemed|redemptions|tokens|tickets|onhand|on_hand|copies|spots|places|miles|minutes|units|funds|holdings|uses\b",
     re.IGNORECASE,
 )
 _SESSION = re.compile(r"session|(^|\.)db$", re.IGNORECASE)
-_SETS = re.compile(r"update\s+(\w+)\s+set\s+(\w+)\s*=\s*(?:\?|\$\d|%s|:\w+|%\(\w+\)s)", re.IGNORECASE)
-_FROM_ROW = re.compile(r"(\w+)[!?]?\.(\w+)\s*[+\-]\s*[\w.]+")
+_SETS = re.compile(r"update\s+(\w+)\s+set\s+(\w+)\s*=\s*(?:\?|\$\d|%s|:\w+|@\w+|%\(\w+\)s)", re.IGNORECASE)
+_UPDATES = (
+    "update", "updateOne", "update_one", "findByIdAndUpdate", "findOneAndUpdate", "find_one_and_update",
+    "updateMany", "Update", "Updates", "UpdateColumn", "UpdateColumns", "UpdateOne", "set", "values", "Set",
+)  # fmt: skip
+_ENTITY_LOADS = re.compile(
+    r"\.(findById|findBy[A-Z]\w*|getById|getReferenceById|find|findByIdOrNull|(First|FirstOrDefault|Single"
+    r"|SingleOrDefault|Find|GetById)(Async)?)(\(\)\.\w+)*$"
+)
 _ARITHMETIC = re.compile(r"[+\-*/]")
 
 
@@ -50,8 +72,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, what, LIKELY if handler_around(each, facts) else POSSIBLE)
     if facts.language == "java":
         yield from _by_setters(facts)
-    if facts.language in JAVASCRIPT:
-        yield from _by_options(facts)
+    yield from _by_options(facts)
+    if facts.language in ("kotlin", "rust"):
+        yield from _by_columns(facts)
     yield from _in_cache(facts)
     yield from _over_awaits(facts)
     yield from _by_sql(facts)
@@ -164,20 +187,77 @@ def _by_setters(facts: Facts) -> Iterator[Hit]:
 
 
 def _by_options(facts: Facts) -> Iterator[Hit]:
-    """Yield `update({data: {points: user.points + n}})` with a user that was read before."""
-    for call in facts.calls_of_method("update", "updateOne", "findByIdAndUpdate"):
+    """Yield `update({data: {points: user.points + n}})` with a user that was read before, also through a
+    variable: `const points = user.points + n`."""
+    known: dict[Scope, tuple[dict[str, Call], dict[str, tuple[str, str]]]] = {}
+    for call in facts.calls_of_method(*_UPDATES):
         scope = facts.function_of(call)
-        if scope is None or _GUARDS.search(facts.text(scope.span)):
+        if scope is None or not call.arguments:
+            continue
+        if scope not in known:
+            read = {} if _GUARDS.search(facts.text(scope.span)) else read_names(scope, facts)
+            known[scope] = read, computed_names(scope, read, facts) if read else {}
+        read, computed = known[scope]
+        if not read:
             continue
         for argument in call.arguments:
-            found = _FROM_ROW.fullmatch(argument.value.text) if argument.name else None
-            if found is None or not _AMOUNTS.search(found[2]):
+            found = computed.get(argument.value.text) or field_computed(argument.value.text, read)
+            if found is None or argument.value.shape == "object":
                 continue
-            made = [one.call for one in facts.assignments_to(found[1], call) if one.targets == (found[1],)]
-            if any(one is not None and _LOADS.search(one.name) for one in made):
-                shown = f"{found[1]}.{found[2]}"
-                what = f"two requests at once read the same {shown}, and one of the changes is lost"
-                yield Hit(argument.value.span, what, LIKELY if handler_around(call, facts) else POSSIBLE)
+            key = argument.name.rpartition(".")[2] or found[1]
+            if not _is_written_back(call, argument, key, found, facts):
+                continue
+            shown = f"{found[0]}.{found[1]}" if found[1] else found[0]
+            what = f"two requests at once read the same {shown}, and one of the changes is lost"
+            yield Hit(argument.value.span, what, LIKELY if handler_around(call, facts) else POSSIBLE)
+            break
+
+
+def _is_written_back(call: Call, argument: Argument, key: str, found: tuple[str, str], facts: Facts) -> bool:
+    """Return whether the field of the row is set, with no condition on what was read."""
+    # `.set({balance: left})` is of a builder of queries; of others, `set` may be anything.
+    if call.method in ("set", "Set", "values") and (not argument.name or _is_store(call)):
+        return False
+    if not _AMOUNTS.search(f"{key} {found[1]} {found[0]}") or (
+        argument.name and found[1] and not _same(key, found[1])
+    ):
+        return False
+    conditions = [
+        each for each in call.arguments if each is not argument and each.name.rpartition(".")[2] == key
+    ]
+    if any(each.value.text != argument.value.text for each in conditions):
+        return False
+    # `.eq("balance", card.balance)`: only if it is still what was read.
+    rest = facts.text(call.span).replace(argument.value.text, "")
+    return not found[1] or re.search(rf"\b{found[0]}\b\W+{found[1]}\b", rest) is None
+
+
+def _same(one: str, other: str) -> bool:
+    return one.replace("_", "").lower() == other.replace("_", "").lower()
+
+
+def _by_columns(facts: Facts) -> Iterator[Hit]:
+    """Yield `it[Wallets.balance] = balance - x` of Exposed, and `active.stock = Set(left)` of SeaORM."""
+    for each in facts.assignments:
+        if each.scope is None or len(each.targets) != 1 or each.value is None:
+            continue
+        target, value = each.targets[0], each.value.text
+        if facts.language == "kotlin" and target.startswith("it["):
+            column = facts.text(each.span).partition("]")[0].rpartition(".")[2]
+        elif facts.language == "rust" and (set_to := re.fullmatch(r"(?:\w+::)*Set\((.*)\)", value)):
+            column, value = target.rpartition(".")[2], set_to[1]
+        else:
+            continue
+        scope = next(iter(facts.functions_around(each)), None)
+        if scope is None or not _AMOUNTS.search(column) or _GUARDS.search(facts.text(scope.span)):
+            continue
+        read = read_names(scope, facts)
+        if computed_names(scope, read, facts).get(value) or field_computed(value, read):
+            yield Hit(
+                each.span,
+                f"two requests at once read the same {column}, and one of the changes is lost",
+                LIKELY,
+            )
 
 
 def _changes(each: Assignment) -> bool:
@@ -195,8 +275,9 @@ def _is_loaded(name: str, each: Assignment, facts: Facts) -> bool:
             for call in facts.calls_of_method("First", "Take", "Find", "Last")
             if any(one.value.text == f"&{name}" for one in call.arguments)
         )
+    loads = _ENTITY_LOADS if facts.language in ("kotlin", "csharp", "java") else _LOADS
     return any(
-        made.call is not None and _LOADS.search(made.call.name) is not None
+        (call := made.call or first_call(made, facts)) is not None and loads.search(call.name) is not None
         for made in facts.assignments_to(name, each)
         if made.targets == (name,) and made.scope is each.scope and made.span.start < each.span.start
     )
@@ -210,7 +291,12 @@ def _is_saved(name: str, after: int, scope: Scope, facts: Facts) -> bool:
             return True
         if call.method in ("commit", "flush") and _SESSION.search(call.receiver_written):
             return True
-    return False
+        if call.method in ("SaveChanges", "SaveChangesAsync"):
+            return True
+    # A transaction of JPA stores what has changed.
+    return facts.language in ("java", "kotlin") and any(
+        each.method == "Transactional" for each in scope.decorators
+    )
 
 
 def _in_cache(facts: Facts) -> Iterator[Hit]:
@@ -267,6 +353,6 @@ RULE = Rule(
     fix="Let the database do it (F(), $inc, INCR, SET x = x + 1), or lock the row (SELECT … FOR UPDATE).",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -18,6 +18,8 @@ _APPLIES = frozenset(
         "mapToInt", "toMap", "associateBy", "ConvertAll",
     )
 )  # fmt: skip
+_LISTS = frozenset(("stream", "parallelStream", "iter", "into_iter", "iter_mut", "of"))
+_ONE = re.compile(r"\.(findById|findOne\w*|getById|getOne|findFirst\w*|findUnique\w*|find\w*OrNull)\(\)$")
 _STREAM = re.compile(r"\s*\.(stream|parallelStream|asSequence|iter|into_iter|AsEnumerable)\(\)\s*$")
 
 
@@ -43,7 +45,7 @@ def applied_functions(facts: Facts) -> Iterator[Applied]:
     for call in facts.calls_of_method(*_APPLIES) if by_name else ():
         for argument in call.positional[:1]:
             found = re.fullmatch(r"(?:this|self|Self|[A-Z]\w*)?(?:::|\.)?(\w+)", argument.value.text)
-            if argument.value.shape in ("function", "call") or found is None or not call.receiver_written:
+            if argument.value.shape in ("function", "call") or found is None or not _is_on_list(call, facts):
                 continue
             for scope in by_name.get(found[1], ()):
                 yield Applied(scope, _item(scope), _list(call, facts), call)
@@ -59,6 +61,13 @@ def applied_functions(facts: Facts) -> Iterator[Applied]:
                 parameters = _parameters(scope)
                 if place is not None and place < len(parameters) and call in facts.callers_of(scope):
                     yield Applied(scope, parameters[place], loop.over, call)
+
+
+def _is_on_list(call: Call, facts: Facts) -> bool:
+    """Return whether the object is a list or stream; an Optional or Option has `map`, too."""
+    if facts.language in ("java", "rust"):
+        return any(each.method in _LISTS for each in chain_of(call)) or call.method in ("forEach", "for_each")
+    return bool(call.receiver_written) and _ONE.search(call.receiver) is None
 
 
 def _parameters(scope: Scope) -> list[str]:

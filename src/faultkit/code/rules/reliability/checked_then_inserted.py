@@ -1,0 +1,196 @@
+"""Finds rows that are inserted after a query found none, while another request may do the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.read_values import first_call
+from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+
+_GUARDS = re.compile(
+    r"unique|conflict|duplicate|Integrity|ConstraintViolation|P2002|23505|\b11000\b|1062|upsert|get_or_create"
+    r"|update_or_create|insert_?ignore|insert\s+or\b|DbUpdateException|serializable|\block|\w+_lock\b|[a-z]Lock\b"
+    r"|for.update|merge\s+into|not\s+exists|isolation|@Lock|synchronized|mutex|redis\.lock|findOrCreate|FirstOrCreate"
+    r"|ignore_conflicts|orIgnore|setnx|isUnique",
+    re.IGNORECASE,
+)
+_CHECKS = re.compile(
+    r"^(exists\w*|existsBy\w*|findBy\w*|findOne\w*|findFirst\w*|findUnique\w*|find_one|find_by_\w+|count\w*|Any(Async)?"
+    r"|FirstOrDefault(Async)?|SingleOrDefault(Async)?|first|one_or_none|scalar_one_or_none|scalar|get_or_none|Count"
+    r"|First|Take|getBy\w*|FindBy\w*|ExistsBy\w*|ExistsAsync|Exists|get_by_\w+|GetBy\w*|findAndCount|countDocuments"
+    r"|fetchval|fetchrow|fetchone|exist\w*)$"
+)
+_INSERTS = frozenset(
+    ("create", "save", "insert", "insertOne", "insert_one", "Add", "AddAsync", "Create", "saveAndFlush",
+     "persist", "add", "InsertOne", "Insert", "InsertAsync", "CreateAsync", "insert_into", "SaveAsync",
+     "Save", "bulk_create")
+)  # fmt: skip
+_FROM = re.compile(r"\bfrom\s+[\"'`\[]?([\w.]+)", re.IGNORECASE)
+_INTO = re.compile(r"\binto\s+[\"'`\[]?([\w.]+)", re.IGNORECASE)
+_MODEL = re.compile(r"\b(?:query|select|exists)\(\s*(?:func\.count\()?\s*([A-Z]\w*)")
+_MADE = re.compile(r"^(?:new\s+|&)?([A-Z]\w*)\s*[({]")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if _GUARDS.search(facts.whole_text):
+        return
+    for scope in facts.scopes:
+        if not scope.name:
+            continue
+        checks = [call for call in facts.within(facts.calls, scope.body) if _CHECKS.match(call.method)]
+        yield from _by_store(scope, checks, facts)
+    yield from _by_sql(facts)
+
+
+def _by_store(scope: Scope, checks: list[Call], facts: Facts) -> Iterator[Hit]:
+    told = False
+    for check in checks:
+        if told or not check.receiver_written or not _is_condition(check, scope, facts):
+            continue
+        for insert in facts.within(facts.calls, scope.body):
+            if insert.method not in _INSERTS or insert.span.start < check.span.end or not insert.arguments:
+                continue
+            if _same_store(check, insert, facts) and _is_new(insert, facts):
+                what = f"another request may insert between {check.written}() and {insert.written}()"
+                yield Hit(insert.span, what, POSSIBLE)
+                told = True
+                break
+
+
+def _is_condition(check: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the function leaves if the query found something, or inserts only if it did not."""
+    text = facts.text(check.span)
+    names = {name for name in check.assigned if name.isidentifier()}
+    for each in facts.within(facts.assignments, scope.body):
+        if first_call(each, facts) is check or (
+            each.value is not None
+            and each.value.span.start <= check.span.start < check.span.end <= each.value.span.end
+        ):
+            names.update(name for name in each.targets if name.isidentifier() and name != "err")
+    filled = [check, *(each for each in facts.calls_on(check) if each.method == "Scan")]
+    names.update(
+        each.value.text[1:] for call in filled for each in call.positional if each.value.text.startswith("&")
+    )
+    for step in facts.within(facts.steps, scope.body):
+        if step.kind != "branch" or step.span.end < check.span.start:
+            continue
+        if text in step.text or any(
+            re.search(rf"(?<![\w.]){re.escape(name)}\b", step.text) for name in names
+        ):
+            return True
+    return False
+
+
+def _same_store(check: Call, insert: Call, facts: Facts) -> bool:
+    """Return whether both go to the same repository, model or set."""
+    mine, other = _store(check), _store(insert)
+    if mine and mine == other:
+        return not re.search(r"(^|\.)(db|session|_?context|conn|tx|em)$", mine) or _same_model(
+            check, insert, facts
+        )
+    return _same_model(check, insert, facts)
+
+
+def _same_model(check: Call, insert: Call, facts: Facts) -> bool:
+    """Return whether `session.query(User)…` is followed by `session.add(User(…))`."""
+    asked = _MODEL.search(facts.text(check.span))
+    first = insert.argument(place=0)
+    if asked is None or first is None:
+        return False
+    made = _MADE.match(first.value.text)
+    if made is None and first.value.shape == "name":
+        values = [
+            each.value.text
+            for each in facts.assignments_to(first.value.text, insert)
+            if each.value is not None
+        ]
+        made = next((found for each in values if (found := _MADE.match(each))), None)
+    return made is not None and made[1] == asked[1]
+
+
+def _store(call: Call) -> str:
+    """Return the object that a query begins with: of `User.objects.filter().exists` User.objects."""
+    return (
+        call.receiver_written.partition("(")[0].rpartition(".")[0]
+        if "(" in call.receiver_written
+        else call.receiver_written
+    )
+
+
+def _is_new(insert: Call, facts: Facts) -> bool:
+    """Return whether a new row is given; `save(user)` of a row that was read is an update."""
+    if insert.method not in (
+        "save",
+        "Save",
+        "SaveAsync",
+        "saveAndFlush",
+        "add",
+        "Add",
+        "persist",
+        "AddAsync",
+    ):
+        return True
+    first = insert.positional[0].value if insert.positional else None
+    if first is None or first.shape != "name":
+        return True
+    values = [each.value.text for each in facts.assignments_to(first.text, insert) if each.value is not None]
+    return any(
+        re.match(r"(new\s+)?[A-Z]\w*[({.]|\w+\.create\(|to[A-Z]\w*\(|\w+\.(map|of|from)\(", each)
+        for each in values
+    )
+
+
+def _by_sql(facts: Facts) -> Iterator[Hit]:
+    """Yield `INSERT INTO t` after a `SELECT … FROM t` whose result decides."""
+    sent = sql_calls(facts)
+    for insert in sent:
+        into = _INTO.search(insert.sql) if insert.verb == "insert" else None
+        scope = facts.named_function_of(insert.call)
+        if into is None or scope is None or re.search(r"\bselect\b", insert.sql, re.IGNORECASE):
+            continue
+        for check in sent:
+            table = _FROM.search(check.sql) if check.verb == "select" else None
+            if (
+                table is None
+                or table[1].lower() != into[1].lower()
+                or check.call.span.end > insert.call.span.start
+            ):
+                continue
+            if not _is_condition(check.call, scope, facts):
+                continue
+            if facts.named_function_of(check.call) is scope and re.search(
+                r"\bwhere\b", check.sql, re.IGNORECASE
+            ):
+                what = f"another request may insert into {into[1]} between {check.call.written}() and this"
+                yield Hit(insert.call.span, what, LIKELY)
+                break
+
+
+RULE = Rule(
+    id="FK-R110",
+    slug="checked-then-inserted",
+    title="Inserted after a check that another request can outrun",
+    why="Two requests at once both find no row, and both insert one: the account, vote or booking exists "
+    "twice, or the second fails in an unexpected way.",
+    fix="Give the columns a unique constraint, insert at once (ON CONFLICT, get_or_create), and handle the "
+    "error of a duplicate.",
+    kind="reliability",
+    severity="medium",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+    words=(
+        b"create",
+        b"save",
+        b"insert",
+        b"INSERT",
+        b"Add",
+        b"Create",
+        b"persist",
+        b"add(",
+        b"Insert",
+        b"Save",
+    ),
+)
