@@ -80,6 +80,7 @@ from faultkit.code.rules.reliability import (
     unbounded_queue,
     unbounded_recursion,
     unchecked_status,
+    unguarded_access,
     unguarded_parse,
     upstream_error_unmapped,
     wait_not_cancelled,
@@ -179,5 +180,6 @@ RELIABILITY: tuple[Rule, ...] = (
     ticker_not_stopped.RULE,
     checked_then_inserted.RULE,
     cut_off_at_end.RULE,
+    unguarded_access.RULE,
     results_dropped.RULE,
 )

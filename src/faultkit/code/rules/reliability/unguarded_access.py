@@ -1,0 +1,294 @@
+"""Finds uses of a collection without the lock that guards it elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from faultkit.code.facts import Assignment, Facts, Loop, Scope, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.lock_regions import Region, lock_regions, regions_around
+
+_CHANGES = frozenset(
+    (
+        "append", "add", "update", "pop", "remove", "insert", "extend", "setdefault", "clear", "discard",
+        "popitem", "appendleft", "popleft", "put", "computeIfAbsent", "compute", "merge", "putIfAbsent",
+        "addAll", "putAll", "removeIf", "removeAll", "poll", "offer", "push", "getOrPut", "addFirst",
+        "addLast", "removeFirst", "Add", "Remove", "Clear", "TryAdd", "AddRange", "RemoveAll", "RemoveAt",
+        "RemoveWhere", "Insert", "Enqueue", "Dequeue", "TryDequeue", "Push", "Pop",
+    )
+)  # fmt: skip
+_COLLECTIONS = re.compile(
+    r"(^|\.)(HashMap|ArrayList|HashSet|LinkedList|TreeMap|TreeSet|LinkedHashMap|LinkedHashSet|ArrayDeque|EnumMap"
+    r"|PriorityQueue|Dictionary|List|SortedDictionary|SortedList|SortedSet|Queue|Stack"
+    r"|(mutable|hash|linked|sorted|array)(Map|List|Set)Of|dict|list|set|defaultdict|deque|OrderedDict|Counter)$"
+)
+_STARTS = re.compile(
+    r"^(__init__|__new__|__post_init__|__del__|__enter__|__repr__|constructor|[nN]ew\w*|String|[tT]oString)$"
+    r"|^_?(init|initiali[sz]e|configure|set_?up)",
+    re.IGNORECASE,
+)
+"""Methods that run before other threads know the object."""
+_HELD = re.compile(r"[lL]ocked$|_?unlocked$|Unlocked$|WithLock$|NoLock$|_nolock$|[uU]nsafe|^_?test")
+_SAID = re.compile(r"lock|mutex|hold|single.?thread|not thread.?safe|guarded", re.IGNORECASE)
+_TASKS = re.compile(r"asyncio\.|anyio\.|trio\.")
+
+
+class _Use(NamedTuple):
+    """A use of a field."""
+
+    span: Span
+    scope: Scope
+    changes: bool
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    regions = [each for each in lock_regions(facts) if not _is_of_tasks(each, facts)]
+    if not regions:
+        return
+    seen: set[Scope] = set()
+    for owner, fields in _fields(facts).items():
+        methods = [scope for scope in facts.scopes if scope.owner == owner and scope.name]
+        if not any(regions_around(_Body(scope.body), regions) or _holds(scope, regions) for scope in methods):
+            continue
+        for field, kind in fields.items():
+            uses = list(_uses(field, owner, facts))
+            late = [
+                each
+                for each in uses
+                if not _STARTS.match(each.scope.short_name) and not _is_maker(each.scope, owner)
+            ]
+            held = [each for each in late if _is_held(each, regions)]
+            yield from _for_readers(field, late, regions)
+            if not any(each.changes for each in held):
+                continue
+            loose = [
+                each
+                for each in late
+                if each not in held
+                and not regions_around(each, regions)
+                and _matters(each, kind, facts)
+                and not _is_head(each, regions)
+                and not _is_called_with_lock(each.scope, regions, facts)
+            ]
+            if len(loose) > len(held):
+                continue  # The lock may be there for something else.
+            for each in loose:
+                if each.scope in seen:
+                    continue
+                seen.add(each.scope)
+                lock = next(iter(_locks(held[0], regions)), "a lock")
+                doing = "changed" if each.changes else "read"
+                what = f"{field} is {doing} here without {lock}, which guards it elsewhere"
+                yield Hit(each.span, what, LIKELY)
+
+
+def _for_readers(field: str, uses: list[_Use], regions: list[Region]) -> Iterator[Hit]:
+    """Yield changes while a lock of this object is held for reading."""
+    for each in uses:
+        around = regions_around(each, regions)
+        if each.changes and around and all(one.is_shared and one.lock.count(".") == 1 for one in around):
+            what = f"{field} is changed here with a lock that others may hold, too: it is one for readers"
+            yield Hit(each.span, what, LIKELY)
+
+
+def _is_head(use: _Use, regions: list[Region]) -> bool:
+    """Return whether the field is itself the lock: `synchronized (jobs) { … }`."""
+    return any(
+        each.taken is not None and each.taken.start <= use.span.start < each.taken.end for each in regions
+    )
+
+
+class _Body(NamedTuple):
+    span: Span
+
+
+def _holds(scope: Scope, regions: list[Region]) -> bool:
+    return any(scope.body.start <= each.span.start < scope.body.end for each in regions)
+
+
+def _is_of_tasks(region: Region, facts: Facts) -> bool:
+    """Return whether the lock is one of asyncio: between awaits, tasks do not disturb each other."""
+    if facts.language == "python" and facts.is_in_async(region):
+        return True
+    return facts.language == "python" and any(
+        each.call is not None and region.lock in each.targets and _TASKS.search(each.call.name)
+        for each in facts.assignments
+    )
+
+
+def _fields(facts: Facts) -> dict[str, dict[str, str]]:
+    """Return fields that hold a plain collection or a number, by class, each with what it is."""
+    found: dict[str, dict[str, str]] = {}
+    for each in facts.assignments:
+        if not each.owner or len(each.targets) != 1 or not re.fullmatch(r"self\.\w+", each.targets[0]):
+            continue
+        kind = _kind(each, facts)
+        if kind and (each.scope is None or _STARTS.match(each.scope.short_name)):
+            found.setdefault(each.owner, {}).setdefault(each.targets[0].removeprefix("self."), kind)
+    return found
+
+
+def _kind(field: Assignment, facts: Facts) -> str:
+    if facts.language == "go":
+        if field.type == "map":
+            return "map"
+        return "number" if re.fullmatch(r"u?int(32|64)?|float64", field.type) else ""
+    if field.value is not None and facts.language == "python" and field.value.shape in ("object", "list"):
+        return "collection"
+    if field.value is not None and field.value.shape == "number" and facts.language == "python":
+        return "number"
+    if field.call is not None and _COLLECTIONS.search(field.call.name) and "oncurrent" not in field.call.name:
+        return "collection"
+    if field.type in ("int", "long", "Int", "Long", "double"):
+        return "number"
+    return ""
+
+
+def _uses(field: str, owner: str, facts: Facts) -> Iterator[_Use]:
+    """Yield uses of a field in methods of its class."""
+    names = {f"self.{field}"} | (set() if facts.language in ("go", "python") else {field})
+    items = {f"{name}[]" for name in names}
+    changed: list[Span] = []
+    for each in facts.assignments:
+        if each.scope is None or each.owner != owner or not ({*each.targets} & (names | items)):
+            continue
+        changed.append(each.span)
+    for call in facts.calls:
+        on = call.receiver_written in names and call.method in _CHANGES
+        drops = (
+            call.name in ("delete", "clear")
+            and call.positional
+            and _same(call.positional[0].value.text, field, facts)
+        )
+        if on or drops:
+            changed.append(call.span)
+    changed += [
+        step.span
+        for step in facts.steps_of("delete")
+        if any(f"{name}[" in step.text or f"{name}[" in facts.text(step.span) for name in names)
+    ]
+    for span in changed:
+        scope = facts.named_function_of(_Body(span))
+        if scope is not None and scope.owner == owner and not _is_shadowed(field, scope, names):
+            yield _Use(span, scope, True)
+    for loop in facts.loops if facts.language == "python" else ():
+        scope = facts.named_function_of(loop)
+        if (
+            scope is not None
+            and scope.owner == owner
+            and re.fullmatch(rf"self\.{field}(\.\w+\(\))?", loop.over)
+        ):
+            yield _Use(loop.head, scope, False)
+    for access in facts.accesses:
+        if access.written in names or any(access.written.startswith(f"{name}.") for name in names):
+            scope = facts.named_function_of(access)
+            if scope is None or scope.owner != owner or _is_shadowed(field, scope, names):
+                continue
+            if not any(span.start <= access.span.start < span.end for span in changed):
+                yield _Use(access.span, scope, False)
+
+
+def _same(text: str, field: str, facts: Facts) -> bool:
+    return facts.language == "go" and re.fullmatch(rf"\w+\.{re.escape(field)}", text) is not None
+
+
+def _is_shadowed(field: str, scope: Scope, names: set[str]) -> bool:
+    return field in names and any(each.name == field for each in scope.parameters)
+
+
+def _is_maker(scope: Scope, owner: str) -> bool:
+    return scope.short_name == owner.rpartition(".")[2] or not scope.is_method
+
+
+def _is_held(use: _Use, regions: list[Region]) -> bool:
+    """Return whether a lock is held at a use; to change something, one for readers does not do."""
+    return any(not (use.changes and each.is_shared) for each in regions_around(use, regions))
+
+
+def _locks(use: _Use, regions: list[Region]) -> Iterator[str]:
+    for each in regions_around(use, regions):
+        yield "the lock of its object" if each.lock == "self" else each.lock
+
+
+def _matters(use: _Use, kind: str, facts: Facts) -> bool:
+    """Return whether a use without the lock can break something in this language."""
+    if _HELD.search(use.scope.short_name) or _SAID.search(_said_of(use.scope, facts)):
+        return False
+    text, head = facts.text(use.span), facts.text(Span(use.scope.span.start, use.scope.body.start))
+    if facts.language == "java" and (not re.search(r"\b(public|protected)\b", head) or "holdsLock" in text):
+        return False
+    if "holdsLock" in facts.text(use.scope.body):
+        return False
+    if use.changes:
+        counts = re.search(r"\+\+|--|[+-]=", text) is not None
+        # `self.jobs = {}` begins anew, often before other threads know the object.
+        return counts or (kind != "number" and not re.match(r"[\w.]+\s*:?=[^=]", text))
+    if kind == "number":
+        return False
+    if facts.language == "python":
+        return any(re.fullmatch(r"self\.\w+(\.\w+\(\))?", loop.over) for loop in _looped(use, facts))
+    after = facts.text(Span(use.span.end, min(use.span.end + 1, len(facts.syntax.source))))
+    is_looped = any(loop.over == text for loop in _looped(use, facts))
+    if facts.language == "go":
+        return after == "[" or is_looped
+    return "." in text.removeprefix("this.") or after in ("[", ".") or is_looped
+
+
+def _looped(use: _Use, facts: Facts) -> Iterator[Loop]:
+    """Yield loops over what is used."""
+    return (loop for loop in facts.loops if is_within(use.span, loop.head))
+
+
+def _said_of(scope: Scope, facts: Facts) -> str:
+    """Return the comments above a function."""
+    lines: list[str] = []
+    line = scope.line - 1
+    while line > 0 and len(lines) < 8:
+        text = facts.syntax.line_text(line).strip()
+        if not text.startswith(("#", "//", "*", "/*")):
+            break
+        lines.append(text)
+        line -= 1
+    return " ".join(lines)
+
+
+def _is_called_with_lock(scope: Scope, regions: list[Region], facts: Facts, levels: int = 3) -> bool:
+    """Return whether a caller holds the lock, or is not known: a private method may have others elsewhere."""
+    if _holds(scope, regions) or levels == 0:
+        return levels == 0
+    callers = [call for call in facts.callers_of(scope) if facts.named_function_of(call) is not scope]
+    if any(regions_around(call, regions) for call in callers):
+        return True
+    if facts.language == "go":
+        is_private = scope.short_name[:1].islower()
+    elif facts.language == "python":
+        is_private = scope.short_name.startswith("_")
+    else:
+        is_private = "private" in facts.text(Span(scope.span.start, scope.body.start)).split()
+    if not is_private:
+        return False
+    named = {each for call in callers if (each := facts.named_function_of(call)) is not None}
+    return not named or any(
+        _STARTS.match(each.short_name)
+        or _HELD.search(each.short_name)
+        or _is_called_with_lock(each, regions, facts, levels - 1)
+        for each in named
+    )
+
+
+RULE = Rule(
+    id="FK-R121",
+    slug="unguarded-access",
+    title="Collection used without the lock that guards it elsewhere",
+    why="Two threads change it at once: entries get lost, and Go ends the process for a map that is read and "
+    "written at the same time.",
+    fix="Take the same lock around every use, also for reading.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *GO, *JAVA, *CSHARP, *KOTLIN),
+    check=_check,
+    words=(b"ock", b"ynchronized", b"Monitor", b"Semaphore"),
+)

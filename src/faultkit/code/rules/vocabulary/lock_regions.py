@@ -1,0 +1,163 @@
+"""Code that runs while a lock is held, in the forms of each language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts.nesting import Placed
+from faultkit.code.languages.syntax import Node, Span
+
+_LOCK = re.compile(r"(^|[._])_*\w*(lock|mutex|mtx|mu|guard|gate|cond)\w*$", re.IGNORECASE)
+_NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
+_MADE = frozenset(
+    ("threading.Lock", "threading.RLock", "threading.Condition", "multiprocessing.Lock", "asyncio.Lock")
+)
+_TAKES = {
+    "go": {"Lock": "Unlock", "RLock": "RUnlock"},
+    "python": {"acquire": "release"},
+    "java": {"lock": "unlock", "lockInterruptibly": "unlock", "tryLock": "unlock"},
+    "kotlin": {"lock": "unlock", "tryLock": "unlock"},
+    "csharp": {
+        "Enter": "Exit",
+        "EnterWriteLock": "ExitWriteLock",
+        "EnterReadLock": "ExitReadLock",
+        "WaitAsync": "Release",
+        "Wait": "Release",
+    },
+}
+_READS = frozenset(("RLock", "EnterReadLock"))
+
+
+class Region(NamedTuple):
+    """Where a lock is held."""
+
+    lock: str
+    """The lock as written; `self` for that of the object."""
+    span: Span
+    is_shared: bool = False
+    """Whether it is held for reading only, so that others may hold it, too."""
+    taken: Span | None = None
+    """The call or head that takes it."""
+
+
+def lock_regions(facts: Facts) -> list[Region]:
+    """Return where locks are held, in the order of the text."""
+    found = [*_managed(facts), *_called(facts)]
+    if facts.language in ("java", "kotlin"):
+        found += _of_objects(facts)
+    return sorted(found, key=lambda each: (each.span.start, -each.span.end))
+
+
+def is_lock_name(written: str) -> bool:
+    """Return whether a variable is a lock by its name."""
+    last = written.replace("()", "").rpartition(".")[2]
+    return _LOCK.search(last) is not None and _NOT_LOCK.search(last) is None
+
+
+def regions_around(place: Placed, regions: list[Region]) -> list[Region]:
+    return [each for each in regions if is_within(place.span, each.span)]
+
+
+def _managed(facts: Facts) -> Iterator[Region]:
+    for call, body in facts.managed:
+        if facts.language == "csharp":
+            head = facts.text(call.span)
+            if head.startswith("lock") or facts.text(
+                Span(max(0, call.span.start - 6), call.span.start)
+            ).startswith("lock"):
+                name = re.sub(r"^lock\s*\(|\)\s*$", "", head.partition("{")[0].strip())
+                yield Region(_own(name, facts), body, taken=call.span)
+        elif facts.language == "python" and (call.name in _MADE or is_lock_name(call.written)):
+            yield Region(call.written, body, taken=call.span)
+
+
+def _called(facts: Facts) -> Iterator[Region]:
+    """Yield regions from a call that takes a lock to the last one that gives it back."""
+    pairs = _TAKES.get(facts.language, {})
+    for call in facts.calls_of_method(*pairs) if pairs else ():
+        scope, name = facts.function_of(call), _lock_of(call)
+        if (
+            scope is None
+            or not name
+            or (facts.language == "go" and call.arguments)
+            or not _is_lock(call, name)
+        ):
+            continue
+        ends = _ends(call, name, pairs, scope, facts)
+        if not ends and facts.language != "go":
+            continue
+        end = max(ends, default=scope.body.end)
+        yield Region(name, Span(call.span.end, end), call.method in _READS, call.span)
+    if facts.language == "kotlin":
+        for call in facts.calls_of_method("withLock", "read", "write"):
+            if call.receiver_written and (call.method == "withLock" or is_lock_name(call.receiver_written)):
+                yield Region(
+                    _own(call.receiver_written, facts), call.span, call.method == "read", call.callee
+                )
+
+
+def _ends(call: Call, name: str, pairs: dict[str, str], scope: Scope, facts: Facts) -> list[int]:
+    """Return where the lock is given back before it is taken again; the end of the function if deferred."""
+    after = [
+        each
+        for each in facts.within(facts.calls, scope.body)
+        if each.span.start > call.span.start and _lock_of(each) == name
+    ]
+    again = min(
+        (each.span.start for each in after if each.method == call.method and each is not call), default=None
+    )
+    ends: list[int] = []
+    for each in after:
+        if each.method != pairs[call.method]:
+            continue
+        if facts.language == "go" and (each.is_deferred or facts.is_deferred(each)):
+            return [scope.body.end]
+        if again is None or each.span.start < again:
+            ends.append(each.span.start)
+    return ends
+
+
+def _lock_of(call: Call) -> str:
+    """Return the lock that a call takes or gives back."""
+    if call.receiver_written == "Monitor" and call.positional:
+        return call.positional[0].value.text
+    return call.receiver_written
+
+
+def _is_lock(call: Call, name: str) -> bool:
+    if call.method in ("Wait", "WaitAsync"):
+        return "Semaphore" in call.name or is_lock_name(name)
+    return call.method not in ("acquire", "lock", "tryLock") or call.receiver in _MADE or is_lock_name(name)
+
+
+def _of_objects(facts: Facts) -> Iterator[Region]:
+    """Yield `synchronized` methods and blocks."""
+    if facts.language == "kotlin":
+        for scope in facts.scopes:
+            if any(each.method == "Synchronized" for each in scope.decorators):
+                yield Region("self", scope.body, taken=Span(scope.span.start, scope.body.start))
+        for call in facts.calls_of_method("synchronized"):
+            if call.arguments:
+                yield Region(_own(call.arguments[0].value.text, facts), call.span, taken=call.callee)
+        return
+    if b"synchronized" not in facts.syntax.source:
+        return
+    for scope in facts.scopes:
+        head = Span(scope.span.start, scope.body.start)
+        if re.search(r"\bsynchronized\b", facts.text(head)):
+            yield Region("self", scope.body, taken=head)
+    todo: list[Node] = [facts.syntax.root]
+    while todo:
+        node = todo.pop()
+        if node.type == "synchronized_statement" and (body := node.child_by_field_name("body")) is not None:
+            head = Span(node.start_byte, body.start_byte)
+            name = facts.text(head).removeprefix("synchronized").strip().strip("()")
+            yield Region(_own(name, facts), Span(body.start_byte, body.end_byte), taken=head)
+        todo += node.named_children
+
+
+def _own(name: str, facts: Facts) -> str:
+    return re.sub(r"^this\b", "self", name.strip())
