@@ -62,7 +62,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif (
             (call.name in _JAVASCRIPT or _AWS.match(call.name))
-            and frequency_of(call, facts)
+            and (frequency_of(call, facts) or _is_used_here(call, facts))
             and _is_short_lived(call, facts)
         ):
             yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")

@@ -25,10 +25,12 @@ _TEMPLATES = frozenset(
         "jsonschema.Draft7Validator",
         "com.fasterxml.jackson.databind.ObjectMapper", "ObjectMapper",
         "com.fasterxml.jackson.module.kotlin.jacksonObjectMapper", "jacksonObjectMapper",
-        "com.google.gson.Gson",
+        "com.google.gson.Gson", "JsonSerializerOptions", "System.Text.Json.JsonSerializerOptions",
     )
 )  # fmt: skip
 
+_CODECS = frozenset(("ObjectMapper", "jacksonObjectMapper", "Gson", "JsonSerializerOptions"))
+_CODES = re.compile(r"(read|write|to|from|convert|Serialize|Deserialize)\w*$", re.IGNORECASE)
 _OF_A_VALUE = re.compile(
     r"_?(is|has|valid|check|match|extract|normali[sz]e|sanitize|clean|strip|replace|slug|escape|mask|redact|count"
     r"|tokenize|parse|find)(?=_|[A-Z]|$)|[iI]s[A-Z]|(Valid|Check|Match|Extract|Normali[sz]e|Sanitize|Clean|Strip|Slug"
@@ -52,9 +54,31 @@ def _check(facts: Facts) -> Iterator[Hit]:
             call.name in _TEMPLATES
             and not call.is_returned
             and not any("." in name for name in call.assigned)
-            and frequency_of(call, facts)
+            and (frequency_of(call, facts) or _is_codec_of_a_call(call, facts))
         ):
             yield Hit(call.span, f"{call.written}() is made anew each time", LIKELY)
+
+
+def _is_codec_of_a_call(call: Call, facts: Facts) -> bool:
+    """Return whether a method with arguments makes a codec, which learns each type anew, and drops it."""
+    scope = facts.named_function_of(call)
+    if call.method not in _CODECS or scope is None or not scope.parameters or runs_once(scope):
+        return False
+    if scope is not facts.function_of(call):
+        return False
+    made = [call]
+    for _ in range(6):  # new ObjectMapper().registerModule(…).configure(…)
+        uses = [each for one in made for each in facts.calls_on(one)]
+        if any(_CODES.match(each.method) for each in uses):
+            return True
+        if any("." in name for each in uses for name in each.assigned):
+            return False
+        made = uses
+    return any(
+        _CODES.match(each.method) and argument.value.text in call.assigned
+        for each in facts.within(facts.calls, scope.body)
+        for argument in each.arguments
+    )
 
 
 def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PYTHON = frozenset(
@@ -33,6 +33,44 @@ _GO = re.compile(
 _JAVA = re.compile(
     r"(java\.sql\.DriverManager\.getConnection|MongoClients\.create|(^|\.)Jedis|HikariDataSource)$"
 )
+_JVM_CLIENTS = (
+    r"(^|\.)(KafkaProducer|HikariDataSource|MongoClients\.create|RedisClient\.create|JedisPool|RedissonClient"
+    r"|Redisson\.create|CqlSession\.builder\(\).*\.build|ElasticsearchClient"
+    r"|(S3|Sqs|Sns|DynamoDb|SecretsManager|Kinesis|Lambda|Ses|Kms)(Async)?Client\.(create|builder\(\).*\.build)"
+    r"|Amazon\w+ClientBuilder\.(defaultClient|standard\(\).*\.build)"
+    r"|StorageOptions\.getDefaultInstance\(\)\.getService)$"
+)
+_ONE_USE = {
+    "java": re.compile(_JVM_CLIENTS),
+    "kotlin": re.compile(_JVM_CLIENTS),
+    "go": re.compile(
+        r"^(database/sql\.Open|github\.com/jackc/pgx/v\d/pgxpool\.(Connect|New)|github\.com/jmoiron/sqlx\.(Open|Connect)"
+        r"|gorm\.io/gorm\.Open|github\.com/(redis/)?go-redis/(redis/)?v?\d*\.?NewClient"
+        r"|go\.mongodb\.org/mongo-driver(/v2)?/mongo\.Connect|github\.com/segmentio/kafka-go\.Writer"
+        r"|google\.golang\.org/grpc\.(Dial|NewClient|DialContext)|github\.com/rabbitmq/amqp091-go\.Dial"
+        r"|cloud\.google\.com/go/(storage|pubsub|bigquery|firestore)\.NewClient)$"
+    ),
+    "csharp": re.compile(
+        r"(^|\.)(CosmosClient|MongoClient|ServiceBusClient|BlobServiceClient|QueueServiceClient|EventHubProducerClient"
+        r"|ConnectionMultiplexer\.Connect(Async)?|ElasticClient|ElasticsearchClient|Amazon(S3|SQS|DynamoDB|"
+        r"SimpleNotificationService|KeyManagementService)Client|GrpcChannel\.ForAddress|ProducerBuilder\b.*\.Build"
+        r"|SecretClient|SmtpClient|ConnectionFactory\.CreateConnection(Async)?)$"
+    ),
+    "rust": re.compile(
+        r"^(sqlx\.(postgres\.|mysql\.)?(Pg|MySql|Sqlite)?Pool(Options)?\b.*\.connect(_with)?|mongodb\.Client\.with_uri_str"
+        r"|redis\.Client\.open|lapin\.Connection\.connect|aws_sdk_\w+\.Client\.(new|from_conf)"
+        r"|tokio_postgres\.connect|deadpool_\w+\..*\.create_pool)$"
+    ),
+}
+"""Clients with connections or a pool of their own, which serve a whole process."""
+_STUB = re.compile(r"^(New\w+Client|fetch|fetch_one|fetch_all|fetch_optional|execute|query_async)$")
+"""A stub of gRPC is a view of a connection; queries of Rust are given one to run."""
+_ENDS = frozenset(("quit", "end", "close", "disconnect", "$disconnect", "destroy"))
+_ONCE = re.compile(
+    r"main|run|migrat|seed|setup|init|start|check|ping|health|test|wait|probe|cmd|command|boot|serve|install|open|connect"
+    r"|new|create|build|make|provide|import|export|backup|dump|restore",
+    re.IGNORECASE,
+)
 _MAKES = re.compile(
     r"^(get|open|create|new|make|acquire|connect)\w*(connection|conn|client|pool)$", re.IGNORECASE
 )
@@ -44,6 +82,8 @@ _SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if not _opens(call, facts.language):
+            if _is_for_one_use(call, facts):
+                yield Hit(call.span, f"{call.written}() connects anew each time", LIKELY)
             continue
         scope = facts.named_function_of(call) or facts.function_of(call)
         if scope is None:
@@ -56,8 +96,67 @@ def _check(facts: Facts) -> Iterator[Hit]:
         frequency = frequency_of(call, facts)
         if frequency:
             yield Hit(call.span, f"{call.written}() connects anew for every {frequency}", LIKELY)
-        elif facts.language == "java" and not runs_once(scope) and scope.parameters:
+        elif _is_for_one_use(call, facts) or (
+            facts.language == "java" and not runs_once(scope) and scope.parameters
+        ):
             yield Hit(call.span, f"{call.written}() connects anew each time", POSSIBLE)
+
+
+def _is_for_one_use(call: Call, facts: Facts) -> bool:
+    """Return whether a function with arguments makes a client, uses it and drops it."""
+    pattern = _ONE_USE.get(facts.language)
+    if call.is_decorator or call.is_returned or (pattern is not None and not pattern.search(call.name)):
+        return False
+    if pattern is None and not (_opens(call, facts.language) and _is_ended(call, facts)):
+        return False
+    if any(each.method == "use" and each.span.start == call.span.start for each in facts.calls_on(call)):
+        return not _is_in_start(call, facts)
+    scope = facts.named_function_of(call)
+    if (
+        scope is None
+        or scope is not facts.function_of(call)
+        or runs_once(scope)
+        or _ONCE.match(scope.short_name)
+    ):
+        return False
+    if not scope.parameters or any("." in name or "[" in name for name in call.assigned):
+        return False
+    if call.is_discarded or call.is_argument or _is_kept(call, scope, facts):
+        return False
+    if any(each.is_returned and each.span.start == call.span.start for each in facts.calls_on(call)):
+        return False
+    names = {*call.assigned[:1]} - {"_"}
+    given = any(
+        argument.value.text.lstrip("&*") in names
+        for each in facts.within(facts.calls, scope.body)
+        for argument in each.arguments
+        if not each.name.startswith(("errors.", "fmt.")) and not _STUB.search(each.method)
+    )
+    returned = any(
+        step.kind == "return" and not names.isdisjoint(re.findall(r"(?<![\w.])\w+(?![\w.(])", step.text))
+        for step in facts.within(facts.steps, scope.body)
+    )
+    stored = any(
+        each.value is not None and each.value.text.lstrip("&*") in names
+        for each in facts.within(facts.assignments, scope.body)
+    )
+    return bool(names) and not (given or returned or stored)
+
+
+def _is_in_start(call: Call, facts: Facts) -> bool:
+    """Return whether the function around runs once or seldom, as its name tells."""
+    scope = facts.named_function_of(call)
+    return scope is None or runs_once(scope) or _ONCE.match(scope.short_name) is not None
+
+
+def _is_ended(call: Call, facts: Facts) -> bool:
+    """Return whether a method (Python) or function (JavaScript) with arguments also ends the connection."""
+    scope = facts.named_function_of(call)
+    if scope is None or not any(each.name not in ("self", "cls") for each in scope.parameters):
+        return False
+    if facts.language == "python" and not scope.is_method:
+        return False
+    return any(each.method in _ENDS for each in facts.calls_on(call))
 
 
 def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
@@ -107,7 +206,9 @@ def _opens(call: Call, language: str) -> bool:
         return False
     if language == "python":
         return call.name in _PYTHON
-    pattern = {"go": _GO, "java": _JAVA}.get(language, _JAVASCRIPT)
+    pattern = {"go": _GO, "java": _JAVA, "kotlin": _JAVA}.get(language, _JAVASCRIPT)
+    if language in ("csharp", "rust"):
+        return _ONE_USE[language].search(call.name) is not None
     if pattern.search(call.name) is None:
         return False
     return call.name != "knex" or _has_settings(call)
@@ -132,6 +233,6 @@ RULE = Rule(
     fix="Make one pool for the process, with a maximum, and borrow connections from it.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.logs import log_calls, secret_in
 
 _COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
+
+_ERRORS = ("Error", "Exception")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -21,6 +23,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if what := secret_in(_arguments(call), facts):
             yield Hit(call.span, f"{what} is written to the log", LIKELY)
+    for call in _errors(facts):
+        if what := secret_in(_arguments(call), facts):
+            yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
+
+
+def _errors(facts: Facts) -> Iterator[Call]:
+    """Yield the calls that make the errors which this text raises."""
+    if facts.language in ("go", "rust"):
+        yield from facts.calls_named("fmt.Errorf", "anyhow.anyhow", "anyhow", "bail", "anyhow.bail")
+        return
+    raised = facts.steps_of("raise")
+    for call in facts.calls if raised else ():
+        if call.method.endswith(_ERRORS) and any(is_within(call.span, step.span) for step in raised):
+            yield call
 
 
 def _arguments(call: Call) -> Span:

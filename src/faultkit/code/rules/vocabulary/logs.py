@@ -9,6 +9,13 @@ from functools import lru_cache
 from faultkit.code.facts import Access, Assignment, Call, Facts
 from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.vocabulary.failures import handler_around, node_at
+from faultkit.code.rules.vocabulary.telling_types import (
+    ABOUT_SYNTAX,
+    Hole,
+    is_secret_name,
+    telling_types,
+    type_of,
+)
 
 _LEVELS = frozenset(
     (
@@ -24,7 +31,8 @@ _LEVELS = frozenset(
 _FIELDS = frozenset({"WithFields", "WithField", "With", "bind", "child"})
 """Calls that give a logger fields, which all its lines have."""
 _OWNER = re.compile(
-    r"(^|[._])_*(log|logs|logger|logging|console|slog|logrus|zap|zlog|glog|klog|sugar|LOG|LOGGER)$|Log(ger)?$"
+    r"(^|[._])_*(log|logs|logger|logging|console|slog|logrus|zap|zlog|glog|klog|sugar|LOG|LOGGER|pino|winston"
+    r"|bunyan|log4js|tracing|loguru|structlog|timber|Timber)$|Log(ger)?$"
 )
 _PRINTS = frozenset(
     ("print", "pprint.pprint", "fmt.Print", "fmt.Printf", "fmt.Println", "System.out.println",
@@ -38,37 +46,16 @@ def log_calls(facts: Facts) -> Iterator[Call]:
     """Yield the calls that write to a log. Prints count in code that answers requests."""
     for call in facts.calls:
         owner = _CHANGES_NAME.sub("", call.receiver_written)
-        logs = (call.method in _LEVELS or call.method in _FIELDS) and _OWNER.search(owner)
+        named = call.method in _LEVELS or call.method in _FIELDS
+        # `info!(…)` of Rust has no object: its module is that of the log.
+        logs = named and (_OWNER.search(owner) or (not owner and _OWNER.search(call.receiver)))
         prints = call.name in _PRINTS or call.written in _PRINTS
         if logs or (prints and handler_around(call, facts) is not None):
             yield call
 
 
-# Secrets, by the names of variables, fields, headers and settings.
+# Expressions that hold secrets.
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_SECRET_WORDS = frozenset(
-    ("password", "passwd", "pwd", "passphrase", "secret", "apikey", "authorization", "credentials", "jwt")
-)
-_SECRET_PAIRS = frozenset(
-    (
-        "api key", "client secret", "secret key", "private key", "access token", "refresh token",
-        "auth token", "bearer token", "session token", "id token", "api token", "secret access key",
-        "signing key", "encryption key", "auth header", "authorization header", "reset token", "jwt token",
-        "card number",
-        "user token", "bot token", "service token",
-    )
-)  # fmt: skip
-_HARMLESS_BEFORE = frozenset(
-    ("no", "has", "have", "is", "with", "without", "use", "need", "needs", "show", "hide", "hidden", "public",
-     "missing", "invalid", "masked", "redacted", "hashed", "encrypted", "safe", "forgot", "change", "valid")
-)  # fmt: skip
-_ABOUT_ACCESS = re.compile(
-    rb"\bjwt\b|bearer|oauth|authoriz|access_?token|api_?token|auth_?token|authenticat|\blogin", re.IGNORECASE
-)
-_ABOUT_SYNTAX = re.compile(
-    rb"tokeniz|lexer|\bparser?\b|\btokens\[|cancellation|csrf|page_?token", re.IGNORECASE
-)
 _LOOKUP = re.compile(
     r"""(?:headers?|Headers?|environ|env|getenv|Getenv|META|cookies|getHeader|get|Get|LookupEnv|HEADERS)"""
     r"""(?:\.get|\.Get)?\s*[\[(]\s*["'`]([\w-]+)["'`]"""
@@ -81,6 +68,7 @@ _ITEMS = frozenset({"subscript", "subscript_expression", "index_expression"})
 _WHOLE = re.compile(
     r"^(?:self\.|this\.)?(?:req|request|ctx\.req|ctx\.request|event)\.(?:headers|rawHeaders|META)$"
     r"|^(?:r|req|c\.Request)\.Header$"
+    r"|^(?:\w+\.)?(?:r|res|resp|response|e|ex|exc|err|error)\.request\.(?:headers|Headers)$"
     r"|^(?:process\.env|os\.environ|import\.meta\.env)$"
 )
 _BODY = re.compile(r"^(?:req|request|ctx\.request)\.(?:body|data|json|POST|form)$")
@@ -93,29 +81,9 @@ _ENUM = re.compile(r"^[A-Z]\w*\.[A-Z_]+$")
 _SETTINGS = re.compile(r"^(config|settings|env|conf)\b", re.IGNORECASE)
 
 
-def is_secret_name(name: str, facts: Facts) -> bool:
-    """Return whether a variable, field, header or setting of this name holds a secret itself."""
-    words = [word.lower() for word in _WORD.findall(name)]
-    if not words or (len(words) > 1 and words[0] in _HARMLESS_BEFORE):
-        return False
-    if (
-        words[-1] in _SECRET_WORDS
-        or " ".join(words[-2:]) in _SECRET_PAIRS
-        or " ".join(words[-3:]) in _SECRET_PAIRS
-    ):
-        return True
-    return words == ["token"] and is_about_access(facts)
-
-
 def _is_own_token(written: str, facts: Facts) -> bool:
     """Return whether it is the token of a client: `self.token`."""
-    return written == "self.token" and _ABOUT_SYNTAX.search(facts.syntax.source) is None
-
-
-def is_about_access(facts: Facts) -> bool:
-    """Return whether tokens in this text give access, rather than being parts of a language."""
-    source = facts.syntax.source
-    return _ABOUT_ACCESS.search(source) is not None and _ABOUT_SYNTAX.search(source) is None
+    return written == "self.token" and ABOUT_SYNTAX.search(facts.syntax.source) is None
 
 
 def secret_in(span: Span, facts: Facts, deep: bool = True) -> str:
@@ -133,6 +101,22 @@ def secret_in(span: Span, facts: Facts, deep: bool = True) -> str:
     for call in facts.within(facts.calls, span):
         if _is_shown(call.span, span, facts) and (name := _secret_call(call, facts)):
             return name
+    return _secret_hole(span, facts)
+
+
+_HOLES = {"kotlin": re.compile(r"\$([A-Za-z_]\w*)"), "rust": re.compile(r"\{([a-z_]\w*)(?::[^{}]*)?\}")}
+"""Names inside of texts that no syntax tree shows."""
+
+
+def _secret_hole(span: Span, facts: Facts) -> str:
+    pattern = _HOLES.get(facts.language)
+    if pattern is None:
+        return ""
+    for name in pattern.findall(facts.text(span)):
+        if is_secret_name(name, facts):
+            return name
+        if part := telling_types(facts).get(type_of(name, Hole(span), facts)):
+            return f"{name} with its {part}"
     return ""
 
 
@@ -145,13 +129,19 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return written
     if _is_own_token(written, facts) or (is_secret_name(last, facts) and not _PLACES.search(written)):
         return written
-    if written.isidentifier() and (part := _telling_types(facts).get(_type_of(written, access, facts))):
+    if written.isidentifier() and (part := telling_types(facts).get(type_of(written, access, facts))):
+        return f"{written} with its {part}"
+    if _ERROR_REQUEST.match(written) and facts.imports_any("axios", "@nestjs/axios"):
+        return f"{written} with its headers"
+    if written.isidentifier() and (part := _read_part(written, access, facts)):
         return f"{written} with its {part}"
     if _BODY.match(written):
         route = handler_around(access, facts)
         path = "" if route is None or route.route is None else route.route.path
         if route is not None and _ACCOUNT.search(f"{path} {route.name}"):
             return written
+    if deep and written.isidentifier() and _is_given_secret(written, access, facts):
+        return written
     if deep and written.isidentifier():
         for each in _variables(facts).get(written, ()):
             if each.value is None or each.scope is None or each.scope is not facts.function_of(access):
@@ -163,37 +153,43 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
     return ""
 
 
-_VALUE_TYPES = re.compile(
-    r"\b(?:record|data\s+class)\s+(\w+)[^({;]*\(([^{};]*?)\)\s*(?=[{:;\n]|implements\b|$)"
+def _is_given_secret(name: str, access: Access, facts: Facts) -> bool:
+    """Return whether headers of this name were given a secret: `headers.setBearerAuth(key)`."""
+    scope = facts.function_of(access)
+    if scope is None or "eader" not in name:
+        return False
+    for call in facts.within(facts.calls, scope.body):
+        if call.receiver_written != name:
+            continue
+        first = call.argument(place=0)
+        sets = call.method in _SETS and first is not None and is_secret_name(first.value.literal, facts)
+        if sets or call.method in ("setBearerAuth", "setBasicAuth"):
+            return True
+    return False
+
+
+_SETS = frozenset(
+    ("set", "add", "put", "append", "Set", "Add", "TryAddWithoutValidation", "insert", "header")
 )
-"""Types whose text shows all their parts: records (Java), data classes (Kotlin)."""
-_PART_NAME = {"java": re.compile(r"(\w+)\s*(?:,|$)"), "kotlin": re.compile(r"\bva[lr]\s+(\w+)\s*:")}
+_ERROR_REQUEST = re.compile(
+    r"^(e|ex|err|error|exc|cause|reason|\w+Err(or)?)\.(response\.)?config(\.headers)?$"
+)
+"""The request that an error of axios holds, with all headers."""
 
 
-@lru_cache(maxsize=4)
-def _telling_types(facts: Facts) -> dict[str, str]:
-    """Return types of this text whose text shows a secret, each with the name of that part."""
-    parts = _PART_NAME.get(facts.language)
-    if parts is None:
-        return {}
-    own_text = {scope.owner.rpartition(".")[2] for scope in facts.scopes if scope.short_name == "toString"}
-    found = {}
-    for each in _VALUE_TYPES.finditer(facts.whole_text):
-        secret = next((name for name in parts.findall(each[2]) if is_secret_name(name, facts)), "")
-        if secret and each[1] not in own_text:
-            found[each[1]] = secret
-    return found
-
-
-def _type_of(name: str, access: Access, facts: Facts) -> str:
-    """Return the declared type of a parameter or variable, without its package; empty if it is not known."""
-    for scope in reversed([*facts.functions_around(access)]):
-        for each in scope.parameters:
-            if each.name == name:
-                return each.type.rpartition(".")[2]
-    made = facts.assignments_to(name, access)
-    types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
-    return types[-1].rpartition(".")[2] if types else ""
+def _read_part(name: str, access: Access, facts: Facts) -> str:
+    """Return the secret that the same function reads from an object whose text shows all its parts."""
+    scope = facts.function_of(access)
+    if scope is None or not any(each.name == name for each in scope.parameters):
+        return ""
+    text = facts.text(scope.body)
+    if facts.language == "python":
+        found = re.findall(rf"\b{re.escape(name)}(?:\.get\(|\[)\s*[\"']([\w-]+)[\"']", text)
+    elif facts.language in ("javascript", "typescript", "tsx"):
+        found = re.findall(rf"\b{re.escape(name)}\.(\w+)\b(?!\()", text)
+    else:
+        return ""
+    return next((each for each in found if each != "token" and is_secret_name(each, facts)), "")
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,138 @@
+"""Names of secrets, and types of a text whose values show a secret when they are written out."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from faultkit.code.facts import Facts
+from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Span
+
+# Secrets, by the names of variables, fields, headers and settings.
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SECRET_WORDS = frozenset(
+    (
+        "password",
+        "passwd",
+        "pwd",
+        "passphrase",
+        "secret",
+        "apikey",
+        "authorization",
+        "credentials",
+        "jwt",
+        "cvv",
+    )
+)
+_SECRET_PAIRS = frozenset(
+    (
+        "api key", "client secret", "secret key", "private key", "access token", "refresh token",
+        "auth token", "bearer token", "session token", "id token", "api token", "secret access key",
+        "signing key", "encryption key", "auth header", "authorization header", "reset token", "jwt token",
+        "card number",
+        "user token", "bot token", "service token", "connection string", "webhook secret", "card cvc",
+    )
+)  # fmt: skip
+_HARMLESS_BEFORE = frozenset(
+    ("no", "has", "have", "is", "with", "without", "use", "need", "needs", "show", "hide", "hidden", "public",
+     "missing", "invalid", "masked", "redacted", "hashed", "encrypted", "safe", "forgot", "change", "valid")
+)  # fmt: skip
+_ABOUT_ACCESS = re.compile(
+    rb"\bjwt\b|bearer|oauth|authoriz|access_?token|api_?token|auth_?token|authenticat|\blogin", re.IGNORECASE
+)
+ABOUT_SYNTAX = re.compile(
+    rb"tokeniz|lexer|\bparser?\b|\btokens\[|cancellation|csrf|page_?token", re.IGNORECASE
+)
+
+
+def is_secret_name(name: str, facts: Facts) -> bool:
+    """Return whether a variable, field, header or setting of this name holds a secret itself."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or (len(words) > 1 and words[0] in _HARMLESS_BEFORE):
+        return False
+    if (
+        words[-1] in _SECRET_WORDS
+        or " ".join(words[-2:]) in _SECRET_PAIRS
+        or " ".join(words[-3:]) in _SECRET_PAIRS
+    ):
+        return True
+    return words == ["token"] and is_about_access(facts)
+
+
+def is_about_access(facts: Facts) -> bool:
+    """Return whether tokens in this text give access, rather than being parts of a language."""
+    source = facts.syntax.source
+    return _ABOUT_ACCESS.search(source) is not None and ABOUT_SYNTAX.search(source) is None
+
+
+class Hole(NamedTuple):
+    """A place in a text that stands for a value."""
+
+    span: Span
+
+
+# Types whose text shows all their parts.
+
+_WITH_LIST = re.compile(
+    r"\b(?:record|data\s+class)\s+(\w+)[^({;]*\(([^{};]*?)\)\s*(?=[{:;\n]|implements\b|$)"
+)
+"""Records (Java, C#), data classes (Kotlin)."""
+_WITH_BODY = {
+    "rust": re.compile(
+        r"#\[derive\([^)]*\bDebug\b[^)]*\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?"
+        r"struct\s+(\w+)[^{;(]*\{([^}]*)\}"
+    ),
+    "go": re.compile(r"\btype\s+(\w+)\s+struct\s*\{([^}]*)\}"),
+    "python": re.compile(
+        r"(?:@(?:dataclasses\.)?dataclass(?:\([^)]*\))?\s*\n\s*class\s+(\w+)[^\n]*:"
+        r"|class\s+(\w+)\([\w., ]*Base(?:Model|Settings)\):)"
+        r"((?:\n[ \t]+[^\n]*|\n)*)"
+    ),
+    "typescript": re.compile(r"\b(?:interface|class|type)\s+(\w+)[^{;(]*\{([^{}]*)\}"),
+}  # fmt: skip
+_PART = {
+    "java": re.compile(r"(\w+)\s*(?:,|$)"),
+    "csharp": re.compile(r"(\w+)\s*(?:,|$)"),
+    "kotlin": re.compile(r"\bva[lr]\s+(\w+)\s*:"),
+    "rust": re.compile(r"(?:^|,|\n)\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)\s*:\s*(?:String|Option<String>|&)"),
+    "go": re.compile(r"(?:^|\n)\s*(\w+)\s+\*?string\b"),
+    "python": re.compile(r"(?:^|\n)[ \t]+(\w+)\s*:\s*(?:str|Optional\[str\]|str \| None)\b"),
+    "typescript": re.compile(
+        r"(?:^|[\n;,])\s*(?:(?:public|private|readonly|@\w+\([^)]*\))\s+)*(\w+)[?!]?\s*:\s*string"
+    ),
+}  # fmt: skip
+_OWN_TEXT = frozenset(
+    ("toString", "ToString", "String", "GoString", "LogValue", "__repr__", "__str__", "fmt", "toJSON")
+)
+
+
+@lru_cache(maxsize=4)
+def telling_types(facts: Facts) -> dict[str, str]:
+    """Return types of this text whose text shows a secret, each with the name of that part."""
+    language = "typescript" if facts.language == "tsx" else facts.language
+    parts, pattern = _PART.get(language), _WITH_BODY.get(language, _WITH_LIST)
+    if parts is None:
+        return {}
+    own_text = {scope.owner.rpartition(".")[2] for scope in facts.scopes if scope.short_name in _OWN_TEXT}
+    found = {}
+    for each in pattern.finditer(facts.whole_text):
+        name = next(group for group in each.groups() if group)
+        listed = parts.findall(each[each.lastindex or 0])
+        secret = next((part for part in listed if is_secret_name(part, facts)), "")
+        if secret and name not in own_text and f"Debug for {name}" not in facts.whole_text:
+            found[name] = secret
+    return found
+
+
+def type_of(name: str, place: Placed, facts: Facts) -> str:
+    """Return the declared type of a parameter or variable, without its package; empty if it is not known."""
+    for scope in reversed([*facts.functions_around(place)]):
+        for each in scope.parameters:
+            if each.name == name:
+                return each.type.rpartition(".")[2].removeprefix("~")
+    made = facts.assignments_to(name, place)
+    types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
+    return types[-1].rpartition(".")[2].removeprefix("~") if types else ""
