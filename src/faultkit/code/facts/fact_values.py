@@ -21,6 +21,7 @@ known: a parameter, a variable, a function. It is never the global of the same n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from faultkit.code.languages.syntax import Span
 
+_PART = re.compile(r"[./]")
 LOCAL = "~"
 """Marks a resolved name that begins with a parameter, variable or function of the text."""
 
@@ -385,7 +387,7 @@ class Text(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Imports:
     """What a text imports."""
 
@@ -393,3 +395,10 @@ class Imports:
     """Meaning of each imported name: `{"r": "requests", "get": "axios.get", "http": "net/http"}`."""
     modules: frozenset[str] = frozenset()
     """All imported modules: `httpx`, `net/http`; without `node:`."""
+
+    @cached_property
+    def all_modules(self) -> frozenset[str]:
+        """The imported modules, and those that they are in: of `a.b/c` also `a.b` and `a`."""
+        return self.modules.union(
+            module[: part.start()] for module in self.modules for part in _PART.finditer(module)
+        )

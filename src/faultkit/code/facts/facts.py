@@ -11,6 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
+from typing import TypeVar, cast
 
 from faultkit.code.facts.fact_values import (
     Access,
@@ -99,11 +101,7 @@ class Facts:
     def imports_any(self, *modules: str) -> bool:
         """Return whether one of these modules, or something in it, is imported: `imports_any("httpx",
         "net/http")`."""
-        return any(
-            have == module or have.startswith((f"{module}.", f"{module}/"))
-            for have in self.imports.modules
-            for module in modules
-        )
+        return not self.imports.all_modules.isdisjoint(modules)
 
     def in_words_of(self, place: Placed, text: str) -> str:
         """Return a text about code at a place, with the word of that code for the object itself instead
@@ -285,7 +283,9 @@ class Facts:
 
     def within(self, items: Iterable[P], span: Span) -> Iterator[P]:
         """Yield the facts inside a span. A tuple must be in the order of the text, as all facts are."""
-        if not isinstance(items, (tuple, Reads)):
+        if isinstance(items, Reads):
+            return cast(Iterator[P], items.within(span))
+        if not isinstance(items, tuple):
             return (item for item in items if is_within(item.span, span))
         # Facts are in the order of the text, so that those in a span are adjacent.
         first = bisect_left(items, span.start, key=_start)
@@ -314,16 +314,19 @@ class Facts:
         return tuple(call for call in named if self._may_call(call, scope))
 
     def _may_call(self, call: Call, scope: Scope) -> bool:
-        if self.language == "java" and not scope.takes(len(call.arguments)):
-            return False
-        if self.language == "csharp" and len(call.arguments) > len(scope.parameters):
-            return False
         if call.receiver:
             owners = ("self", "Self", "cls", scope.owner, scope.name.rpartition(".")[0])
-            return scope.is_method and call.receiver in owners
+            return scope.is_method and call.receiver in owners and self._takes_arguments(scope, call)
         if self.language in ("java", "csharp"):
-            return scope.is_method
+            return scope.is_method and self._takes_arguments(scope, call)
         return self.language == "kotlin" or self._has_plain_name(scope)
+
+    def _takes_arguments(self, scope: Scope, call: Call) -> bool:
+        """Return whether the number of arguments fits, in languages with overloads. Asked last: to read
+        arguments takes long."""
+        if self.language == "java":
+            return scope.takes(len(call.arguments))
+        return self.language != "csharp" or len(call.arguments) <= len(scope.parameters)
 
     def _has_plain_name(self, scope: Scope) -> bool:
         """Return whether a plain name means the function: `done` of `{ done: () => done() }` is another."""
@@ -462,34 +465,31 @@ class Facts:
         return found
 
     @cached_property
-    def _accesses_by_origin(self) -> dict[Call, list[Access]]:
-        found: dict[Call, list[Access]] = {}
-        for each in self.accesses:
-            if each.origin is not None:
-                found.setdefault(each.origin, []).append(each)
-        return found
+    def _accesses_by_origin(self) -> dict[Call | None, list[Access]]:
+        return _grouped(self.accesses, attrgetter("origin"))
 
     @cached_property
     def _by_name(self) -> dict[str, list[Call]]:
-        found: dict[str, list[Call]] = {}
-        for call in self.calls:
-            found.setdefault(call.name, []).append(call)
-        return found
+        return _grouped(self.calls, attrgetter("name"))
 
     @cached_property
     def _by_method(self) -> dict[str, list[Call]]:
-        found: dict[str, list[Call]] = {}
-        for call in self.calls:
-            found.setdefault(call.method, []).append(call)
-        return found
+        return _grouped(self.calls, attrgetter("method"))
 
     @cached_property
-    def _by_origin(self) -> dict[Call, list[Call]]:
-        found: dict[Call, list[Call]] = {}
-        for call in self.calls:
-            if call.origin is not None:
-                found.setdefault(call.origin, []).append(call)
-        return found
+    def _by_origin(self) -> dict[Call | None, list[Call]]:
+        return _grouped(self.calls, attrgetter("origin"))
+
+
+_Key = TypeVar("_Key")
+_Item = TypeVar("_Item")
+
+
+def _grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+    found: dict[_Key, list[_Item]] = {}
+    for each in items:
+        found.setdefault(key(each), []).append(each)
+    return found
 
 
 def _start(item: Placed) -> int:

@@ -6,11 +6,13 @@ errors, in what is logged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
 from faultkit.code.facts.collected import RawAccess
 from faultkit.code.facts.fact_values import Access
+from faultkit.code.languages.syntax import Span
 
 READ_BY_VALUE = frozenset(
     {
@@ -47,6 +49,22 @@ class Reads(Sequence[Access]):
     def __len__(self) -> int:
         return len(self._raw)
 
+    def within(self, span: Span) -> Iterator[Access]:
+        """Yield the reads inside a span; others are not made."""
+        first = bisect_left(self._raw, span.start, key=_start)
+        for place in range(first, len(self._raw)):
+            node = self._raw[place][0]
+            if node.start_byte >= span.end:
+                return
+            if node.end_byte <= span.end:
+                yield self[place]
+
+    def where(self, may_be: Callable[[int, int], bool]) -> Iterator[Access]:
+        """Yield the reads whose first and last byte pass a test; others are not made."""
+        for place, (node, _, _) in enumerate(self._raw):
+            if may_be(node.start_byte, node.end_byte):
+                yield self[place]
+
     @overload
     def __getitem__(self, place: int) -> Access: ...
     @overload
@@ -58,3 +76,7 @@ class Reads(Sequence[Access]):
         if made is None:
             made = self._made[place] = self._make(self._raw[place])
         return made
+
+
+def _start(raw: RawAccess) -> int:
+    return raw[0].start_byte

@@ -66,6 +66,8 @@ def registered_routes(found: CollectedNodes, resolver: Resolver) -> dict[RawScop
 
 def _registrations(call: Call, language: str, found: CollectedNodes) -> Iterator[tuple[Route, str]]:
     """Yield routes with the names of their functions; an empty name for a lambda among the arguments."""
+    if not _may_register(call, language):
+        return
     first = call.argument(place=0)
     if first is None or first.value.shape != "text" or len(call.positional) < 2:
         return
@@ -84,6 +86,13 @@ def _registrations(call: Call, language: str, found: CollectedNodes) -> Iterator
         is_ktor = any(module.startswith("io.ktor.server") for module in found.modules)
         if is_ktor or path.startswith("/"):
             yield Route(call.written.upper(), path, "ktor"), ""
+
+
+def _may_register(call: Call, language: str) -> bool:
+    """Return whether a call has the name of one that registers: to read the arguments of all takes long."""
+    if language == "csharp":
+        return _MAPS.match(call.method) is not None
+    return call.method == "route" if language == "rust" else call.written in _METHODS
 
 
 def route_of_types(raw: RawScope, resolver: Resolver) -> Route | None:

@@ -21,6 +21,7 @@ from faultkit.code.rules.rule import (
     Severity,
 )
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function, callers_through
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _WAITS = frozenset(
@@ -36,51 +37,51 @@ _WAITS = frozenset(
         "passlib.context.CryptContext.verify", "argon2.PasswordHasher.hash", "argon2.PasswordHasher.verify",
     )
 )  # fmt: skip
-_HTTP = re.compile(
+_HTTP = NamePattern(
     r"(requests|httpx|requests\.(Session|session\(\))|httpx\.Client)\.(get|post|put|patch|delete|head|request)$"
 )
-_SQL = re.compile(
+_SQL = NamePattern(
     r"(psycopg2|psycopg|pymysql|MySQLdb|mysql\.connector|pyodbc|sqlite3)\.connect\(\)(\.cursor\(\))?"
     r"\.(execute|executemany|fetchall|fetchone|commit)$"
 )
-_SESSION = re.compile(
+_SESSION = NamePattern(
     r"^(sqlalchemy\.orm\.(session\.)?Session|sqlmodel\.Session|sqlalchemy\.orm\.(sessionmaker|scoped_session)\(\)\(\)"
     r"|[\w.]*\bSessionLocal)\.(execute|scalars?|commit|flush|refresh|get|exec"
     r"|query\(\)(\.\w+\(\))*\.(all|first|one|one_or_none|scalar|count|delete|update))$"
 )
-_AWS = re.compile(
+_AWS = NamePattern(
     r"^boto3\.client\(\)\.(?!generate_|get_paginator|get_waiter|can_paginate|close|meta)[a-z]+_\w+$"
 )
-_STORE = re.compile(
+_STORE = NamePattern(
     r"^(redis\.(Redis|StrictRedis|from_url\(\)|Redis\.from_url\(\))\.(get|set|mget|hget|hgetall|hset|setex|incr|delete"
     r"|exists|lpush|rpush|lpop|rpop|blpop|brpop|sadd|smembers|zadd|zrange|publish|expire)"
     r"|pymongo\.MongoClient[\w.\[\]]*\.(find_one|insert_one|insert_many|update_one|update_many|delete_one"
     r"|delete_many|count_documents|find_one_and_\w+))$"
 )
-_DEPENDENCY = re.compile(r"^\w+Dep\.")
+_DEPENDENCY = NamePattern(r"^\w+Dep\.")
 _CLIENTS = (_SESSION, _AWS, _STORE)
-_FILES = re.compile(r"^(open|io\.open|pathlib\.Path\.(read_text|read_bytes|write_text|write_bytes))$")
-_SYNC = re.compile(
+_FILES = NamePattern(r"^(open|io\.open|pathlib\.Path\.(read_text|read_bytes|write_text|write_bytes))$")
+_SYNC = NamePattern(
     r"^(fs|child_process|zlib|crypto)\.(readFile|writeFile|appendFile|readdir|stat|exists|mkdir|unlink|copyFile|rename"
     r"|exec|execFile|spawn|gzip|gunzip|deflate|inflate|pbkdf2|scrypt|rm|access|open|read|write)Sync$"
 )
-_PASSWORDS = re.compile(r"^(bcrypt|bcryptjs|bcrypt-nodejs)\.(hash|compare|genSalt)Sync$")
-_RUST = re.compile(
+_PASSWORDS = NamePattern(r"^(bcrypt|bcryptjs|bcrypt-nodejs)\.(hash|compare|genSalt)Sync$")
+_RUST = NamePattern(
     r"^(std\.thread\.sleep|std\.net\.TcpStream\.connect|reqwest\.blocking\..*|ureq\..*\.(call|send\w*)"
     r"|std\.process\.Command\b.*\.(output|status|wait|wait_with_output)"
     r"|argon2\..*(hash_password|verify_password|hash_password_into)|bcrypt\.(hash|verify|hash_with_result)"
     r"|scrypt\.(scrypt|Scrypt\.\w+)|pbkdf2\.\w+|rusqlite\.Connection\b.*\.(execute|query_row|query_map|execute_batch)"
     r"|(futures\.executor|futures_executor|tokio\.runtime\.(Runtime|Handle)\b.*)\.block_on)$"
 )
-_RUST_FILES = re.compile(
+_RUST_FILES = NamePattern(
     r"^std\.fs\.(read|write|read_to_string|copy|read_dir|remove_dir_all|create_dir_all|File\.(open|create))$"
 )
-_CSHARP = re.compile(
+_CSHARP = NamePattern(
     r"^(Thread\.Sleep|Task\.WaitAll|Task\.WaitAny|File\.(ReadAll|WriteAll|AppendAll)(Text|Lines|Bytes)"
     r"|(StreamReader|File\.OpenText\(\))\.ReadToEnd|.*\bSaveChanges|SqlCommand\.Execute(Reader|Scalar|NonQuery)"
     r"|SqlConnection\.Open|Process\b.*\.WaitForExit|(HttpClient|WebClient)\.(Send|DownloadString|DownloadData))$"
 )
-_KOTLIN = re.compile(
+_KOTLIN = NamePattern(
     r"^((java\.lang\.)?Thread\.sleep|kotlinx\.coroutines\.runBlocking|java\.net\.URL\.(readText|readBytes|openStream)"
     r"|okhttp3\.OkHttpClient\b.*\.newCall\(\)\.execute|java\.sql\.DriverManager\.getConnection"
     r"|.*\.(prepareStatement|createStatement)\(\)\.execute\w*|(java\.lang\.)?ProcessBuilder\b.*\.waitFor"

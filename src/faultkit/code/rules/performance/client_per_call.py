@@ -10,6 +10,7 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PYTHON = frozenset(
@@ -20,20 +21,20 @@ _PYTHON = frozenset(
         "grpc.aio.insecure_channel",
     )
 )  # fmt: skip
-_FUNCTIONS = re.compile(r"^(httpx|requests)\.(get|post|put|patch|delete|head|options|request|stream)$")
+_FUNCTIONS = NamePattern(r"^(httpx|requests)\.(get|post|put|patch|delete|head|options|request|stream)$")
 _JAVASCRIPT = frozenset(
     ("axios.create", "http.Agent", "https.Agent", "undici.Agent", "undici.Pool", "got.extend")
 )
-_AWS = re.compile(
+_AWS = NamePattern(
     r"^(@aws-sdk/client-[\w-]+\.\w+Client|aws-sdk\.\w+|nodemailer\.createTransport|openai|openai\.OpenAI)$"
 )
-_JAVA = re.compile(
+_JAVA = NamePattern(
     r"(^|\.)(java\.net\.http\.HttpClient\.newHttpClient|RestTemplate|OkHttpClient|HttpClients\.(createDefault|custom)"
     r"|HttpClientBuilder\.create|WebClient\.(create|builder)|CloseableHttpClient)$|"
     r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build$|OkHttpClient\.Builder.*\.build$"
 )
-_RUST = re.compile(r"^reqwest\.(blocking\.)?Client(\.new|\.default|\.builder\(\).*\.build)$")
-_KOTLIN = re.compile(r"^(okhttp3\.OkHttpClient(\.Builder\b.*\.build)?|io\.ktor\.client\.HttpClient)$")
+_RUST = NamePattern(r"^reqwest\.(blocking\.)?Client(\.new|\.default|\.builder\(\).*\.build)$")
+_KOTLIN = NamePattern(r"^(okhttp3\.OkHttpClient(\.Builder\b.*\.build)?|io\.ktor\.client\.HttpClient)$")
 _CSHARP = ("HttpClient", "RestClient", "WebClient")
 _TEST = re.compile(r"(^|\.)test$|^test_case|^(Fact|Theory|TestMethod|Test)$")
 _GO = ("net/http.Client", "net/http.Transport")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PYTHON = frozenset(
@@ -20,17 +21,17 @@ _PYTHON = frozenset(
         "kafka.KafkaProducer", "confluent_kafka.Producer",
     )
 )  # fmt: skip
-_JAVASCRIPT = re.compile(
+_JAVASCRIPT = NamePattern(
     r"^(pg\.(Pool|Client)|mysql2?(/promise)?\.(createConnection|createPool)|mongodb\.MongoClient(\.connect)?|ioredis(\.Redis)?"
     r"|redis\.createClient|@prisma/client\.PrismaClient|mongoose\.(connect|createConnection)|knex|sequelize\.Sequelize"
     r"|amqplib\.connect|kafkajs\.Kafka)$"
 )
-_GO = re.compile(
+_GO = NamePattern(
     r"^(database/sql\.Open|github\.com/jackc/pgx/v\d(/pgxpool)?\.(Connect|New)|gorm\.io/gorm\.Open"
     r"|github\.com/(redis/)?go-redis/(redis/)?v?\d*\.?NewClient|github\.com/jmoiron/sqlx\.(Open|Connect)"
     r"|go\.mongodb\.org/mongo-driver/mongo\.Connect)$"
 )
-_JAVA = re.compile(
+_JAVA = NamePattern(
     r"(java\.sql\.DriverManager\.getConnection|MongoClients\.create|(^|\.)Jedis|HikariDataSource)$"
 )
 _JVM_CLIENTS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
@@ -68,8 +69,9 @@ def _at_once(facts: Facts) -> Iterator[Hit]:
     read_on = facts.language in ("csharp", "kotlin") or (
         facts.language in JAVASCRIPT and b"await" in facts.syntax.source
     )
-    for read in facts.accesses if read_on else ():
-        if not read.written.endswith((".length", ".Count", ".Length", ".size")) or read.origin is None:
+    ends_so = partial(facts.syntax.source.endswith, (b".length", b".Count", b".Length", b".size"))
+    for read in facts.accesses.where(ends_so) if read_on else ():
+        if read.origin is None:
             continue
         text = facts.text(read.span)
         is_one = (

@@ -71,13 +71,14 @@ _OTHERS = re.compile(
 
 def _takes_context(call: Call, facts: Facts) -> bool:
     """Return whether a call of a field is given a context and returns an error, as one that waits (Go)."""
+    if re.fullmatch(r"self\.\w+\.\w+", call.written) is None:
+        return False
     first = call.argument(place=0)
     if first is None or not re.fullmatch(r"ctx|\w*Ctx|context\.(Background|TODO)\(\)", first.value.text):
         return False
     if not call.assigned or not call.assigned[-1].lower().endswith("err") or len(call.assigned) < 2:
         return False
-    is_field = re.fullmatch(r"self\.\w+\.\w+", call.written) is not None
-    return is_field and not _OTHERS.search(call.name) and not _is_of_driver(call, facts)
+    return not _OTHERS.search(call.name) and not _is_of_driver(call, facts)
 
 
 def _rust(waits: set[Call], facts: Facts) -> Iterator[Hit]:

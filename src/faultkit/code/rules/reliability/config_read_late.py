@@ -9,28 +9,23 @@ from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, 
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    source = facts.syntax.source
     if facts.language == "python":
-        for access in facts.accesses:
+        for access in facts.accesses.where(lambda _, end: source.startswith(b"[", end)):
             if access.name not in ("os.environ", "environ"):
                 continue
-            after = facts.syntax.source[access.span.end : access.span.end + 1]
             scope = facts.function_of(access)
-            if (
-                after != b"["
-                or scope is None
-                or facts.tries_around(access)
-                or _is_written(access.span.start, facts)
-            ):
+            if scope is None or facts.tries_around(access) or _is_written(access.span.start, facts):
                 continue
             in_route = facts.route_of(access) is not None
             if in_route or scope.is_async:
                 what = "os.environ[…] raises KeyError in the middle of a request if it is not set"
                 yield Hit(access.span, what, LIKELY if in_route else POSSIBLE)
         return
-    for access in facts.accesses:
+    for access in facts.accesses.where(lambda start, end: source.find(b"process", start, end) >= 0):
         if not access.written.startswith("process.env.") or facts.route_of(access) is None:
             continue
-        rest = facts.syntax.source[access.span.end : access.span.end + 6].lstrip()
+        rest = source[access.span.end : access.span.end + 6].lstrip()
         if _is_tested(access, facts):
             continue
         if not rest.startswith((b"||", b"??", b"!", b"=", b")", b"?.")):
@@ -61,5 +56,5 @@ RULE = Rule(
     severity="low",
     languages=(*PYTHON, *JAVASCRIPT),
     check=_check,
-    words=(b"env",),
+    words=(b"environ", b"process"),
 )

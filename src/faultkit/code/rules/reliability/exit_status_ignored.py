@@ -31,14 +31,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _reads_status(call: Call, facts: Facts) -> bool:
-    used = {each.name.rpartition(".")[2] for each in facts.accesses_on(call)}
     called = {each.method for each in facts.calls_on(call)}
     name = call.assigned[0]
     scope = facts.function_of(call)
     inside = facts.calls if scope is None else tuple(facts.within(facts.calls, scope.body))
     given = any(argument.value.text == name for each in inside for argument in each.arguments)
     returned = any(step.kind == "return" and step.text == name for step in facts.steps)
-    return "returncode" in used or "check_returncode" in called or given or returned or "." in name
+    if "check_returncode" in called or given or returned or "." in name:
+        return True
+    return any(each.name.rpartition(".")[2] == "returncode" for each in facts.accesses_on(call))
 
 
 RULE = Rule(

@@ -84,9 +84,9 @@ def _rust(facts: Facts) -> Iterator[Call]:
 def _go(facts: Facts) -> Iterator[Call]:
     imports_grpc = facts.imports_any("google.golang.org/grpc")
     for call in facts.calls:
-        first = call.argument(place=0)
         name = _GO_CLIENT if imports_grpc else _GO_PACKAGE
-        if not name.search(call.name) or first is None or len(call.positional) < 2:
+        first = call.argument(place=0) if name.search(call.name) else None
+        if first is None or len(call.positional) < 2:
             continue
         given = first.value.text
         made = [each for each in facts.assignments_to(given, call) if each.value is not None]

@@ -169,8 +169,10 @@ def _by_setters(facts: Facts) -> Iterator[Hit]:
     """Yield `a.setBalance(a.getBalance() - x)` of an entity that is loaded and saved here."""
     for call in facts.calls:
         field, name = call.method.removeprefix("set"), call.receiver_written
+        if field == call.method or not name.isidentifier():
+            continue
         scope, given = facts.function_of(call), call.argument(place=0)
-        if field == call.method or not name.isidentifier() or scope is None or given is None:
+        if scope is None or given is None:
             continue
         rest = given.value.text.partition(f"{name}.get{field}()")[2]
         if not _COMPUTES.match(rest) or not _AMOUNTS.search(field) or _GUARDS.search(facts.text(scope.span)):

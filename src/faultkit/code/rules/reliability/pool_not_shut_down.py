@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
-_POOLS = re.compile(
+_POOLS = NamePattern(
     r"(^|\.)Executors\.new\w+$|^java\.util\.concurrent\.(ThreadPoolExecutor|ForkJoinPool|ScheduledThreadPoolExecutor)$"
     r"|^concurrent\.futures\.(ThreadPoolExecutor|ProcessPoolExecutor)$|^multiprocessing\.(pool\.)?(Thread)?Pool$"
     r"|^kotlinx\.coroutines\.new(FixedThreadPool|SingleThread)Context$|^java\.util\.Timer$"

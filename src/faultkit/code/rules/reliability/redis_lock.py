@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
@@ -16,6 +17,11 @@ _CHECKS = re.compile(
     r"\beval\w*\(|\bEval\w*\(|register_script|[sS]cript|redis\.call|\.lock\(|LockRelease|\bwatch\(|compare|Redlock"
     r"|cad\b|getdel",
 )
+_METHODS = frozenset(
+    ("setnx", "set_nx", "setifabsent", "query_async", "exec_async", "query", "set", "stringsetasync",
+     "stringset", "lock")
+)  # fmt: skip
+"""Methods that may take a lock, in small letters."""
 _SETS = re.compile(r"\bsetnx\b|\bnx=True\b")
 """Commands that only Redis has."""
 _DELETES = frozenset(("delete", "del", "Del", "unlink", "KeyDelete", "KeyDeleteAsync", "Unlink"))
@@ -32,11 +38,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
-def _taken(facts: Facts) -> Iterator[Call]:
-    """Yield calls that set a key of Redis only if it does not exist."""
-    if not _REDIS.search(facts.whole_text) and not _SETS.search(facts.whole_text):
-        return
-    for call in facts.calls:
+@lru_cache(maxsize=4)
+def _taken(facts: Facts) -> tuple[Call, ...]:
+    """Return calls that set a key of Redis only if it does not exist."""
+    may_take = [call for call in facts.calls if call.method.lower() in _METHODS]
+    # The text is searched last: that takes longer than to look at all calls.
+    if not may_take or not (_REDIS.search(facts.whole_text) or _SETS.search(facts.whole_text)):
+        return ()
+    return tuple(_takes(may_take, facts))
+
+
+def _takes(calls: list[Call], facts: Facts) -> Iterator[Call]:
+    for call in calls:
         method = call.method
         if method.lower() in ("setnx", "set_nx", "setifabsent") and call.arguments:
             if method == "setnx" or _is_on_redis(call, facts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
@@ -99,9 +100,8 @@ _RELEASES = frozenset(
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "kotlin":
         yield from _properties(facts)
-    takes = _TAKES[facts.language if facts.language in _TAKES else "javascript"]
     for call in facts.calls:
-        severity = _severity(call, takes, facts)
+        severity = _severity(call, facts)
         scope = facts.function_of(call)
         if severity is None or scope is None or not call.assigned or call.is_managed:
             continue
@@ -145,12 +145,16 @@ def _properties(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, what, LIKELY)
 
 
-def _severity(
-    call: Call, takes: tuple[tuple[re.Pattern[str], Severity], ...], facts: Facts
-) -> Severity | None:
-    for pattern, severity in takes:
-        if pattern.search(call.name):
-            return severity
+@lru_cache(maxsize=4096)
+def _severity_by_name(name: str, language: str) -> Severity | None:
+    """Return the severity for a call that takes something. The same names come again in every file."""
+    takes = _TAKES[language if language in _TAKES else "javascript"]
+    return next((severity for pattern, severity in takes if pattern.search(name)), None)
+
+
+def _severity(call: Call, facts: Facts) -> Severity | None:
+    if (known := _severity_by_name(call.name, facts.language)) is not None:
+        return known
     if facts.language not in JAVASCRIPT or not call.is_awaited:
         return None
     owner = call.receiver_written

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _RUNS = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
@@ -83,8 +84,8 @@ def _waits(facts: Facts) -> Iterator[tuple[Call, Hit]]:
             yield call, Hit(call.span, f"{call.written}() runs until the program ends by itself", LIKELY)
 
 
-_RUST = re.compile(r"^(tokio|std)\.process\.(Command|Child)\b.*\.(output|status|wait|wait_with_output)$")
-_JAVA = re.compile(
+_RUST = NamePattern(r"^(tokio|std)\.process\.(Command|Child)\b.*\.(output|status|wait|wait_with_output)$")
+_JAVA = NamePattern(
     r"(^|\.)(ProcessBuilder\b.*\.start\(\)|Runtime\.getRuntime\(\)\.exec\(\)|Process)\.waitFor$"
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.languages.syntax import Span
@@ -31,8 +32,11 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
 
 
 def _csharp(facts: Facts) -> Iterator[Hit]:
+    source = facts.syntax.source
     found: list[tuple[Span, str]] = [
-        (each.span, each.written) for each in facts.accesses if _RESULT.search(each.written)
+        (each.span, each.written)
+        for each in facts.accesses.where(partial(source.endswith, b"Result"))
+        if _RESULT.search(each.written)
     ]
     found += [(each.span, f"{each.written}()") for each in facts.calls if _WAITS.search(each.written)]
     for span, written in found:

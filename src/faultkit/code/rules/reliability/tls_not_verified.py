@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope, is_within
@@ -11,6 +12,7 @@ from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
 _CHOSEN = re.compile(r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl", re.IGNORECASE)
 _MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed|no_?op", re.IGNORECASE)
 
+_SETTING = re.compile(rb"rejectUnauthorized|strictSSL|InsecureSkipVerify|verify|ssl")
 _ACCEPTS = ("danger_accept_invalid_certs", "danger_accept_invalid_hostnames")
 
 
@@ -37,8 +39,11 @@ def _is_chosen(hit: Hit, facts: Facts) -> bool:
 
 
 def _turned_off(facts: Facts) -> Iterator[Hit]:
+    places = [found.start() for found in _SETTING.finditer(facts.syntax.source)]
     for call in facts.calls:
-        for argument in call.arguments:
+        # The arguments of all calls are many, those that can name a setting are few.
+        names_setting = bisect_left(places, call.span.start) < bisect_left(places, call.span.end)
+        for argument in call.arguments if names_setting else ():
             off = argument.value.shape == "false"
             last = argument.name.rpartition(".")[2]
             if (last in ("rejectUnauthorized", "strictSSL") and off) or (

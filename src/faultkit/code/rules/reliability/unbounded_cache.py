@@ -219,10 +219,9 @@ def _looks_up(name: str, key: str, scope: Scope, facts: Facts) -> bool:
 def _decorated(scope: Scope, facts: Facts) -> Iterator[Hit]:
     takes = [each for each in scope.parameters if each.name not in ("self", "cls")]
     for each in scope.decorators:
-        size = each.argument("maxsize", place=0)
         endless = each.name in ("functools.cache", "cache") or (
             each.name in ("functools.lru_cache", "lru_cache")
-            and size is not None
+            and (size := each.argument("maxsize", place=0)) is not None
             and size.value.shape == "none"
         )
         if endless and takes:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
-_TYPES = re.compile(
+_TYPES = NamePattern(
     r"(^|[./])(I?\w*(KafkaTemplate|RabbitTemplate|AmqpTemplate|JmsTemplate|SqsTemplate|SnsTemplate|StreamBridge"
     r"|KafkaProducer|AIOKafkaProducer|FutureProducer|BaseProducer|ThreadedProducer|SyncProducer|AsyncProducer"
     r"|PubSubTemplate|ServiceBusSender|PublishEndpoint|SendEndpoint|EventBus|MessageBus|MessageSession"
@@ -16,20 +15,20 @@ _TYPES = re.compile(
     r"|(^|[./])(IProducer|IBus|IPublishEndpoint|ISendEndpointProvider|IMessageSession|IEventBus)$|kafka-go\.Writer$|amqp091-go\.Channel$|streadway/amqp\.Channel$|nats\.go\.Conn$"
     r"|kafka\.Producer$|confluent_kafka\.(Serializing)?Producer$|lapin\.Channel$|pubsub\.Topic$"
 )
-_LOCAL = re.compile(r"ApplicationEventPublisher$|MediatR|IMediator$|ApplicationEvents$|DomainEvent\w*$")
+_LOCAL = NamePattern(r"ApplicationEventPublisher$|MediatR|IMediator$|ApplicationEvents$|DomainEvent\w*$")
 """Publishers inside the process."""
-_SENDS = re.compile(
+_SENDS = NamePattern(
     r"^(send|sendMessage|sendBatch|send_and_wait|SendMessages?(Async)?|SendAsync|Send|convertAndSend|publish|Publish\w*"
     r"|ProduceAsync|Produce|produce|WriteMessages|sendToQueue|basic_publish|basicPublish|BasicPublish(Async)?"
     r"|send_result|PublishWithContext|send_message|SendMessage\w*|emit|publishMessage)$"
 )
-_MADE = re.compile(
+_MADE = NamePattern(
     r"(kafkajs.*\.producer\(\)|Kafka\.producer\(\)|createChannel\(\)|createConfirmChannel\(\)|\.channel\(\)"
     r"|kafka\.KafkaProducer|aiokafka\.AIOKafkaProducer|confluent_kafka\.Producer|rabbitmq\.Channel|amqplib\w*"
     r"|google\.cloud\.pubsub_v1\.PublisherClient|boto3\.client\(\)|NewSyncProducer\(\)|kafka-go\.Writer"
     r"|kafka\.NewProducer\(\)|\.Channel\(\))\.\w+$"
 )
-_NAMES = re.compile(r"(^|[._])_?\w*([pP]roducer|[pP]ublisher|kafka|rabbit|amqp|sns|[bB]roker|[nN]ats)$")
+_NAMES = NamePattern(r"(^|[._])_?\w*([pP]roducer|[pP]ublisher|kafka|rabbit|amqp|sns|[bB]roker|[nN]ats)$")
 
 
 def is_published(call: Call, facts: Facts) -> bool:
@@ -47,10 +46,12 @@ def is_published(call: Call, facts: Facts) -> bool:
     return not is_known and _NAMES.search(call.receiver_written) is not None
 
 
-_TASKS = re.compile(r"^(delay|apply_async|send_with_options|delay_on_commit)$")
-_QUEUES = re.compile(r"(^|[._])\w*([qQ]ueue|[sS]cheduler|[jJ]obs?|_q|[jJ]obClient|asynq)$")
-_QUEUE_TYPES = re.compile(r"(^|[./])(Queue|JobScheduler|IBackgroundJobClient|BackgroundJob|asynq\.Client)$")
-_IN_MEMORY = re.compile(r"^(queue|asyncio|multiprocessing|collections)\.|java\.util|ArrayDeque|BlockingQueue")
+_TASKS = NamePattern(r"^(delay|apply_async|send_with_options|delay_on_commit)$")
+_QUEUES = NamePattern(r"(^|[._])\w*([qQ]ueue|[sS]cheduler|[jJ]obs?|_q|[jJ]obClient|asynq)$")
+_QUEUE_TYPES = NamePattern(r"(^|[./])(Queue|JobScheduler|IBackgroundJobClient|BackgroundJob|asynq\.Client)$")
+_IN_MEMORY = NamePattern(
+    r"^(queue|asyncio|multiprocessing|collections)\.|java\.util|ArrayDeque|BlockingQueue"
+)
 
 
 def is_enqueued(call: Call, facts: Facts) -> bool:

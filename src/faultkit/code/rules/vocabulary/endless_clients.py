@@ -11,20 +11,21 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_requests import chain
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _CONFIGURED = re.compile(
     r"requestFactory|RequestFactory|clientConnector|ClientConnector|setDefaultRequestConfig|customizers?\b|\.apply\("
     r"|interceptors?\b|Configurer|register\(|property\("
 )
-_MADE = re.compile(
+_MADE = NamePattern(
     r"(^|\.)(RestTemplateBuilder(\.\w+\(\))*\.build"
     r"|WebClient\.(create|builder\(\)(\.\w+\(\))*\.build|Builder(\.\w+\(\))*\.build)"
     r"|RestClient\.(create|builder\(\)(\.\w+\(\))*\.build|Builder(\.\w+\(\))*\.build)"
     r"|HttpClients\.createDefault|HttpClients\.custom\(\)(\.\w+\(\))*\.build|HttpClientBuilder\.create\(\)(\.\w+\(\))*\.build"
     r"|HttpAsyncClients\.createDefault|ClientBuilder\.newClient)$"
 )
-_REST_TEMPLATE = re.compile(r"(^|\.)RestTemplate$")
-_OKHTTP = re.compile(r"(^|\.)OkHttpClient\b.*\.(readTimeout|connectTimeout|writeTimeout)$")
+_REST_TEMPLATE = NamePattern(r"(^|\.)RestTemplate$")
+_OKHTTP = NamePattern(r"(^|\.)OkHttpClient\b.*\.(readTimeout|connectTimeout|writeTimeout)$")
 _ZERO = re.compile(r"^(0L?|Duration\.ZERO|0\.\w+|Duration\.of\w+\(0\))$")
 _OFF = {
     "kotlin": re.compile(

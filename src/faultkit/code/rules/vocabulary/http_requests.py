@@ -15,6 +15,7 @@ from faultkit.code.facts import Argument, Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_requests import built_request
 from faultkit.code.rules.vocabulary.client_fields import is_endless_field, is_session_field
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 PYTHON, GO, JAVA = ("python",), ("go",), ("java",)
@@ -210,7 +211,7 @@ _METHOD_KEY = re.compile(r"\bmethod['\"]?\s*[:=]\s*['\"`]([A-Za-z]+)['\"`]")
 _URL = re.compile(r"ur[li]|href|endpoint|path|link|address", re.IGNORECASE)
 _LITERAL_METHOD = re.compile(r"^['\"`]?([A-Za-z]+)['\"`]?$")
 _GO_METHODS = {"Get": "GET", "Head": "HEAD", "Post": "POST", "PostForm": "POST"}
-_BUILT = re.compile(r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build\(\)\.send(Async)?$")
+_BUILT = NamePattern(r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build\(\)\.send(Async)?$")
 
 
 @dataclass(frozen=True, slots=True)

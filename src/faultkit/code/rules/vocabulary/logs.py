@@ -9,6 +9,7 @@ from functools import lru_cache
 from faultkit.code.facts import Access, Assignment, Call, Facts
 from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.vocabulary.failures import handler_around, node_at
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.telling_types import (
     ABOUT_SYNTAX,
     Hole,
@@ -30,7 +31,7 @@ _LEVELS = frozenset(
 )  # fmt: skip
 _FIELDS = frozenset({"WithFields", "WithField", "With", "bind", "child"})
 """Calls that give a logger fields, which all its lines have."""
-_OWNER = re.compile(
+_OWNER = NamePattern(
     r"(^|[._])_*(log|logs|logger|logging|console|slog|logrus|zap|zlog|glog|klog|sugar|LOG|LOGGER|pino|winston"
     r"|bunyan|log4js|tracing|loguru|structlog|timber|Timber)$|Log(ger)?$"
 )

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.built_queries import LANGUAGES, built_query
 from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.typed_stores import is_built, is_typed_read
 
@@ -159,35 +160,35 @@ class RemoteCall:
     """The call inside a function of this text, if `call` calls that function."""
 
 
-_STORES = re.compile(
+_STORES = NamePattern(
     r"(^|[._])(\w*repo(sitory)?|\w*Repository|\w*Repo|prisma|\w*[dD]ao|knex|entityManager|entity_manager|em|objects)"
     r"(\.\w+)?$"
 )
-_SESSIONS = re.compile(r"(^|[._])(session|db_session|db|gorm|orm|conn|connection|cursor|cur|tx)$")
-_READS = re.compile(
+_SESSIONS = NamePattern(r"(^|[._])(session|db_session|db|gorm|orm|conn|connection|cursor|cur|tx)$")
+_READS = NamePattern(
     r"^(find|findOne|FindOne|findById|findByPk|findUnique|findFirst|findMany|findAll|find_one|find_by_id|findAllById|findBy[A-Z]\w*"
     r"|findOneBy|findOneOrFail|findOneByOrFail|countDocuments|findUniqueOrThrow|findFirstOrThrow|findBy|findAndCount|findAndCountAll"
     r"|get|get_by_\w+|getBy\w+|getOne|getReferenceById|first|First|Find|Take|Last|count|exists|existsBy\w+|scalar|one"
     r"|scalar_one|scalar_one_or_none|filter|fetch|fetchrow|fetchval|fetchOne|query|queryForObject|queryForList)$"
 )
-_WRITES = re.compile(
+_WRITES = NamePattern(
     r"^(save|InsertOne|UpdateOne|DeleteOne|saveAndFlush|create|insert|insertOne|insert_one|update|updateOne|update_one|upsert|delete|deleteOne"
     r"|delete_one|remove|persist|merge|Save|Create|Delete|Updates|update_or_create|get_or_create|destroy)$"
 )
-_MONGO = re.compile(
+_MONGO = NamePattern(
     r"^(findOne|FindOne|InsertOne|UpdateOne|DeleteOne|find_one|insertOne|insert_one|updateOne|update_one|deleteOne|delete_one|findById|findByPk"
     r"|findOneAndUpdate|find_one_and_update)$"
 )
 """Methods that only databases have."""
-_PRISMA = re.compile(
+_PRISMA = NamePattern(
     r"^(findUnique|findFirst|findUniqueOrThrow|findFirstOrThrow|findOneBy|findOneOrFail|findAndCountAll)$"
 )
 """Methods that only databases have, of JavaScript: a stream in Java has `findFirst`, too."""
 IN_BROWSER = ("window", "document", "globalThis")
 """Objects of a browser's page, which are no databases."""
-_MODEL = re.compile(r"(^|[._])[mM]odels\.[A-Z]\w*$|[mM]odel$")
+_MODEL = NamePattern(r"(^|[._])[mM]odels\.[A-Z]\w*$|[mM]odel$")
 """A model by its name, such as `models.User` or `this.userModel`, which has queries as methods."""
-_CLASS = re.compile(r"(^|\.)[A-Z][a-z]\w*$")
+_CLASS = NamePattern(r"(^|\.)[A-Z][a-z]\w*$")
 _MODELS = re.compile(r"(^|/)(models?|entities|schemas?)(/|$)")
 _ORMS = (
     "mongoose",
@@ -198,16 +199,16 @@ _ORMS = (
     "sequelize-typescript",
     "@mikro-orm/core",
 )
-_STATICS = re.compile(
+_STATICS = NamePattern(
     r"(^|\.)([A-Z]+|Array|Object|Promise|Map|Set|Reflect"
     r"|\w*(Service|Client|Api|API|Util\w*|Helper|Manager|Provider|Factory|Store))$"
 )
 _MODEL_CALLS = frozenset(("find", "findAll", "count", "countDocuments", "exists", "create", "update"))
-_AWS = re.compile(
+_AWS = NamePattern(
     r"^boto3\.(client\(\)|resource\(\)(\.\w+\(\))?|resource\(\)\.\w+)\.(get|put|head|delete|update)_(item|object)$"
 )
-_CACHE = re.compile(r"^(django\.core\.cache\.)cache\.(get|set|delete)$")
-_QUERY = re.compile(
+_CACHE = NamePattern(r"^(django\.core\.cache\.)cache\.(get|set|delete)$")
+_QUERY = NamePattern(
     r"\b[A-Z]\w*\.query\.|\.query\(\)|\.select\(\)|\.scalars\(\)|\.Where\(\)|\.Model\(\)|\.Table\(\)"
 )
 _ENDS_QUERY = frozenset(
@@ -226,9 +227,11 @@ _ENDS_QUERY = frozenset(
         "Pluck",
     )
 )
-_SEARCH = re.compile(r"(^|[._])(es|\w*elastic\w*|opensearch)$", re.IGNORECASE)
-_SPRING = re.compile(r"WebClient\..*\.block$|RestTemplate\.(getFor|postFor|exchange|put|delete|patchFor)\w*$")
-_REDIS = re.compile(r"(^|[._])\w*redis\w*$", re.IGNORECASE)
+_SEARCH = NamePattern(r"(^|[._])(es|\w*elastic\w*|opensearch)$", re.IGNORECASE)
+_SPRING = NamePattern(
+    r"WebClient\..*\.block$|RestTemplate\.(getFor|postFor|exchange|put|delete|patchFor)\w*$"
+)
+_REDIS = NamePattern(r"(^|[._])\w*redis\w*$", re.IGNORECASE)
 _REDIS_READS = frozenset(("get", "hget", "hgetall", "exists", "ttl", "smembers", "Get", "HGet", "HGetAll"))
 _REDIS_WRITES = frozenset(
     ("set", "hset", "setex", "incr", "expire", "delete", "del", "sadd", "rpush", "lpush", "Set")
@@ -236,7 +239,7 @@ _REDIS_WRITES = frozenset(
 
 
 # Query builders of JavaScript: a chain that starts at a database or a table, sent when it is awaited.
-_DATABASE = re.compile(
+_DATABASE = NamePattern(
     r"(^|[._])(db|database|trx|tx|transaction|supabase|conn|connection|dataSource|manager"
     r"|\w*[kK]nex|\w*Db|\w*Repo(sitory)?|repo(sitory)?)$"
 )
@@ -341,8 +344,8 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
             yield found
 
 
-_STORE_TYPE = re.compile(r"(^|[./])\w*(Repository|Repo|Dao|DAO|Store|Queries|Querier)$")
-_STORE_READS = re.compile(
+_STORE_TYPE = NamePattern(r"(^|[./])\w*(Repository|Repo|Dao|DAO|Store|Queries|Querier)$")
+_STORE_READS = NamePattern(
     r"^([gG]et|[fF]ind|[lL]oad|[fF]etch|[lL]ist|[cC]ount|[eE]xists|[lL]ookup)([A-Z]\w*)?$"
 )
 

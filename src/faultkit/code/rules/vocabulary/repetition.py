@@ -11,10 +11,11 @@ from typing import Literal, TypeAlias
 
 from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.facts import Placed
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.retry_loops import Retry, retry_of_loop
 from faultkit.code.rules.vocabulary.retry_policies import policies
 
-_WORD = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
+_WORD = NamePattern(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
 _CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
 _ON_CLIENT = ("transport", "retry", "retries", "retry_options", "adapter")
 _CALLER_LEVELS = 3
@@ -116,11 +117,11 @@ _JOBS = frozenset(
         "JmsListener", "EventListener", "MessagePattern", "EventPattern", "subscriber", "agent", "consumer",
     )
 )  # fmt: skip
-_JOB_NAMES = re.compile(
+_JOB_NAMES = NamePattern(
     r"^(lambda_handler|handler|on_?message|handle_?(message|event|request|job|task)|process_?(message|event|job))$",
     re.IGNORECASE,
 )
-_ONCE = re.compile(
+_ONCE = NamePattern(
     r"^(main|__main__|__init__|__new__|__aenter__|__enter__|__post_init__|constructor|init|setup|set_up|setUp"
     r"|lifespan|startup|on_?startup|start|run|cli|configure|bootstrap|connect|create_app|build_app|shutdown"
     r"|New[A-Z]\w*|[Ii]nit[A-Z]\w*|init_\w+|setup_\w+|test_?\w*|create_?\w*client|make_?\w*client|build_?\w*client"

@@ -77,11 +77,9 @@ def _csharp(call: Call, facts: Facts) -> Iterator[Retry]:
 
 
 def _java(call: Call, facts: Facts) -> Iterator[Retry]:
-    first = call.argument(place=0)
-    text = "" if first is None else first.value.text
-    if "RetryConfig" in call.name and call.method == "waitDuration" and _ZERO.match(text):
+    if call.method == "waitDuration" and "RetryConfig" in call.name and _ZERO.match(_first(call)):
         yield _retry(call, False, None, None)
-    elif "RetryConfig" in call.name and call.method == "maxAttempts" and _ENDLESS.match(text):
+    elif call.method == "maxAttempts" and "RetryConfig" in call.name and _ENDLESS.match(_first(call)):
         yield _retry(call, None, None, False)
     elif call.method == "Retryable":
         limit = call.argument("maxAttempts", "maxRetries")
@@ -95,12 +93,17 @@ def _java(call: Call, facts: Facts) -> Iterator[Retry]:
         yield _retry(call, None, None, False)
     elif call.method == "noBackoff" and "Retry" in call.name:
         yield _retry(call, False, None, None)
-    elif call.method == "withMaxRetries" and "RetryPolicy" in call.name and text == "-1":
+    elif call.method == "withMaxRetries" and "RetryPolicy" in call.name and _first(call) == "-1":
         yield _retry(call, None, None, False)
     elif call.method in _RUNS and re.search(r"[rR]etry", f"{call.name} {call.receiver_written}"):
         for argument in call.positional:
             if argument.value.shape == "function":
                 yield Retry("helper", call.callee, argument.value.span, call, None, None, None, None)
+
+
+def _first(call: Call) -> str:
+    first = call.argument(place=0)
+    return "" if first is None else first.value.text
 
 
 def _go(call: Call, facts: Facts) -> Iterator[Retry]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import SqlCall, chain_of, sql_calls
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
@@ -131,17 +132,17 @@ def _is_one(sql: SqlCall, facts: Facts) -> bool:
     return bool(later) and later[0].method in _ONE_ROW
 
 
-_MANY: dict[str, re.Pattern[str]] = {
-    "python": re.compile(
+_MANY: dict[str, NamePattern] = {
+    "python": NamePattern(
         r"(\.query\(\).*|(^|\.)[A-Z]\w*\.query(\.\w+\(\))*|\.select\(\).*|\.scalars\(\)|\.execute\(\)|\.objects(\.\w+\(\))*)\.all$"
     ),
-    "javascript": re.compile(
+    "javascript": NamePattern(
         r"\.findMany$|\.find\(\)(\.\w+\(\))*\.(toArray|lean|exec)$"
         r"|((^|\.)[A-Z]\w*|[rR]epo(sitory)?|[mM]odel|[rR]epository\(\))\.(find|findAll)$"
     ),
-    "go": re.compile(r"^[\w./()]*(db|DB|gorm\w*)(\.\w+\(\))*\.Find$"),
-    "java": re.compile(r"[rR]epo(sitory)?\.findAll$|\.createQuery\(\)(\.\w+\(\))*\.getResultList$"),
-    "csharp": re.compile(
+    "go": NamePattern(r"^[\w./()]*(db|DB|gorm\w*)(\.\w+\(\))*\.Find$"),
+    "java": NamePattern(r"[rR]epo(sitory)?\.findAll$|\.createQuery\(\)(\.\w+\(\))*\.getResultList$"),
+    "csharp": NamePattern(
         r"\.[A-Z]\w*(\.(Include|ThenInclude|AsNoTracking|AsQueryable|OrderBy\w*|ThenBy\w*)\(\))*"
         r"\.(ToList|ToArray)(Async)?$"
     ),

@@ -11,25 +11,26 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
-_TYPE = re.compile(
+_TYPE = NamePattern(
     r"(^|[./:])I?[A-Z]?\w*(Client|Gateway|Api|API|Stub|RestTemplate|WebClient|HttpService|MailSender|Mailer)$"
     r"|(^|[./:])I?(Stripe|PayPal|Paypal|Adyen|Braintree|Twilio|SendGrid|Sendgrid|Slack|Sms|Mail|Email)\w*Service$"
 )
-_NAME = re.compile(r"^_?([a-z]\w*(Client|Gateway|Api)|\w+_(client|gateway|api))$")
-_STORES = re.compile(
+_NAME = NamePattern(r"^_?([a-z]\w*(Client|Gateway|Api)|\w+_(client|gateway|api))$")
+_STORES = NamePattern(
     r"prisma|mongo|redis|\bpg|postgres|mysql|sql|jdbc|r2dbc|\bdb|database|cache|memcache|dynamo|cosmos|cassandra"
     r"|elastic|opensearch|influx|firestore|clickhouse|\bent\b|query_?client|test|fake|mock|discord|apollo|feature"
     r"|metrics|stats|trac(e|ing)|sentry|kube|docker|k8s|Pool",
     re.IGNORECASE,
 )
 """Clients of databases, which belong to a transaction, and clients that only send what is observed."""
-_SDKS = re.compile(
+_SDKS = NamePattern(
     r"^(stripe|twilio|sendgrid|braintree|paypalrestsdk|slack_sdk|openai|mailchimp\w*|boto3\.client\(\))\.(.+\.)?"
     r"(create|charge|capture|refund|send|messages|retrieve|modify|confirm|put_\w+|send_\w+|invoke|publish)$"
     r"|^stripe\.[\w.]*\.(create|capture|confirm|retrieve|update|cancel)$|^(Stripe|stripe)\(?\)?\.\w+\.(create|capture)$"
 )
-_NO_REQUESTS = re.compile(
+_NO_REQUESTS = NamePattern(
     r"^(close|shutdown|builder|build|new\w*|create|default|clone|dispose|Dispose\w*|equals|hashCode|toString|String"
     r"|(set|with|is|has|on|to|as|use|add|Use|Add|With|Is|Set)([A-Z_]\w*)?|get(Config|Options|Name|Url|Base\w*|Id)"
     r"|mount|register|subscribe|destroy|interceptors|\w+_?[uU]rl|headers?)$"

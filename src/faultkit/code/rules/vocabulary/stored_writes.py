@@ -10,25 +10,26 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
-_PRISMA = re.compile(r"^(create|createMany|update|updateMany|upsert|delete|deleteMany)$")
-_PRISMA_OWNER = re.compile(r"(^|[._])(_?prisma\w*|db)\.\w+$")
-_TYPEORM = re.compile(
+_PRISMA = NamePattern(r"^(create|createMany|update|updateMany|upsert|delete|deleteMany)$")
+_PRISMA_OWNER = NamePattern(r"(^|[._])(_?prisma\w*|db)\.\w+$")
+_TYPEORM = NamePattern(
     r"^(save|insert|update|upsert|delete|softDelete|increment|decrement|remove|softRemove)$"
 )
-_TYPEORM_TYPE = re.compile(r"(^|[./])(Repository|TreeRepository|MongoRepository|\w+Repository)$")
-_TYPEORM_NAME = re.compile(r"(^|[._])_?\w*(Repository|Repo)$")
-_SPRING = re.compile(
+_TYPEORM_TYPE = NamePattern(r"(^|[./])(Repository|TreeRepository|MongoRepository|\w+Repository)$")
+_TYPEORM_NAME = NamePattern(r"(^|[._])_?\w*(Repository|Repo)$")
+_SPRING = NamePattern(
     r"^(save\w*|insert\w*|update\w*|delete\w*|remove\w*|upsert\w*|debit\w*|credit\w*|increment\w*|decrement\w*"
     r"|mark\w*|add[A-Z]\w*)$"
 )
-_SPRING_TYPE = re.compile(r"(^|[./])\w*(Repository|Dao|DAO|Mapper)$")
-_DJANGO = re.compile(
+_SPRING_TYPE = NamePattern(r"(^|[./])\w*(Repository|Dao|DAO|Mapper)$")
+_DJANGO = NamePattern(
     r"^[A-Z]\w*\.objects\.((\w+\(\)\.)*(create|update|delete|bulk_create|update_or_create))$"
 )
 _GORM = frozenset(("Create", "Save", "Updates", "Update", "Delete", "UpdateColumn", "Exec"))
-_DIRECT = re.compile(r"^(_?\w+)\.(save|delete)$")
+_DIRECT = NamePattern(r"^(_?\w+)\.(save|delete)$")
 _NO_MODEL = re.compile(
     r"^(self|cls|form|serializer|formset|super|file|image|img|fig|storage|buffer|doc|wb|os)$"
 )
@@ -58,7 +59,7 @@ def _spring(call: Call, facts: Facts) -> bool:
     return _SPRING_TYPE.search(type_of_receiver(call, facts)) is not None
 
 
-_SESSION = re.compile(r"(^|[._])(session|db_session|db\.session|db)$")
+_SESSION = NamePattern(r"(^|[._])(session|db_session|db\.session|db)$")
 
 
 def _python(call: Call, facts: Facts) -> bool:

@@ -45,8 +45,8 @@ def _javascript(call: Call, facts: Facts) -> bool:
     """Return whether a listener collects all parts of a request, or multer keeps uploads in memory."""
     if call.name == "multer" and "memoryStorage" in facts.text_with_values(call):
         return not call.has("limits", "limits.fileSize") and not call.spreads
-    first = call.argument(place=0)
-    if call.method != "on" or first is None or first.value.literal != "data" or len(call.positional) != 2:
+    first = call.argument(place=0) if call.method == "on" else None
+    if first is None or first.value.literal != "data" or len(call.positional) != 2:
         return False
     if not re.fullmatch(r"(this\.)?(req|request|ctx\.req|incoming)", call.receiver_written):
         return False
