@@ -71,7 +71,8 @@ def test_a_rule_has_a_title_a_reason_and_a_fix(rule: Rule) -> None:
 
 
 def test_ids_and_slugs_are_unique_and_ids_count_up() -> None:
-    assert [rule.id for rule in PERFORMANCE] == [f"FK-P{n:03}" for n in range(1, len(PERFORMANCE) + 1)]
+    ids = [rule.id for rule in PERFORMANCE]
+    assert ids == sorted(set(ids))
     assert len({rule.slug for rule in RULES}) == len(RULES)
 
 
