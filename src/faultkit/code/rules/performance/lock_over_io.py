@@ -23,6 +23,7 @@ from faultkit.code.rules.rule import (
 )
 from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.lock_regions import lock_regions
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 
@@ -42,7 +43,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     http |= {each.call for each in remote_calls(facts) if each.kind == "http"}
     http |= {call for call in service_calls(facts) if not _is_of_driver(call, facts)}
     if facts.language == "go":
-        http |= {call for call in facts.calls if _takes_context(call, facts)}
+        http |= {call for call in facts.calls if _takes_context(call, facts) or _is_written(call, facts)}
+        yield from _sent_in_go(facts)
     waits = http | {*facts.calls_named(*_SLEEPS)}
     if facts.language == "rust":
         yield from _rust(waits | {each.call for each in remote_calls(facts)}, facts)
@@ -69,6 +71,39 @@ _OTHERS = re.compile(
 )
 
 
+def _is_written(call: Call, facts: Facts) -> bool:
+    """Return whether a call writes to a websocket, or sends mail (Go)."""
+    if call.name == "net/smtp.SendMail":
+        return True
+    return call.method in ("WriteJSON", "WriteMessage", "WritePreparedMessage") and any(
+        "websocket" in module for module in facts.imports.modules
+    )
+
+
+_SENT = re.compile(r"^[ \t]*(?!case\b)[\w.\[\]]+\s*<-\s*(?!\s*$).+$", re.MULTILINE)
+
+
+def _sent_in_go(facts: Facts) -> Iterator[Hit]:
+    """Yield sends of all subscribers' channels while a lock is held: one that does not read stops all."""
+    if "<-" not in facts.whole_text:
+        return
+    for loop in facts.loops:
+        if loop.kind != "each" or "select" in facts.text(loop.body):
+            continue
+        scope = facts.function_of(loop)
+        around = (
+            [] if scope is None else [each for each in lock_regions(facts) if is_within(loop.span, each.span)]
+        )
+        sent = _SENT.search(facts.text(loop.body)) if around else None
+        if sent is None or not any(
+            name in re.findall(r"\w+", sent[0].partition("<-")[0]) for name in loop.targets
+        ):
+            continue
+        start = loop.body.start + len(facts.text(loop.body)[: sent.start()].encode())
+        what = f"a receiver that does not read stops this while {around[0].lock} is held"
+        yield Hit(Span(start, start + len(sent[0].encode())), what, LIKELY, "medium")
+
+
 def _takes_context(call: Call, facts: Facts) -> bool:
     """Return whether a call of a field is given a context and returns an error, as one that waits (Go)."""
     if re.fullmatch(r"self\.\w+\.\w+", call.written) is None:
@@ -81,28 +116,95 @@ def _takes_context(call: Call, facts: Facts) -> bool:
     return not _OTHERS.search(call.name) and not _is_of_driver(call, facts)
 
 
+_STREAMS = frozenset(("write_all", "flush", "read_exact", "read_line", "read_to_end", "read_to_string"))
+
+
 def _rust(waits: set[Call], facts: Facts) -> Iterator[Hit]:
-    """Yield calls that a task waits for while it holds a lock of the runtime that others need."""
-    for taken in facts.calls_of_method("lock", "write"):
+    """Yield calls that a task or thread waits for while it holds a lock that others need."""
+    for taken in facts.calls_of_method("lock", "write", "read"):
         scope = facts.function_of(taken)
-        if scope is None or not taken.is_awaited or taken.arguments or len(taken.assigned) != 1:
+        if scope is None or taken.arguments:
             continue
-        guard, block = taken.assigned[0].removeprefix("mut ").strip(), node_at(taken.span, facts)
+        # `self.peers.lock().unwrap()` of threads; those of tasks are awaited.
+        unwrapped = next(
+            (each for each in facts.calls_on(taken) if each.method in ("unwrap", "expect")), None
+        )
+        names = taken.assigned or (() if unwrapped is None else unwrapped.assigned)
+        if len(names) != 1:
+            yield from _temporary(taken, scope, facts)
+            continue
+        guard, block = names[0].removeprefix("mut ").strip(), node_at(taken.span, facts)
         while block is not None and block.type != "block":
             block = block.parent
         if block is None or guard == "_":
             continue
         word = re.compile(rf"\b{re.escape(guard)}\b")
-        for each in facts.within(facts.calls, Span(taken.span.end, block.end_byte)):
+        rest = Span(taken.span.end, block.end_byte)
+        items = _items_of(guard, facts.text(rest))
+        for each in facts.within(facts.calls, rest):
             if each.method == "drop" and word.search(facts.text(each.span)):
                 break
-            if each not in waits or facts.function_of(each) is not scope:
+            if facts.function_of(each) is not scope:
                 continue
-            # A connection behind a lock can do one thing at a time anyway.
-            if not word.search(facts.text(each.span)) and (each.is_awaited or _awaits_later(each, facts)):
-                what = f"{each.written}() waits while {taken.receiver_written} is held"
-                yield Hit(each.span, what, LIKELY, "medium")
-                break
+            text = facts.text(each.span)
+            of_item = items is not None and items.search(text) is not None
+            if not taken.is_awaited:
+                if not (of_item and each.method in _STREAMS and not each.is_awaited):
+                    continue
+            elif each in waits:
+                # A connection behind a lock can do one thing at a time anyway.
+                if word.search(text) or not (each.is_awaited or _awaits_later(each, facts)):
+                    continue
+                if taken.method == "read":
+                    continue
+            elif not (of_item and each.is_awaited and not each.constructs):
+                continue
+            what = f"{each.written}() waits while {taken.receiver_written} is held"
+            yield Hit(Span(taken.span.start, each.span.end) if of_item else each.span, what, LIKELY, "medium")
+            break
+
+
+_MAPS = r"(?:get|get_mut|values|values_mut|iter|iter_mut|into_iter|entry)"
+
+
+def _items_of(guard: str, text: str) -> re.Pattern[str] | None:
+    """Return what names the items that are taken from the collection behind a guard, if there are any."""
+    own = re.escape(guard)
+    found = re.findall(
+        rf"(?:\(|\blet\s+(?:mut\s+)?|\bfor\s+\(?)([\w,\s&]+?)\)?\)?\s*(?:=|\bin\b)\s*&?(?:mut\s+)?{own}\.{_MAPS}\(",
+        text,
+    )
+    found += re.findall(rf"\bfor\s+\(?([\w,\s&]+?)\)?\s+in\s+&(?:mut\s+)?\*?{own}\b", text)
+    names = {name for each in found for name in re.findall(r"[a-z_]\w*", each)} - {"mut", "_", "ref", "let"}
+    return re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b") if names else None
+
+
+def _temporary(taken: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
+    """Yield a lock that is held to the end of `if let Some(x) = peers.lock().await.get(id) { … }`."""
+    node = node_at(taken.span, facts)
+    while node is not None and node.type not in (
+        "if_expression",
+        "match_expression",
+        "block",
+        "while_expression",
+    ):
+        node = node.parent
+    if node is None or node.type == "block" or not taken.is_awaited:
+        return
+    head = facts.text(Span(node.start_byte, taken.span.end))
+    after = facts.text(Span(taken.span.end, node.end_byte))
+    if not re.match(r"(if|while)\s+let\b|match\b", head) or not re.match(rf"\.await\s*\.{_MAPS}\(", after):
+        return
+    for each in facts.within(facts.calls, Span(taken.span.end, node.end_byte)):
+        if (
+            each.is_awaited
+            and facts.function_of(each) is scope
+            and not each.constructs
+            and each.origin is not taken
+        ):
+            what = f"{each.written}() waits while {taken.receiver_written} is held, to the end of this block"
+            yield Hit(Span(taken.span.start, each.span.end), what, LIKELY, "medium")
+            return
 
 
 def _awaits_later(call: Call, facts: Facts) -> bool:
@@ -174,13 +276,15 @@ def _is_lock(written: str, name: str) -> bool:
 def _go(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
     if call.is_launched:
         return None
-    for lock in facts.own(facts.calls_of_method("Lock"), scope):
+    for lock in facts.own(facts.calls_of_method("Lock", "RLock"), scope):
         if lock.span.start > call.span.start or lock.arguments:
             continue
+        if lock.method == "RLock" and not _is_written(call, facts):
+            continue  # Others may read meanwhile.
         name = lock.receiver_written
         ends = [
             each.span.start
-            for each in facts.own(facts.calls_of_method("Unlock"), scope)
+            for each in facts.own(facts.calls_of_method("Unlock", "RUnlock"), scope)
             if each.receiver_written == name and not each.is_deferred and each.span.start > lock.span.start
         ]
         if not ends or call.span.start < min(ends):
