@@ -31,6 +31,7 @@ from faultkit.code.rules.reliability import (
     http_without_timeout,
     ignored_error,
     interval_leak,
+    iteration_error_ignored,
     listener_leak,
     loaded_by_every_caller,
     lock_across_await,
@@ -61,6 +62,7 @@ from faultkit.code.rules.reliability import (
     retry_not_idempotent,
     retry_without_backoff,
     retry_without_limit,
+    return_in_finally,
     secret_in_code,
     secret_in_log,
     shared_date_format,
@@ -71,6 +73,7 @@ from faultkit.code.rules.reliability import (
     swallowed_cancellation,
     swallowed_error,
     sync_over_async,
+    temporary_file_left,
     thread_local_not_removed,
     ticker_not_stopped,
     timer_in_loop,
@@ -89,6 +92,7 @@ from faultkit.code.rules.reliability import (
     workers_not_awaited,
     write_in_place,
     writes_without_transaction,
+    wrong_time_unit,
 )
 from faultkit.code.rules.rule import Rule
 
@@ -182,4 +186,8 @@ RELIABILITY: tuple[Rule, ...] = (
     cut_off_at_end.RULE,
     unguarded_access.RULE,
     results_dropped.RULE,
+    iteration_error_ignored.RULE,
+    temporary_file_left.RULE,
+    return_in_finally.RULE,
+    wrong_time_unit.RULE,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
@@ -10,6 +11,7 @@ from faultkit.code.rules.rule import GO, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
 _CONTEXT = ("context.Context", "net/http.Request", "github.com/gin-gonic/gin.Context")
+_CONTEXT_NAME = re.compile(r"ctx\b|[cC]ontext\b")
 _PLAIN = {
     "net/http.NewRequest": "http.NewRequestWithContext",
     "net/http.Get": "http.NewRequestWithContext and Do",
@@ -33,11 +35,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"{call.written}() continues after the caller has gone; use {_PLAIN[call.name]}",
                 LIKELY,
             )
-        elif call in sql and call.method in _SQL:
+        elif call in sql and call.method in _SQL and not _is_given_context(call):
             what = f"{call.written}() continues after the caller has gone; use {_SQL[call.method]}"
             yield Hit(call.span, what, LIKELY)
         elif call.name in ("context.Background", "context.TODO") and not _is_apart(call, scope, facts):
             yield Hit(call.span, f"{call.written}() hides the caller's context", LIKELY)
+
+
+def _is_given_context(call: Call) -> bool:
+    """Return whether a context is the first argument, as pgx takes it."""
+    first = call.argument(place=0)
+    return first is not None and _CONTEXT_NAME.search(first.value.text) is not None
 
 
 def _with_context(call: Call, facts: Facts) -> Scope | None:

@@ -1,0 +1,228 @@
+"""Finds times that are given in another unit than the one that is expected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Argument, Call, Facts, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.http_requests import library_of
+
+_SECONDS, _MILLIS, _NANOS = "seconds", "milliseconds", "nanoseconds"
+_NAMED = {
+    _SECONDS: re.compile(r"(?i:_|^)(sec|secs|seconds)$|(Sec|Secs|Seconds)$|_(SEC|SECS|SECONDS|S)$"),
+    _MILLIS: re.compile(
+        r"(?i:_|^)(ms|msec|msecs|millis|milliseconds)$|(Ms|Millis|Milliseconds|MS)$|_(MS|MILLIS)$"
+    ),
+    "minutes": re.compile(r"(?i:_|^)(mins|minutes)$|(Mins|Minutes)$|_(MINS|MINUTES)$"),
+}
+"""Units that a name tells."""
+_TAKES = {
+    "python": {
+        "time.sleep": _SECONDS,
+        "asyncio.sleep": _SECONDS,
+        "anyio.sleep": _SECONDS,
+        "trio.sleep": _SECONDS,
+    },
+    "javascript": {"setTimeout": _MILLIS, "setInterval": _MILLIS, "AbortSignal.timeout": _MILLIS},
+    "java": {"Thread.sleep": _MILLIS, "java.lang.Thread.sleep": _MILLIS},
+    "kotlin": {"Thread.sleep": _MILLIS, "delay": _MILLIS, "kotlinx.coroutines.delay": _MILLIS},
+    "csharp": {"Thread.Sleep": _MILLIS, "Task.Delay": _MILLIS, "System.Threading.Thread.Sleep": _MILLIS},
+    "go": {},
+    "rust": {},
+}
+_MAKERS = {
+    "ofSeconds": _SECONDS, "ofMillis": _MILLIS, "ofMinutes": "minutes", "FromSeconds": _SECONDS,
+    "FromMilliseconds": _MILLIS, "FromMinutes": "minutes", "from_secs": _SECONDS, "from_millis": _MILLIS,
+}  # fmt: skip
+_GO = {
+    "time.Sleep": 0, "time.After": 0, "time.NewTimer": 0, "time.NewTicker": 0, "time.Tick": 0,
+    "time.AfterFunc": 0, "context.WithTimeout": 1,
+}  # fmt: skip
+_GO_FIELD = re.compile(r"(Timeout|Interval|Delay|Backoff|TTL|MaxLifetime|IdleTime)$")
+_GO_TYPES = re.compile(
+    r"^(net/http\.(Client|Server|Transport)|net\.Dialer|github\.com/(redis/)?go-redis/.*Options)$"
+)
+_NUMBER = re.compile(r"\d[\d_]*")
+_PRODUCT = re.compile(r"[\d_]+(\s*\*\s*[\d_]+)+")
+_LARGEST = 2**31 - 1
+_SETTERS = frozenset(
+    ("setConnectTimeout", "setReadTimeout", "setSoTimeout", "setSocketTimeout", "setConnectionRequestTimeout")
+)
+_EXPIRY = re.compile(r"(^|\.)(exp|iat|nbf)$")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    language = "javascript" if facts.language in JAVASCRIPT else facts.language
+    takes = _TAKES[language]
+    for call in facts.calls:
+        if unit := takes.get(call.name):
+            place = 1 if language == "javascript" and call.method != "timeout" else 0
+            yield from _named(call, call.argument(place=place), unit, facts)
+        elif unit := _MAKERS.get(call.method):
+            yield from _named(call, call.argument(place=0), unit, facts)
+        elif language == "go":
+            yield from _go(call, facts)
+        yield from _literal(call, language, facts)
+        yield from _option(call, language, facts)
+    if language == "javascript":
+        yield from _expiry(facts)
+    if language in ("java", "kotlin", "csharp"):
+        yield from _overflow(facts)
+
+
+def _named(call: Call, given: Argument | None, unit: str, facts: Facts) -> Iterator[Hit]:
+    """Yield an argument whose name tells another unit than the one that the function takes."""
+    if given is None or given.value.shape != "name":
+        return
+    name = given.value.text.rpartition(".")[2].rpartition("::")[2].removesuffix("()")
+    for other, pattern in _NAMED.items():
+        if other != unit and pattern.search(name):
+            yield Hit(
+                call.span, f"{call.written}() takes {unit}, and {given.value.text} holds {other}", LIKELY
+            )
+
+
+def _option(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
+    """Yield `timeout` of an HTTP client whose value has a name that tells another unit."""
+    unit = {"python": _SECONDS, "javascript": _MILLIS}.get(language)
+    given = call.argument("timeout") if unit else None
+    if unit is None or given is None:
+        return
+    if call.name.startswith(("axios", "got", "requests.", "httpx.")) or library_of(call, facts.language):
+        yield from _named(call, given, unit, facts)
+
+
+def _is_too_long(text: str) -> bool:
+    """Return whether a pause in seconds is written in milliseconds: `min(30000, 200 * 2 ** n)`."""
+    numbers = [int(each.replace("_", "")) for each in re.findall(r"(?<![\w.])\d[\d_]*(?![\w.])", text)]
+    return any(each >= 5000 and each % 500 == 0 and each % 3600 for each in numbers) and "/" not in text
+
+
+def _number(text: str) -> int:
+    """Return the value of a whole number or a product of them; 0 if it is none."""
+    bare = text.strip()
+    if not (_NUMBER.fullmatch(bare) or _PRODUCT.fullmatch(bare)):
+        return 0
+    value = 1
+    for each in bare.split("*"):
+        digits = each.strip().replace("_", "")
+        value *= int(digits) if digits else 0
+    return value
+
+
+def _go(call: Call, facts: Facts) -> Iterator[Hit]:
+    if call.name in _GO:
+        given = call.argument(place=_GO[call.name])
+        if given is not None and 1 < _number(given.value.text) < 100_000 and given.value.shape == "number":
+            yield Hit(call.span, f"{call.written}({given.value.text}) are {_NANOS}", CERTAIN)
+    elif call.name == "time.Duration":
+        yield from _duration(call, facts)
+    elif call.constructs and _GO_TYPES.search(call.name):
+        for each in call.arguments:
+            if (
+                _GO_FIELD.search(each.name)
+                and each.value.shape == "number"
+                and 0 < _number(each.value.text) < 100_000
+            ):
+                yield Hit(each.value.span, f"{each.name} of {each.value.text} are {_NANOS}", CERTAIN)
+
+
+def _duration(call: Call, facts: Facts) -> Iterator[Hit]:
+    """Yield `time.Duration(seconds)`, which no unit is multiplied with."""
+    given = call.argument(place=0)
+    if given is None or given.value.shape != "name":
+        return
+    name = given.value.text.rpartition(".")[2]
+    if not any(pattern.search(name) for pattern in _NAMED.values()):
+        return
+    source = facts.syntax.source
+    before, after = (
+        source[max(0, call.span.start - 3) : call.span.start],
+        source[call.span.end : call.span.end + 3],
+    )
+    if b"*" in before or b"*" in after or not (call.is_returned or facts.calls_around(call)):
+        return
+    multiplied = any(
+        step.word == "*" and is_within(call.span, step.span) for step in facts.steps_of("binary")
+    )
+    if not multiplied:
+        yield Hit(
+            call.span, f"{call.written}({given.value.text}) are {_NANOS}: no unit is multiplied", LIKELY
+        )
+
+
+def _literal(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
+    """Yield numbers that make sense in another unit only."""
+    if language == "python" and call.method == "sleep" and call.name in _TAKES["python"]:
+        given = call.argument(place=0)
+        text = "" if given is None or given.value.shape in ("name", "text") else given.value.text
+        if _is_too_long(text) and not any(loop.kind == "endless" for loop in facts.loops_around(call)):
+            yield Hit(call.span, f"{call.written}({text}) is in seconds", LIKELY)
+    elif language == "python" and call.has("timeout"):
+        given = call.argument("timeout")
+        if (
+            given is not None
+            and given.value.shape == "number"
+            and _number(given.value.text) >= 1000
+            and _number(given.value.text) % 500 == 0
+            and library_of(call, facts.language) is not None
+        ):
+            yield Hit(given.value.span, f"a timeout of {given.value.text} is in seconds", LIKELY)
+    elif language == "javascript" and (call.name == "AbortSignal.timeout" or call.name.startswith("axios")):
+        given = call.argument(place=0) if call.method == "timeout" else call.argument("timeout")
+        if given is not None and given.value.shape == "number" and 0 < _number(given.value.text) <= 60:
+            yield Hit(given.value.span, f"a timeout of {given.value.text} is in milliseconds", LIKELY)
+    elif language == "javascript" and call.name in ("setTimeout", "setInterval"):
+        given = call.argument(place=1)
+        if given is not None and _number(given.value.text) > _LARGEST:
+            what = f"{call.written}() fires at once: it takes at most 24.8 days"
+            yield Hit(call.span, what, CERTAIN)
+    elif language in ("java", "kotlin") and call.method in _SETTERS:
+        given = call.argument(place=0)
+        if given is not None and given.value.shape == "number" and 0 < _number(given.value.text) <= 60:
+            yield Hit(call.span, f"{call.written}({given.value.text}) is in milliseconds", LIKELY)
+
+
+def _expiry(facts: Facts) -> Iterator[Hit]:
+    """Yield comparisons of the times in a token, in seconds, with the clock, in milliseconds."""
+    for step in facts.steps_of("binary"):
+        if step.word not in ("<", ">", "<=", ">=") or len(step.sides) != 2:
+            continue
+        left, right = (each.text.replace("!", "").replace("?", "") for each in step.sides)
+        for one, other in ((left, right), (right, left)):
+            if one in ("Date.now()", "new Date().getTime()") and _EXPIRY.search(other):
+                yield Hit(step.span, f"{other} is in seconds and {one} in milliseconds", LIKELY)
+
+
+def _overflow(facts: Facts) -> Iterator[Hit]:
+    """Yield products of whole numbers that are larger than 32 bits hold."""
+    outer: Span | None = None
+    for step in facts.steps_of("binary"):
+        if step.word != "*" or (outer is not None and is_within(step.span, outer)):
+            continue
+        text = facts.text(step.span)
+        if _PRODUCT.fullmatch(text) and _number(text) > _LARGEST:
+            outer = step.span
+            yield Hit(step.span, f"{text} is larger than 32 bits hold, and overflows", CERTAIN)
+
+
+RULE = Rule(
+    id="FK-R133",
+    slug="wrong-time-unit",
+    title="Time in the wrong unit",
+    why="A limit of 5000 seconds is none, one of 5 milliseconds fails every call, and a pause of 500 "
+    "nanoseconds is a busy loop.",
+    fix="Convert where the value is handed over, or use a type that carries its unit.",
+    kind="reliability",
+    severity="high",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+    words=(
+        b"sleep", b"Sleep", b"imeout", b"elay", b"time.", b"ofSec", b"ofMil", b"ofMin", b"FromSec",
+        b"FromMil", b"FromMin", b"from_secs", b"from_millis", b".exp", b"setInterval", b"* 1000",
+        b"* 60", b"* 24",
+    ),
+)  # fmt: skip
