@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
@@ -28,8 +29,11 @@ _TIMEOUTS: dict[str, tuple[str, ...]] = {
     "motor.motor_asyncio.AsyncIOMotorClient": ("timeoutMS", "socketTimeoutMS", "serverSelectionTimeoutMS"),
     "pg.Pool": ("connectionTimeoutMillis", "statement_timeout", "query_timeout"),
     "pg.Client": ("connectionTimeoutMillis", "statement_timeout", "query_timeout"),
-    "ioredis": ("connectTimeout", "commandTimeout"),
 }
+_OF_DEPLOYMENT = re.compile(
+    r"(os\.environ|getenv|process\.env|settings|config)\b.*(URL|URI|DSN|url|uri|dsn)", re.DOTALL
+)
+"""Addresses that come from the deployment, which can set a timeout there."""
 _SHOWN = dict.fromkeys(
     ("sqlalchemy.create_engine", "sqlalchemy.ext.asyncio.create_async_engine"), "connect_args with a timeout"
 )
@@ -47,6 +51,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             ):
                 continue
             if any("timeout" in each.value.text.lower() for each in call.positional):
+                continue
+            if any(_OF_DEPLOYMENT.search(each.value.text) for each in call.arguments):
                 continue
             if any(each.value.literal.startswith("sqlite") for each in call.positional):
                 # A file on this machine: its driver waits for 5 s by itself.

@@ -91,6 +91,8 @@ def _connecting(facts: Facts) -> Iterator[Call]:
             if call.arguments and not _has_timeout(call, place):
                 yield call
     yield from facts.calls_named("socket.socket().connect", "socket.socket.connect", "net.Dial")
+    yield from facts.calls_named("net/smtp.SendMail", "net/smtp.Dial")
+    yield from _directories(facts)
     if facts.language in ("java", "kotlin"):
         yield from (call for call in facts.calls_named("java.net.Socket") if len(call.positional) >= 2)
         for call in facts.calls_named("java.net.Socket.connect"):
@@ -108,6 +110,18 @@ def _connecting(facts: Facts) -> Iterator[Call]:
         for call in facts.calls_named("net.connect", "net.createConnection", "tls.connect"):
             if not call.has("timeout"):
                 yield call
+
+
+def _directories(facts: Facts) -> Iterator[Call]:
+    """Yield clients of LDAP and SSH in Python that wait for as long as the other side does not answer."""
+    if "OPT_NETWORK_TIMEOUT" not in facts.whole_text and "network_timeout" not in facts.whole_text:
+        yield from facts.calls_named("ldap.initialize")
+    for call in facts.calls_named("ldap3.Connection"):
+        if not call.has("receive_timeout") and not call.spreads:
+            yield call
+    for call in facts.calls_named("paramiko.SSHClient.connect"):
+        if not call.has("timeout") and not call.spreads:
+            yield call
 
 
 _CSHARP_CONNECTS = ("TcpClient.ConnectAsync", "TcpClient.Connect", "Socket.ConnectAsync", "Socket.Connect")

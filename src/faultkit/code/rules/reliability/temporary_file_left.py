@@ -44,7 +44,7 @@ _REMOVES = re.compile(
 _KEPT = re.compile(r"deleteOnExit|DeleteOnClose|DELETE_ON_CLOSE|\batexit\b|shutdownHook|addShutdownHook")
 _SAFE = re.compile(
     r"^(open|close|Close|len|print|str|String|info|debug|warn|error|append|join|Join|format|Sprintf|Name|toString|name"
-    r"|getName|fileno|fdopen|Path|File|getAbsolutePath|toAbsolutePath|flush|absolutePath|getPath|toPath|toFile|Dispose)$"
+    r"|Errorf|panicIfErr|getName|fileno|fdopen|Path|File|getAbsolutePath|toAbsolutePath|flush|absolutePath|getPath|toPath|toFile|Dispose)$"
 )
 """Calls that hardly ever fail."""
 
@@ -113,6 +113,7 @@ def _left(made: Placed, names: tuple[str, ...], scope: Scope, facts: Facts) -> I
         if made.span.end <= each.span.start
         and each.span.end <= first.span.start
         and not _SAFE.match(each.method)
+        and not facts.handlers_around(each)
     ]
     if between:
         yield Hit(made.span, f"{what} is left behind when {between[0].written}() fails", LIKELY)

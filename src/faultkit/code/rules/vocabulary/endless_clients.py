@@ -32,7 +32,8 @@ _OFF = {
         r"\b(request|socket|connect)Timeout(Millis)?\s*=\s*(0\b|null|Long\.MAX_VALUE|[\w.]*INFINITE_TIMEOUT_MS)"
     ),
     "csharp": re.compile(
-        r"(?<![\w.])(\w+\.)?Timeout\s*=\s*((System\.Threading\.)?Timeout\.Infinite\w*|TimeSpan\.MaxValue)"
+        r"(?<![\w.])(\w+\.)?Timeout\s*=\s*((System\.Threading\.)?Timeout\.Infinite\w*|TimeSpan\.MaxValue|-1\b)"
+        r"|\bCommandTimeout\s*=\s*0\b|\.SetCommandTimeout\(\s*0\s*\)|\bcommandTimeout:\s*0\b"
     ),
     "python": re.compile(r"ClientTimeout\(\s*(total\s*=\s*)?(None|0)\s*,?\s*\)"),
 }
@@ -44,10 +45,95 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
         yield from _java(facts)
     if facts.language == "kotlin" and facts.imports_any("io.ktor.client"):
         yield from _switched_off(facts)
-    if facts.language == "csharp" and "HttpClient" in facts.whole_text:
+    if facts.language == "csharp" and re.search(
+        r"HttpClient|Rest(Client|Sharp)|ommandTimeout", facts.whole_text
+    ):
         yield from _switched_off(facts)
     if facts.language == "python" and facts.imports_any("aiohttp"):
         yield from _switched_off(facts)
+    for find in {
+        "go": (_resty,),
+        "rust": (_rust,),
+        "python": (_models,),
+        "java": (_zero,),
+        "kotlin": (_zero,),
+    }.get(facts.language, ()):
+        yield from find(facts)
+
+
+_RESTY_LIMITS = ("SetTimeout", "SetContext", "NewWithClient")
+_RUST_LIMITS = frozenset(
+    ("timeout", "timeout_read", "timeout_global", "timeout_recv_response", "http_status_as_error")
+)
+
+
+def _resty(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield clients of resty in a text that sets no limit for any."""
+    made = [each for each in facts.calls if re.match(r"^github\.com/go-resty/resty(/v\d)?\.New$", each.name)]
+    if made and not facts.calls_of_method(*_RESTY_LIMITS) and not facts.calls_of_method("WithTimeout"):
+        for call in made:
+            yield call.span, f"{call.written}() has no timeout, and its requests may wait for ever"
+
+
+def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield clients of ureq without a limit, and the limit of reqwest's blocking client switched off."""
+    for call in facts.calls_of_method("timeout"):
+        first = call.argument(place=0)
+        if first is not None and first.value.text == "None" and "reqwest" in call.name:
+            yield call.span, f"{call.written}(None) switches the limit off, and requests may wait for ever"
+    if not facts.imports_any("ureq") and "ureq::" not in facts.whole_text:
+        return
+    if any(each.method in _RUST_LIMITS for each in facts.calls):
+        return
+    for call in facts.calls:
+        made = call.name in (
+            "ureq.AgentBuilder.new",
+            "ureq.Agent.new",
+            "ureq.agent",
+            "ureq.Agent.new_with_defaults",
+        )
+        if made:
+            yield call.span, f"{call.written}() has no limit for reading, and requests may wait for ever"
+
+
+def _models(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield clients of language models whose limit is switched off (Python)."""
+    for call in facts.calls:
+        if not re.match(r"^(openai|anthropic|mistralai|cohere)\.(Async)?\w+$", call.name):
+            continue
+        given = call.argument("timeout")
+        if given is not None and given.value.shape == "none":
+            yield given.value.span, f"{call.written}() switches the limit off, and may wait for ever"
+
+
+def _zero(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield limits of zero, which mean none: `new Request.Options(0, …)`, `new JedisPool(…, 0)`."""
+    for call in facts.calls:
+        last = call.name.rpartition(".")[2]
+        if (
+            last == "Options"
+            and "Request" in call.written
+            and any(each.value.text == "0" for each in call.positional)
+        ):
+            yield call.span, f"{call.written}() with 0 switches the limit off, and requests may wait for ever"
+        elif (
+            last in ("JedisPool", "Jedis")
+            and len(call.positional) >= 3
+            and call.positional[-1].value.text == "0"
+        ):
+            yield call.span, f"{call.written}() with a timeout of 0 waits for ever"
+    sessions = [
+        each
+        for each in facts.calls_named("jakarta.mail.Session.getInstance", "javax.mail.Session.getInstance")
+    ]
+    sessions += [each for each in facts.calls_named("Session.getInstance", "Session.getDefaultInstance")]
+    if (
+        sessions
+        and "mail.smtp" in facts.whole_text
+        and not re.search(r"mail\.smtps?\.(write)?timeout", facts.whole_text)
+    ):
+        for call in sessions:
+            yield call.span, f"{call.written}() without mail.smtp.timeout waits for ever"
 
 
 def _switched_off(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -73,7 +159,7 @@ def _java(facts: Facts) -> Iterator[tuple[Span, str]]:
     is_limited = _has_limit(facts)
     for call in facts.calls:
         if _OKHTTP.search(call.name) and call.arguments and _ZERO.match(call.arguments[0].value.text):
-            if facts.language == "java" and not facts.comment_at(call):
+            if not facts.comment_at(call):
                 yield (
                     call.span,
                     f"{call.written}() with 0 switches the limit off, and requests may wait for ever",
