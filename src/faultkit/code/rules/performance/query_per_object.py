@@ -58,8 +58,8 @@ def _parent(scope: Scope, facts: Facts) -> str:
         is_root = _ROOTS.match(scope.owner.rpartition(".")[2]) or names[0] in ("root", "_", "_root")
         return names[0] if names[1] == "info" and not is_root else ""
     if facts.language == "go" and scope.owner.endswith("Resolver") and len(names) > 1:
-        is_root = re.search(r"(query|mutation|subscription)Resolver$", scope.owner, re.IGNORECASE)
-        return names[1] if names[1] == "obj" and not is_root else ""
+        of_root = re.search(r"(query|mutation|subscription)Resolver$", scope.owner, re.IGNORECASE)
+        return names[1] if names[1] == "obj" and of_root is None else ""
     if facts.language == "csharp":
         found = re.search(r"\[Parent[^\]]*\]\s*\w+\s+(\w+)", facts.text(scope.span))
         return "" if found is None else found[1]
