@@ -23,20 +23,27 @@ _QUICK = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method(*ACKS, *COMMITS, "send"):
         scope = facts.function_of(call)
-        if scope is None or call.is_deferred or call.is_argument:
+        if scope is None or call.is_argument:
             continue
         if call.method != "send" and not is_acknowledgement(call):
             continue
-        if call.method == "send" and not facts.text(call.span).partition("(")[2].startswith(
+        if call.method == "send" and not facts.text(call.span).partition("(")[2].lstrip().startswith(
             "new DeleteMessage"
         ):
             continue
         for each in (call, *_through(call, scope, facts)):
+            if facts.is_in_finally(each) or facts.is_deferred(each):
+                if (done := _tried(each, facts)) is not None:
+                    what = f"{each.written}() runs also if {done.written}() fails, and the message is lost"
+                    yield Hit(each.span, what, LIKELY)
+                continue
             inner = facts.function_of(each)
             work = None if inner is None else _work_after(each, inner, facts)
             if inner is not None and work is not None and not _work_before(each, inner, facts):
                 what = f"{each.written}() comes before {work.written}(): if that fails, the message is lost"
                 yield Hit(each.span, what, LIKELY)
+    if re.search(rb"(?i)receive_?and_?delete", facts.syntax.source):
+        yield from _received_and_deleted(facts)
     for call in facts.calls_of_method(
         "basic_consume", "consume", "basicConsume", "BasicConsume", "BasicConsumeAsync", "Consume"
     ):
@@ -49,6 +56,49 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 "messages count as done when they are sent, not when they are worked on",
                 LIKELY,
             )
+
+
+def _received_and_deleted(facts: Facts) -> Iterator[Hit]:
+    """Yield receivers of Service Bus that delete a message when they get it."""
+    for read in facts.accesses:
+        if read.written.rpartition(".")[2] == "ReceiveAndDelete" or read.written.endswith(
+            "RECEIVE_AND_DELETE"
+        ):
+            yield Hit(
+                read.span, "messages are deleted when they are received, not when the work is done", LIKELY
+            )
+    for text in facts.texts:
+        if text.text == "receiveAndDelete":
+            yield Hit(
+                text.span, "messages are deleted when they are received, not when the work is done", LIKELY
+            )
+
+
+def _tried(ack: Call, facts: Facts) -> Call | None:
+    """Return the work after which a message is acknowledged whether it failed or not."""
+    late = [
+        each.finally_
+        for each in facts.tries
+        if each.finally_ is not None and is_within(ack.span, each.finally_)
+    ]
+    inner = facts.function_of(ack)
+    if facts.is_deferred(ack) and inner is not None and inner.is_anonymous:
+        late.append(inner.body)
+    # `finally { if (done) ack() }`
+    if any(
+        is_within(ack.span, arm.span) and any(is_within(arm.span, one) for one in late) for arm in facts.arms
+    ):
+        return None
+    if facts.is_deferred(ack):
+        scope = next((each for each in facts.functions_around(ack) if each.name), None)
+        guarded = [] if scope is None else [Span(ack.span.end, scope.body.end)]
+    else:
+        guarded = [each.body for each in facts.tries if each.finally_ in late]
+    for body in guarded[-1:]:
+        for call in facts.within(facts.calls, body):
+            if _is_work(call) and not facts.is_deferred(call):
+                return call
+    return None
 
 
 def _positional_auto_ack(call: Call, facts: Facts) -> Argument | None:

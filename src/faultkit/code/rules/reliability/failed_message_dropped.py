@@ -16,16 +16,28 @@ _COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
 _PARSES = frozenset({"loads", "parse", "toString", "decode", "readValue", "get", "String", "value"})
 
 
+_TASKS = re.compile(r"(^|\.)(shared_task|task|actor|periodic_task)$")
+_WORKERS = re.compile(r"^(bullmq\.Worker|bull\w*\.process|\w+[qQ]ueue\.process|bull\(?\)?\.process)$")
+_PARAMETERS = re.compile(r"(ProcessMessageEventArgs|ConsumeContext|ServiceBusReceivedMessage|SQSEvent)\b")
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     for scope, returns_to in _consumers(facts):
         for each in facts.own(facts.tries, scope):
-            if not _works(each, facts):
+            if not _works(each, facts) or _fails_later(each, scope, facts):
                 continue
             for handler in each.handlers:
                 if handler.is_broad and handler.only_logs and not _COMMENT.search(facts.text(handler.span)):
                     what = f"the failure is only logged, so {returns_to} counts the message as done"
                     yield Hit(handler.head, what, LIKELY)
     yield from _acknowledged(facts)
+
+
+def _fails_later(each: Try, scope: Scope, facts: Facts) -> bool:
+    """Return whether the function raises after all, for example after its last try."""
+    return any(
+        step.kind == "raise" and step.span.start > each.span.end for step in facts.own(facts.steps, scope)
+    )
 
 
 def _acknowledged(facts: Facts) -> Iterator[Hit]:
@@ -77,6 +89,11 @@ def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
                 by_name = scope.name and given is not None and _names(given.value.text, scope)
                 if given is not None and (scope.span == given.value.span or by_name):
                     yield scope, "the consumer"
+        yield from _workers(facts)
+    elif facts.language == "csharp":
+        for scope in facts.scopes:
+            if scope.name and any(_PARAMETERS.search(each.type) for each in scope.parameters):
+                yield scope, "the processor"
     elif facts.language in ("java", "kotlin"):
         for scope in facts.scopes:
             if any(each.method in _LISTENERS for each in scope.decorators):
@@ -87,6 +104,30 @@ def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
                 _RECORDS.search(loop.over) for loop in facts.own(facts.loops, scope)
             ):
                 yield scope, "the event source"
+            elif any(_TASKS.search(each.name) for each in scope.decorators) and facts.imports_any(
+                "celery", "dramatiq"
+            ):
+                yield scope, "the worker"
+
+
+def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
+    """Yield the functions of BullMQ's workers, and those that get the records of a queue from AWS."""
+    for call in facts.calls:
+        if _WORKERS.match(call.name) or (call.method == "Worker" and facts.imports_any("bullmq")):
+            for argument in call.positional:
+                scope = facts.function_at(argument.value.span)
+                named = [
+                    each for each in facts.scopes if each.name and each.short_name == argument.value.text
+                ]
+                for each in [scope] if scope is not None else named:
+                    yield each, "the worker"
+    if b"batchItemFailures" in facts.syntax.source:
+        return
+    for scope in facts.scopes:
+        if scope.parameters and any(
+            loop.over == f"{scope.parameters[0].name}.Records" for loop in facts.own(facts.loops, scope)
+        ):
+            yield scope, "the event source"
 
 
 def _names(given: str, scope: Scope) -> bool:

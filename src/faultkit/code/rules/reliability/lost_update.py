@@ -24,7 +24,9 @@ _GUARDS = re.compile(
     r"|isolation|synchronized|concurrency|ConditionExpression|lock_exclusive|updlock",
     re.IGNORECASE,
 )
-_JPA_LOADS = re.compile(r"\.(findById|findBy\w+|getById|getReferenceById|find)\(")
+_JPA_LOADS = re.compile(
+    r"\.(findById|findBy\w+|getById|getReferenceById|find|getOne|selectById|selectByPrimaryKey|selectOne)\("
+)
 _COMPUTES = re.compile(r"\s*[+\-]|\.(add|subtract|plus|minus)\(")
 _SAVES = frozenset(
     (

@@ -11,7 +11,8 @@ ACKS = frozenset(
         "basic_ack", "basicAck", "BasicAck", "BasicAckAsync", "ack", "Ack", "acknowledge", "delete_message",
         "deleteMessage", "DeleteMessage", "DeleteMessageAsync", "commitSync", "commitAsync", "CommitMessages",
         "commit_message", "MarkMessage", "MarkOffset", "CompleteMessageAsync", "CompleteAsync", "double_ack",
-        "commitOffsets", "CommitMessage", "store_offset", "StoreOffset",
+        "commitOffsets", "CommitMessage", "store_offset", "StoreOffset", "xack", "XAck", "xAck",
+        "StreamAcknowledgeAsync", "StreamAcknowledge", "AckSync", "DoubleAck", "deleteMessageAsync",
     )
 )  # fmt: skip
 COMMITS = frozenset(("commit", "Commit"))
@@ -37,6 +38,12 @@ def is_acknowledgement(call: Call) -> bool:
     if call.method in COMMITS:
         names = f"{call.receiver_written} {call.receiver}".lower()
         return "consumer" in names or "kafka" in names
+    if call.method.lower() in ("xack", "streamacknowledge", "streamacknowledgeasync"):
+        return bool(call.arguments)
+    if call.method.lower().startswith(("delete_message", "deletemessage")):
+        given = " ".join(each.value.text for each in call.arguments)
+        if re.search(r"receipt_?handle|pop_?receipt", given, re.IGNORECASE):
+            return True
     type_ = call.receiver.rpartition(".")[2]
     return bool(last) and (_QUEUES.search(last) or _QUEUES.search(type_)) is not None
 
