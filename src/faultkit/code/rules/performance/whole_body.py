@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
 _BUFFERS = ("arrayBuffer", "buffer", "blob")
@@ -17,8 +17,44 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _python(facts)
     elif facts.language == "go":
         yield from _go(facts)
+    elif facts.language in _HOLDS:
+        yield from _held(facts)
     else:
         yield from _javascript(facts)
+
+
+_HOLDS = {
+    "rust": re.compile(r"^reqwest\..*\.bytes$"),
+    "csharp": re.compile(r"(^|\.)(GetByteArrayAsync|ReadAsByteArrayAsync|DownloadData(TaskAsync)?)$"),
+    "java": re.compile(r"(^|\.)(bytes|body|readAllBytes)$"),
+    "kotlin": re.compile(r"(^|\.)(bytes|body|readBytes|readRawBytes|bodyAsBytes)$"),
+}
+_WRITES = frozenset(
+    ("write", "write_all", "WriteAllBytes", "WriteAllBytesAsync", "writeBytes", "writeByteArrayToFile")
+)
+_BYTES = re.compile(r"ofByteArray\(|byte\[\]|ByteArray|OkHttp|okhttp|\.bytes\(\)|openStream|getInputStream")
+
+
+def _held(facts: Facts) -> Iterator[Hit]:
+    """Yield bodies of answers that are written to a file in one piece."""
+    holds = _HOLDS[facts.language]
+    if facts.language in ("java", "kotlin") and not _BYTES.search(facts.whole_text):
+        return
+    for call in facts.calls_of_method(*_WRITES):
+        if facts.language == "rust" and "fs" not in call.name and "File" not in call.name:
+            continue
+        if facts.language == "java" and not call.name.endswith(
+            ("Files.write", "FileUtils.writeByteArrayToFile")
+        ):
+            continue
+        given = {argument.value.text.lstrip("&") for argument in call.positional}
+        for each in facts.calls:
+            if not holds.search(each.name) or facts.function_of(each) is not facts.function_of(call):
+                continue
+            inside = call.span.start < each.span.start and each.span.end <= call.span.end
+            if inside or not given.isdisjoint(each.assigned):
+                yield Hit(each.span, f"{each.written}() holds the whole body before it is written", LIKELY)
+                break
 
 
 def _python(facts: Facts) -> Iterator[Hit]:
@@ -70,6 +106,6 @@ RULE = Rule(
     fix="Stream it in chunks: iter_bytes, io.Copy, pipeline(response.body, file).",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

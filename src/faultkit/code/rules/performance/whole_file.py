@@ -21,7 +21,13 @@ _WHOLE = {
     "go": re.compile(r"^(os\.ReadFile|io/ioutil\.ReadFile)$"),
     "java": re.compile(r"^java\.nio\.file\.Files\.(readAllLines|readString|readAllBytes)$"),
     "python": re.compile(r"^pathlib\.Path\.(read_text|read_bytes)$"),
+    "csharp": re.compile(r"^(System\.IO\.)?File\.ReadAll(Bytes|Text|Lines)(Async)?$"),
+    "kotlin": re.compile(
+        r"^java\.io\.File\.(readBytes|readText|readLines)$|^java\.nio\.file\.Files\.(readAllLines|readString|readAllBytes)$"
+    ),
+    "rust": re.compile(r"^(std\.fs|tokio\.fs|fs)\.(read|read_to_string)$"),
 }
+_ALL_LINES = frozenset(("readAllLines", "ReadAllLines", "ReadAllLinesAsync", "readLines"))
 _UPLOADS = frozenset(("fastapi.UploadFile.read", "starlette.datastructures.UploadFile.read"))
 _HANDED_ON = ("Body", "data", "content", "body")
 _GO_BODIES = frozenset(("io.ReadAll", "io/ioutil.ReadAll"))
@@ -68,12 +74,19 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
     opened = call.origin or call
     if _is_small(call, facts):
         return
-    if _split(call, facts) or call.method == "readAllLines":
+    if _split(call, facts) or call.method in _ALL_LINES or _is_looked_through(call, facts):
         yield Hit(call.span, f"{call.written}() holds the whole file, though it is used line by line", LIKELY)
     elif _is_handed_on(call, facts):
         yield Hit(call.span, f"{call.written}() holds the whole file only to hand it on", LIKELY)
     elif frequency_of(call, facts) == "request" and not _is_literal(opened) and _is_sent(call, facts):
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
+
+
+def _is_looked_through(call: Call, facts: Facts) -> bool:
+    """Return whether a text is used line by line (Rust, Kotlin): `text.lines().filter(…)`."""
+    return facts.language in ("rust", "kotlin") and any(
+        each.method in ("lines", "lineSequence") for each in facts.calls_on(call)
+    )
 
 
 def _is_sent(call: Call, facts: Facts) -> bool:
@@ -84,7 +97,8 @@ def _is_sent(call: Call, facts: Facts) -> bool:
     if call.is_argument or call.is_returned:
         return True
     return scope is not None and any(
-        each.method in ("send", "end", "write", "Write", "body") and argument.value.text == name
+        each.method in ("send", "end", "write", "Write", "body", "File", "Bytes", "respondBytes")
+        and argument.value.text == name
         for each in facts.within(facts.calls, scope.body)
         for argument in each.arguments
         for name in names
@@ -118,8 +132,8 @@ def _function(call: Call, facts: Facts) -> str:
 
 
 def _is_literal(call: Call) -> bool:
-    first = call.argument(place=0)
-    return first is not None and first.value.shape == "text"
+    given = call.positional[:1] if call.method != "File" else call.positional
+    return bool(given) and all(each.value.shape == "text" for each in given)
 
 
 def _split(call: Call, facts: Facts) -> bool:

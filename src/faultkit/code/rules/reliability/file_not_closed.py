@@ -51,7 +51,17 @@ _OPENS["kotlin"] = (*_OPENS["java"], *(f"java.io.File.{name}" for name in _STREA
 _NODE = ("fs.openSync", "fs/promises.open", "fs.promises.open")
 
 
+_LAZY = (
+    "java.nio.file.Files.lines",
+    "java.nio.file.Files.list",
+    "java.nio.file.Files.walk",
+    "java.nio.file.Files.find",
+)
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language in ("java", "kotlin"):
+        yield from _lazy_streams(facts)
     for call in facts.calls_named(*_OPENS.get(facts.language, _NODE)):
         if call.name == "open" and facts.calls_of_method("mock_open"):
             continue
@@ -68,6 +78,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
             facts.language == "python" and _is_unnamed(call, facts)
         ):
             yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+
+
+def _lazy_streams(facts: Facts) -> Iterator[Hit]:
+    """Yield `Files.lines(p).filter(…).count()`: the stream holds the file open, and no end closes it."""
+    for call in facts.calls_named(*_LAZY):
+        chained = [each for each in facts.calls_on(call) if each.span.start == call.span.start]
+        if call.is_managed or call.assigned or call.is_argument or not chained:
+            continue
+        if _is_closed_in_chain(call, facts):
+            continue
+        yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
 
 
 def _is_closed_in_chain(call: Call, facts: Facts) -> bool:

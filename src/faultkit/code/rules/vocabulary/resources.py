@@ -37,6 +37,9 @@ _USES = frozenset(
     )
 )  # fmt: skip
 """Functions that read or write a file and leave it open."""
+_CSHARP_USES = frozenset(
+    ("CopyToAsync", "CopyTo", "Serialize", "SerializeAsync", "Deserialize", "DeserializeAsync")
+)
 _WRAPS = frozenset(
     (
         "bufio.NewReader", "bufio.NewWriter", "bufio.NewScanner", "encoding/json.NewDecoder",
@@ -92,6 +95,8 @@ def _is_outer(name: str, call: Call, facts: Facts) -> bool:
 
 def only_uses(call: Call, facts: Facts) -> bool:
     """Return whether a call reads or writes its argument, and neither keeps nor closes it."""
+    if facts.language == "csharp" and call.method in _CSHARP_USES:
+        return True
     return (
         call.name in _USES or call.name in _WRAPS or (facts.language == "python" and call.name in _BUILT_IN)
     )

@@ -416,12 +416,18 @@ def _ends_with_context(loop: Loop, facts: Facts) -> bool:
     )
 
 
+_FILTER = re.compile(r"\bwhen\s*\([^)]*[<>]")
+
+
 def _is_limited(loop: Loop, facts: Facts) -> bool:
     if (loop.kind != "endless" and not _flag(loop)) or _ends_with_context(loop, facts):
         return True
     for each in facts.tries:
         for handler in each.handlers:
-            if is_within(handler.span, loop.body) and handler.exits:
+            if not is_within(handler.span, loop.body):
+                continue
+            # `catch (IOException) when (attempt < 5)` lets the last one through.
+            if handler.exits or (facts.language == "csharp" and _FILTER.search(facts.text(handler.head))):
                 return True
     counters = {
         target

@@ -27,8 +27,32 @@ def _taken(call: Call, facts: Facts) -> str | None:
     find = {"python": _python, "rust": _rust, "kotlin": _kotlin, "java": _java, "csharp": _csharp}.get(
         facts.language, _javascript
     )
+    if _is_bomb(call, facts):
+        return f"{call.written}() unpacks a body to any size in memory"
     found = facts.language != "go" and find(call, facts)
     return f"{call.written}() takes a body of any size into memory" if found else None
+
+
+_UNPACKS = re.compile(
+    r"^(gzip|zlib|bz2|lzma|brotli)\.decompress$|^zlib\.(gunzip|inflate|unzip|brotliDecompress|inflateRaw)(Sync)?$"
+)
+_FROM_CLIENT = re.compile(r"\b(req|request|ctx\.req|event|body|payload|upload|file)\b", re.IGNORECASE)
+_GO_PACKED = re.compile(r"^compress/(gzip|zlib|flate|bzip2)\.NewReader$")
+
+
+def _is_bomb(call: Call, facts: Facts) -> bool:
+    """Return whether a handler unpacks what a client sent without a limit for the result."""
+    first = call.argument(place=0)
+    if first is None or facts.route_of(call) is None:
+        return False
+    if facts.language == "go":
+        if call.name not in ("io.ReadAll", "io/ioutil.ReadAll"):
+            return False
+        name = first.value.text
+        return any(_GO_PACKED.match(each.name) and each.assigned[:1] == (name,) for each in facts.calls)
+    if not _UNPACKS.match(call.name) or call.has("maxOutputLength", "max_length"):
+        return False
+    return _FROM_CLIENT.search(facts.text_with_values(call)) is not None
 
 
 def _has_limit(call: Call, facts: Facts) -> bool:
@@ -74,6 +98,9 @@ def _kotlin(call: Call, facts: Facts) -> bool:
 
 
 def _java(call: Call, facts: Facts) -> bool:
+    if call.method == "getBytes" and call.receiver.endswith("MultipartFile"):
+        scope = facts.named_function_of(call)
+        return scope is not None and ".getSize()" not in facts.text(scope.body)
     if call.method not in ("toByteArray", "toString") or not call.receiver.endswith("IOUtils"):
         return False
     first = call.argument(place=0)
@@ -81,4 +108,12 @@ def _java(call: Call, facts: Facts) -> bool:
 
 
 def _csharp(call: Call, facts: Facts) -> bool:
-    return call.method == "DisableRequestSizeLimit"
+    if call.method == "DisableRequestSizeLimit":
+        return True
+    if call.name not in ("IFormFile.CopyToAsync", "IFormFile.CopyTo"):
+        return False
+    first, scope = call.argument(place=0), facts.named_function_of(call)
+    held = first is not None and any(
+        each.name == "MemoryStream" and first.value.text in each.assigned for each in facts.calls
+    )
+    return held and scope is not None and not re.search(r"\.Length\s*[<>]", facts.text(scope.body))
