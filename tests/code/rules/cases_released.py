@@ -13,6 +13,40 @@ _PLACE = "file-written-in-place"
 CASES = [
     bad(
         _RULE,
+        _PY,
+        """
+        from contextlib import contextmanager
+
+        @contextmanager
+        def connection(pool):
+            conn = pool.getconn()
+            yield conn
+            conn.commit()
+            pool.putconn(conn)
+    """,
+        5,
+    ),
+    good(
+        _RULE,
+        _PY,
+        """
+        from contextlib import contextmanager
+
+        @contextmanager
+        def connection(pool):
+            conn = pool.getconn()
+            try:
+                yield conn
+            finally:
+                pool.putconn(conn)
+
+        def connections(pool):
+            while True:
+                yield pool.getconn()
+    """,
+    ),
+    bad(
+        _RULE,
         _JS,
         """
         async function load(id) {

@@ -89,6 +89,7 @@ _OF_ANSWER = frozenset(
 _READ_UP = frozenset(("string", "bytes", "consume", "toString", "toByteArray", "consumeQuietly"))
 """Methods that read a body to its end and close it."""
 _TRANSACTIONS = frozenset({"Begin", "BeginTx", "Beginx", "BeginTxx", "transaction", "startTransaction"})
+_MANAGER = re.compile(r"(^|\.)(async)?contextmanager$")
 _MUTEX = re.compile(r"mutex|lock|sem", re.IGNORECASE)
 _RELEASES = frozenset(
     ("close", "Close", "release", "Release", "end", "closeQuietly", "putconn", "releaseConnection",
@@ -176,8 +177,12 @@ def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
         return True
     if not facts.file_names.isdisjoint((name, f"self.{name}")):
         return True
+    # The body of a `with` runs at the yield of its context manager, which gets the errors of that body.
+    handed = (
+        ("return",) if any(_MANAGER.search(each.name) for each in scope.decorators) else ("return", "yield")
+    )
     if any(
-        step.kind in ("return", "yield") and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.(])", step.text)
+        step.kind in handed and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.(])", step.text)
         for step in facts.within(facts.steps, scope.body)
     ):
         return True
@@ -243,7 +248,11 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
             for each in facts.own(facts.calls, scope)
             if call.span.end < each.span.start and each.span.end < last.span.start
         ]
-        return any(not is_logging(each) for each in between)
+        yields = any(
+            step.kind == "yield" and call.span.end < step.span.start < last.span.start
+            for step in facts.own(facts.steps, scope)
+        )
+        return yields or any(not is_logging(each) for each in between)
     # Go has no exceptions: a return is missed if no release stands before it in its block.
     first = min(each.span.start for each in (normal or ends))
     check = next(

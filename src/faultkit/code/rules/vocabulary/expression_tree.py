@@ -1,8 +1,9 @@
 """Parses regular expressions of Python, JavaScript and Java into trees. Pure.
 
 Only what decides how a text is matched is kept: sets of characters, sequences, choices, repetitions and
-assertions. Groups, names and greed are left out. An expression with back references, atomic groups or
-possessive repetitions raises ValueError: what these match depends on more than the tree.
+assertions. Groups, names and greed are left out. A back reference counts as an assertion: what it matches is
+known only once there is a text, and it may be empty. An expression with atomic groups or possessive
+repetitions raises ValueError: what these match depends on more than the tree.
 """
 
 from __future__ import annotations
@@ -100,6 +101,7 @@ _OPEN = re.compile(r"\(\?(?:P?<(?![=!])\w+>|[aiLmsux-]*:)|\((?!\?)")
 _LOOK = re.compile(r"\(\?<?[=!]")
 _FLAGS = re.compile(r"\(\?([aiLmsux]+)\)")
 _COMMENT = re.compile(r"\(\?#[^)]*\)")
+_BACK = re.compile(r"\\(?:[1-9]\d?|k(?:<\w+>|\{\w+\}|'\w+'))|\(\?P=\w+\)")
 
 
 def parse_expression(text: str, language: str, flags: str = "") -> Tree:
@@ -177,6 +179,8 @@ class _Reader:
         return Repeat(part, least, most)
 
     def _atom(self) -> Tree:
+        if self._take(_BACK):
+            return Assertion("place")
         sign = self._next()
         if sign == "(":
             return self._group()
@@ -226,8 +230,6 @@ class _Reader:
         letter = self._next()
         if not letter or letter in ("k", "Q", "E", "R", "X", "N", "c"):
             raise ValueError("an escape that is not known")
-        if letter in "123456789" and not in_set:
-            raise ValueError("a back reference")
         self.at += 1
         if letter in _CLASSES and (letter not in "hv" or self.language == "java"):
             return _CLASSES[letter]
