@@ -217,4 +217,120 @@ CASES = [
                 logger.exception("settle failed")
         """,
     ),
+    bad(
+        _EARLY,
+        "javascript",
+        """
+        function read(message) {
+          return JSON.parse(message.content.toString());
+        }
+        async function onMessage(message) {
+          let order;
+          try {
+            order = read(message);
+          } catch (error) {
+            channel.nack(message, false, false);
+            return;
+          }
+          channel.ack(message);
+          await store.save(order);
+        }
+        """,
+        12,
+    ),
+    good(
+        _EARLY,
+        "javascript",
+        """
+        async function book(order) {
+          await store.save(order);
+        }
+        async function onMessage(message) {
+          const order = JSON.parse(message.content.toString());
+          await book(order);
+          channel.ack(message);
+          await events.publish(order.id);
+        }
+        """,
+    ),
+    bad(
+        _EARLY,
+        "kotlin",
+        """
+        class Listener(private val claims: Claims) {
+            fun onClaim(record: ConsumerRecord<String, String>, ack: Acknowledgment) {
+                ack.acknowledge()
+                val claim = decode(record) ?: return
+                claims.settle(claim)
+            }
+        }
+        """,
+        3,
+    ),
+    bad(
+        _EARLY,
+        "rust",
+        """
+        async fn run(consumer: StreamConsumer, db: Db, stop: CancellationToken) -> Result<()> {
+            loop {
+                let message = tokio::select! {
+                    _ = stop.cancelled() => break,
+                    message = consumer.recv() => message?,
+                };
+                consumer.commit_message(&message, CommitMode::Async)?;
+                apply(&db, &message).await?;
+            }
+            Ok(())
+        }
+        """,
+        7,
+    ),
+    bad(
+        _EARLY,
+        "go",
+        """
+        package a
+        import "github.com/segmentio/kafka-go"
+        func open() *kafka.Reader {
+            return kafka.NewReader(kafka.ReaderConfig{GroupID: "claims", Topic: "claims"})
+        }
+        func run(ctx context.Context, reader *kafka.Reader, claims *Claims) error {
+            for {
+                message, err := reader.ReadMessage(ctx)
+                if err != nil {
+                    return err
+                }
+                if err := claims.Settle(ctx, message.Value); err != nil {
+                    return err
+                }
+            }
+        }
+        """,
+        8,
+    ),
+    good(
+        _EARLY,
+        "go",
+        """
+        package a
+        import "github.com/segmentio/kafka-go"
+        func open() *kafka.Reader {
+            return kafka.NewReader(kafka.ReaderConfig{GroupID: "claims", Topic: "claims"})
+        }
+        func run(ctx context.Context, reader *kafka.Reader, claims *Claims) error {
+            for {
+                message, err := reader.FetchMessage(ctx)
+                if err != nil {
+                    return err
+                }
+                if err := claims.Settle(ctx, message.Value); err != nil {
+                    return err
+                }
+                if err := reader.CommitMessages(ctx, message); err != nil {
+                    return err
+                }
+            }
+        }
+        """,
+    ),
 ]

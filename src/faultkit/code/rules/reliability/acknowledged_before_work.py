@@ -12,12 +12,19 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import ACKS, COMMITS, is_acknowledgement
 
 _QUICK = re.compile(
-    r"^(loads|parse|decode|json|get|debug|info|warn\w*|error|log|print\w*|Print\w*|Unmarshal|toString|String|len"
-    r"|now|Now|time|split|strip|format|str|int|dict|list|isinstance|append|inc|observe|start|ack|close|stop"
-    r"|receive\w*|poll|Poll|consume|Consume|getone|getmany|fetch|FetchMessage|ReadMessage|recv|next|isEmpty|ofSeconds|ofMillis"
-    r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|FromSeconds|ok|Ok|Some|is_none"
-    r"|Context|context|Done|Err|error_code|MarkMessage|from_secs|from_millis|commit\w*|readValue|getBody|getMessageProperties|getDeliveryTag|from|monotonic|NewDecoder|Decode|on|done)$"
+    r"^(loads|json|debug|info|warn\w*|error|log|print\w*|Print\w*|Unmarshal|String|len|now|Now|time|split|strip"
+    r"|format|str|int|dict|list|isinstance|append|inc|observe|start|ack|close|stop|exit|select|cancelled|context"
+    r"|poll|Poll|consume|Consume|fetch|FetchMessage|ReadMessage|recv|next|ofSeconds|ofMillis"
+    r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|ok|Ok|Some"
+    r"|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|timeout|orElseThrow|ok_or_else|unwrap)$"
 )
+_READS = re.compile(
+    r"^(get|read|parse|decode|deserialize|extract|validate|verify|check|assert|ensure|is|has|to|from|as|receive|commit"
+    r"|convert|map|Get|Read|Parse|TryParse|Decode|Deserialize|Extract|Validate|Verify|Check|Is|Has|To|From|Convert)"
+    r"(_\w+|[A-Z0-9]\w*)?$|(nack|reject|dead_?letter|abandon)\w*$",
+    re.IGNORECASE,
+)
+"""Calls that look at a message, or that return it to its queue."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -44,6 +51,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(each.span, what, LIKELY)
     if re.search(rb"(?i)receive_?and_?delete", facts.syntax.source):
         yield from _received_and_deleted(facts)
+    if facts.imports_any("github.com/segmentio/kafka-go") and b"GroupID:" in facts.syntax.source:
+        yield from _committed_when_read(facts)
     for call in facts.calls_of_method(
         "basic_consume", "consume", "basicConsume", "BasicConsume", "BasicConsumeAsync", "Consume"
     ):
@@ -74,6 +83,17 @@ def _received_and_deleted(facts: Facts) -> Iterator[Hit]:
             )
 
 
+def _committed_when_read(facts: Facts) -> Iterator[Hit]:
+    """Yield `reader.ReadMessage` of kafka-go, which commits the offset before it returns (FetchMessage does
+    not)."""
+    for call in facts.calls_of_method("ReadMessage"):
+        scope = facts.function_of(call)
+        work = None if scope is None else _work_after(call, scope, facts)
+        if work is not None:
+            what = f"{call.written}() commits the offset: if {work.written}() fails, the message is lost"
+            yield Hit(call.span, what, LIKELY)
+
+
 def _tried(ack: Call, facts: Facts) -> Call | None:
     """Return the work after which a message is acknowledged whether it failed or not."""
     late = [
@@ -96,7 +116,7 @@ def _tried(ack: Call, facts: Facts) -> Call | None:
         guarded = [each.body for each in facts.tries if each.finally_ in late]
     for body in guarded[-1:]:
         for call in facts.within(facts.calls, body):
-            if _is_work(call) and not facts.is_deferred(call):
+            if _is_work(call, facts) and not facts.is_deferred(call):
                 return call
     return None
 
@@ -113,13 +133,24 @@ def _positional_auto_ack(call: Call, facts: Facts) -> Argument | None:
 def _through(call: Call, scope: Scope, facts: Facts) -> tuple[Call, ...]:
     """Return the calls of a function that does nothing but acknowledge the message that it is given."""
     inside = list(facts.within(facts.calls, scope.body))
-    if not scope.name or any(each is not call and _is_work(each) for each in inside):
+    if not scope.name or any(each is not call and _is_work(each, facts) for each in inside):
         return ()
     return tuple(each for each in facts.callers_of(scope) if each.arguments and not each.is_argument)
 
 
-def _is_work(call: Call) -> bool:
-    return not _QUICK.match(call.method) and not is_logging(call) and not call.constructs
+def _is_work(call: Call, facts: Facts) -> bool:
+    if _QUICK.match(call.method) or _READS.search(call.method) or is_logging(call) or call.constructs:
+        return False
+    own = next((each for each in facts.scopes if call in facts.callers_of(each)), None)
+    # A function of this file that only reads the message is no work, whatever its name.
+    return own is None or any(
+        each.method != call.method and not _QUICK.match(each.method) and _may_fail(each)
+        for each in facts.within(facts.calls, own.body)
+    )
+
+
+def _may_fail(call: Call) -> bool:
+    return not (_READS.search(call.method) or is_logging(call) or call.constructs)
 
 
 def _round(call: Call, scope: Scope, facts: Facts) -> Span:
@@ -130,7 +161,10 @@ def _round(call: Call, scope: Scope, facts: Facts) -> Span:
 
 def _work_before(call: Call, scope: Scope, facts: Facts) -> bool:
     return any(
-        _is_work(each) and each.span.end < call.span.start
+        each.span.end < call.span.start
+        and not is_within(each.span, call.span)
+        and not facts.are_exclusive(each, call)
+        and _is_work(each, facts)
         for each in facts.within(facts.calls, _round(call, scope, facts))
     )
 
@@ -153,10 +187,16 @@ def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
         if step.kind in ("return", "continue", "break", "raise")
         and step.span.start > call.span.end
         and not any(is_within(step.span, branch) for branch in branches)
+        # `val order = parse(record) ?: return`
+        and not any(is_within(step.span, each.span) for each in facts.within(facts.assignments, body))
     ]
     end = min(leaves, default=body.end)
     for each in facts.within(facts.calls, body):
-        if call.span.end < each.span.start <= end and _is_work(each) and facts.function_of(each) is scope:
+        if (
+            call.span.end < each.span.start <= end
+            and facts.function_of(each) is scope
+            and _is_work(each, facts)
+        ):
             return each
     return None
 
