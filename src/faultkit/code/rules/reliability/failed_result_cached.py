@@ -1,0 +1,267 @@
+"""Finds caches that keep a result also if it failed: a rejected promise, a faulted task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Assignment, Call, Facts, is_within
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+
+_HANDLED = re.compile(r"\.catch\(|\.finally\(|\bcatch\b|\bfinally\b")
+_STARTS = re.compile(
+    r"^(fetch|connect|load|get|query|request|find|list|read|search|post|lookup|download|resolve)([A-Z_]|$)"
+)
+_FORGETS = {
+    "java": re.compile(r"whenComplete|exceptionally|\.handle\(|\.remove\(|invalidate"),
+    "kotlin": re.compile(r"invokeOnCompletion|\.remove\(|catch|runCatching"),
+    "csharp": re.compile(r"TryRemove|\bcatch\b|ContinueWith|\.Remove\("),
+    "python": re.compile(r"add_done_callback|\.pop\(|\bdel\b|\bexcept\b"),
+    "go": re.compile(r"sync\.Once\{\}|Forget\("),
+}
+_TASKS = frozenset(("create_task", "ensure_future", "async", "supplyAsync"))
+_FUTURE = r"(?:CompletableFuture|ListenableFuture|Future|Deferred|Task|ValueTask|Mono|Uni)<"
+_DECORATORS = re.compile(r"(^|\.)(lru_cache|cache|cached|memoize|ttl_cache|alru_cache)$")
+_EMPTY = re.compile(r"^(None|\[\]|\{\}|\(\)|False|0|\"\"|'')$")
+_ONCE = re.compile(r"\b(?:OnceLock|OnceCell|Lazy|LazyLock)<Result<")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language in JAVASCRIPT:
+        yield from _promises(facts)
+    elif facts.language in ("java", "kotlin", "csharp"):
+        yield from _futures(facts)
+    elif facts.language == "python":
+        yield from _tasks(facts)
+        yield from _decorated(facts)
+    elif facts.language == "go":
+        yield from _once(facts)
+    elif facts.language == "rust":
+        yield from _cells(facts)
+
+
+# JavaScript.
+
+
+def _promises(facts: Facts) -> Iterator[Hit]:
+    """Yield promises that are stored before they are settled, and stay if they reject."""
+    for each in facts.assignments:
+        if each.scope is None or len(each.targets) != 1 or each.value is None:
+            continue
+        target = each.targets[0]
+        is_field = re.fullmatch(r"self\.#?\w+(\[.*\])?", target) is not None
+        is_file = target.partition("[")[0] in facts.file_names and target.partition("[")[0] not in _locals(
+            each, facts
+        )
+        if not (is_field or is_file) or not _is_guarded(each, target, facts):
+            continue
+        if _is_pending(each.value.text, each.call, each, facts) and not _is_handled(each, target, facts):
+            yield Hit(each.span, f"{_shown(target)} keeps the promise also if it rejects", LIKELY)
+    for call in facts.calls_of_method("set"):
+        if len(call.positional) != 2 or not call.receiver_written or not _is_map(call, facts):
+            continue
+        value = call.positional[1].value
+        made = next((one for one in facts.within(facts.calls, value.span) if one.span == value.span), None)
+        if _is_pending(value.text, made, call, facts) and not _is_handled(call, value.text, facts):
+            yield Hit(
+                call.span, f"{_shown(call.receiver_written)} keeps the promise also if it rejects", LIKELY
+            )
+
+
+def _shown(name: str) -> str:
+    return name.partition("[")[0]
+
+
+def _locals(each: Assignment, facts: Facts) -> set[str]:
+    return {
+        name
+        for one in facts.assignments
+        if one.scope is not None
+        and one.scope is each.scope
+        and one.operator == "="
+        and one is not each
+        and one.type
+        for name in one.targets
+    }
+
+
+def _is_map(call: Call, facts: Facts) -> bool:
+    """Return whether a map of this file or object is meant, which the function asks first."""
+    scope = facts.named_function_of(call)
+    name = re.escape(call.receiver_written.replace("self.", ""))
+    if scope is None or not re.search(rf"{name}\.(get|has)\(", facts.text(scope.body)):
+        return False
+    return call.receiver_written.startswith("self.") or call.receiver_written in facts.file_names
+
+
+def _is_guarded(each: Assignment, target: str, facts: Facts) -> bool:
+    """Return whether it is set once: `x ??= f()`, `if (!x) x = f()`."""
+    if each.operator in ("??=", "||="):
+        return True
+    bare = re.escape(target.replace("self.", ""))
+    return any(
+        step.kind == "branch"
+        and is_within(each.span, step.span)
+        and re.search(rf"!\s*(this\.)?{bare}(?![\w.])|{bare}\s*===?\s*(null|undefined)", step.text)
+        for step in facts.steps
+    )
+
+
+def _is_pending(text: str, call: Call | None, place: Call | Assignment, facts: Facts) -> bool:
+    """Return whether a value is a promise that was just started."""
+    if text.startswith(("await ", "(await")):
+        return False
+    if call is None and re.fullmatch(r"\w+", text):
+        made = [one for one in facts.assignments_to(text, place) if one.value is not None]
+        return bool(made) and all(
+            one.value is not None
+            and one.call is not None
+            and _is_pending(one.value.text, one.call, one, facts)
+            for one in made[-1:]
+        )
+    if call is None or call.is_awaited:
+        return re.match(r"\(\s*async\b", text) is not None
+    if any(
+        scope.is_async and call in facts.callers_of(scope)
+        for scope in facts.scopes
+        if scope.name == call.method or scope.short_name == call.method
+    ):
+        return True
+    if call.name in ("fetch", "import") or call.method == "then":
+        return True
+    return "Promise<" in _type_text(place, facts) and _STARTS.match(call.method) is not None
+
+
+def _type_text(place: Call | Assignment, facts: Facts) -> str:
+    """Return the declaration of the field or variable that is set."""
+    name = place.targets[0] if isinstance(place, Assignment) else place.receiver_written
+    bare = re.escape(name.replace("self.", "").partition("[")[0])
+    found = re.search(rf"\b{bare}\b[?!]?\s*(?::|=\s*new Map)[^;=\n]*", facts.whole_text)
+    return "" if found is None else found[0]
+
+
+def _is_handled(place: Call | Assignment, target: str, facts: Facts) -> bool:
+    scope = facts.named_function_of(place)
+    text = facts.text(place.span if scope is None else scope.body)
+    return _HANDLED.search(text) is not None
+
+
+# Java, Kotlin, C#.
+
+
+def _futures(facts: Facts) -> Iterator[Hit]:
+    forgets = _FORGETS[facts.language]
+    for call in facts.calls_of_method(
+        "computeIfAbsent", "getOrPut", "GetOrAdd", "putIfAbsent", "GetOrCreate"
+    ):
+        scope = facts.named_function_of(call)
+        name = re.escape(call.receiver_written.rpartition(".")[2])
+        if scope is None or not name or forgets.search(facts.text(scope.span)):
+            continue
+        text, given = facts.whole_text, facts.text(call.span)
+        is_map = re.search(rf"{_FUTURE}[^;=\n]*>\s*{name}\b|\b{name}\b[^;\n]*{_FUTURE}", text) is not None
+        is_started = call.method == "GetOrCreate" and re.search(r"=>\s*\w+(\.\w+)*Async\(", given)
+        if (is_map or is_started) and "AsyncCache" not in text and "AsyncLoadingCache" not in text:
+            yield Hit(call.span, f"{call.receiver_written} keeps what failed for every later caller", LIKELY)
+    if facts.language != "csharp":
+        return
+    for call in facts.calls:
+        if call.method.partition("<")[0] not in ("Lazy", "AsyncLazy") or not call.constructs:
+            continue
+        made = re.match(r"new\s+(AsyncLazy<|Lazy<(Value)?Task<)", facts.text(call.span))
+        if made is not None and not re.search(r"\bcatch\b|IsFaulted", facts.whole_text):
+            yield Hit(call.span, "a task that has failed stays in the Lazy for ever", LIKELY)
+
+
+# Python.
+
+
+def _tasks(facts: Facts) -> Iterator[Hit]:
+    for each in facts.assignments:
+        call, scope = each.call, each.scope
+        if call is None or scope is None or call.method not in _TASKS or len(each.targets) != 1:
+            continue
+        found = re.fullmatch(r"((?:self\.)?\w+)\[(.*)\]", each.targets[0])
+        if found is None or _FORGETS["python"].search(facts.text(scope.span)):
+            continue
+        if re.search(
+            rf"not in {re.escape(found[1])}\b|{re.escape(found[1])}\.get\(", facts.text(scope.body)
+        ) and re.search(
+            rf"await\s+{re.escape(found[1])}\[|return\s+{re.escape(found[1])}\[|await \w+",
+            facts.text(scope.body),
+        ):
+            yield Hit(each.span, f"{found[1]} keeps the task also if it fails", LIKELY)
+
+
+def _decorated(facts: Facts) -> Iterator[Hit]:
+    """Yield cached coroutines, and cached functions that return nothing after an error."""
+    for scope in facts.scopes:
+        cached = next((each for each in scope.decorators if _DECORATORS.search(each.name)), None)
+        if cached is None:
+            continue
+        if scope.is_async and cached.name.startswith("functools."):
+            yield Hit(cached.span, f"{cached.written} keeps a coroutine, which can be awaited once", CERTAIN)
+            continue
+        for each in facts.own(facts.tries, scope):
+            for step in facts.own(facts.steps, scope):
+                if step.kind != "return" or not _EMPTY.match(step.text.strip()):
+                    continue
+                if any(
+                    is_within(step.span, one.body) and (one.is_broad or _fails(one.types))
+                    for one in each.handlers
+                ):
+                    yield Hit(step.span, f"{cached.written} keeps this answer to a failure", LIKELY)
+
+
+def _fails(types: tuple[str, ...]) -> bool:
+    """Return whether errors of the network are caught."""
+    return any(
+        re.search(
+            r"^(requests|httpx|aiohttp|urllib|socket|botocore|redis|psycopg)|ConnectionError|Timeout", each
+        )
+        for each in types
+    )
+
+
+# Go, Rust.
+
+
+def _once(facts: Facts) -> Iterator[Hit]:
+    """Yield `once.Do(func() { x, err = api.Fetch(ctx) })`, whose error stays for ever."""
+    for call in facts.calls_of_method("Do"):
+        given = call.argument(place=0)
+        if given is None or given.value.shape != "function" or "once" not in call.receiver_written.lower():
+            continue
+        for each in facts.within(facts.assignments, given.value.span):
+            kept = [name for name in each.targets if re.search(r"(^|\.)\w*[eE]rr$", name)]
+            asked = each.call is not None and any(
+                re.search(r"\bctx\b|[cC]ontext\.", one.value.text) for one in each.call.positional[:1]
+            )
+            if kept and asked and each.operator == "=" and not _FORGETS["go"].search(facts.whole_text):
+                what = f"{call.written}() runs once, and {kept[0]} keeps an error for every later caller"
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _cells(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_of_method("get_or_init"):
+        name = call.receiver_written.rpartition(".")[2]
+        if re.search(rf"\b{re.escape(name)}\s*:[^;=\n]*{_ONCE.pattern}", facts.whole_text):
+            yield Hit(call.span, f"{name} keeps an error for every later caller", LIKELY)
+
+
+RULE = Rule(
+    id="FK-R111",
+    slug="failed-result-cached",
+    title="Failed result kept in a cache",
+    why="One failure of a moment is handed to every later caller, until the process is started again.",
+    fix="Take the entry out when it fails (.catch(() => cache.delete(key))), or store only what succeeded.",
+    kind="reliability",
+    severity="medium",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+    words=(
+        b"Promise", b"async", b".set(", b"??=", b"Future", b"Deferred", b"Lazy", b"GetOr", b"create_task",
+        b"ensure_future", b"cache", b"nce", b"get_or_init",
+    ),
+)  # fmt: skip

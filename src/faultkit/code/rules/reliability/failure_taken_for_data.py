@@ -1,0 +1,219 @@
+"""Finds failures that become an empty list, a zero or a yes, on which the program then acts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+
+_EMPTY = re.compile(
+    r"^(\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|nil"
+    r"|new (Map|Set|List|Dictionary|HashSet|ArrayList|HashMap)\b.*|Array\.Empty.*|Enumerable\.Empty.*|Collections\.empty\w+\(\)|(List|Set|Map)\.of\(\)"
+    r"|empty\w+\(\)|\w+Of\(\)|\[\]\w.*\{\}|make\(.*\)|map\[.*\{\}|Vec::new\(\)|vec!\[\]|HashMap::new\(\))$"
+)
+_NUMBER = re.compile(r"^(0|0\.0|0L|0m|BigDecimal\.ZERO|Decimal\(0\)|false|False)$")
+_YES = re.compile(r"^(true|True|Task\.FromResult\(true\))$")
+_DESTROYS = re.compile(
+    r"^_?(delete|remove|deactivate|disable|revoke|cancel|expire|archive|purge|prune|drop|terminate|suspend|unlink|evict"
+    r"|unassign|detach|lock|block|wipe|clear|close|deprovision|uninstall|destroy|reject)"
+    r"(?=_|[A-Z]|$|all|by|many|one|async)",
+    re.IGNORECASE,
+)
+_OF_MEMORY = re.compile(
+    r"^(self\.)?(cache|map|list|set|items|results?|seen|known|pending|timers?|\w*[cC]ache|\w*[mM]ap)$"
+)
+_ACTS = re.compile(
+    r"^_?(save|insert|update|create|approve|release|charge|pay|refund|transfer|submit|execute|grant|publish|ship|send"
+    r"|book|place|issue|activate|disburse|delete|remove)(?=_|[A-Z]|$|async)",
+    re.IGNORECASE,
+)
+_INACTIVE = re.compile(
+    r"(^|\.)(is_?)?(active|enabled|valid|visible|available|present|deleted|disabled|archived)$", re.IGNORECASE
+)
+_PERMITS = re.compile(
+    r"^_?(is|has|can|check|verify|validate|ensure|may|allow|authori[sz]e)_?\w*(allow|authori|permi|verif|valid|access|eligib"
+    r"|trust|sanction|fraud|signature|token|approved|active|member|owner|clean|safe)",
+    re.IGNORECASE,
+)
+_SOFT = re.compile(
+    r"rate|limit|throttl|quota|feature|flag|online|health|cache|visible|format|email|phone|regex",
+    re.IGNORECASE,
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for each in facts.tries:
+        asked = _asked(each, facts)
+        scope = facts.named_function_of(each)
+        if asked is None or scope is None:
+            continue
+        for handler in each.handlers:
+            if handler.raises or _is_told(handler, facts):
+                continue
+            yield from _of_handler(handler, each, asked, scope, facts)
+    yield from _of_defaults(facts)
+
+
+def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
+    for span, value in _given(handler, facts):
+        if _YES.match(value):
+            if _PERMITS.search(scope.short_name) and not _SOFT.search(scope.short_name):
+                yield Hit(span, f"if {asked.written}() fails, {scope.short_name}() says yes", LIKELY)
+            continue
+        pattern = _DESTROYS if _EMPTY.match(value) else _ACTS if _NUMBER.match(value) else None
+        if pattern is None:
+            continue
+        for caller in facts.callers_of(scope):
+            outer = facts.named_function_of(caller)
+            if outer is None or outer is scope:
+                continue
+            decides = _ACTS if _is_counted(caller, facts) else pattern
+            act = _acts(Span(caller.span.start, outer.body.end), decides, facts)
+            if act:
+                what = f"if {asked.written}() fails, this counts as its answer, and {act} acts on it"
+                yield Hit(span, what, LIKELY)
+                break
+    for one in facts.within(facts.assignments, handler.body):
+        if one.value is None or len(one.targets) != 1 or not _EMPTY.match(one.value.text):
+            continue
+        act = _acts(Span(each.span.end, scope.body.end), _DESTROYS, facts)
+        if act and re.search(
+            rf"\b{re.escape(one.targets[0])}\b", facts.text(Span(each.span.end, scope.body.end))
+        ):
+            what = f"if {asked.written}() fails, this counts as its answer, and {act} acts on it"
+            yield Hit(one.span, what, LIKELY)
+
+
+def _is_counted(caller: Call, facts: Facts) -> bool:
+    """Return whether the caller asks whether there is anything: `len(matches()) > 0`."""
+    around = facts.syntax.line_text(facts.line(caller))
+    name = re.escape(caller.method)
+    return (
+        re.search(
+            rf"\blen\([^()]*{name}\(|{name}\([^()]*\)\)?\.(isEmpty|length|size|Count|Any|is_empty)", around
+        )
+        is not None
+    )
+
+
+def _is_told(handler: Handler, facts: Facts) -> bool:
+    """Return whether a type of error says that there is nothing: not found, no such key."""
+    return bool(handler.types) and all(
+        re.search(
+            r"NotFound|NoSuch|DoesNotExist|KeyError|NoResult|Missing|Empty|FileNotFound|StopIteration", each
+        )
+        for each in handler.types
+    )
+
+
+def _given(handler: Handler, facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield what a handler gives instead of an answer."""
+    for step in facts.within(facts.steps, handler.body):
+        if step.kind == "return":
+            yield step.span, step.text.strip().rstrip(";").strip()
+    if facts.language in ("kotlin", "rust"):
+        text = facts.text(handler.body).rstrip("} \n\t")
+        last = text.rpartition("\n")[2].strip()
+        end = handler.body.start + len(text.encode())
+        if last:
+            yield Span(end - len(last.encode()), end), last
+
+
+def _asked(each: Try, facts: Facts) -> Call | None:
+    """Return a call in the body of a try that asks something outside of the function."""
+    for call in facts.within(facts.calls, each.body):
+        if is_logging(call) or call.constructs or not call.receiver_written:
+            continue
+        is_outside = (
+            call.receiver_written.startswith("self.") or call.is_awaited or _is_parameter(call, facts)
+        )
+        is_outside = is_outside or call.name.startswith(("requests.", "httpx.", "urllib.", "net/http."))
+        is_field = facts.language in ("java", "csharp", "kotlin") and call.receiver_written.isidentifier()
+        if is_outside or (is_field and call.receiver_written in _fields(facts)):
+            return call
+    return None
+
+
+def _fields(facts: Facts) -> set[str]:
+    return {
+        target.removeprefix("self.")
+        for each in facts.assignments
+        for target in each.targets
+        if target.startswith("self.") and each.scope is None
+    }
+
+
+def _is_parameter(call: Call, facts: Facts) -> bool:
+    base = call.receiver_written.partition(".")[0]
+    return any(each.name == base for scope in facts.functions_around(call) for each in scope.parameters)
+
+
+def _acts(span: Span, pattern: re.Pattern[str], facts: Facts) -> str:
+    """Return what is done to stored things in a span; empty if nothing is."""
+    for call in facts.within(facts.calls, span):
+        if not pattern.match(call.method) or is_logging(call) or not call.receiver_written:
+            continue
+        if not _OF_MEMORY.match(call.receiver_written) and not call.constructs and call.arguments:
+            return f"{call.written}()"
+    for each in facts.within(facts.assignments, span) if pattern is _DESTROYS else ():
+        is_off = each.value is not None and re.fullmatch(r"[fF]alse|[tT]rue|null|None", each.value.text)
+        if is_off and len(each.targets) == 1 and "." in each.targets[0] and _INACTIVE.search(each.targets[0]):
+            return each.targets[0]
+    return ""
+
+
+def _of_defaults(facts: Facts) -> Iterator[Hit]:
+    """Yield `fetch().await.unwrap_or_default()` and `fetch().catch(() => [])` before something is deleted."""
+    for call in facts.calls_of_method(
+        "unwrap_or_default", "unwrap_or", "unwrap_or_else", "catch", "getOrDefault", "getOrElse"
+    ):
+        scope, made = facts.named_function_of(call), call.origin
+        if scope is None or made is None:
+            continue
+        if facts.language == "rust":
+            given = call.positional[0].value.text if call.positional else "vec![]"
+            is_asked = any(each.is_awaited for each in (made, *_before(made)))
+        elif call.method == "catch":
+            given, is_asked = (
+                re.sub(r"^\(?\w*\)?\s*=>\s*", "", call.positional[0].value.text if call.positional else ""),
+                True,
+            )
+        else:
+            given, is_asked = (
+                re.sub(r"^\{\s*|\s*\}$", "", call.positional[0].value.text if call.positional else ""),
+                made.method == "runCatching",
+            )
+        given = re.sub(r"^\|_?\w*\|\s*", "", given)
+        act = (
+            _acts(Span(call.span.end, scope.body.end), _DESTROYS, facts)
+            if is_asked and _EMPTY.match(given)
+            else ""
+        )
+        if act:
+            what = f"if {made.written}() fails, an empty answer counts as its answer, and {act} acts on it"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _before(call: Call) -> Iterator[Call]:
+    origin = call.origin
+    while origin is not None:
+        yield origin
+        origin = origin.origin
+
+
+RULE = Rule(
+    id="FK-R112",
+    slug="failure-taken-for-data",
+    title="Failure taken for an empty answer",
+    why="A service that is down for a minute looks like one that has nothing, and the program deletes, "
+    "releases or permits what it must not.",
+    fix="Let the error go up, and do nothing until there is an answer.",
+    kind="reliability",
+    severity="high",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+)
