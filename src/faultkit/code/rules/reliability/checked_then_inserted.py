@@ -13,7 +13,7 @@ from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 _GUARDS = re.compile(
     r"unique|conflict|duplicate|Integrity|ConstraintViolation|P2002|23505|\b11000\b|1062|upsert|get_or_create"
     r"|update_or_create|insert_?ignore|insert\s+or\b|DbUpdateException|serializable|\block|\w+_lock\b|[a-z]Lock\b"
-    r"|for.update|merge\s+into|not\s+exists|isolation|@Lock|synchronized|mutex|redis\.lock|findOrCreate|FirstOrCreate"
+    r"|for.?update|merge\s+into|not\s+exists|isolation|@Lock|synchronized|mutex|redis\.lock|findOrCreate|FirstOrCreate"
     r"|ignore_conflicts|orIgnore|setnx|isUnique",
     re.IGNORECASE,
 )

@@ -9,6 +9,10 @@ from faultkit.code.facts import Assignment, Call, Facts, is_within
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 
 _HANDLED = re.compile(r"\.catch\(|\.finally\(|\bcatch\b|\bfinally\b")
+_ENDS = re.compile(
+    r"close|stop|shut|dispos|destroy|flush|drain|loop|task|\brun|main|cleanup|teardown|finish", re.IGNORECASE
+)
+"""Work that is done once at most, whether it fails or not."""
 _STARTS = re.compile(
     r"^(fetch|connect|load|get|query|request|find|list|read|search|post|lookup|download|resolve)([A-Z_]|$)"
 )
@@ -109,7 +113,9 @@ def _is_guarded(each: Assignment, target: str, facts: Facts) -> bool:
 
 def _is_pending(text: str, call: Call | None, place: Call | Assignment, facts: Facts) -> bool:
     """Return whether a value is a promise that was just started."""
-    if text.startswith(("await ", "(await")):
+    if text.startswith(("await ", "(await", "Promise.resolve")) or (
+        call is not None and _ENDS.search(call.method)
+    ):
         return False
     if call is None and re.fullmatch(r"\w+", text):
         made = [one for one in facts.assignments_to(text, place) if one.value is not None]
@@ -129,15 +135,16 @@ def _is_pending(text: str, call: Call | None, place: Call | Assignment, facts: F
         return True
     if call.name in ("fetch", "import") or call.method == "then":
         return True
-    return "Promise<" in _type_text(place, facts) and _STARTS.match(call.method) is not None
+    return _STARTS.match(call.method) is not None and _holds_promises(place, facts)
 
 
-def _type_text(place: Call | Assignment, facts: Facts) -> str:
-    """Return the declaration of the field or variable that is set."""
-    name = place.targets[0] if isinstance(place, Assignment) else place.receiver_written
-    bare = re.escape(name.replace("self.", "").partition("[")[0])
-    found = re.search(rf"\b{bare}\b[?!]?\s*(?::|=\s*new Map)[^;=\n]*", facts.whole_text)
-    return "" if found is None else found[0]
+def _holds_promises(place: Call | Assignment, facts: Facts) -> bool:
+    """Return whether the field or variable that is set is declared with a promise."""
+    name = (place.targets[0] if isinstance(place, Assignment) else place.receiver_written).partition("[")[0]
+    if any(each.type == "Promise" and name in each.targets for each in facts.assignments):
+        return True
+    bare = re.escape(name.removeprefix("self."))
+    return re.search(rf"\b{bare}\b[^;\n]*\b(Map|Record)<[^;\n]*Promise<", facts.whole_text) is not None
 
 
 def _is_handled(place: Call | Assignment, target: str, facts: Facts) -> bool:

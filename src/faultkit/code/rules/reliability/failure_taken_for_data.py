@@ -12,10 +12,16 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 
 _EMPTY = re.compile(
     r"^(\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|nil"
-    r"|new (Map|Set|List|Dictionary|HashSet|ArrayList|HashMap)\b.*|Array\.Empty.*|Enumerable\.Empty.*|Collections\.empty\w+\(\)|(List|Set|Map)\.of\(\)"
+    r"|new (Map|Set|List|Dictionary|HashSet|ArrayList|HashMap)\b.*"
+    r"|Array\.Empty.*|Enumerable\.Empty.*|Collections\.empty\w+\(\)|(List|Set|Map)\.of\(\)"
     r"|empty\w+\(\)|\w+Of\(\)|\[\]\w.*\{\}|make\(.*\)|map\[.*\{\}|Vec::new\(\)|vec!\[\]|HashMap::new\(\))$"
 )
-_NUMBER = re.compile(r"^(0|0\.0|0L|0m|BigDecimal\.ZERO|Decimal\(0\)|false|False)$")
+_NUMBER = re.compile(r"^(0|0\.0|0L|0m|BigDecimal\.ZERO|Decimal\(0\))$")
+_NO = re.compile(r"^(false|False|Task\.FromResult\(false\))$")
+_FORBIDS = re.compile(
+    r"fraud|block|sanction|banned|revoked|suspend|expired|debt|duplicate|exists|used|taken|locked",
+    re.IGNORECASE,
+)
 _YES = re.compile(r"^(true|True|Task\.FromResult\(true\))$")
 _DESTROYS = re.compile(
     r"^_?(delete|remove|deactivate|disable|revoke|cancel|expire|archive|purge|prune|drop|terminate|suspend|unlink|evict"
@@ -64,7 +70,8 @@ def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: F
             if _PERMITS.search(scope.short_name) and not _SOFT.search(scope.short_name):
                 yield Hit(span, f"if {asked.written}() fails, {scope.short_name}() says yes", LIKELY)
             continue
-        pattern = _DESTROYS if _EMPTY.match(value) else _ACTS if _NUMBER.match(value) else None
+        is_zero = _NUMBER.match(value) or (_NO.match(value) and _FORBIDS.search(scope.short_name))
+        pattern = _DESTROYS if _EMPTY.match(value) else _ACTS if is_zero else None
         if pattern is None:
             continue
         for caller in facts.callers_of(scope):
@@ -177,15 +184,19 @@ def _of_defaults(facts: Facts) -> Iterator[Hit]:
         if facts.language == "rust":
             given = call.positional[0].value.text if call.positional else "vec![]"
             is_asked = any(each.is_awaited for each in (made, *_before(made)))
-        elif call.method == "catch":
-            given, is_asked = (
-                re.sub(r"^\(?\w*\)?\s*=>\s*", "", call.positional[0].value.text if call.positional else ""),
-                True,
-            )
         else:
-            given, is_asked = (
-                re.sub(r"^\{\s*|\s*\}$", "", call.positional[0].value.text if call.positional else ""),
-                made.method == "runCatching",
+            given = call.positional[0].value.text if call.positional else ""
+            # `() => {}` gives nothing, and `() => ({})` an object.
+            given = (
+                re.sub(r"^\(?\w*\)?\s*=>\s*", "", given) if call.method == "catch" else given.strip("{} \n")
+            )
+            is_asked = call.method == "catch" or made.method == "runCatching"
+            given = (
+                ""
+                if given == "{}"
+                else given.removeprefix("(").removesuffix(")")
+                if given == "({})"
+                else given
             )
         given = re.sub(r"^\|_?\w*\|\s*", "", given)
         act = (

@@ -28,42 +28,78 @@ _READS = frozenset(
      "tokio.fs.File.open", "File.ReadAllText", "File.ReadAllTextAsync", "File.ReadAllBytes", "File.OpenRead",
      "File.ReadAllBytesAsync", "File.ReadAllLines", "File.ReadAllLinesAsync", "System.IO.File.ReadAllText")
 )  # fmt: skip
-_REPLACES = re.compile(r"rename|replace\(|\.move\(|te?mp|atomic|swap|\.new\b|\bpart\b", re.IGNORECASE)
-_STATE = re.compile(
-    r"state|config|settings|cache|store|session|index|checkpoint|token|cookie|offset|cursor|registry|users|database"
-    r"|\bdb\b|_db|creds|credential|manifest|history|queue|snapshot|metadata|json\b",
+_REPLACES = re.compile(
+    r"rename|\bmove\w*\(|\bte?mp|[._]te?mp|[tT]empFile|[a-z]Te?mp|atomic|swap|\.new\b|\bpart\b|\.persist\(|mkstemp"
+    r"|\.Move\(|\.Replace\(",
     re.IGNORECASE,
 )
-
-_STORES = re.compile(r"\b(json|pickle|yaml|toml|marshal)\.\w*dump|JSON\.stringify|json\.Marshal|writeValue")
+_REPLACED = re.compile(r"\breplace\(")
+"""Of paths in Python and Kotlin; elsewhere of texts."""
+_STATE = re.compile(
+    r"state|config|settings|cache|store|session|index|checkpoint|token|cookie|offset|cursor|registry|users|database"
+    r"|\bdb\b|_db|creds|credential|manifest|history|queue|snapshot|metadata|json\b|progress|position|watermark|lease"
+    r"|bookmark|ledger|journal|quota|schedule|license|watch",
+    re.IGNORECASE,
+)
+_STORES = re.compile(
+    r"\b(json|pickle|yaml|toml|marshal|msgpack|orjson)\.\w*dump|JSON\.stringify|(json|yaml|toml|gob|proto)\.\w*(Marshal|Encode)"
+    r"|NewEncoder|writeValue|serde_json|bincode|toml::|serde_yaml|JsonSerializer|JsonConvert|encodeToString|toJson"
+    r"|Serializ|ObjectOutputStream|gson"
+)
+_SAVES = re.compile(
+    r"^_?(save|store|persist|checkpoint|flush|commit|write|update|put|record|advance|set)", re.IGNORECASE
+)
+_LOADS = re.compile(
+    r"^_?(load|read|restore|open|get|init|resume|recover|new|__init__|constructor|from)", re.IGNORECASE
+)
+_VALUES = ("writeValue", "readValue", "readTree")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    read = {path for call in facts.calls if (path := _path(call, "read", facts))}
-    if not read:
-        return
-    for call in facts.calls:
+    paths = ((call, path) for call in facts.calls if (path := _path(call, "read", facts)))
+    read: dict[str, list[Call]] = {}
+    for call, path in paths:
+        read.setdefault(_key(path), []).append(call)
+    for call in facts.calls if read else ():
         path = _path(call, "write", facts)
-        if not path or path not in read:
-            continue
         scope = facts.function_of(call)
-        if (
-            scope is None
-            or not _is_state(path, scope, facts)
-            or _is_parameter(path, facts.functions_around(call))
-        ):
+        if not path or _key(path) not in read or scope is None:
             continue
         outer = facts.named_function_of(call) or scope
-        if not _REPLACES.search(facts.text(outer.span)):
-            what = f"{path[:40]} is read back here, and is half written while {call.written}() runs"
-            yield Hit(call.span, what, LIKELY)
+        text = facts.text(outer.span)
+        if _REPLACES.search(text) or (facts.language in ("python", "kotlin") and _REPLACED.search(text)):
+            continue
+        if not _is_state(path, call, read[_key(path)], outer, facts):
+            continue
+        what = f"{path[:40]} is read back here, and is half written while {call.written}() runs"
+        yield Hit(call.span, what, LIKELY)
 
 
-def _is_state(path: str, scope: Scope, facts: Facts) -> bool:
-    """Return whether the name says so, or a field names the file and an object is stored in it."""
+def _key(path: str) -> str:
+    """Return the name of a path without its object: `path` of `self._path`, `this.path` and `f.path`."""
+    if re.fullmatch(r"[\w.:&*]+(\.as_path\(\)|\.clone\(\))?", path) is None:
+        return path
+    return re.sub(r"(\.as_path|\.clone)\(\)$", "", path).split(".")[-1].strip("_&*").lower()
+
+
+def _is_state(path: str, write: Call, reads: list[Call], outer: Scope, facts: Facts) -> bool:
+    """Return whether a name says that it is state, or an object is stored in a file that a field names."""
+    if _is_parameter(path, facts.functions_around(write)):
+        # A pair of functions: `load(path)`, `save(path, state)`.
+        loads = [facts.named_function_of(each) for each in reads]
+        named = any(
+            each is not None and each is not outer and _LOADS.match(each.short_name) for each in loads
+        )
+        names = " ".join((outer.owner, *(each.type for each in outer.parameters)))
+        return (
+            named
+            and _SAVES.match(outer.short_name) is not None
+            and _STORES.search(facts.text(outer.span)) is not None
+            and _STATE.search(names) is not None
+        )
     if _STATE.search(path):
         return True
-    return path.startswith("self.") and _STORES.search(facts.text(scope.span)) is not None
+    return _STORES.search(facts.text(outer.span)) is not None or _STATE.search(outer.owner) is not None
 
 
 def _path(call: Call, how: str, facts: Facts) -> str:
@@ -74,6 +110,10 @@ def _path(call: Call, how: str, facts: Facts) -> str:
         wanted = ("writeText", "writeBytes") if how == "write" else ("readText", "readBytes", "readLines")
         if call.method in wanted:
             return call.receiver_written
+    if call.method in _VALUES and facts.language in ("java", "kotlin"):
+        first = call.argument(place=0)
+        is_wanted = (call.method == "writeValue") == (how == "write")
+        return first.value.text if is_wanted and first is not None and first.value.shape == "name" else ""
     if call.name not in (_READS if how == "read" else _WRITES):
         return ""
     first = call.argument(place=0)
