@@ -46,6 +46,8 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
     for each in facts.tries if acks else ():
         if not _works(each, facts) or any(is_within(call.span, each.body) for call in acks):
             continue
+        if facts.handlers_around(each) or _answers(each, facts):
+            continue
         for handler in each.handlers:
             if not handler.only_logs or handler.exits or handler.raises or _leaves(handler, facts):
                 continue
@@ -55,6 +57,16 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
             if after is not None:
                 what = f"the failure is only logged, and {after.written}() counts the message as done"
                 yield Hit(handler.head, what, LIKELY)
+
+
+_ANSWERS = re.compile(
+    r"^(n?ack|nak|term|reject|basic_n?ack|requeue|abandon|dead_?letter)(_with)?", re.IGNORECASE
+)
+
+
+def _answers(each: Try, facts: Facts) -> bool:
+    """Return whether the broker is answered in the body: what fails there is the answer, not the work."""
+    return any(_ANSWERS.match(call.method) for call in facts.within(facts.calls, each.body))
 
 
 def _leaves(handler: Handler, facts: Facts) -> bool:

@@ -40,7 +40,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             or _caller_guards(call, facts)
         ):
             continue
-        if given.value.text.startswith("self.") or _is_parser(call, facts):
+        if given.value.text.startswith("self.") or _is_parser(call, facts) or _comes_again(call, facts):
             continue
         if _is_tested(call, given.value.text, facts):
             continue
@@ -71,6 +71,18 @@ def _is_message(call: Call, text: str, facts: Facts) -> bool:
         if (each.method in _ADDS and event in _EVENTS) or each.method in _SUBSCRIBES:
             return True
     return False
+
+
+_COMMITS = re.compile(r"^(commit|ack|acknowledge|basic_ack|delete_message|commitOffsets|deleteMessage)\w*$")
+
+
+def _comes_again(call: Call, facts: Facts) -> bool:
+    """Return whether a broker delivers the message again when the consumer fails before it says so."""
+    scope = facts.named_function_of(call)
+    return scope is not None and any(
+        _COMMITS.match(each.method) and each.span.start > call.span.end
+        for each in facts.within(facts.calls, scope.body)
+    )
 
 
 def _is_parser(call: Call, facts: Facts) -> bool:
