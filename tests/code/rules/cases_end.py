@@ -277,7 +277,7 @@ CASES = [
         """,
     ),
     bad(
-        _RULE,
+        "no-graceful-shutdown",
         "javascript",
         """
         app.listen(3000);
@@ -291,7 +291,7 @@ CASES = [
         5,
     ),
     good(
-        _RULE,
+        "no-graceful-shutdown",
         "javascript",
         """
         const server = app.listen(3000);
@@ -422,6 +422,41 @@ CASES = [
         import { Worker } from 'bullmq';
 
         export const worker = new Worker('mails', async (job) => send(job.data));
+        """,
+    ),
+    bad(
+        "no-graceful-shutdown",
+        "typescript",
+        """
+        import { Worker } from 'bullmq';
+
+        export const worker = new Worker('mails', async (job) => send(job.data), { connection });
+
+        function shutdown(signal: string): void {
+          console.log(signal);
+          connection.disconnect();
+          process.exit(0);
+        }
+
+        process.on('SIGTERM', () => shutdown('SIGTERM'));
+        """,
+        7,
+    ),
+    good(
+        "no-graceful-shutdown",
+        "typescript",
+        """
+        import { Worker } from 'bullmq';
+
+        export const worker = new Worker('mails', async (job) => send(job.data), { connection });
+
+        async function shutdown(signal: string): Promise<void> {
+          await worker.close();
+          connection.disconnect();
+          process.exit(0);
+        }
+
+        process.on('SIGTERM', () => shutdown('SIGTERM'));
         """,
     ),
 ]

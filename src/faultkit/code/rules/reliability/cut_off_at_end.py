@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 
 _SERVES = frozenset(("ListenAndServe", "ListenAndServeTLS", "Serve", "ServeTLS", "Start", "StartTLS"))
 _WAITS_IN_GO = re.compile(r"<-|\.Wait\(|\bselect\s*\{|\.Shutdown\(|\.Sleep\(|[wW]ait\w*\(")
@@ -25,8 +25,6 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _rust(facts)
     elif facts.language == "csharp":
         yield from _csharp(facts)
-    elif facts.language in JAVASCRIPT:
-        yield from _node(facts)
     else:
         yield from _jvm(facts)
 
@@ -249,26 +247,6 @@ _IS_ZERO = re.compile(r"0L?|Duration\.ZERO|TimeUnit\.\w+|Duration\.ofMillis\(0\)
 _SERVERS = re.compile(r"server|executor|pool|workers?|scheduler", re.IGNORECASE)
 
 
-def _node(facts: Facts) -> Iterator[Hit]:
-    """Yield handlers of several signals in a loop that end the process and wait for nothing (Node.js)."""
-    for call in facts.calls_named("process.on", "process.once"):
-        event, given = call.argument(place=0), call.argument(place=1)
-        if event is None or given is None or event.value.shape != "name":
-            continue
-        around = facts.loops_around(call, across=True)
-        if not any("SIGTERM" in facts.text(each.span) for each in around):
-            continue
-        for scope in facts.scopes:
-            by_name = given.value.shape == "name" and scope.name and scope.short_name == given.value.text
-            if scope.span != given.value.span and not by_name:
-                continue
-            inside = list(facts.within(facts.calls, scope.body))
-            ends = [each for each in inside if each.name == "process.exit"]
-            if ends and all(each in ends or is_logging(each) for each in inside):
-                what = f"{ends[0].written}() ends the process on SIGTERM at once, with the work that runs"
-                yield Hit(ends[0].span, what, LIKELY)
-
-
 RULE = Rule(
     id="FK-R120",
     slug="work-cut-off-at-the-end",
@@ -277,7 +255,7 @@ RULE = Rule(
     fix="On the signal stop taking work, wait with a deadline for what runs, and end after that.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
     words=(
         b"Shutdown",

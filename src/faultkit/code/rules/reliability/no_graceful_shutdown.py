@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.signal_handlers import handlers_of_sigterm
 
 _GO = (
     "net/http.ListenAndServe",
@@ -181,35 +182,28 @@ def _exits_at_once(facts: Facts) -> Iterator[Hit]:
     )
     if not works:
         return
-    seen: set[Scope] = set()
-    for call in facts.calls_named("process.on", "process.once"):
-        event, given = call.argument(place=0), call.argument(place=1)
-        if event is None or given is None or event.value.literal != "SIGTERM":
+    for scope in handlers_of_sigterm(facts):
+        inside = list(facts.within(facts.calls, scope.body))
+        ends = [each for each in inside if each.name == "process.exit"]
+        if ends and all(each in ends or is_logging(each) for each in inside):
+            what = f"{ends[0].written}() ends the process on SIGTERM at once, with the requests that run"
+            yield Hit(ends[0].span, what, LIKELY, "medium")
             continue
-        for scope in facts.scopes:
-            by_name = given.value.shape == "name" and scope.name and scope.short_name == given.value.text
-            if (scope.span != given.value.span and not by_name) or scope in seen:
-                continue
-            seen.add(scope)
-            inside = list(facts.within(facts.calls, scope.body))
-            ends = [each for each in inside if each.name == "process.exit"]
-            if ends and all(each in ends or is_logging(each) for each in inside):
-                what = f"{ends[0].written}() ends the process on SIGTERM at once, with the requests that run"
-                yield Hit(ends[0].span, what, LIKELY, "medium")
-                continue
-            hasty = [
-                each
-                for each in inside
-                if each.method in _CLOSES
-                and each.is_discarded
-                and not each.is_awaited
-                and not any(one.value.shape == "function" for one in each.arguments)
-                and facts.function_of(each) is scope
-            ]
-            leaves = [each for each in ends if facts.function_of(each) is scope]
-            if hasty and leaves and hasty[0].span.end < leaves[-1].span.start:
-                what = f"{leaves[-1].written}() ends the process before {hasty[0].written}() is done"
-                yield Hit(Span(hasty[0].span.start, leaves[-1].span.end), what, LIKELY, "medium")
+        hasty = [
+            each
+            for each in inside
+            if each.method in _CLOSES
+            and each.is_discarded
+            and not each.is_awaited
+            and not any(one.value.shape == "function" for one in each.arguments)
+            and facts.function_of(each) is scope
+            # What is closed after a wait for the work has nothing more to do.
+            and not any(one.is_awaited and one.span.end <= each.span.start for one in inside)
+        ]
+        leaves = [each for each in ends if facts.function_of(each) is scope]
+        if hasty and leaves and hasty[0].span.end < leaves[-1].span.start:
+            what = f"{leaves[-1].written}() ends the process before {hasty[0].written}() is done"
+            yield Hit(Span(hasty[0].span.start, leaves[-1].span.end), what, LIKELY, "medium")
 
 
 def _is_aside(call: Call, facts: Facts) -> bool:
