@@ -1,0 +1,127 @@
+"""JavaScript: finds connections and children whose 'error' event nothing listens for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+
+_EMITTERS = {
+    "redis.createClient": "the connection is lost",
+    "redis.createCluster": "the connection is lost",
+    "net.connect": "the connection fails",
+    "net.createConnection": "the connection fails",
+    "net.Socket": "the connection fails",
+    "tls.connect": "the connection fails",
+    "ws.WebSocket": "the connection fails",
+    "ws": "the connection fails",
+    "dgram.createSocket": "sending fails",
+    "child_process.spawn": "the program cannot be started",
+    "child_process.fork": "the program cannot be started",
+    "amqplib.connect": "the connection is lost",
+    "mqtt.connect": "the connection fails",
+    "worker_threads.Worker": "the worker throws",
+    "http.request": "the request fails",
+    "https.request": "the request fails",
+    "http.get": "the request fails",
+    "https.get": "the request fails",
+}
+_NEEDS_LISTENER = ("child_process.", "net.", "tls.", "ws", "dgram.", "worker_threads.")
+"""Objects that are often handed on before anything listens: only those that this text listens to count."""
+_CHAIN = 4000
+"""Bytes in which the end of a chain is looked for."""
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    text = facts.whole_text
+    for call in facts.calls_named(*_EMITTERS):
+        if facts.language == "tsx" or call.is_argument or call.is_returned:
+            continue
+        # Of a chain `http.get(…).on(…)`, the end of it.
+        end = facts.text(Span(call.span.end, min(len(facts.syntax.source), call.span.end + _CHAIN)))
+        if re.match(r"\s*\??\.\s*(on|once|addListener)\(", end) and re.search(
+            r"\(\s*['\"`]error['\"`]", end[:2000]
+        ):
+            continue
+        name = call.assigned[0] if call.assigned else ""
+        bare = name.rpartition(".")[2].removeprefix("#")
+        if call.name.startswith(("http.", "https.")):
+            if not _is_left(call, bare, text, facts):
+                continue
+        elif not bare or not re.fullmatch(r"\w+", bare) or _is_handled(bare, call, text):
+            continue
+        yield Hit(
+            call.span,
+            f"nothing listens for errors of {call.written}(): the process ends when {_EMITTERS[call.name]}",
+            LIKELY,
+        )
+
+
+def _is_left(call: Call, name: str, text: str, facts: Facts) -> bool:
+    """Return whether a request has no listener for its errors."""
+    if not name:
+        return call.is_discarded and not re.search(r"['\"]error['\"]", facts.text(call.span))
+    return re.search(rf"\b{re.escape(name)}\s*\??\.\s*(on|once)\(\s*['\"`]error", text) is None and (
+        re.search(rf"\b{re.escape(name)}\s*\.\s*(end|write)\(", text) is not None
+    )
+
+
+def _is_handled(name: str, call: Call, text: str) -> bool:
+    own = re.escape(name)
+    if re.search(
+        rf"\b{own}\s*[?!]?\.\s*(on|once|addListener|prependListener|addEventListener)\(\s*['\"`]error['\"`]",
+        text,
+    ):
+        return True
+    # `.on('open', …).on('error', …)`, a list of events, or a listener for all of them.
+    if re.search(
+        rf"\b{own}\b[^;]*?\.\s*(on|once)\(\s*['\"`]error['\"`]|\b{own}\.onerror\b|events?\.once\(\s*{own}\b",
+        text,
+    ):
+        return True
+    if re.search(
+        rf"[(,]\s*{own}\s*[,)]|\breturn\s+{own}\s*[;\n}}]|\bresolve\(\s*{own}\b|\b{own}\s*,?\s*\}}\s*;?\s*$",
+        text,
+        re.MULTILINE,
+    ):
+        return True  # Another function may listen.
+    if re.search(
+        rf"export\s+(default\s+)?(const|let|var)?\s*\{{?[^}}\n]*\b{own}\b|exports\s*(\.\w+)?\s*=\s*(\{{[^}}(]*\b)?{own}\b",
+        text,
+    ):
+        return True
+    if call.name.startswith(_NEEDS_LISTENER):
+        return re.search(rf"\b{own}\s*\.\s*(on|once)\(", text) is None
+    return False
+
+
+RULE = Rule(
+    id="FK-R125",
+    slug="unhandled-error-event",
+    title="Error event that nothing listens for",
+    why="An 'error' event without a listener is thrown: a connection that breaks ends the whole process.",
+    fix="Add a listener for 'error' that logs it and lets the client reconnect, or fails the one request.",
+    kind="reliability",
+    severity="medium",
+    languages=JAVASCRIPT,
+    check=_check,
+    words=(
+        b"createClient",
+        b"createCluster",
+        b"Pool",
+        b"Client",
+        b"net",
+        b"tls",
+        b"ws",
+        b"dgram",
+        b"spawn",
+        b"fork",
+        b"amqplib",
+        b"mqtt",
+        b"worker_threads",
+        b"http",
+    ),
+)
