@@ -166,7 +166,10 @@ def _is_used_here(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call)
     if scope is None or not any(each.name not in ("self", "cls") for each in scope.parameters):
         return False
-    return bool(facts.calls_on(call)) and not scope.is_anonymous
+    uses = facts.calls_on(call)
+    # What a function inside uses lives on with it.
+    here = all(facts.function_of(each) is facts.function_of(call) for each in uses)
+    return bool(uses) and here and not scope.is_anonymous
 
 
 def _serves_one(call: Call, facts: Facts) -> bool:

@@ -78,6 +78,8 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() holds the whole file, though it is used line by line", LIKELY)
     elif _is_handed_on(call, facts):
         yield Hit(call.span, f"{call.written}() holds the whole file only to hand it on", LIKELY)
+    elif call.method == "read_to_string":
+        return  # Texts are templates and settings.
     elif frequency_of(call, facts) == "request" and not _is_literal(opened) and _is_sent(call, facts):
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
 

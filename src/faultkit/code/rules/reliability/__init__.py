@@ -23,6 +23,7 @@ from faultkit.code.rules.reliability import (
     exit_status_ignored,
     failed_message_dropped,
     failed_result_cached,
+    failure_looks_empty,
     failure_only_logged,
     failure_taken_for_data,
     file_not_closed,
@@ -202,4 +203,5 @@ RELIABILITY: tuple[Rule, ...] = (
     temporary_file_left.RULE,
     return_in_finally.RULE,
     wrong_time_unit.RULE,
+    failure_looks_empty.RULE,
 )

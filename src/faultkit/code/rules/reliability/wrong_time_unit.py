@@ -78,6 +78,8 @@ def _named(call: Call, given: Argument | None, unit: str, facts: Facts) -> Itera
     if given is None or given.value.shape != "name":
         return
     name = given.value.text.rpartition(".")[2].rpartition("::")[2].removesuffix("()")
+    if facts.language == "kotlin" and name in ("seconds", "minutes", "milliseconds"):
+        return  # `5.seconds` is a Duration, which carries its unit.
     for other, pattern in _NAMED.items():
         if other != unit and pattern.search(name):
             yield Hit(

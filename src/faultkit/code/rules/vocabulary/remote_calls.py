@@ -22,6 +22,7 @@ _METHODS = frozenset(
     (
         "execute", "executemany", "executescript", "query", "Query", "QueryRow", "QueryContext",
         "QueryRowContext", "Exec", "ExecContext", "executeQuery", "executeUpdate", "queryForObject",
+        "queryForList", "queryForMap",
         "update", "fetch", "fetchrow", "fetchval", "scalar", "scalars", "run", "all", "get", "exec",
         "raw", "MustExec", "Get", "GetContext", "Select", "SelectContext", "NamedExec", "NamedExecContext",
         "Queryx", "QueryxContext", "QueryRowx", "QueryRowxContext",

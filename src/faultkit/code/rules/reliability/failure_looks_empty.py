@@ -1,0 +1,179 @@
+"""Finds failed lookups that look like an empty answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.service_clients import service_calls
+
+_EMPTY = re.compile(
+    r"(return\s+|=>\s*|->\s*)?\(?("
+    r"\[\]|\{\}|None|null|nil|undefined|0|0\.0|\"\"|''|``|false|False|list\(\)|dict\(\)|set\(\)|\(\)"
+    r"|Collections\.empty\w+\(\)|(List|Set|Map|Optional)\.(of|empty)\(\)"
+    r"|new (ArrayList|HashMap|List|Dictionary)<[^>]*>\(\)"
+    r"|Array\.Empty<[^>]*>\(\)|Enumerable\.Empty<[^>]*>\(\)|\[\]|empty(List|Map|Set)(<[^>]*>)?\(\)|listOf(<[^>]*>)?\(\)"
+    r"|BigDecimal\.ZERO|vec!\[\]|Vec::new\(\)"
+    r")\)?\s*;?"
+)
+_FAILURES = re.compile(
+    r"(^|\.)(Exception|Throwable|BaseException|RequestException|HTTPError|RequestError|ClientError|SQLException|IOException"
+    r"|DatabaseError|SQLAlchemyError|OperationalError|HttpRequestException|SqlException|DbException|RestClientException"
+    r"|DataAccessException|WebClientException|ConnectionError|URLError|RpcException|FeignException)$"
+)
+_DESTROYS = re.compile(
+    r"^_?(delete\w*|remove\w*|deactivate\w*|disable\w*|purge\w*|prune\w*|revoke\w*|unlink|drop\w*|archive\w*|cancel\w*"
+    r"|evict\w*|Delete\w*|Remove\w*|Deactivate\w*|Disable\w*|Revoke\w*|Archive\w*|destroy\w*)$"
+)
+_TURNS_OFF = re.compile(
+    r"\.(active|enabled|is_active|isActive|IsActive|Active|Enabled)\s*=\s*(False|false)\b"
+)
+_OFFERS = re.compile(
+    r"cache|suggest|recommend|related|preview|hint|optional|best_?effort|try_|^try[A-Z]|is_|has_|exists|avail|ping|health|version|check",
+    re.I,
+)
+"""Functions whose answer is welcome but not needed, or whose answer is the failure."""
+_RUST_DEFAULTS = frozenset(("unwrap_or_default", "unwrap_or", "ok"))
+_KOTLIN_DEFAULTS = frozenset(("getOrDefault", "getOrNull", "getOrElse"))
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    asked = {each.call for each in remote_calls(facts) if each.kind != "cache" and each.is_read}
+    asked |= {*service_calls(facts)}
+    if not asked:
+        return
+    for each in facts.tries:
+        if not any(is_within(call.span, each.body) for call in asked):
+            continue
+        for handler in each.handlers:
+            yield from _handled(each, handler, facts)
+    if facts.language in JAVASCRIPT:
+        yield from _promises(asked, facts)
+    if facts.language in ("rust", "kotlin"):
+        yield from _defaults(asked, facts)
+
+
+def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
+    scope = facts.function_of(each)
+    if scope is None or handler.raises or not _catches_failures(handler, facts):
+        return
+    given = _given(handler, facts)
+    if given is None or _is_welcome_only(scope):
+        return
+    what = f"when the call fails, {given} is given as if that were the answer"
+    logged = handler.uses_error or any(map(is_logging, facts.within(facts.calls, handler.body)))
+    if not logged and not facts.comment_at(handler) and "//" not in facts.text(handler.body):
+        if "#" not in facts.text(handler.body):
+            yield Hit(handler.head, what, LIKELY)
+    elif logged and _is_destructive(scope, facts):
+        yield Hit(handler.head, f"{what}, and a caller removes what is missing from it", LIKELY, "high")
+
+
+def _catches_failures(handler: Handler, facts: Facts) -> bool:
+    if facts.language == "go":
+        return handler.name == "err"
+    return handler.is_broad or any(_FAILURES.search(each) for each in handler.types)
+
+
+def _given(handler: Handler, facts: Facts) -> str | None:
+    """Return the empty value that a handler gives; None if it gives something else."""
+    for step in facts.within(facts.steps, handler.body):
+        if step.kind == "return":
+            return _empty_in(step.text if step.text else "", facts)
+    if facts.language == "kotlin":
+        lines = [line.strip() for line in facts.text(handler.body).strip("{} \n").splitlines()]
+        return lines[-1] if lines and _EMPTY.fullmatch(lines[-1]) else None
+    return None
+
+
+def _empty_in(text: str, facts: Facts) -> str | None:
+    if facts.language == "go":
+        parts = [part.strip() for part in text.split(",")]
+        is_lost = len(parts) > 1 and parts[-1] == "nil" and all(_EMPTY.fullmatch(part) for part in parts)
+        return text if is_lost else None
+    bare = text.strip().rstrip(";")
+    return bare if bare and _EMPTY.fullmatch(bare) else None
+
+
+def _is_welcome_only(scope: Scope) -> bool:
+    return _OFFERS.search(scope.short_name) is not None
+
+
+def _is_destructive(scope: Scope, facts: Facts) -> bool:
+    """Return whether a caller in this text removes things by the answer."""
+    if not scope.name:
+        return False
+    for caller in facts.callers_of(scope):
+        around = facts.named_function_of(caller)
+        if around is None or around is scope:
+            continue
+        later = Span(caller.span.end, around.body.end)
+        if any(_DESTROYS.match(call.method) for call in facts.within(facts.calls, later)):
+            return True
+        if _TURNS_OFF.search(facts.text(later)):
+            return True
+    return False
+
+
+def _promises(asked: set[Call], facts: Facts) -> Iterator[Hit]:
+    """Yield `fetch(…).catch(() => [])`."""
+    for call in facts.calls_of_method("catch"):
+        given = call.argument(place=0)
+        if given is None or given.value.shape != "function" or facts.comment_at(call):
+            continue
+        body = given.value.text.partition("=>")[2].strip()
+        if not _EMPTY.fullmatch(body) or body in ("{}", "undefined", "null"):
+            continue
+        source: Call | None = call.origin
+        while source is not None and source not in asked:
+            source = source.origin
+        scope = facts.named_function_of(call)
+        if source is not None and (scope is None or not _is_welcome_only(scope)):
+            yield Hit(
+                call.span,
+                f"when {source.written}() fails, {body} is given as if that were the answer",
+                POSSIBLE,
+            )
+
+
+def _defaults(asked: set[Call], facts: Facts) -> Iterator[Hit]:
+    """Yield `fetch_all(&pool).await.unwrap_or_default()` and `runCatching { … }.getOrNull()`."""
+    names = _RUST_DEFAULTS if facts.language == "rust" else _KOTLIN_DEFAULTS
+    for call in facts.calls_of_method(*names):
+        scope = facts.named_function_of(call)
+        if call.is_discarded or facts.comment_at(call) or (scope is not None and _is_welcome_only(scope)):
+            continue
+        first = call.argument(place=0)
+        text = "" if first is None else first.value.text.strip("{} ")
+        if first is not None and not _EMPTY.fullmatch(text):
+            continue
+        source = call.origin
+        if source is None:
+            continue
+        if facts.language == "kotlin":
+            block = source.argument(place=0) if source.method == "runCatching" else None
+            found = block is not None and any(is_within(each.span, block.value.span) for each in asked)
+        else:
+            found = source in asked and source.is_awaited
+        if found:
+            what = f"{call.written}() makes a failed call look like an empty answer"
+            yield Hit(call.span, what, LIKELY)
+
+
+RULE = Rule(
+    id="FK-R134",
+    slug="failure-looks-empty",
+    title="Failure that looks like an empty answer",
+    why="Callers cannot tell an outage from no data: they show zero, skip work, or remove what seems gone.",
+    fix="Let the error go up, or return something that says that the answer is not known; log it at least.",
+    kind="reliability",
+    severity="medium",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+    words=(b"except", b"catch", b"err != nil", b"unwrap_or", b".ok()", b"runCatching"),
+)
