@@ -1,0 +1,114 @@
+"""Finds page sizes that a client may choose without a limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+
+_SIZE = r"(?:limit|page_?[sS]ize|per_?[pP]age|max_?[rR]esults|take|top|batch_?[sS]ize)"
+_NAME = re.compile(rf"^{_SIZE}$", re.IGNORECASE)
+_PARAMETER = re.compile(rf"^({_SIZE}|size|count)$", re.IGNORECASE)
+_ASKED = re.compile(
+    rf"(?:(?:req|request|ctx|c|r|context|call|event)\b[\w.()?!]*"
+    rf"(?:query|Query|args|GET|params|QueryParam|queryParams|query_params|queryParameters|FormValue|queryStringParameters)"
+    rf"[\w.()?!]*(?:\.get|\.Get|\.getlist)?\s*[.\[(]\??\s*[\"'`]?({_SIZE}|size|count)\b)",
+    re.IGNORECASE,
+)
+_BOUNDED = re.compile(
+    r"\bmin\(|\bMin\(|\.min\(|clamp|coerceAtMost|coerceIn|minOf\(|\ble=|\blt=|@Max|@Range|\[Range|Range\(|MaxValue"
+    r"|@IsInt|\.max\(|\bmax(imum)?:|MAX_|[mM]ax[A-Z_]\w*|_max\b|setMaxPageSize|bound|validate|Validate|schema|Schema|parse\("
+)
+"""Words of a limit; validation may stand elsewhere."""
+_CAST = re.compile(r"^(int|Number|parseInt|Integer|strconv|toInt|Int)")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for scope in facts.scopes:
+        if scope.route is None or scope.route.method not in ("GET", "ANY", "POST"):
+            continue
+        text = facts.text(scope.span)
+        if _BOUNDED.search(text):
+            continue
+        for name, place in _sizes(scope, text, facts):
+            if not _is_compared(name, text) and _is_used(name, place, scope, facts):
+                what = f"a client may ask for any {name}: nothing limits it"
+                yield Hit(place.span, what, LIKELY)
+                break
+
+
+class _Place:
+    """A place in a text."""
+
+    def __init__(self, span: Span) -> None:
+        self.span = span
+
+
+def _sizes(scope: Scope, text: str, facts: Facts) -> Iterator[tuple[str, Placed]]:
+    for each in scope.parameters:
+        numeric = re.fullmatch(
+            r"int|Int|Integer|long|Long|i32|i64|u32|usize|int32|int64|number|Optional", each.type
+        )
+        if numeric and _PARAMETER.match(each.name) and scope.route is not None:
+            at = re.search(
+                rf"\b{re.escape(each.name)}\b", text[: max(0, scope.body.start - scope.span.start)] or text
+            )
+            start = scope.span.start + (len(text[: at.start()].encode()) if at else 0)
+            yield each.name, _Place(Span(start, start + len(each.name.encode())))
+    for each in facts.own(facts.assignments, scope):
+        value = "" if each.value is None else each.value.text
+        if len(value) > 200 or not each.targets or not each.targets[0].isidentifier():
+            continue
+        if _ASKED.search(value) or (facts.language == "rust" and _is_rust_size(value)):
+            yield each.targets[0], each
+
+
+def _is_rust_size(value: str) -> bool:
+    return re.match(rf"\w+(\.0)?\.{_SIZE}(\.unwrap_or(_default)?\(\w*\))?$", value) is not None
+
+
+def _is_compared(name: str, text: str) -> bool:
+    word = re.escape(name)
+    return (
+        re.search(rf"\b{word}\s*(>|>=|<=)\s*[\w.]|[\w.]\s*<=?\s*{word}\b|\bin 1\.\.|is in\b", text)
+        is not None
+    )
+
+
+def _is_used(name: str, place: Placed, scope: Scope, facts: Facts) -> bool:
+    """Return whether the size is given to another call."""
+    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}\b")
+    for call in facts.within(facts.calls, scope.body):
+        if call.span.start <= place.span.start < call.span.end or _CAST.match(call.method):
+            continue
+        if any(word.search(each.value.text) and each.value.shape != "text" for each in call.arguments):
+            return True
+    return False
+
+
+RULE = Rule(
+    id="FK-R135",
+    slug="unbounded-page-size",
+    title="Page size without a limit",
+    why="One request for ten million rows takes the memory of the service and the time of its database.",
+    fix="Take the smaller of what is asked for and a maximum, or refuse larger ones.",
+    kind="reliability",
+    severity="medium",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+    words=(
+        b"imit",
+        b"ize",
+        b"per_page",
+        b"perPage",
+        b"take",
+        b"top",
+        b"count",
+        b"max_results",
+        b"maxResults",
+    ),
+)
