@@ -14,6 +14,7 @@ from faultkit.code.rules.reliability import (
     client_not_closed,
     config_read_late,
     connection_not_closed,
+    connection_not_restored,
     cut_off_at_end,
     daemon_thread,
     database_without_timeout,
@@ -47,6 +48,7 @@ from faultkit.code.rules.reliability import (
     message_requeued,
     missing_context,
     missing_idempotency_key,
+    missing_value_used,
     mutable_default,
     naive_time,
     no_graceful_shutdown,
@@ -210,4 +212,6 @@ RELIABILITY: tuple[Rule, ...] = (
     unbounded_page_size.RULE,
     request_as_pattern.RULE,
     unbounded_labels.RULE,
+    missing_value_used.RULE,
+    connection_not_restored.RULE,
 )

@@ -42,6 +42,51 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(
                 call.span, f"{call.method}() panics when {parsed.written}() cannot read its input", LIKELY
             )
+        elif (given := _of_client(call, scope, facts)) is not None:
+            yield Hit(
+                call.span, f"{call.method}() panics when {given.written}() does not find or get it", LIKELY
+            )
+
+
+_READS = frozenset(
+    (
+        "parse",
+        "to_str",
+        "as_str",
+        "as_i64",
+        "as_u64",
+        "as_f64",
+        "as_bool",
+        "as_array",
+        "as_object",
+        "from_utf8",
+    )
+)
+_LOOKS_UP = re.compile(
+    r"^(get|remove|find|find_\w+|fetch_\w+|get_\w+|load\w*|save\w*|insert\w*|update\w*|delete\w*|query\w*|send)$"
+)
+
+
+def _of_client(call: Call, scope: Scope, facts: Facts) -> Call | None:
+    """Return the call in a request handler that reads what a client sent, or waits for a store."""
+    made = call.origin
+    if made is None:
+        return None
+    in_route = facts.route_of(call) is not None or any(
+        each.type.endswith("HeaderMap") for each in scope.parameters
+    )
+    if in_route and (
+        made.method in _READS
+        or (_LOOKS_UP.match(made.method) and (made.is_awaited or "HeaderMap" in made.name))
+    ):
+        return made
+    # A field of JSON that was parsed here may be missing.
+    if made.method.startswith("as_") and made.method in _READS:
+        root = re.match(r"\w+", made.written)
+        parsed = [] if root is None else [each.call for each in facts.assignments_to(root[0], call)]
+        if any(each is not None and _PARSES.match(each.name) for each in parsed):
+            return made
+    return None
 
 
 def _source(call: Call, remote: set[Call]) -> Call | None:
