@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple, TypeAlias, cast
 
 from faultkit.code.facts.collected import (
@@ -19,11 +19,11 @@ from faultkit.code.facts.collected import (
     place_of,
     span,
 )
-from faultkit.code.facts.expressions import value_of
-from faultkit.code.facts.fact_values import Loop, Step, StepKind, Value
+from faultkit.code.facts.expressions import step_details
+from faultkit.code.facts.fact_values import Loop, Step, StepDetails, StepKind
 from faultkit.code.facts.grammar import Binding, Grammar, member_name, part_of
 from faultkit.code.facts.reads import NOT_READ, READ_BY_VALUE
-from faultkit.code.functions import DIALECTS, qualified_names
+from faultkit.code.functions import DIALECTS, FunctionNames
 from faultkit.code.languages import Language
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node, Span, Syntax, named_kinds
@@ -85,10 +85,14 @@ class _Walk:
     def __init__(self, syntax: Syntax, grammar: Grammar) -> None:
         self.grammar = grammar
         self.found = CollectedNodes(syntax, grammar)
-        self.names = qualified_names(syntax)
+        self.function_names = FunctionNames(DIALECTS[syntax.language.name])
+        self.names: dict[int, str] = {}
+        """The names of functions, by the start of their bodies."""
         self.body_of = DIALECTS[syntax.language.name].body
         self.stack: list[Node] = []
         """The nodes around the current one, the outermost first."""
+        self.types: list[str] = []
+        """The types of these nodes: to ask a node for its type makes a new text each time."""
         self.scope: RawScope | None = None
         """The function around the current node."""
         self.owner = ""
@@ -98,14 +102,9 @@ class _Walk:
         """For each open scope and type its depth, and `scope`, `owner` and `len(open_types)` before it."""
 
     def run(self) -> CollectedNodes:
-        table = _node_table(self.found.syntax.language, self.grammar)
-        names, visitors, reads_in, words = (
-            table.names,
-            table.visitors,
-            table.reads_in,
-            self.grammar.step_words,
-        )
-        stack, opened, accesses = self.stack, self.opened, self.found.accesses
+        kinds, names, visitors, reads_in = _node_table(self.found.syntax.language, self.grammar)
+        words = self.grammar.step_words
+        stack, types, opened, accesses = self.stack, self.types, self.opened, self.found.accesses
         levels: list[tuple[Iterator[Node], bool | None]] = [(iter((self.found.syntax.root,)), True)]
         while levels:
             nodes, is_read = levels[-1]
@@ -119,9 +118,10 @@ class _Walk:
                     continue
                 if (wanted := visitors.get(kind)) is not None:
                     for visit in wanted:
-                        visit(self, node)
+                        visit(self, node, kinds[kind])
                 if node.named_child_count:
                     stack.append(node)
+                    types.append(kinds.get(kind, ""))
                     levels.append((iter(node.named_children), reads_in.get(kind, True)))
                     break
                 if opened and opened[-1][0] == len(stack):
@@ -130,8 +130,11 @@ class _Walk:
                 levels.pop()
                 if stack:
                     stack.pop()
+                    types.pop()
                     if opened and opened[-1][0] == len(stack):
                         self._close(len(stack))
+        for scope in self.found.scopes:
+            scope.name = self.names.get(scope.body.start, "")
         return self.found
 
     def _open(self) -> None:
@@ -144,26 +147,31 @@ class _Walk:
             _, self.scope, self.owner, types = self.opened.pop()
             del self.open_types[types:]
 
-    def _call(self, node: Node) -> None:
+    def _named(self, node: Node, kind: str) -> None:
+        if (named := self.function_names.enter(node, kind)) is not None:
+            parts, body = named
+            self.names[body.start] = ".".join(parts)
+
+    def _call(self, node: Node, kind: str) -> None:
         if not self.grammar.is_call(node):
             return
-        self.found.calls[node.id] = RawCall(node, self.scope, self.owner, self._flags(node))
+        self.found.calls[node.id] = RawCall(node, self.scope, self.owner, self._flags(node, kind))
 
-    def _bindings(self, node: Node) -> None:
-        imported = self._import(node) if node.type in self.grammar.imports else frozenset[str]()
-        for binding in self.grammar.bindings[node.type](node):
+    def _bindings(self, node: Node, kind: str) -> None:
+        imported = self._import(node, kind) if kind in self.grammar.imports else frozenset[str]()
+        for binding in self.grammar.bindings[kind](node):
             self._binding(node, binding, imported)
 
-    def _try(self, node: Node) -> None:
-        if (parts := self.grammar.tries[node.type](node)) is not None:
+    def _try(self, node: Node, kind: str) -> None:
+        if (parts := self.grammar.tries[kind](node)) is not None:
             self.found.tries.append((node, parts))
-            if node.type not in self.grammar.forks:
+            if kind not in self.grammar.forks:
                 self.found.forks.append((node, parts))
 
-    def _fork(self, node: Node) -> None:
+    def _fork(self, node: Node, kind: str) -> None:
         self.found.forks.append((node, None))
 
-    def _managed(self, node: Node) -> None:
+    def _managed(self, node: Node, kind: str) -> None:
         if (body := self.grammar.managed_body(node)) is not None:
             self.found.managed.append((node, span(body)))
 
@@ -171,17 +179,17 @@ class _Walk:
         """Note a step whose node is that of a name; return whether it is one."""
         kind = self.grammar.step_words.get(text_of(node))
         if kind is not None:
-            self.found.steps.append(Step(kind, span(node), self._line(node)))
+            self.found.steps.append(Step(kind, span(node), partial(StepDetails, self._line(node))))
         return kind is not None
 
-    def _member(self, node: Node) -> None:
+    def _member(self, node: Node, kind: str) -> None:
         if self._is_read(node):
             self.found.accesses.append((node, self.scope, self.owner))
 
     def _line(self, node: Node) -> int:
         return node.start_point[0] + 1
 
-    def _type(self, node: Node) -> None:
+    def _type(self, node: Node, kind: str) -> None:
         named = node.child_by_field_name("name") or node.child_by_field_name("type")
         name = text_of(named).partition("<")[0]
         outer = self.open_types[-1][1] if self.open_types else ""
@@ -191,7 +199,7 @@ class _Walk:
         self.open_types.append((node.end_byte, whole))
         self.found.classes[whole] = tuple(self.grammar.bases(node))
 
-    def _function(self, node: Node) -> None:
+    def _function(self, node: Node, kind: str) -> None:
         body = self.body_of(node)
         body_node = node.child_by_field_name("body")
         if body is None and body_node is None:
@@ -204,14 +212,13 @@ class _Walk:
             node=node,
             span=Span(start, node.end_byte),
             body=inner,
-            name=self.names.get(inner.start, ""),
             owner=type_ or self.owner,
             outer=self.scope,
             is_async=self.grammar.is_async(node),
             parameters=tuple(self.grammar.parameters(node)),
             decorators=decorators,
             receiver=receiver,
-            given_to=self._given_to(node),
+            given_to=self._given_to(),
         )
         for place, each in enumerate(scope.parameters):
             names = [each.name] if each.name.type in self.grammar.names else _leaves(each.name, self.grammar)
@@ -219,7 +226,7 @@ class _Walk:
                 value = self._promise_value(scope, place)
                 bound = RawBinding(inner.start, value, each.type, scope.outer)
                 _bind(scope.bound.setdefault(text_of(name), []), bound)
-        if node.type in _DECLARES and not self._is_method(node):
+        if kind in _DECLARES and not self._is_method(node):
             own = text_of(node.child_by_field_name("name"))
             self.found.defined.setdefault(own, []).append(self.scope)
         if (callee := self._iterating_callee(scope)) is not None:
@@ -242,11 +249,12 @@ class _Walk:
         inner = self.scope
         return bool(self.open_types) and (inner is None or inner.node.end_byte > self.open_types[-1][0])
 
-    def _given_to(self, node: Node) -> RawCall | None:
-        around = [each for each in self.stack[-3:] if each.type not in _AROUND_ARGUMENT]
-        if len(around) < 2 or around[-1].type not in (*_ARGUMENTS, "annotated_lambda"):
+    def _given_to(self) -> RawCall | None:
+        last = zip(self.stack[-3:], self.types[-3:], strict=True)
+        around = [(each, type_) for each, type_ in last if type_ not in _AROUND_ARGUMENT]
+        if len(around) < 2 or (around[-1][1] not in _ARGUMENTS and around[-1][1] != "annotated_lambda"):
             return None
-        return self.found.calls.get(around[-2].id)
+        return self.found.calls.get(around[-2][0].id)
 
     def _iterating_callee(self, scope: RawScope) -> Node | None:
         """Return the callee `xs.map`, if it calls this function for every item."""
@@ -273,13 +281,12 @@ class _Walk:
             return None
         return part_of(callee, owner)
 
-    def _flags(self, node: Node) -> dict[str, bool]:
+    def _flags(self, node: Node, own_kind: str) -> dict[str, bool]:
         grammar, flags, inner = self.grammar, {}, node
-        if node.type in _ANNOTATIONS:
+        if own_kind in _ANNOTATIONS:
             return {"is_decorator": True}
         carried = False
-        for parent in reversed(self.stack):
-            kind = parent.type
+        for parent, kind in zip(reversed(self.stack), reversed(self.types), strict=True):
             if kind in grammar.awaits:
                 flags["is_awaited"] = True
             if kind in grammar.transparent or (grammar.passes and self._passes_on(parent)):
@@ -319,10 +326,10 @@ class _Walk:
             return False
         return member_name(callee, self.grammar.members[callee.type][1]) in self.grammar.passes
 
-    def _import(self, node: Node) -> frozenset[str]:
+    def _import(self, node: Node, kind: str) -> frozenset[str]:
         """Note what a statement imports, and return the names that it binds."""
         names = set()
-        for name, whole in self.grammar.imports[node.type](node):
+        for name, whole in self.grammar.imports[kind](node):
             self.found.modules.add(whole)
             if name and name != "*":
                 self.found.imports[name] = whole
@@ -343,16 +350,17 @@ class _Walk:
                 self.scope,
                 is_first=place == 0 and has_known_value,
             )
-            if text_of(target) in imported:
+            kind, name = target.type, text_of(target)
+            if name in imported:
                 continue
-            if target.type in grammar.names:
+            if kind in grammar.names:
                 if binding.is_field:
-                    _bind(self.found.fields.setdefault((self.owner, text_of(target)), []), bound)
+                    _bind(self.found.fields.setdefault((self.owner, name), []), bound)
                 else:
-                    _bind(self._names().setdefault(text_of(target), []), bound)
+                    _bind(self._names().setdefault(name, []), bound)
             elif (member := self._self_member(target)) is not None:
                 _bind(self.found.fields.setdefault((self.owner, member), []), bound)
-            elif target.type not in grammar.members and target.type not in grammar.subscripts:
+            elif kind not in grammar.members and kind not in grammar.subscripts:
                 for leaf in _leaves(target, grammar):
                     if text_of(leaf) in imported:
                         continue
@@ -379,8 +387,8 @@ class _Walk:
             yield scope.receiver
             scope = scope.outer
 
-    def _loop(self, node: Node) -> None:
-        parts = self.grammar.loops[node.type](node)
+    def _loop(self, node: Node, kind: str) -> None:
+        parts = self.grammar.loops[kind](node)
         if parts is None:
             return
         loop = Loop(
@@ -398,43 +406,35 @@ class _Walk:
                 unknown = RawBinding(target.end_byte, None, None, self.scope)
                 _bind(self._names().setdefault(text_of(leaf), []), unknown)
 
-    def _step(self, node: Node) -> None:
-        kind = cast(StepKind, self.grammar.steps[node.type])
-        word, sides = "", tuple[Value, ...]()
-        parts = [child for child in node.named_children if not child.is_extra]
-        if kind == "binary":
-            left = node.child_by_field_name("left") or (parts[0] if parts else None)
-            right = node.child_by_field_name("right") or (parts[-1] if parts else None)
-            word = text_of(node.child_by_field_name("operator") or node.child_by_field_name("operators"))
-            if not word:
-                word = " ".join(text_of(child) for child in node.children if not child.is_named)
-            sides = tuple(value_of(self.grammar, each) for each in (left, right) if each is not None)
-        condition = node.child_by_field_name("condition") or (parts[0] if parts else None)
-        self.found.steps.append(Step(kind, span(node), self._line(node), text_of(condition), word, sides))
+    def _step(self, node: Node, kind: str) -> None:
+        step = cast(StepKind, self.grammar.steps[kind])
+        self.found.steps.append(Step(step, span(node), partial(step_details, self.grammar, step, node)))
 
-    def _text(self, node: Node) -> None:
+    def _text(self, node: Node, kind: str) -> None:
         self.found.texts.append(node)
 
     def _is_read(self, node: Node) -> bool:
         """Return whether a node is a whole path that is read: no callee, target or parameter name."""
         if not self.stack:
             return False
-        parent, grammar = self.stack[-1], self.grammar
-        if parent.type in grammar.members:
+        parent, around, grammar = self.stack[-1], self.types[-1], self.grammar
+        if around in grammar.members:
             return False
-        if parent.type in grammar.calls and grammar.callee(parent) == node and not grammar.own_name(parent):
+        if around in grammar.calls and grammar.callee(parent) == node and not grammar.own_name(parent):
             return False
-        if node.type in grammar.names and parent.type in NOT_READ:
-            return parent.type in READ_BY_VALUE and parent.child_by_field_name("value") == node
-        return not (parent.type in grammar.bindings and parent.child_by_field_name("left") == node)
+        if around in NOT_READ and node.type in grammar.names:
+            return around in READ_BY_VALUE and parent.child_by_field_name("value") == node
+        return not (around in grammar.bindings and parent.child_by_field_name("left") == node)
 
 
-_Visit: TypeAlias = Callable[[_Walk, Node], object]
+_Visit: TypeAlias = Callable[[_Walk, Node, str], object]
+"""What is done at a node, with its type."""
 
 
 class _NodeTable(NamedTuple):
     """What to do at the nodes of a language, by `Node.kind_id`. Most need nothing."""
 
+    kinds: dict[int, str]
     names: frozenset[int]
     visitors: dict[int, list[_Visit]]
     reads_in: dict[int, bool | None]
@@ -444,6 +444,7 @@ class _NodeTable(NamedTuple):
 @cache
 def _node_table(language: Language, grammar: Grammar) -> _NodeTable:
     listed: tuple[tuple[Iterable[str], _Visit], ...] = (
+        (DIALECTS[language.name].holders, _Walk._named),
         (grammar.types, _Walk._type),
         (grammar.functions, _Walk._function),
         (grammar.calls, _Walk._call),
@@ -465,6 +466,7 @@ def _node_table(language: Language, grammar: Grammar) -> _NodeTable:
     mixed = {*grammar.calls, *grammar.bindings, *READ_BY_VALUE}
     never = {*grammar.members, *(NOT_READ - READ_BY_VALUE)}
     return _NodeTable(
+        kinds,
         frozenset(number for number, kind in kinds.items() if kind in grammar.names),
         {number: by_type[kind] for number, kind in kinds.items() if kind in by_type},
         {number: False if kind in never else None for number, kind in kinds.items() if kind in never | mixed},

@@ -17,13 +17,14 @@ class RawScope:
     node: Node
     span: Span
     body: Span
-    name: str
     owner: str
     outer: RawScope | None
     is_async: bool
     parameters: tuple[ParameterParts, ...]
     decorators: tuple[Node, ...]
     receiver: str = ""
+    name: str = ""
+    """Empty until the walk is at its end."""
     given_to: RawCall | None = None
     """The call that has it among its arguments."""
     bound: dict[str, list[RawBinding]] = field(default_factory=dict)

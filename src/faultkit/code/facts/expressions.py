@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from faultkit.code.facts.collected import span
-from faultkit.code.facts.fact_values import Shape, Text, Value
+from faultkit.code.facts.fact_values import Shape, StepDetails, StepKind, Text, Value
 from faultkit.code.facts.grammar import Grammar, passed_on
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node
@@ -51,3 +51,18 @@ def text_fact(grammar: Grammar, node: Node) -> Text:
     else:
         content = value_of(grammar, node).literal
     return Text(content, span(node), node.start_point[0] + 1)
+
+
+def step_details(grammar: Grammar, kind: StepKind, node: Node) -> StepDetails:
+    """Return the text of a step: what follows its keyword, the condition of a branch, or two sides."""
+    word, sides = "", tuple[Value, ...]()
+    parts = [child for child in node.named_children if not child.is_extra]
+    if kind == "binary":
+        left = node.child_by_field_name("left") or (parts[0] if parts else None)
+        right = node.child_by_field_name("right") or (parts[-1] if parts else None)
+        word = text_of(node.child_by_field_name("operator") or node.child_by_field_name("operators"))
+        if not word:
+            word = " ".join(text_of(child) for child in node.children if not child.is_named)
+        sides = tuple(value_of(grammar, each) for each in (left, right) if each is not None)
+    condition = node.child_by_field_name("condition") or (parts[0] if parts else None)
+    return StepDetails(node.start_point[0] + 1, text_of(condition), word, sides)

@@ -349,17 +349,50 @@ StepKind: TypeAlias = Literal[
 ]
 
 
-class Step(NamedTuple):
-    """Another statement or expression that rules ask for. `branch` is `if`, `switch`, `match`,
-    `select`, `? :`; `binary` is an operation with two sides, whose sign is `word`."""
+class StepDetails(NamedTuple):
+    """What rules ask of few steps; see the properties of `Step`."""
 
-    kind: StepKind
-    span: Span
     line: int
     text: str = ""
-    """The text after the keyword; for a branch its condition."""
     word: str = ""
     sides: tuple[Value, ...] = ()
+
+
+class Step:
+    """Another statement or expression that rules ask for. `branch` is `if`, `switch`, `match`,
+    `select`, `? :`; `binary` is an operation with two sides, whose sign is `word`. Equal only to itself."""
+
+    __slots__ = ("_details", "_read_details", "kind", "span")
+
+    def __init__(self, kind: StepKind, span: Span, read_details: Callable[[], StepDetails]) -> None:
+        self.kind = kind
+        self.span = span
+        self._read_details = read_details
+        self._details: StepDetails | None = None
+
+    @property
+    def details(self) -> StepDetails:
+        """Return the rest, which is read from the text when it is asked for."""
+        if self._details is None:
+            self._details = self._read_details()
+        return self._details
+
+    @property
+    def line(self) -> int:
+        return self.details.line
+
+    @property
+    def text(self) -> str:
+        """Return the text after the keyword; for a branch its condition."""
+        return self.details.text
+
+    @property
+    def word(self) -> str:
+        return self.details.word
+
+    @property
+    def sides(self) -> tuple[Value, ...]:
+        return self.details.sides
 
 
 Leaving: TypeAlias = Literal["", "function", "loop"]

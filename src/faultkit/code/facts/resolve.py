@@ -25,7 +25,7 @@ Order of resolution; each step ends the search if it has an answer:
 
 Limits, all on purpose: only one text is read, so a name from another module of the project stays a path.
 Control flow is not followed: of two branches the later binding counts. Values that pass through parameters
-or containers are lost. Chains longer than `_DEEPEST` and cycles end in `?`. An unknown name matches no
+or containers are lost. Chains longer than `DEEPEST` and cycles end in `?`. An unknown name matches no
 rule: the resolver prefers a missed finding to a false one.
 """
 
@@ -34,7 +34,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import partial
 
-from faultkit.base.text import one_line
 from faultkit.code.facts.arguments import arguments_of
 from faultkit.code.facts.arms import outcomes
 from faultkit.code.facts.collected import (
@@ -57,15 +56,14 @@ from faultkit.code.facts.fact_values import (
     Route,
     Scope,
 )
-from faultkit.code.facts.grammar import Binding, member_name, part_of
+from faultkit.code.facts.grammar import Binding, part_of
+from faultkit.code.facts.paths import DEEPEST, LONGEST, Paths
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node, Span
 
 ResolvedName = tuple[str, Call | None]
 """A resolved name, and the call that made the object at its start, if it is known."""
 _UNKNOWN = "?"
-_DEEPEST = 40
-"""The longest chain of variables and members that is followed."""
 
 
 class Resolver:
@@ -77,6 +75,7 @@ class Resolver:
     def __init__(self, found: CollectedNodes) -> None:
         self.found = found
         self.grammar = found.grammar
+        self.paths = Paths(found.grammar)
         self._calls: dict[int, Call] = {}
         # Calls whose name is being resolved: a second visit is a cycle, such as `x = x.next()` in a loop.
         self._making: set[int] = set()
@@ -123,7 +122,7 @@ class Resolver:
         return tuple(
             Assignment(
                 targets=tuple(
-                    ("self." if raw.binding.is_field else "") + self.written(each, raw.scope)
+                    ("self." if raw.binding.is_field else "") + self.paths.written(each, raw.scope)
                     for each in raw.binding.targets
                 ),
                 value=None if raw.binding.value is None else value_of(self.grammar, raw.binding.value),
@@ -148,11 +147,11 @@ class Resolver:
         line = self.found.syntax.line(place.start)
         # Most reads are of plain names, which need no walk along a path.
         text = text_of(node) if node.type in self.grammar.names else ""
-        if text and not self._means_self(text, scope):
+        if text and not self.paths.means_self(text, scope):
             name, origin = self._variable(text, place.start, scope, owner)
             return Access(name, text, place, line, origin)
         name, origin = self.name(node, scope, owner)
-        return Access(name, self.written(node, scope), place, line, origin)
+        return Access(name, self.paths.written(node, scope), place, line, origin)
 
     def managed(self) -> tuple[tuple[Call, Span], ...]:
         """Return what `with` and try-with-resources close, each with the body it is open in."""
@@ -174,7 +173,9 @@ class Resolver:
         scope = self._scope_at(item)
         name, origin = self.name(inner, scope, "" if scope is None else scope.owner)
         details = partial(self._details_without_arguments, item, inner)
-        return Call(name, self.written(inner, scope), span(item), details, origin=origin, is_managed=True)
+        return Call(
+            name, self.paths.written(inner, scope), span(item), details, origin=origin, is_managed=True
+        )
 
     def _scope_at(self, node: Node) -> RawScope | None:
         inside = [each for each in self.found.scopes if _holds(each.node, node)]
@@ -203,7 +204,8 @@ class Resolver:
 
     def _details(self, raw: RawCall) -> CallDetails:
         node, line = raw.node, self.found.syntax.line
-        callee, own = self.grammar.callee(node) or node, self.grammar.own_name(node)
+        found, own = self.paths.callee(node)
+        callee = found or node
         named = node.child_by_field_name("name") if own else None
         return CallDetails(
             Span(
@@ -225,7 +227,7 @@ class Resolver:
         if binding is None:
             return ()
         prefix = "self." if binding.is_field else ""
-        return tuple(prefix + self.written(each, raw.scope) for each in binding.targets)
+        return tuple(prefix + self.paths.written(each, raw.scope) for each in binding.targets)
 
     def decorator(self, node: Node, raw: RawScope) -> Call:
         """Return a decorator or annotation as a call, with or without arguments."""
@@ -235,7 +237,7 @@ class Resolver:
         name, origin = self.name(inner, raw.outer, raw.owner)
         details = partial(self._details_without_arguments, node, node)
         return Call(
-            name, self.written(inner, raw.outer), span(node), details, origin=origin, is_decorator=True
+            name, self.paths.written(inner, raw.outer), span(node), details, origin=origin, is_decorator=True
         )
 
     def _callee_name(self, raw: RawCall) -> ResolvedName:
@@ -244,12 +246,13 @@ class Resolver:
             return _UNKNOWN, None
         self._making.add(node.id)
         try:
-            callee, own = grammar.callee(node), grammar.own_name(node)
-            if node.type in grammar.constructors and callee is not None:
+            kind = node.type
+            callee, own = self.paths.callee(node)
+            if kind in grammar.constructors and callee is not None:
                 if callee.type in grammar.names or callee.type in grammar.members:
                     return self.name(callee, raw.scope, raw.owner)
                 return self.imported_name(grammar.type_name(callee)), None
-            if node.type == "annotation":
+            if kind == "annotation":
                 named = text_of(node.child_by_field_name("name"))
                 if not named and callee is not None:
                     named = grammar.type_name(callee)
@@ -264,8 +267,8 @@ class Resolver:
             self._making.discard(node.id)
 
     def _callee_written(self, raw: RawCall) -> str:
-        callee, own = self.grammar.callee(raw.node), self.grammar.own_name(raw.node)
-        base = "" if callee is None else self.written(callee, raw.scope)
+        callee, own = self.paths.callee(raw.node)
+        base = "" if callee is None else self.paths.written(callee, raw.scope)
         return f"{base}.{own}" if base and own else base or own
 
     # Names.
@@ -279,90 +282,40 @@ class Resolver:
         known = self.grammar.predefined.get(head)
         return name if known is None or head in self.found.classes else known + dot + rest
 
-    def written(self, node: Node, scope: RawScope | None) -> str:
-        """Return a path as written, in one line, with `self` for the object itself and `()` for calls."""
-        node = unwrap(self.grammar, node)
-        grammar = self.grammar
-        parts: list[str] = []
-        for _ in range(_DEEPEST):
-            if node.type in grammar.members:
-                owner, name = grammar.members[node.type]
-                parts.append(member_name(node, name))
-                base = part_of(node, owner)
-            elif node.type in grammar.subscripts:
-                base = part_of(node, grammar.subscripts[node.type])
-                parts.append("[]")
-            elif node.type in grammar.calls:
-                base = grammar.callee(node)
-                own = grammar.own_name(node)
-                parts.append("()")
-                if own:
-                    parts.append(own)
-                if base is None:
-                    break
-            else:
-                text = one_line(text_of(node))
-                plain = node.type in grammar.names or text in grammar.self_names
-                is_self = text in grammar.self_names or (scope is not None and text == self._receiver(scope))
-                parts.append("self" if is_self and text else text if plain or len(text) < 40 else _UNKNOWN)
-                break
-            if base is None:
-                break
-            node = unwrap(grammar, base)
-        return ".".join(reversed(parts)).replace(".()", "()").replace(".[]", "[]")
-
     def name(self, node: Node, scope: RawScope | None, owner: str) -> ResolvedName:
         """Resolve a path; the order is that of the module docstring."""
         self._depth += 1
         try:
-            return (_UNKNOWN, None) if self._depth > _DEEPEST else self._name(node, scope, owner)
+            return (_UNKNOWN, None) if self._depth > DEEPEST else self._name(node, scope, owner)
         finally:
             self._depth -= 1
 
     def _name(self, node: Node, scope: RawScope | None, owner: str) -> ResolvedName:
         node = unwrap(self.grammar, node)
-        grammar = self.grammar
+        grammar, kind = self.grammar, node.type
         if node.id in self.found.calls:
             return self._result_name(self.call(node))
-        if node.type in grammar.members:
-            owner_field, name_field = grammar.members[node.type]
-            base = part_of(node, owner_field)
-            last = member_name(node, name_field)
+        if kind in grammar.members:
+            base, last = self.paths.member(node, kind)
             if base is None:
                 return self.imported_name(last), None
-            if self._is_self(base, scope):
+            if self.paths.is_self(base, scope):
                 known = self._member(owner, last)
                 return known if known is not None else (f"self.{last}", None)
             if base.type == "super":
                 return f"super().{last}", None
             path, origin = self.name(base, scope, owner)
             return f"{path}.{last}", origin
-        if node.type in grammar.subscripts:
-            base = part_of(node, grammar.subscripts[node.type])
+        if kind in grammar.subscripts:
+            base = part_of(node, grammar.subscripts[kind])
             path = _UNKNOWN if base is None else self.name(base, scope, owner)[0]
             return f"{path}[]", None
         text = text_of(node)
-        if self._is_self(node, scope):
+        if self.paths.means_self(text, scope):
             return "self", None
-        if node.type in grammar.names:
+        if kind in grammar.names:
             return self._variable(text, node.start_byte, scope, owner)
-        return (text if len(text) < 40 and text.isidentifier() else _UNKNOWN), None
-
-    def _is_self(self, node: Node, scope: RawScope | None) -> bool:
-        return self._means_self(text_of(node), scope)
-
-    def _means_self(self, text: str, scope: RawScope | None) -> bool:
-        return text in self.grammar.self_names or (
-            scope is not None and bool(text) and text == self._receiver(scope)
-        )
-
-    def _receiver(self, scope: RawScope) -> str:
-        at: RawScope | None = scope
-        while at is not None:
-            if at.receiver:
-                return at.receiver
-            at = at.outer
-        return ""
+        return (text if len(text) < LONGEST and text.isidentifier() else _UNKNOWN), None
 
     def _variable(self, name: str, at: int, scope: RawScope | None, owner: str) -> ResolvedName:
         # Steps 1 to 6 of the module docstring. Only in the function itself does the place of use matter: an

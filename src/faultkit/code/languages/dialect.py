@@ -150,3 +150,8 @@ class Dialect:
     used."""
     fits_around: Callable[[Node, Node], bool] = field(default=lambda parent, node: True)
     """Returns whether a parent of a type in `around` exists for this node alone."""
+
+    @property
+    def holders(self) -> tuple[str, ...]:
+        """The types of nodes that give functions their names: these, types and namespaces."""
+        return (*self.functions, *self.types, *self.namespaces)

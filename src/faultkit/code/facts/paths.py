@@ -1,0 +1,97 @@
+"""Reads paths: the parts of `a.b`, the callee of a call, and how a path is written."""
+
+from __future__ import annotations
+
+from faultkit.base.text import one_line
+from faultkit.code.facts.collected import RawScope
+from faultkit.code.facts.expressions import unwrap
+from faultkit.code.facts.grammar import Grammar, member_name, part_of
+from faultkit.code.languages.dialect import text_of
+from faultkit.code.languages.syntax import Node
+
+DEEPEST = 40
+"""The longest chain of variables and members that is followed."""
+LONGEST = 40
+"""The first length of a text that is no name, unless the grammar says so."""
+_UNKNOWN = "?"
+
+
+class Paths:
+    """The paths of one text.
+
+    Each is read twice, as it is written and to resolve it, and those in a chain of calls even more often:
+    what was read is kept.
+    """
+
+    def __init__(self, grammar: Grammar) -> None:
+        self.grammar = grammar
+        self._members: dict[int, tuple[Node | None, str]] = {}
+        self._callees: dict[int, tuple[Node | None, str]] = {}
+
+    def callee(self, node: Node) -> tuple[Node | None, str]:
+        """Return the callee of a call, and its method if that stands beside the callee."""
+        known = self._callees.get(node.id)
+        if known is None:
+            known = self._callees[node.id] = self.grammar.callee(node), self.grammar.own_name(node)
+        return known
+
+    def member(self, node: Node, kind: str) -> tuple[Node | None, str]:
+        """Return `a` and `b` of `a.b`, which has this type."""
+        known = self._members.get(node.id)
+        if known is None:
+            owner, name = self.grammar.members[kind]
+            known = self._members[node.id] = part_of(node, owner), member_name(node, name)
+        return known
+
+    def written(self, node: Node, scope: RawScope | None) -> str:
+        """Return a path as written, in one line, with `self` for the object itself and `()` for calls."""
+        node = unwrap(self.grammar, node)
+        grammar = self.grammar
+        parts: list[str] = []
+        for _ in range(DEEPEST):
+            kind = node.type
+            if kind in grammar.members:
+                base, name = self.member(node, kind)
+                parts.append(name)
+            elif kind in grammar.subscripts:
+                base = part_of(node, grammar.subscripts[kind])
+                parts.append("[]")
+            elif kind in grammar.calls:
+                base, own = self.callee(node)
+                parts.append("()")
+                if own:
+                    parts.append(own)
+                if base is None:
+                    break
+            else:
+                is_name = kind in grammar.names
+                text = text_of(node) if is_name else one_line(text_of(node))
+                is_known = is_name or len(text) < LONGEST or text in grammar.self_names
+                parts.append("self" if self.means_self(text, scope) else text if is_known else _UNKNOWN)
+                break
+            if base is None:
+                break
+            node = unwrap(grammar, base)
+        if len(parts) == 1:
+            return parts[0]
+        return ".".join(reversed(parts)).replace(".()", "()").replace(".[]", "[]")
+
+    def means_self(self, text: str, scope: RawScope | None) -> bool:
+        """Return whether a text is the word for the object itself: `self`, `this`, the receiver in Go."""
+        return text in self.grammar.self_names or (
+            scope is not None and bool(text) and text == self._receiver(scope)
+        )
+
+    def _receiver(self, scope: RawScope) -> str:
+        at: RawScope | None = scope
+        while at is not None:
+            if at.receiver:
+                return at.receiver
+            at = at.outer
+        return ""
+
+    def is_self(self, node: Node, scope: RawScope | None) -> bool:
+        """Return whether a node is the object itself."""
+        # The text of a long chain takes time to make, and is no name.
+        is_short = node.end_byte - node.start_byte < LONGEST
+        return is_short and self.means_self(text_of(node), scope)
