@@ -39,7 +39,8 @@ def value_of(grammar: Grammar, node: Node) -> Value:
 def has_holes(text: Node, grammar: Grammar) -> bool:
     """Return whether a text is put together at run time: an f-string, a template."""
     holes = grammar.interpolations
-    if holes and any(child.type in holes for child in text.children):
+    # Everything that is put into a text stands in braces; to ask for the children of all takes long.
+    if holes and b"{" in (text.text or b"") and any(child.type in holes for child in text.children):
         return True
     return grammar.hole is not None and grammar.hole.search(text_of(text)) is not None
 
@@ -49,7 +50,7 @@ def text_fact(grammar: Grammar, node: Node) -> Text:
     if has_holes(node, grammar):
         content = "".join(text_of(child) for child in node.children if "content" in child.type)
     else:
-        content = value_of(grammar, node).literal
+        content = Value(text_of(node), grammar.shapes.get(node.type, "other"), span(node)).literal
     return Text(content, span(node), node.start_point[0] + 1)
 
 

@@ -251,8 +251,10 @@ def _kotlin(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found
     base = base_name(loop.over)
     given = [each.call for each in facts.assignments_to(base, loop) if each.call is not None] if base else []
     names = " ".join(f"{each.name}(" for each in given)
+    if not facts.imports_any(*_JPA) or not _REPOSITORY.search(f"{source} {names} {made}"):
+        return
     fetched = _fetched(facts)
-    if fetched is None or not facts.imports_any(*_JPA) or not _REPOSITORY.search(f"{source} {names} {made}"):
+    if fetched is None:
         return
     for span, relation in _parts(loop, item, facts):
         if relation.lower() not in fetched:
@@ -289,15 +291,13 @@ def _parts(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, str]]:
 
 def _collected(facts: Facts) -> Iterator[Hit]:
     """Yield lists that a collector reads: `findAll().stream().collect(toMap(…, t -> t.getXs().size()))`."""
-    if _FETCHES.search(facts.syntax.source.decode("utf-8", "replace")):
-        return
     for call in facts.calls_of_method("size"):
         found = re.fullmatch(r"(\w+)\.(get[A-Z]\w*s)\.size", call.written)
         scope = facts.function_of(call)
         if found is None or scope is None or not any(each.name == found[1] for each in scope.parameters):
             continue
         around = [each for each in facts.calls_around(call) if each.method == "collect"]
-        if any(_REPOSITORY.search(each.name) for each in around):
+        if any(_REPOSITORY.search(each.name) for each in around) and not _FETCHES.search(facts.whole_text):
             what = f"{found[1]}.{found[2]}() is loaded by a query of its own for every {found[1]}"
             yield Hit(call.span, what, POSSIBLE)
 

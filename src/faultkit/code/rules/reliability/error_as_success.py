@@ -50,9 +50,9 @@ _PAIR = re.compile(r"[)\]}\"'\w]\s*,\s*[\w.]+\s*$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if _OTHER_PROTOCOLS.search(facts.syntax.source):
-        return
     if not any(map(is_handler, facts.scopes)) and b"statusCode" not in facts.syntax.source:
+        return
+    if _OTHER_PROTOCOLS.search(facts.syntax.source):
         return
     seen = set[Span]()
     for block in failure_blocks(facts):

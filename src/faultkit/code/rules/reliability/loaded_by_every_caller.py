@@ -128,7 +128,7 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     if not (is_member or is_global) or "[" in bare or not _TOKEN_LIKE.search(bare):
         return None
     named = facts.named_function_of(each) or scope
-    if _STARTS.match(named.short_name) or _is_guarded(named, facts):
+    if _STARTS.match(named.short_name):
         return None
     tested = [
         step
@@ -139,7 +139,7 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
         and (is_within(each.span, step.span) or _returns_early(step, facts))
         and step.span.start < each.span.start
     ]
-    if not tested:
+    if not tested or _is_guarded(named, facts):
         return None
     last = tested[-1].span
     begin = last.start if is_within(each.span, last) else last.end

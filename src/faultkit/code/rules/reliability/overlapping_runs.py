@@ -38,9 +38,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _intervals(facts: Facts) -> Iterator[Hit]:
-    if _BROWSER.search(facts.syntax.source):
+    may_overlap = facts.calls_named(*_TIMERS, *_CRONS)
+    if not may_overlap or _BROWSER.search(facts.syntax.source):
         return
-    for call in facts.calls:
+    for call in may_overlap:
         place = 0 if call.name in _TIMERS else 1 if call.name in _CRONS else None
         given = None if place is None else call.argument(place=place)
         if given is None or call.has("noOverlap", "waitForCompletion"):

@@ -41,11 +41,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
 @lru_cache(maxsize=4)
 def _taken(facts: Facts) -> tuple[Call, ...]:
     """Return calls that set a key of Redis only if it does not exist."""
-    may_take = [call for call in facts.calls if call.method.lower() in _METHODS]
+    found = tuple(_takes([call for call in facts.calls if call.method.lower() in _METHODS], facts))
     # The text is searched last: that takes longer than to look at all calls.
-    if not may_take or not (_REDIS.search(facts.whole_text) or _SETS.search(facts.whole_text)):
-        return ()
-    return tuple(_takes(may_take, facts))
+    is_redis = found and (_REDIS.search(facts.whole_text) or _SETS.search(facts.whole_text))
+    return found if is_redis else ()
 
 
 def _takes(calls: list[Call], facts: Facts) -> Iterator[Call]:

@@ -16,12 +16,8 @@ _ERRORS = ("Error", "Exception")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    on_console = _COMMAND_LINE.search(facts.syntax.source) is not None
     for call in log_calls(facts):
-        if on_console and call.written.startswith(("console.", "print", "log.Print", "fmt.Print")):
-            # A command may be there to show what it made.
-            continue
-        if what := secret_in(_arguments(call), facts):
+        if (what := secret_in(_arguments(call), facts)) and not _is_shown(call, facts):
             yield Hit(call.span, f"{what} is written to the log", LIKELY)
     for call in _errors(facts):
         if what := secret_in(_arguments(call), facts):
@@ -37,6 +33,12 @@ def _errors(facts: Facts) -> Iterator[Call]:
     for call in facts.calls if raised else ():
         if call.method.endswith(_ERRORS) and any(is_within(call.span, step.span) for step in raised):
             yield call
+
+
+def _is_shown(call: Call, facts: Facts) -> bool:
+    """Return whether a call writes to the console in a command, which may be there to show what it made."""
+    on_console = call.written.startswith(("console.", "print", "log.Print", "fmt.Print"))
+    return on_console and _COMMAND_LINE.search(facts.syntax.source) is not None
 
 
 def _arguments(call: Call) -> Span:

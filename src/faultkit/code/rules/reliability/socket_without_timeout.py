@@ -37,6 +37,10 @@ _INSIDE = re.compile(r"localhost|127\.0\.0\.1|pprof", re.IGNORECASE)
 """Servers for those who run the program."""
 
 
+_LIMITED = re.compile(r"\.listen\(\s*[\w.]*[pP]ath|\.sock\b|\bpipe\\|setTimeout\(")
+"""A server of this machine alone, or one that sets a limit."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in _connecting(facts):
         connection = call.origin or call
@@ -54,9 +58,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() has no timeout", LIKELY)
     if facts.language == "go":
         yield from _servers(facts)
-    is_local = re.search(r"\.listen\(\s*[\w.]*[pP]ath|\.sock\b|\bpipe\\", facts.whole_text) is not None
-    if facts.language in JAVASCRIPT and not is_local and "setTimeout(" not in facts.whole_text:
-        for call in facts.calls_named("net.createServer", "tls.createServer"):
+    servers = facts.calls_named("net.createServer", "tls.createServer")
+    if servers and facts.language in JAVASCRIPT and not _LIMITED.search(facts.whole_text):
+        for call in servers:
             what = f"{call.written}() sets no timeout: a peer that falls silent keeps its socket for ever"
             yield Hit(call.span, what, LIKELY, "medium")
     for call in endless_reads(facts):
@@ -130,11 +134,10 @@ _RUST_LIMITS = ("set_read_timeout", "set_nonblocking", "connect_timeout")
 
 def _csharp(facts: Facts) -> Iterator[Call]:
     """Yield connects of TcpClient and Socket that are given no token, in a text that sets no limit."""
-    if re.search(r"ReceiveTimeout|SendTimeout|CancelAfter|WaitAsync\(|Timeout", facts.whole_text):
-        return
-    for call in facts.calls:
-        is_made = call.name == "TcpClient" and len(call.positional) == 2 and call.constructs
-        if is_made or call.name in _CSHARP_CONNECTS:
+    for call in facts.calls_named("TcpClient", *_CSHARP_CONNECTS):
+        if call.name == "TcpClient" and (len(call.positional) != 2 or not call.constructs):
+            continue
+        if not re.search(r"CancelAfter|WaitAsync\(|Timeout", facts.whole_text):
             yield call
 
 

@@ -59,7 +59,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _elapsed(facts)
     if facts.language == "csharp":
         yield from _subtracted(facts)
-    for step in facts.steps_of("binary"):
+    for step in facts.steps_of("binary") if clocks else ():
         if len(step.sides) != 2:
             continue
         if _is_deadline(step, clocks, facts):

@@ -56,7 +56,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _through_helpers(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iterator[Hit]:
     """Yield the second of two calls of different methods of the same class that write (Java)."""
-    if facts.language != "java" or _BEGINS.search(facts.whole_text):
+    if facts.language != "java" or not by_scope or _BEGINS.search(facts.whole_text):
         return
     calls: dict[Scope, list[tuple[Call, Scope]]] = {}
     for helper in by_scope:

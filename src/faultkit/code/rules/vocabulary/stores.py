@@ -16,6 +16,8 @@ _MAP = re.compile(
     r"|\bnew\s+Map\b|\bsync\.Map\b|\bmap\[|\b(collections\.)?(defaultdict|OrderedDict)\(|\bdict\(\)"
     r"|=\s*\{\s*\}\s*;?\s*$|Object\.create\(null\)"
 )
+_MAP_WORDS = ("Map", "map[", "Dict", "dict", "}", "create(null)")
+"""One of them is in each text that `_MAP` matches; they are found faster."""
 _BOUNDED = re.compile(
     r"removeEldestEntry|maximumSize|LruCache|LRUCache|TTLCache|lru|moka|Caffeine|CacheBuilder|FIFO|WeakHashMap"
     r"|WeakMap|synchronizedMap\(new LinkedHashMap",
@@ -100,11 +102,13 @@ def map_stores(facts: Facts) -> tuple[MapStore, ...]:
             or each.scope.short_name not in ("__init__", "constructor", each.owner.rpartition(".")[2])
         ):
             continue
-        line = facts.syntax.line_text(each.line)
-        text = facts.text(each.span) if facts.text(each.span) in line else f"{line} {facts.text(each.span)}"
+        if each.value is None and facts.language not in ("go", "rust"):
+            continue
+        line, text = facts.syntax.line_text(each.line), facts.text(each.span)
+        text = text if text in line else f"{line} {text}"
         if facts.language in ("java", "csharp", "kotlin", "rust"):
             text = f"{line} {text}"
-        if each.value is None and facts.language not in ("go", "rust"):
+        if not any(word in text for word in _MAP_WORDS):
             continue
         if not _MAP.search(text) or _BOUNDED.search(text) or (each.value is not None and _is_filled(each)):
             continue
