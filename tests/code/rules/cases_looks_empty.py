@@ -36,13 +36,6 @@ CASES = [
         "python",
         "def number(text):\n    try:\n        return int(text)\n    except Exception:\n        return 0",
     ),
-    bad(
-        _EMPTY,
-        "python",
-        _SYNC
-        + "def sync(u, users):\n    known = members(u)\n    for user in users:\n        if user not in known:\n            user.deactivate()",
-        7,
-    ),
     good(_EMPTY, "python", _SYNC + "def show(u):\n    return render(members(u))"),
     bad(
         _EMPTY,

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
@@ -25,13 +24,6 @@ _FAILURES = re.compile(
     r"(^|\.)(Exception|Throwable|BaseException|RequestException|HTTPError|RequestError|ClientError|SQLException|IOException"
     r"|DatabaseError|SQLAlchemyError|OperationalError|HttpRequestException|SqlException|DbException|RestClientException"
     r"|DataAccessException|WebClientException|ConnectionError|URLError|RpcException|FeignException)$"
-)
-_DESTROYS = re.compile(
-    r"^_?(delete\w*|remove\w*|deactivate\w*|disable\w*|purge\w*|prune\w*|revoke\w*|unlink|drop\w*|archive\w*|cancel\w*"
-    r"|evict\w*|Delete\w*|Remove\w*|Deactivate\w*|Disable\w*|Revoke\w*|Archive\w*|destroy\w*)$"
-)
-_TURNS_OFF = re.compile(
-    r"\.(active|enabled|is_active|isActive|IsActive|Active|Enabled)\s*=\s*(False|false)\b"
 )
 _OFFERS = re.compile(
     r"cache|suggest|recommend|related|preview|hint|optional|best_?effort|try_|^try[A-Z]|is_|has_|exists|avail|ping|health|version|check",
@@ -67,11 +59,8 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
         return
     what = f"when the call fails, {given} is given as if that were the answer"
     logged = handler.uses_error or any(map(is_logging, facts.within(facts.calls, handler.body)))
-    if not logged and not facts.comment_at(handler) and "//" not in facts.text(handler.body):
-        if "#" not in facts.text(handler.body):
-            yield Hit(handler.head, what, LIKELY)
-    elif logged and _is_destructive(scope, facts):
-        yield Hit(handler.head, f"{what}, and a caller removes what is missing from it", LIKELY, "high")
+    if not (logged or facts.comment_at(handler) or re.search(r"//|#", facts.text(handler.body))):
+        yield Hit(handler.head, what, LIKELY)
 
 
 def _catches_failures(handler: Handler, facts: Facts) -> bool:
@@ -102,22 +91,6 @@ def _empty_in(text: str, facts: Facts) -> str | None:
 
 def _is_welcome_only(scope: Scope) -> bool:
     return _OFFERS.search(scope.short_name) is not None
-
-
-def _is_destructive(scope: Scope, facts: Facts) -> bool:
-    """Return whether a caller in this text removes things by the answer."""
-    if not scope.name:
-        return False
-    for caller in facts.callers_of(scope):
-        around = facts.named_function_of(caller)
-        if around is None or around is scope:
-            continue
-        later = Span(caller.span.end, around.body.end)
-        if any(_DESTROYS.match(call.method) for call in facts.within(facts.calls, later)):
-            return True
-        if _TURNS_OFF.search(facts.text(later)):
-            return True
-    return False
 
 
 def _promises(asked: set[Call], facts: Facts) -> Iterator[Hit]:
