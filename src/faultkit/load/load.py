@@ -37,7 +37,8 @@ class Load:
     """Requests a second of all clients together. Only a closed load may have none: as fast as answers
     come."""
     clients: int = 1
-    """Number of clients of a closed load. Not used by an open load."""
+    """Number of clients of a closed load, and of sessions of an MCP load. An open HTTP load does not use
+    it."""
     model: Model = "open"
     ramp_s: float = 0.0
     """Seconds during which the rate rises evenly from 0."""
@@ -64,6 +65,23 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamUntil:
+    """When an event stream is complete: at the first of these. Without any, it is when the server ends it."""
+
+    events: int | None = None
+    """So many events have come."""
+    time_s: float | None = None
+    """So many seconds since the start of the request."""
+    data: str | None = None
+    """An event with this data has come."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the client ends the stream."""
+        return self != StreamUntil()
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """What a load sends, and the way there."""
 
@@ -80,6 +98,8 @@ class Target:
     """Connect here instead of to the URL's host, and in clear text; the request itself stays the same."""
     verify: Verify = True
     """Which certificates of the server are trusted."""
+    stream: StreamUntil | None = None
+    """The answer is a stream of server-sent events, read until then; None: any answer, read to its end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import RunError
-from faultkit.load.engine import Engine
+from faultkit.load.engine_base import LoadEngine
+from faultkit.load.event_stream import engine_of
 from faultkit.load.load import Load, Target
 from faultkit.load.load_models import start_load
 from faultkit.load.route import Route, route_of
@@ -64,7 +65,7 @@ def run_segment(
     `report` is called several times a second, in this thread."""
     raise_descriptor_limit()
     loop = Loop()
-    engine = Engine(route, loop, begin_at)
+    engine = engine_of(route, loop, begin_at)
     try:
         start_load(engine, load, begin_at, worker, workers)
         watch = _Watch(engine, report, stopped)
@@ -82,7 +83,7 @@ def run_segment(
 class _Watch:
     """Reports the progress of the engine at intervals, and ends the run."""
 
-    def __init__(self, engine: Engine, report: Report, stopped: Callable[[], bool]) -> None:
+    def __init__(self, engine: LoadEngine[Any], report: Report, stopped: Callable[[], bool]) -> None:
         self._engine = engine
         self._report = report
         self._stopped = stopped
@@ -121,7 +122,7 @@ def call_once(target: Target, stopped: Callable[[], bool] | None = None) -> Samp
     `stopped` is called before the request and several times a second; once it returns True, the result is
     None."""
     loop = Loop()
-    engine = Engine(route_of(target, keep_alive=False), loop, loop.clock())
+    engine = engine_of(route_of(target, keep_alive=False), loop, loop.clock())
     once = _Once(engine, stopped)
     try:
         loop.call_at(loop.clock(), once.begin, None)
@@ -140,7 +141,7 @@ def call_once(target: Target, stopped: Callable[[], bool] | None = None) -> Samp
 class _Once:
     """The requester of a single call: it sends one request and stops the loop when that is over."""
 
-    def __init__(self, engine: Engine, stopped: Callable[[], bool] | None) -> None:
+    def __init__(self, engine: LoadEngine[Any], stopped: Callable[[], bool] | None) -> None:
         self._engine = engine
         self._stopped = stopped
         self.was_stopped = False

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from faultkit.base.histogram import Histogram
+from faultkit.load.item_figures import ItemFigures, merged
+from faultkit.load.item_summary import mcp_summary, stream_summary
 from faultkit.load.load import Load
 from faultkit.load.samples import HAIR_S, Samples, Window, windows
 from faultkit.load.summary import (
@@ -190,6 +192,8 @@ class Tally:
     limit: int = EXACT_LIMIT
     starved: int = 0
     """Those of the dropped for which this machine had no descriptor or port left."""
+    figures: ItemFigures | None = None
+    """What only event streams and calls of MCP have."""
 
     @property
     def requests(self) -> int:
@@ -209,10 +213,12 @@ class Tally:
 
         The one chunk that crosses the limit takes seconds; `meanwhile` is called repeatedly during that
         time."""
+        self.figures = merged(self.figures, samples.figures)
         if self.histograms is None and len(self.samples) + len(samples) > self.limit:
             self._fold(meanwhile)
         if self.histograms is None:
             self.samples.extend(samples)
+            self.samples.figures = None  # They are here already.
         else:
             self.histograms.add(samples)
 
@@ -220,7 +226,7 @@ class Tally:
         """Add all of another tally, which stays as it is."""
         self.dropped += other.dropped
         self.starved += other.starved
-        self.add(other.samples)
+        self.add(replace(other.samples, figures=other.figures))
         if other.histograms is not None:
             self._fold(lambda: None)
             assert self.histograms is not None
@@ -231,7 +237,10 @@ class Tally:
 
         total_s: seconds from the start of the run to the end of its last request"""
         source = evidence_of(self.samples) if self.histograms is None else self.histograms.evidence()
-        return summary_of(source, load, dropped=self.dropped, starved=self.starved, total_s=total_s)
+        summary = summary_of(source, load, dropped=self.dropped, starved=self.starved, total_s=total_s)
+        if self.figures is None:
+            return summary
+        return replace(summary, stream=stream_summary(self.figures, total_s), mcp=mcp_summary(self.figures))
 
     def windows(self, width_s: float, count: int) -> list[Window]:
         """Cut the run by intended starts into `count` windows; the last one takes all that follows."""

@@ -183,7 +183,7 @@ def _missed_reasons(evidence: VerdictEvidence) -> list[str]:
 
 def _missed_slo(result: SloResult) -> str:
     text = f'SLO "{result.slo.title}" was missed'
-    if result.slo.kind == "latency" and result.measured is None and result.total:
+    if result.slo.is_time and result.measured is None and result.total:
         # The percentile of all times may be below the limit: a failed request counts as no answer.
         bad = f"{result.over} of {result.total} requests failed or were late"
         return f"{text}: {bad}, so there is no answer at it"

@@ -92,7 +92,7 @@ def objective_text(slo: Slo) -> str:
     window = f" (each {_span(slo.window_s)})" if slo.window_s is not None else ""
     if slo.threshold is None:
         return f"{shortest(slo.objective)}% available{window}"
-    unit = "%" if slo.kind == "error" else "ms"
+    unit = "%" if slo.is_share else "ms"
     return f"{shortest(slo.objective)}% < {shortest(slo.threshold)}{unit}{window}"
 
 
@@ -104,7 +104,7 @@ def margin_text(result: SloResult) -> str:
     if result.passed is None or result.margin is None:
         return NO_NUMBER
     size = abs(result.margin)
-    amount = f"{decimals(size, 1)}ms" if result.slo.kind == "latency" else f"{decimals(size)}%"
+    amount = f"{decimals(size, 1)}ms" if result.slo.is_time else f"{decimals(size)}%"
     below = result.passed is not (result.slo.kind == "availability")
     return f"{'Below' if below else 'Above'} by {amount}"
 
@@ -123,10 +123,10 @@ def slo_title(slo: Slo) -> str:
 
 
 def slo_limit(slo: Slo) -> float:
-    """Return the limit: milliseconds for a latency, otherwise percent of bad requests."""
-    if slo.kind == "latency":
+    """Return the limit: milliseconds for a time, otherwise percent of bad requests."""
+    if slo.is_time:
         return slo.threshold or 0.0
-    if slo.kind == "error":
+    if slo.is_share:
         return min(100.0 if slo.threshold is None else slo.threshold, 100 - slo.objective)
     return 100 - slo.objective
 
@@ -144,11 +144,12 @@ def slo_measured(result: SloResult) -> str:
     if result.measured is None:
         none = result.total == 0
         return "nothing to judge" if none else f"{percentile_name(result.slo.objective)} without answer"
-    return {
-        "latency": f"{percentile_name(result.slo.objective)} {duration(result.measured)}",
-        "error": f"{percentage(result.measured)} errors",
-        "availability": f"{percentage(result.measured)} good",
-    }[result.slo.kind]
+    if result.slo.is_time:
+        of = "" if result.slo.kind == "latency" else f"{result.slo.kind.replace('_', ' ')} "
+        return f"{of}{percentile_name(result.slo.objective)} {duration(result.measured)}"
+    if result.slo.is_share:
+        return f"{percentage(result.measured)} {result.slo.kind.replace('_', ' ')}s"
+    return f"{percentage(result.measured)} good"
 
 
 # Faults: the settings of a rule, and when it acted
