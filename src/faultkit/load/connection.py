@@ -373,7 +373,7 @@ class Connection:
         self.received += len(data)
         try:
             if not self.answer.feed(data):
-                return True
+                return self._take_part(now)
         except NOT_HTTP:
             self._fail(now, Failure.PROTOCOL)
             return False
@@ -385,6 +385,10 @@ class Connection:
             self.close()
         self._owner.answered(self, now)
         return False
+
+    def _take_part(self, now: float) -> bool:
+        """Handle a part of an answer; return whether more must follow."""
+        return True
 
     def _wait(self) -> None:
         """Ask the poller for more input."""

@@ -155,13 +155,16 @@ class Engine(LoadEngine[Connection]):
         waiting, self._unresolved = self._unresolved, []
         self._addresses = found if isinstance(found, list) else []
         for connection in waiting:
-            if connection not in self.pending:
+            if not self._is_wanted(connection):
                 continue  # It has timed out.
             if self._addresses:
                 connection.dns_s = now - connection.started
                 connection.dial(self._addresses)
             else:
                 self.failed(connection, now, Failure.DNS)
+
+    def _is_wanted(self, connection: Connection) -> bool:
+        return connection in self.pending
 
     def _expire_one(self, connection: Connection) -> None:
         if connection in self.pending and connection.started + self._timeout_s <= self._clock():

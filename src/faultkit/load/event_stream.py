@@ -195,8 +195,3 @@ class EventReader(ResponseReader):
 def _reader_of(connection: Connection) -> EventReader:
     assert isinstance(connection.answer, EventReader)
     return connection.answer
-
-
-def engine_of(route: Route, loop: Loop, begin_at: float) -> Engine:
-    """Return the engine for a route."""
-    return (Engine if route.stream is None else StreamEngine)(route, loop, begin_at)

@@ -16,9 +16,10 @@ from typing import Any, TypeAlias, overload
 from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import RunError
 from faultkit.load.engine_base import LoadEngine
-from faultkit.load.event_stream import engine_of
-from faultkit.load.load import Load, Target
+from faultkit.load.engines import AnyTarget, McpEngine, engine_of, mcp_engine_of
+from faultkit.load.load import Load
 from faultkit.load.load_models import start_load
+from faultkit.load.mcp_target import McpTarget
 from faultkit.load.route import Route, route_of
 from faultkit.load.samples import Sample, Samples
 from faultkit.proxy.event_loop import Loop
@@ -51,7 +52,7 @@ class SegmentEnd:
 
 
 def run_segment(
-    route: Route,
+    route: Route | McpEngine,
     load: Load,
     begin_at: float,
     *,
@@ -61,12 +62,14 @@ def run_segment(
     workers: int = 1,
 ) -> SegmentEnd:
     """Run until the duration is over and every request has ended, or until soon after `stopped` returns True.
+    An engine for MCP has its sessions open already, and is closed at the end.
 
     `report` is called several times a second, in this thread."""
     raise_descriptor_limit()
-    loop = Loop()
-    engine = engine_of(route, loop, begin_at)
+    engine = engine_of(route, Loop(), begin_at) if isinstance(route, Route) else route
+    loop = engine.loop
     try:
+        engine.begin(begin_at)
         start_load(engine, load, begin_at, worker, workers)
         watch = _Watch(engine, report, stopped)
         loop.call_at(loop.clock(), watch.tick, None)
@@ -113,18 +116,26 @@ _CHECK_S = 0.1
 
 
 @overload
-def call_once(target: Target) -> Sample: ...
+def call_once(target: AnyTarget) -> Sample: ...
 @overload
-def call_once(target: Target, stopped: Callable[[], bool] | None) -> Sample | None: ...
-def call_once(target: Target, stopped: Callable[[], bool] | None = None) -> Sample | None:
-    """Send one request on a new connection, and return its sample. A request that fails has one, too.
+def call_once(target: AnyTarget, stopped: Callable[[], bool] | None) -> Sample | None: ...
+def call_once(target: AnyTarget, stopped: Callable[[], bool] | None = None) -> Sample | None:
+    """Send one request on a new connection, and return its sample. A request that fails has one, too. A tool
+    of an MCP server is called in a new session.
 
     `stopped` is called before the request and several times a second; once it returns True, the result is
     None."""
-    loop = Loop()
-    engine = engine_of(route_of(target, keep_alive=False), loop, loop.clock())
+    engine: LoadEngine[Any]
+    if isinstance(target, McpTarget):
+        engine = mcp_engine_of(target, Load(1.0, None, model="closed", keep_alive=False))
+    else:
+        engine = engine_of(route_of(target, keep_alive=False), Loop(), 0.0)
+    loop = engine.loop
     once = _Once(engine, stopped)
     try:
+        if isinstance(engine, McpEngine) and not engine.open(stopped or (lambda: False)):
+            return None
+        engine.begin(loop.clock())
         loop.call_at(loop.clock(), once.begin, None)
         with log_defects():
             engine.run()

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from math import inf
@@ -23,8 +23,10 @@ from typing import Protocol, TypeAlias
 from faultkit.base.child_process import ChildProcess, Parent
 from faultkit.base.errors import InputError
 from faultkit.base.sample_statistics import percentile
-from faultkit.load.load import Load, Progress, Target
-from faultkit.load.route import route_of
+from faultkit.load.engines import AnyTarget, McpEngine, check_target, mcp_engine_of, worker_count
+from faultkit.load.load import Load, Progress
+from faultkit.load.mcp_target import McpTarget
+from faultkit.load.route import Route, route_of
 from faultkit.load.samples import Samples
 from faultkit.load.segment import Counts, SegmentEnd, log_defects, run_segment
 from faultkit.load.tally import Tally
@@ -62,7 +64,7 @@ class LoadResult:
 
 
 def run_load(
-    target: Target,
+    target: AnyTarget,
     load: Load,
     *,
     workers: int = 1,
@@ -79,10 +81,10 @@ def run_load(
     shortly before it, so that faults can begin with the load. `on_progress` is called in this thread, several
     times a second. Once `stop` is set, the run ends and keeps what it has.
     """
-    route_of(target, load.keep_alive)
+    check_target(target, load.keep_alive)
     if workers < 1:
         raise InputError("workers", f"expected at least 1, got {workers}")
-    count = min(workers, load.most_in_flight if load.model == "open" else load.clients)
+    count = worker_count(target, load, workers)
     reports: queue.SimpleQueue[WorkerReport] = queue.SimpleQueue()
     with log_defects(), ThreadPoolExecutor(count) as threads, ExitStack() as stack:
         children = [
@@ -101,6 +103,8 @@ def run_load(
         ]
         for child in children:
             child.ready()
+        if isinstance(target, McpTarget) and not _open_sessions(children, threads, stop):
+            return LoadResult(Tally(), 0, time.monotonic(), 0.0, cut_short=True)
         if callable(begin_at):
             begin_at = begin_at()
         started_at = time.monotonic() + _MARGIN_S if begin_at is None else begin_at
@@ -117,6 +121,19 @@ def run_load(
         total_s=max(segment.total_s for segment in segments),
         cut_short=any(segment.cut_short for segment in segments),
     )
+
+
+def _open_sessions(children: list[ChildProcess], threads: ThreadPoolExecutor, stop: Stop | None) -> bool:
+    """Let the workers open their sessions; return False if that was stopped."""
+    opening = [threads.submit(child.call, "open") for child in children]
+    while not all(each.done() for each in opening):
+        wait(opening, _CHECK_S)
+        has_failed = any(each.done() and each.exception() for each in opening)
+        if has_failed or (stop is not None and stop.is_set()):
+            for child in children:
+                child.interrupt()
+    results = [each.result() for each in opening]
+    return all(results)
 
 
 def _collect(
@@ -210,17 +227,33 @@ class _Collector:
 class Worker:
     """One worker, in its process."""
 
-    def __init__(self, parent: Parent, target: Target, load: Load, number: int, count: int) -> None:
+    def __init__(self, parent: Parent, target: AnyTarget, load: Load, number: int, count: int) -> None:
         self._parent = parent
         self._load = load
         self._number = number
         self._count = count
-        self._route = route_of(target, load.keep_alive)
-        if self._route.tls_host is not None:
-            tls_context(self._route.verify)  # Loading certificates takes long; do it before the run begins.
+        self._route: Route | McpEngine
+        if isinstance(target, McpTarget):
+            self._route = mcp_engine_of(target, load, number, count)
+        else:
+            self._route = route_of(target, load.keep_alive)
+            if self._route.tls_host is not None:
+                tls_context(self._route.verify)  # It takes long to load certificates: not during the run.
         sys.setswitchinterval(_THREAD_SWITCH_S)
         gc.collect()
         gc.freeze()  # Objects that exist now stay: later collections look only at what requests leave behind.
+
+    def open(self) -> bool:
+        """Open the sessions of an MCP load; return False if that was stopped."""
+        assert isinstance(self._route, McpEngine)
+        is_open = False
+        try:
+            is_open = self._route.open(self._parent.stopped.is_set)
+        finally:
+            if not is_open:
+                self._route.close()
+                self._route.loop.close()
+        return is_open
 
     def run(self, begin_at: float) -> SegmentEnd:
         """Send this worker's part of the load; reports go to the parent meanwhile."""
