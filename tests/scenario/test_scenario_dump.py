@@ -135,6 +135,10 @@ def _dump_call(call: HttpCall) -> dict[str, Any]:
             "headers": dict(call.headers),
             "body": call.body,
             "timeout": None if call.timeout_s is None else dump_span(call.timeout_s),
+            "stream": None if call.stream is None else "sse",
+            "until": _without_empty(
+                {"events": call.stream.events, "data": call.stream.data} if call.stream else {}
+            ),
             "meta": _without_empty({"operation_id": call.operation_id}),
         }
     )

@@ -13,7 +13,6 @@ import click
 
 from faultkit.base.address import parse_endpoint
 from faultkit.base.errors import FaultkitError, InputError
-from faultkit.base.secrets import mask_url
 from faultkit.base.signals import StopSignal
 from faultkit.base.units import format_duration
 from faultkit.cli.scenario import scenario_path_options, scenario_paths
@@ -257,7 +256,7 @@ class LineWatcher(SilentWatcher):
                 takes = f", {format_duration(event.seconds)}" if event.seconds else ""
                 call = event.item.call
                 click.echo(
-                    f"[{event.number}/{event.of}] {event.title}: {call.method} {mask_url(call.url)}{takes}",
+                    f"[{event.number}/{event.of}] {event.title}: {call.shown}{takes}",
                     err=True,
                 )
             case ItemEnded():

@@ -21,9 +21,10 @@ from faultkit.scenario.report import report_model as report
 from faultkit.scenario.report.wording import describe_rule
 from faultkit.scenario.routes import time_limit_s
 from faultkit.scenario.scenario_model import (
+    Call,
     Expectation,
-    HttpCall,
     LoadStrategy,
+    McpCall,
     RepeatStrategy,
     ScenarioItem,
     SingleStrategy,
@@ -96,7 +97,14 @@ def item_report(
             doubts=found.reasons,
             cut_short=cut_short,
             baseline_miss=None if baseline_call is None else baseline_call.why_not,
-            no_success=why_no_success(item.expect, run, before_faults, item.faults, injected),
+            no_success=why_no_success(
+                item.expect,
+                run,
+                before_faults,
+                item.faults,
+                injected,
+                calls_tool=isinstance(item.call, McpCall),
+            ),
             connections=injection.connections,
         )
     )
@@ -203,8 +211,17 @@ WHOLE_RUN = ((0.0, 1.0),)
 _MOST_WINDOWS = 500
 
 
-def reported_call(call: HttpCall) -> report.ReportedCall:
+def reported_call(call: Call) -> report.ReportedCall:
     """Return the call for the report, without secrets."""
+    if isinstance(call, McpCall):
+        return report.ReportedCall(
+            call.method,
+            call.place,
+            None if call.timeout_s is None else call.timeout_s * 1000,
+            mask_headers(dict(call.headers)),
+            call.arguments != "{}",
+            call.operation_id,
+        )
     return report.ReportedCall(
         call.method,
         mask_url(call.url),
@@ -241,7 +258,8 @@ def reported_strategy(item: ScenarioItem) -> report.ReportedStrategy:
                 clients=strategy.clients,
                 rps=strategy.rps,
                 model=load.model,
-                keep_alive=load.keep_alive,
+                # A server over stdio keeps its pipes.
+                keep_alive=load.keep_alive or not item.call.url,
                 ramp_s=load.ramp_s,
             )
 

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Event as Flag
 
-from faultkit.load.load import Load, Target
+from faultkit.load.engines import AnyTarget
+from faultkit.load.load import Load
+from faultkit.load.mcp_target import McpTarget
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.segment import call_once
 from faultkit.load.tally import Tally
@@ -35,7 +37,7 @@ class ItemMeter:
     def __init__(
         self,
         item: ScenarioItem,
-        target: Target,
+        target: AnyTarget,
         plane: PlaneProcess,
         measured: Measurements,
         *,
@@ -54,6 +56,8 @@ class ItemMeter:
     def load(self, strategy: LoadStrategy, *, baseline: bool, workers: int) -> None:
         """Run the same load twice: without the faults, then with them."""
         load = replace(strategy.load, seed=self._seed)
+        if isinstance(self._target, McpTarget):
+            load = replace(load, clients=strategy.clients)  # Each has a session, also in an open load.
         if baseline and self._item.faults:
             self._notify(PhaseBegan("baseline", load.duration_s))
             result = self._run_load(load, workers, lambda began: None, None)

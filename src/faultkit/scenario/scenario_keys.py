@@ -44,6 +44,7 @@ from faultkit.base.errors import InputError
 from faultkit.load.slo import SHARE_KINDS, TIME_KINDS, Slo, SloKind
 from faultkit.plan import plan_schema
 from faultkit.scenario.http_call import CALL, CONFIG, HEADERS_SCHEMA, CallConfig, parse_call, parse_config
+from faultkit.scenario.item_checks import item_problems
 from faultkit.scenario.scenario_model import (
     Expectation,
     LoadStrategy,
@@ -229,6 +230,7 @@ def parse_scenario(
 
 
 def _parse_item(value: object, path: str, problems: list[InputError], config: CallConfig) -> ScenarioItem:
+    before = len(problems)
     reader = MappingReader(value, ITEM, path, problems)
     reader.require("call", ITEM["call"].required)
     call = parse_call(reader.inner("call"), config) if "call" in reader.given else None
@@ -253,7 +255,10 @@ def _parse_item(value: object, path: str, problems: list[InputError], config: Ca
         "maps": maps,
         "http_proxy": http_proxy,
     }
-    return ScenarioItem(**item)
+    made = ScenarioItem(**item)
+    if len(problems) == before:
+        problems += [error.within(path) for error in item_problems(made)]
+    return made
 
 
 def _parse_faults(context: MappingReader) -> list[WrittenFault] | None:

@@ -19,6 +19,7 @@ from faultkit.proxy.data_plane import LatenessSummary, Snapshot
 from faultkit.proxy.remote import PlaneProcess
 from faultkit.proxy.upstream_check import why_unusable
 from faultkit.scenario.http_call import placeholders_in
+from faultkit.scenario.item_checks import why_no_objective
 from faultkit.scenario.item_report import item_report
 from faultkit.scenario.measure import ItemMeter, Measurements
 from faultkit.scenario.report import report_model as report
@@ -170,13 +171,14 @@ def _measure(
     for spec in routes.proxies:
         bound[spec.name] = plane.open_proxy(spec)
         route_texts.append(route_text(spec, bound[spec.name]))
-    origin = origin_of(item.call.url)
     if stop.is_set():
         measured.cut_short = True
         return
-    verify = settings.verify if item.call.url.startswith("https:") else None
-    if (why := why_unusable(origin, _REACH_S, verify)) is not None:
-        raise TargetError(f"cannot reach {origin}: {why}")
+    if item.call.url:
+        origin = origin_of(item.call.url)
+        verify = settings.verify if item.call.url.startswith("https:") else None
+        if (why := why_unusable(origin, _REACH_S, verify)) is not None:
+            raise TargetError(f"cannot reach {origin}: {why}")
     measured.warnings.extend(_unusable_maps(routes))
     target = target_of(item.call, routes, bound, settings.verify)
     meter = ItemMeter(item, target, plane, measured, seed=settings.seed, notify=notify, stop=stop)
@@ -208,6 +210,10 @@ def _check_gates(scenarios: Sequence[Scenario], settings: RunSettings) -> None:
                     f"{scenario.file or scenario.title}: items[{index}].expect.all_slo_are_valid",
                     "expected an objective to hold it to, under context.slo or by --slo, got none",
                 )
+            for slo in settings.slos:
+                if (problem := why_no_objective(slo, item)) is not None:
+                    place = f"{scenario.file or scenario.title}: items[{index}]"
+                    raise InputError("--slo", f"{problem} ({place})")
 
 
 def _check_placeholders(scenarios: Sequence[Scenario]) -> None:

@@ -26,7 +26,10 @@ def why_not_met(expect: Expectation, sample: Sample) -> str | None:
     """Return what one call missed of the expectation; None if nothing. SLOs are judged elsewhere."""
     if expect.status is None and expect.response_time_under_ms is None:
         return None
-    if sample.status == 0:
+    failure = Failure(sample.failure)
+    if failure.level != "transport":
+        return f"expected a result, got {failure.label}"
+    if sample.status == 0 and failure:
         wanted = "an answer" if expect.status is None else f"status {expect.status}"
         return f"expected {wanted}, got none ({Failure(sample.failure).label})"
     if expect.status is not None and sample.status != expect.status:
@@ -131,12 +134,16 @@ def why_no_success(
     baseline: Summary | Sample | None,
     faults: Sequence[WrittenFault],
     injected: Mapping[str, int],
+    *,
+    calls_tool: bool = False,
 ) -> str | None:
     """Return what the answers were, if none of them shows that the call works without the faults; else None.
 
     An error page proves nothing about the service behind it. An expected status is one that the user has
     chosen: it decides by itself. `baseline`: of a load, or the baseline call of a repeat. `injected`: how
-    often each rule acted, by its name."""
+    often each rule acted, by its name. `calls_tool`: the replies of an MCP server have no status."""
+    if calls_tool:
+        return _why_no_result(run, baseline)
     if expect.status is not None:
         return None
     if isinstance(baseline, Sample):
@@ -159,6 +166,22 @@ def why_no_success(
         return None
     made = "" if statuses == run.statuses else ", apart from those that http_error made,"
     return f"no answer{made} was 2xx or 3xx ({_answers(run)})"
+
+
+def _why_no_result(run: Summary, baseline: Summary | Sample | None) -> str | None:
+    """Return what became of the calls of a tool, if none had a result for reasons other than the faults."""
+    if isinstance(baseline, Sample):
+        failure = Failure(baseline.failure)
+        return f"the baseline call, without faults, had no result ({failure.label})" if failure else None
+    judged = run if baseline is None else baseline
+    failures = {failure for failure in Failure if failure.label in judged.failures}
+    # Faults on the way lead to errors of the transport only. A tool that is not there has no other errors.
+    by_server = baseline is not None or all(failure.level != "transport" for failure in failures)
+    if not judged.requests or judged.errors < judged.requests or not by_server:
+        return None
+    which = "the calls" if baseline is None else "the baseline's calls, without faults,"
+    counts = ", ".join(f"{label}: {count}" for label, count in judged.failures.items())
+    return f"none of {which} had a result ({counts})"
 
 
 def _is_success(status: int) -> bool:

@@ -57,6 +57,8 @@ from faultkit.scenario.report.item_tables import (
     part_table,
     percentile_of,
     slo_table,
+    stream_table,
+    tool_call_table,
 )
 from faultkit.scenario.report.report_model import ItemReport, Report, ReportedFault, Verdict
 from faultkit.scenario.report.review import review_report
@@ -238,6 +240,10 @@ def _blocks(item: ItemReport, findings: Sequence[ReviewFinding]) -> Iterator[Blo
     yield from _charts(item)
     if item.slos:
         yield Titled("Objectives", [slo_table(item.slos)])
+    if item.run.stream is not None:
+        yield Titled("Event streams", [stream_table(item)])
+    if item.run.mcp is not None:
+        yield Titled("Calls of the tool", [tool_call_table(item)])
     yield Titled("Errors", error_blocks(item))
     if item.calls:
         yield Titled("Calls", [call_table(item)])
