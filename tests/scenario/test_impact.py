@@ -130,7 +130,9 @@ def test_a_body_is_json_unless_a_header_has_another_content_type() -> None:
 
 
 def test_an_empty_body_is_none() -> None:
-    assert scenario_of(Impact(URL, (SLOW,))).items[0].call.body is None
+    call = scenario_of(Impact(URL, (SLOW,))).items[0].call
+    assert isinstance(call, HttpCall)
+    assert call.body is None
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_call_whose_answer_is_an_event_stream(more: str, until: StreamUntil) -
     call = call_of(f'call: {{method: GET, url: "http://a/", stream: sse{more}}}')
     assert isinstance(call, HttpCall)
     assert call.stream == until
-    assert target_of(call, Routes((), None), {}).stream == until  # type: ignore[union-attr]
+    assert target_of(call, Routes((), None), {}).stream == until
 
 
 def test_a_stream_that_is_read_for_a_time_has_that_time_more_until_it_is_given_up() -> None:

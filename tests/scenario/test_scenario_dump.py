@@ -17,6 +17,7 @@ from faultkit.plan import dump_rule
 from faultkit.scenario.scenario_file import read_scenarios
 from faultkit.scenario.scenario_keys import parse_scenario
 from faultkit.scenario.scenario_model import (
+    Call,
     Expectation,
     HttpCall,
     LoadStrategy,
@@ -127,7 +128,8 @@ def _dump_item(item: ScenarioItem) -> dict[str, Any]:
     )
 
 
-def _dump_call(call: HttpCall) -> dict[str, Any]:
+def _dump_call(call: Call) -> dict[str, Any]:
+    assert isinstance(call, HttpCall)
     return _without_empty(
         {
             "method": call.method,

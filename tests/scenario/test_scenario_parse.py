@@ -37,7 +37,9 @@ def scenario_of(document: object) -> Scenario:
 
 def call_of(config: dict[str, Any] | None = None, **call: Any) -> HttpCall:
     document = {"title": "a", "config": {"http": config}, "items": [{"call": {**CALL, **call}}]}
-    return scenario_of(document).items[0].call
+    found = scenario_of(document).items[0].call
+    assert isinstance(found, HttpCall)
+    return found
 
 
 def item_of(**context: Any) -> ScenarioItem:

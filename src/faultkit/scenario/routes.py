@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import overload
 from urllib.parse import urlsplit
 
 from faultkit.base.address import LOOPBACK, Endpoint, Upstream, UpstreamSet, Verify
@@ -19,7 +20,7 @@ from faultkit.load.load import Target
 from faultkit.load.mcp_target import McpTarget
 from faultkit.plan import fresh_name
 from faultkit.proxy.data_plane import ProxySpec
-from faultkit.scenario.scenario_model import Call, McpCall, ScenarioItem
+from faultkit.scenario.scenario_model import Call, HttpCall, McpCall, ScenarioItem
 
 FORWARD = "http"
 """The forward proxy's name for `match.proxy`, as in `fault run`."""
@@ -78,23 +79,30 @@ def time_limit_s(call: Call) -> float:
     return TIMEOUT_S + (0.0 if stream is None or stream.time_s is None else stream.time_s)
 
 
+@overload
+def target_of(
+    call: HttpCall, routes: Routes, bound: Mapping[str, Endpoint], verify: Verify = True
+) -> Target: ...
+@overload
+def target_of(
+    call: Call, routes: Routes, bound: Mapping[str, Endpoint], verify: Verify = True
+) -> AnyTarget: ...
 def target_of(call: Call, routes: Routes, bound: Mapping[str, Endpoint], verify: Verify = True) -> AnyTarget:
     """Return the call for the load engine, once the proxies are open."""
     through = None if routes.through is None else bound[routes.through]
     limit_s = time_limit_s(call)
     http = Target(
-        "POST" if isinstance(call, McpCall) else call.method,
+        "POST",
         call.url,
         call.headers,
-        b"" if isinstance(call, McpCall) else (call.body or "").encode(),
-        limit_s,
+        timeout_s=limit_s,
         proxy=through if routes.through == FORWARD else None,
         connect_to=through if routes.through == FRONT else None,
         verify=verify,
-        stream=None if isinstance(call, McpCall) else call.stream,
     )
-    if not isinstance(call, McpCall):
-        return http
+    if isinstance(call, HttpCall):
+        body = (call.body or "").encode()
+        return replace(http, method=call.method, body=body, stream=call.stream)
     return McpTarget(
         call.tool,
         call.arguments,
