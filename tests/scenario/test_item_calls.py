@@ -206,7 +206,8 @@ COMMAND = "a program with its arguments, as a list of texts or as one text"
             "context.slo[0].type: expected a strategy of mode load for an objective of gap, got another",
         ),
         (
-            f"call: {{{HTTP}, stream: sse}}\n{LOAD}, slo: [{{type: early_end, threshold: 500}}]}}",
+            f"call: {{{HTTP}, stream: sse}}\n{LOAD}, slo: [{{objective: 9, type: early_end, "
+            "threshold: 500}]}",
             "context.slo[0].threshold: expected a percentage above 0 and at most 100, got 500",
         ),
     ],
