@@ -107,7 +107,7 @@ def test_calls_of_a_mock_over_http(mock: list[str], tmp_path: Path) -> None:
             for model in ("open", "closed"):
                 summary = figures(
                     McpTarget("count", http=Target("POST", url), timeout_s=PATIENCE_S, era=era),
-                    Load(0.4, 60.0, 3, model, keep_alive=model == "open"),  # type: ignore[arg-type]
+                    Load(0.4, 60.0, 3, model, keep_alive=model == "open"),
                     workers=2,
                 )
                 assert summary.mcp is not None

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 import yaml
 
+from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError
+from faultkit.demo.demo_server import DemoServer
 from faultkit.scenario.report.report_model import ItemReport, Report
 from faultkit.scenario.report.results_document import from_document, to_json
 from faultkit.scenario.report.scenario_junit import render_junit
@@ -168,3 +173,43 @@ items:
     else:
         assert item.calls[1].why == "expected a result, got tool_error"
         assert item.verdict == "failed"
+
+
+# --- the examples of docs/load.md ------------------------------------------------------------
+
+PROJECT = Path(__file__).parents[2]
+EXAMPLES = re.findall(r"```yaml\n(title: .*?)```", (PROJECT / "docs" / "load.md").read_text(), re.DOTALL)
+OF_TOOLS, OF_STREAMS = (
+    next(text for text in EXAMPLES if words in text) for words in ("tool: search", "stream: sse")
+)
+
+
+def held(item: ItemReport) -> bool:
+    """Return whether no objective was missed, or only because this machine is busy."""
+    return item.verdict in ("passed", "inconclusive") and False not in passed(item).values()
+
+
+def test_the_example_with_a_tool_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    text = OF_TOOLS.replace("[fault,", f"[{sys.executable}, -m, faultkit,").replace("3s,", "1s,")
+    (item,) = ran(text).items
+    assert held(item), item.reasons
+    assert (item.run.requests, item.run.errors) == (40, 0)
+    assert item.run.mcp is not None
+    assert item.run.mcp.sessions == 2
+
+
+def test_the_example_with_a_stream_holds() -> None:
+    server = DemoServer(Endpoint("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        text = OF_STREAMS.replace("127.0.0.1:7070", str(server.endpoint)).replace("5s, rps", "1s, rps")
+        (item,) = ran(text).items
+    finally:
+        server.stop()
+        thread.join()
+        server.close()
+    assert held(item), item.reasons
+    assert item.run.stream is not None
+    assert (item.run.stream.events, item.run.stream.gaps.count) == (40, 36)

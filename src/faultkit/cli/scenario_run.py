@@ -73,7 +73,8 @@ Examples:
     multiple=True,
     metavar="SLO",
     help='Further objective of every item: "latency:95:200ms", "error:99:1%" or "availability:99.9:500ms"; '
-    'with "@5s" in each window of 5 s. An item that misses it fails. Repeatable.',
+    'of event streams also "first_event:95:300ms", "gap:99:1s" and "early_end:99:1%", of MCP tools '
+    '"tool_error:99:1%"; with "@5s" in each window of 5 s. An item that misses it fails. Repeatable.',
 )
 @click.option(
     "--retry-inconclusive",
