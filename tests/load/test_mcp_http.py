@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 
 from faultkit.base.errors import TargetError
-from faultkit.load.load import Load, Target
-from faultkit.load.mcp_target import McpTarget
+from faultkit.load.load import Load, McpTarget, Target
 from faultkit.load.response import Failure
 from faultkit.load.segment import call_once
 from tests.load.mcp_http_server import McpServer

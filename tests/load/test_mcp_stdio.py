@@ -14,8 +14,7 @@ import pytest
 
 from faultkit.base.errors import TargetError
 from faultkit.load.engines import mcp_engine_of
-from faultkit.load.load import Load
-from faultkit.load.mcp_target import McpTarget
+from faultkit.load.load import Load, McpTarget
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.segment import Counts, call_once, run_segment

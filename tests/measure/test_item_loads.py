@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,8 +19,8 @@ from typing import Any
 import pytest
 
 from faultkit.faults.call_fault import Era
-from faultkit.load.load import Load, StreamUntil, Target
-from faultkit.load.mcp_target import McpTarget
+from faultkit.load.load import Load, McpTarget, StreamUntil, Target
+from faultkit.load.local_workers import LocalPlace
 from faultkit.load.summary import Summary
 from faultkit.load.workers import run_load
 from tests.load.servers import serving, url_of
@@ -32,7 +33,7 @@ ERAS: tuple[Era, ...] = ("legacy", "modern")
 
 
 def figures(target: Target | McpTarget, load: Load, workers: int = 1) -> Summary:
-    result = run_load(target, load, workers=workers)
+    result = run_load(target, load, on=LocalPlace(workers))
     return result.tally.summary(load, total_s=result.total_s)
 
 
@@ -223,3 +224,15 @@ def calling(journal: Path) -> set[int]:
     """Return the servers that have been called."""
     lines = (line.split() for line in journal.read_text().splitlines())
     return {int(words[0]) for words in lines if words[1:2] == ["call"]}
+
+
+def test_opening_the_sessions_can_be_stopped(tmp_path: Path) -> None:
+    """The server never answers to initialize; without the stop, it would be waited for."""
+    command = [sys.executable, "-S", "-E", LINE_SERVER, str(tmp_path / "journal"), '["mute"]']
+    stop = threading.Event()
+    threading.Timer(1.0, stop.set).start()
+    result = run_load(over_stdio(command), Load(600.0, None, 2, "closed"), stop=stop)
+    assert (result.cut_short, result.tally.requests) == (True, 0)
+    pids = {int(line.split()[0]) for line in (tmp_path / "journal").read_text().splitlines()}
+    assert len(pids) == 2
+    assert not any(map(is_running, pids))

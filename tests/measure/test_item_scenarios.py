@@ -110,7 +110,8 @@ def test_faults_act_on_event_streams() -> None:
     with serving(streaming(sent, events=4, gap_s=0.01)) as endpoint:
         report = ran(STREAM.replace("URL", url_of(endpoint)))
     (item,) = report.items
-    run, baseline = item.run.stream, item.baseline and item.baseline.stream
+    assert item.baseline is not None
+    run, baseline = item.run.stream, item.baseline.stream
     assert run is not None
     assert baseline is not None
     assert run.streams + baseline.streams == len(sent.requests) == 20

@@ -10,8 +10,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from faultkit.base.errors import InputError
-from faultkit.load.load import StreamUntil
-from faultkit.load.mcp_target import McpTarget
+from faultkit.load.load import McpTarget, StreamUntil
 from faultkit.load.slo import parse_slo
 from faultkit.scenario.http_call import placeholders_in
 from faultkit.scenario.item_report import reported_call

@@ -17,6 +17,7 @@ from faultkit.base.signals import StopSignal
 from faultkit.base.units import format_duration
 from faultkit.cli.scenario import scenario_path_options, scenario_paths
 from faultkit.cli.shared_options import json_option, seed_option, trust_options, verify_of
+from faultkit.load.local_workers import LocalPlace
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.scenario_text import item_line
@@ -142,7 +143,7 @@ def run_command(
     settings = RunSettings(
         seed=secrets.randbelow(2**32) if seed is None else seed,
         baseline=not no_baseline,
-        workers=workers,
+        on=LocalPlace(workers),
         listen=None if proxy_address is None else parse_endpoint(proxy_address, path="--proxy-address"),
         verify=verify_of(insecure, cacert),
         slos=_slos(slos),

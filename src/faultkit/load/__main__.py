@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from faultkit.base.errors import FaultkitError
 from faultkit.load.load import Load, Target
+from faultkit.load.local_workers import LocalPlace
 from faultkit.load.workers import LoadResult, run_load
 
 
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             model="closed" if options.closed or options.rate is None else "open",
             keep_alive=not options.no_keep_alive,
         )
-        result = run_load(Target(options.method, options.url), load, workers=options.workers)
+        result = run_load(Target(options.method, options.url), load, on=LocalPlace(options.workers))
     except (FaultkitError, ValueError) as error:
         sys.stderr.write(f"load: {error}\n")
         return error.exit_code if isinstance(error, FaultkitError) else 2

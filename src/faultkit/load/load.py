@@ -9,13 +9,14 @@ need not communicate.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, cycle, islice, takewhile
 from math import ceil, isfinite, log1p, sqrt
 from typing import Literal, TypeAlias
 
 from faultkit.base.address import Endpoint, Verify
 from faultkit.base.rng import Rng
+from faultkit.faults.call_fault import Era
 
 Model: TypeAlias = Literal["open", "closed"]
 Spacing: TypeAlias = Literal["even", "poisson"]
@@ -103,6 +104,32 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class McpTarget:
+    """A tool, its arguments, and the way to its server."""
+
+    tool: str
+    arguments: str = "{}"
+    """A JSON object."""
+    http: Target | None = None
+    """The endpoint of a server over streamable HTTP; method and body do not matter."""
+    command: tuple[str, ...] = ()
+    """The program of a server over stdio, and its arguments."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables for the program, besides those of this process."""
+    cwd: str | None = None
+    era: Era = "legacy"
+    """Legacy: sessions that `initialize` opens. Modern: each request has all that it needs."""
+    timeout_s: float = 30.0
+    """For each call, and for opening a session."""
+
+    def __str__(self) -> str:
+        return self.http.url if self.http is not None else " ".join(self.command)
+
+
+AnyTarget: TypeAlias = Target | McpTarget
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far a run has come."""
 
@@ -175,6 +202,19 @@ def arrival_count(load: Load) -> int:
     while _instant(number, rate_rps, load.ramp_s) < load.duration_s:
         number += 1
     return number
+
+
+def planned_requests(load: Load, worker: int = 0, workers: int = 1) -> int | None:
+    """Return how many requests the schedule has for one worker; None without a schedule.
+
+    For a closed load with a rate it is the number of ticks, which is the most that it can send."""
+    if load.rate_rps is None:
+        return None
+    ticks = arrival_count(load if load.model == "open" else replace(load, model="open"))
+    if load.model == "open":
+        return len(range(worker, ticks, workers))
+    mine = range(worker, load.clients, workers)
+    return sum(len(range(client, ticks, load.clients)) for client in mine)
 
 
 def _instant(place: float, rate_rps: float, ramp_s: float) -> float:

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from faultkit.load.connection import Connection, ConnectionOwner
 from faultkit.load.engine_base import Requester
-from faultkit.load.mcp_target import CallWriter, McpTarget, http_route, is_reply_to
+from faultkit.load.load import McpTarget
+from faultkit.load.mcp_target import CallWriter, http_route, is_reply_to
 from faultkit.load.response import Failure, ResponseReader
 from faultkit.mcp.wire.era import ParameterHeaders, headers_of
 from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, SseReader

@@ -20,11 +20,11 @@ from faultkit.load.connection import Connection
 from faultkit.load.engine import Engine
 from faultkit.load.engine_base import Requester
 from faultkit.load.item_figures import FigureRecorder
+from faultkit.load.load import McpTarget
 from faultkit.load.mcp_exchange import CallSession, McpConnection, McpReader, McpRequests
 from faultkit.load.mcp_target import (
     INITIALIZED,
     MOST_RESTARTS,
-    McpTarget,
     SessionChoice,
     outcome_of,
     refusal_in,

@@ -17,7 +17,7 @@ from faultkit.base.external_program import inherited_environment
 from faultkit.base.process_group import end_popen_group, kill_group
 from faultkit.base.process_guard import guard_group
 from faultkit.base.process_identity import descendants_of, kill_processes
-from faultkit.load.mcp_target import McpTarget
+from faultkit.load.load import McpTarget
 from faultkit.mcp.wire.framing import LineReader
 from faultkit.proxy.event_loop import Loop
 

@@ -13,12 +13,12 @@ from math import nan
 from faultkit.base.errors import TargetError
 from faultkit.load.engine_base import LoadEngine, Requester
 from faultkit.load.item_figures import FigureRecorder
+from faultkit.load.load import McpTarget
 from faultkit.load.mcp_process import McpProcess, end_all
 from faultkit.load.mcp_target import (
     INITIALIZED,
     MOST_RESTARTS,
     CallWriter,
-    McpTarget,
     SessionChoice,
     answer_to,
     outcome_of,

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from faultkit import __version__
 from faultkit.base.errors import InputError
-from faultkit.faults.call_fault import Era
 from faultkit.load.engine_base import Requester
-from faultkit.load.load import Target
+from faultkit.load.load import McpTarget
 from faultkit.load.response import Failure
 from faultkit.load.route import Route, route_of
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, NEWEST, NEWEST_LEGACY, VERSION_KEY
@@ -34,29 +33,6 @@ MOST_RESTARTS = 10
 """How often in a row a session is opened again without a call that was answered in between."""
 INITIALIZED = notification_of("notifications/initialized", {})
 _CLIENT = {"name": "faultkit-load", "version": __version__}
-
-
-@dataclass(frozen=True, slots=True)
-class McpTarget:
-    """A tool, its arguments, and the way to its server."""
-
-    tool: str
-    arguments: str = "{}"
-    """A JSON object."""
-    http: Target | None = None
-    """The endpoint of a server over streamable HTTP; method and body do not matter."""
-    command: tuple[str, ...] = ()
-    """The program of a server over stdio, and its arguments."""
-    env: tuple[tuple[str, str], ...] = ()
-    """Variables for the program, besides those of this process."""
-    cwd: str | None = None
-    era: Era = "legacy"
-    """Legacy: sessions that `initialize` opens. Modern: each request has all that it needs."""
-    timeout_s: float = 30.0
-    """For each call, and for opening a session."""
-
-    def __str__(self) -> str:
-        return self.http.url if self.http is not None else " ".join(self.command)
 
 
 def check_mcp_target(target: McpTarget) -> None:

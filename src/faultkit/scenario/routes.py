@@ -15,9 +15,7 @@ from typing import overload
 from urllib.parse import urlsplit
 
 from faultkit.base.address import LOOPBACK, Endpoint, Upstream, UpstreamSet, Verify
-from faultkit.load.engines import AnyTarget
-from faultkit.load.load import Target
-from faultkit.load.mcp_target import McpTarget
+from faultkit.load.load import AnyTarget, McpTarget, Target
 from faultkit.plan import fresh_name
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.scenario.scenario_model import Call, HttpCall, McpCall, ScenarioItem

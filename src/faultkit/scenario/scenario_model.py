@@ -12,6 +12,7 @@ from typing import TypeAlias
 from faultkit.base.address import ProxyMap, UpstreamSet
 from faultkit.base.secrets import hide_secrets, mask_url
 from faultkit.faults.call_fault import Era
+from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load, StreamUntil
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
@@ -113,15 +114,6 @@ Strategy: TypeAlias = SingleStrategy | RepeatStrategy | LoadStrategy
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
-    """The expectation of an item; None where it expects nothing."""
-
-    status: int | None = None
-    response_time_under_ms: float | None = None
-    all_slo_are_valid: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class WrittenFault:
     """A fault under its name in the file, and its rule."""
 
@@ -138,7 +130,7 @@ class ScenarioItem:
     faults: tuple[WrittenFault, ...] = ()
     strategy: Strategy = SingleStrategy()
     slos: tuple[Slo, ...] = ()
-    expect: Expectation = Expectation()
+    expect: Expectation = Expectation()  # noqa: RUF009
     upstreams: UpstreamSet = UpstreamSet()  # noqa: RUF009
     """Hosts whose traffic through the forward proxy is broken. Empty, with no maps: the call's own host."""
     maps: tuple[ProxyMap, ...] = ()
