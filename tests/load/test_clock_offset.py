@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from math import inf
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,11 +38,22 @@ def test_the_true_offset_is_within_the_uncertainty(apart: float, trips: list[tup
     assert abs(found.offset_s - apart) <= found.uncertain_s + 1e-6
 
 
-def test_the_shortest_round_trip_counts() -> None:
-    clocks = Clocks(5.0, [(0.03, 0.05), (0.001, 0.003), (0.2, 0.2), (0.1, 0.1), (0.1, 0.1)])
+def test_exchanges_bound_the_offset_together() -> None:
+    clocks = Clocks(5.0, [(0.03, 0.001), (0.003, 0.05), (0.2, 0.2), (0.1, 0.1), (0.1, 0.1)])
     found = measure_offset(clocks.theirs, clocks.ours)
-    assert (round(found.offset_s, 6), round(found.uncertain_s, 6)) == (4.999, 0.002)
+    # It is between 1 ms less, by the first, and 3 ms more, by the second.
+    assert (round(found.offset_s, 6), round(found.uncertain_s, 6)) == (5.001, 0.002)
     assert clocks.exchanges == FEWEST
+
+
+def test_a_clock_that_is_set_meanwhile_is_not_usable() -> None:
+    clocks = Clocks(5.0, [(0.001, 0.001)])
+
+    def theirs() -> float:
+        clocks.apart += 1.0
+        return clocks.theirs()
+
+    assert measure_offset(theirs, clocks.ours).uncertain_s == inf
 
 
 def test_slow_answers_are_asked_for_again_up_to_a_limit() -> None:

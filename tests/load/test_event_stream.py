@@ -43,21 +43,18 @@ def test_events_and_gaps_are_those_that_the_server_sent(keep_alive: bool) -> Non
     assert summary.stream.early_ends == 0
     assert summary.stream.first_event.count == 9
     assert summary.stream.events_per_s == pytest.approx(36 / run.end.total_s)
-    # Each gap is the server's own, plus the time that its event took, less that of the event before. So their
-    # sum lies between about what the server waited and the time of the streams.
-    total_s = summary.stream.gaps.mean_ms * 27 / 1000
-    assert sum(sent.gaps_s) / 2 < total_s <= sum(row.total_s for row in run.rows())
+    # A late delivery moves time from one gap to another, but the last event of a stream cannot come before
+    # the server sent it: the first event and the gaps together take as long as the server waited, at least.
+    waited_s = (summary.stream.first_event.mean_ms * 9 + summary.stream.gaps.mean_ms * 27) / 1000
+    assert sum(sent.gaps_s) < waited_s <= sum(run.samples.response_times()) + 36 * TICK_S
     assert b"Accept: text/event-stream\r\n" in sent.requests[0]
 
 
 def test_a_gap_is_measured_between_events_and_not_from_the_request() -> None:
-    received: list[float] = []
-
     def serve(connection: socket.socket, number: int) -> None:
         read_request(connection)
         connection.sendall(HEAD)
         time.sleep(0.2)
-        received.append(time.monotonic())
         connection.sendall(event(b"a"))
         time.sleep(0.05)
         connection.sendall(event(b"b") + event(b"c") + b"0\r\n\r\n")
@@ -69,7 +66,7 @@ def test_a_gap_is_measured_between_events_and_not_from_the_request() -> None:
     assert stream.gaps.count == 2
     assert stream.gaps.min_ms == 0.0  # The last two came in one piece.
     assert stream.first_event.min_ms >= 200
-    assert stream.gaps.max_ms >= 50 - 1000 * TICK_S
+    assert stream.first_event.min_ms + stream.gaps.max_ms >= 250
     assert run.rows()[0].first_byte_s < run.rows()[0].total_s
 
 

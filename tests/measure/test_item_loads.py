@@ -170,8 +170,9 @@ def test_streams_from_several_workers_agree_with_their_server() -> None:
     assert (stream.events, stream.gaps.count) == (sent.events, len(sent.gaps_s)) == (60, 48)
     assert stream.early_ends == 0
     assert stream.first_event.max_ms < summary.response.max_ms
-    # A stream lasts four gaps at least; the median of the gaps cannot be far below what the server waited.
-    assert 1000 * min(sent.gaps_s) / 2 < stream.gaps.p50_ms < summary.response.max_ms
+    # A late delivery moves time from one gap to another, but no event comes before it was sent.
+    waited_s = (stream.first_event.mean_ms * 12 + stream.gaps.mean_ms * 48) / 1000
+    assert sum(sent.gaps_s) < waited_s <= summary.response.mean_ms * 12 / 1000 + 1e-3
 
 
 # --- ends ------------------------------------------------------------------------------------

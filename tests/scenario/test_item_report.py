@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from faultkit.base.address import Endpoint
@@ -17,6 +19,7 @@ from faultkit.scenario.item_report import item_report
 from faultkit.scenario.measure import MeasuredCall, Measurements
 from faultkit.scenario.report import report_model as report
 from faultkit.scenario.report.report_files import RENDERERS
+from faultkit.scenario.report.scenario_text import render_item
 from faultkit.scenario.scenario_model import (
     HttpCall,
     LoadStrategy,
@@ -224,6 +227,12 @@ def test_a_call_that_missed_the_expectation_decides_though_a_worker_was_lost() -
     assert unknown.reasons == (
         "a worker was lost, so it is not known whether 1 planned call met the expectation",
     )
+
+
+def test_the_page_shows_a_degraded_run_as_it_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text("utf-8")
+    shown = render_item(degraded(60, gates=(P50, P90)))[:5]
+    assert "\n".join(shown).replace("127.0.0.1", "127.0.0.1:7090") in page
 
 
 def test_every_format_names_who_was_lost_and_when() -> None:

@@ -1,7 +1,8 @@
 """How far the clock of another machine is from this one's, from a few exchanges. Pure.
 
 An exchange reads the other clock between two readings of this one. The other reading was taken at some moment
-between these two, so it is known to half of the round trip; the exchange with the shortest one counts.
+between these two, which bounds the offset on both sides. All exchanges together bound it best: the highest of
+the lower bounds, and the lowest of the upper ones.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from math import inf
 
 FEWEST = 5
 """Exchanges that are always made."""
-MOST = 50
+MOST = 100
 """Exchanges at most, if those before were too slow."""
 MOST_UNCERTAIN_S = 0.01
 
@@ -27,22 +28,22 @@ class ClockOffset:
 
     @property
     def usable(self) -> bool:
-        return self.uncertain_s <= MOST_UNCERTAIN_S
+        return 0 <= self.uncertain_s <= MOST_UNCERTAIN_S
 
 
 SAME_CLOCK = ClockOffset(0.0, 0.0)
 
 
 def measure_offset(theirs: Callable[[], float], ours: Callable[[], float]) -> ClockOffset:
-    """Return the offset of a clock. Beyond `FEWEST` exchanges it stops as soon as the offset is usable."""
-    best = ClockOffset(0.0, inf)
+    """Return the offset of a clock. Beyond `FEWEST` exchanges it stops as soon as the offset is usable.
+
+    If the bounds contradict each other, a clock was set meanwhile: then the uncertainty is infinite."""
+    low, high = -inf, inf
     for number in range(MOST):
-        if number >= FEWEST and best.usable:
+        if number >= FEWEST and high - low <= 2 * MOST_UNCERTAIN_S:
             break
         before = ours()
         there = theirs()
         after = ours()
-        uncertain_s = (after - before) / 2
-        if uncertain_s < best.uncertain_s:
-            best = ClockOffset(there - (before + uncertain_s), uncertain_s)
-    return best
+        low, high = max(low, there - after), min(high, there - before)
+    return ClockOffset((low + high) / 2, (high - low) / 2 if low <= high else inf)

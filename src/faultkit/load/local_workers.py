@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 from faultkit.base.child_process import ChildEnded, ChildProcess, Parent
 from faultkit.base.errors import InputError
-from faultkit.base.process_identity import boot_id
 from faultkit.load.engines import prepare
 from faultkit.load.fold import Counts, Fold, Folder, SegmentEnd
 from faultkit.load.fold_lines import WorkerLost
+from faultkit.load.places import Machine
 from faultkit.load.samples import Samples
 from faultkit.load.segment import run_segment
 from faultkit.load.split import Segment
@@ -33,13 +32,6 @@ _THREAD_SWITCH_S = 0.0005
 """With Python's default of 5 ms, the thread that sends samples would make requests that much late."""
 
 Report: TypeAlias = tuple[Counts, Samples]
-
-
-def network_id() -> str:
-    """Return a text that is the same for all processes that reach each other by 127.0.0.1."""
-    with contextlib.suppress(OSError):  # Linux only: elsewhere, a machine has one network.
-        return f"{boot_id()}/{Path('/proc/self/ns/net').stat().st_ino}"
-    return f"{boot_id()}/{os.uname().nodename}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +72,15 @@ class LocalWorker:
     def pid(self) -> int:
         return self._child.pid
 
-    def ready(self) -> str:
+    def ready(self) -> Machine:
         try:
             self._child.ready()
         except ChildEnded as error:
             raise WorkerLost(error.how) from None
-        return network_id()
+        return Machine.here()
 
-    def clock(self) -> None:
-        """Return nothing: all processes of a machine share the monotonic clock."""
+    def clock(self) -> float:
+        return time.monotonic()  # All processes of a machine share it.
 
     def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
         self._on_fold = on_fold

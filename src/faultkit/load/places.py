@@ -10,11 +10,46 @@ A worker may be lost at any moment: then a method raises WorkerLost, and the seg
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+from faultkit.base.process_identity import boot_id
 from faultkit.load.fold import Fold, SegmentEnd
 from faultkit.load.split import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where a worker runs, as far as others can share something with it."""
+
+    clock: str
+    """The same for all processes that have one monotonic clock."""
+    network: str
+    """The same for all processes that reach each other by 127.0.0.1."""
+
+    def __str__(self) -> str:
+        return f"{self.clock} {self.network}"
+
+    @classmethod
+    def parse(cls, text: str) -> Machine:
+        """Return the machine of such a text."""
+        clock, _, network = text.partition(" ")
+        return cls(clock, network)
+
+    @classmethod
+    def here(cls) -> Machine:
+        """Return that of this process."""
+        boot = boot_id()
+        return cls(f"{boot}/{_namespace('time')}", f"{boot}/{_namespace('net')}")
+
+
+def _namespace(kind: str) -> str:
+    with contextlib.suppress(OSError):  # Linux only: elsewhere, a machine has one of each.
+        return str(Path(f"/proc/self/ns/{kind}").stat().st_ino)
+    return ""
 
 
 class SegmentWorker(Protocol):
@@ -25,13 +60,11 @@ class SegmentWorker(Protocol):
     def name(self) -> str:
         """Who it is, for reports: its number, and where it runs."""
 
-    def ready(self) -> str:
-        """Wait until it can begin, and return the `network_id` of its machine.
+    def ready(self) -> Machine:
+        """Wait until it can begin, and return where it runs. Raises InputError if it refuses the segment."""
 
-        Raises InputError if it refuses the segment."""
-
-    def clock(self) -> float | None:
-        """Read its monotonic clock now. None: it has the clock of this process."""
+    def clock(self) -> float:
+        """Read its monotonic clock now. Not called if it has the clock of this process."""
 
     def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
         """Run the segment from `begin_at` on, an instant of its own clock. `on_fold` is called in this

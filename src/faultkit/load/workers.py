@@ -29,8 +29,8 @@ from faultkit.load.expectation import Expectation
 from faultkit.load.fold import Counts, Fold, LostWorker, SegmentEnd
 from faultkit.load.fold_lines import WorkerLost
 from faultkit.load.load import AnyTarget, Load, Progress, planned_requests
-from faultkit.load.local_workers import LocalPlace, network_id
-from faultkit.load.places import Place, SegmentWorker
+from faultkit.load.local_workers import LocalPlace
+from faultkit.load.places import Machine, Place, SegmentWorker
 from faultkit.load.segment import log_defects
 from faultkit.load.split import LoadPlan, Segment, split
 from faultkit.load.tally import Tally, exact_limit
@@ -143,17 +143,17 @@ class _Crew:
 
     def get_ready(self, endpoint: str, is_local: bool) -> None:
         """Wait for all workers and read their clocks. Raises InputError if the run cannot be as planned."""
-        here = network_id()
+        here = Machine.here()
         for share, worker in list(self._workers.items()):
             try:
                 there = worker.ready()
-                if is_local and there != here:
+                if is_local and there.network != here.network:
                     raise InputError(
                         worker.name,
                         f"expected an address that it can reach, got {endpoint}, which is of this machine "
                         "(for the proxy of a scenario: --proxy-address)",
                     )
-                self._clocks[share] = _offset_of(worker)
+                self._clocks[share] = SAME_CLOCK if there.clock == here.clock else offset_of(worker)
             except WorkerLost as error:
                 self._lose(share, error)
         if not self._workers:
@@ -255,16 +255,9 @@ class _Crew:
         return texts[0] if len(texts) == 1 else f"all {len(texts)} workers were lost ({'; '.join(texts)})"
 
 
-def _offset_of(worker: SegmentWorker) -> ClockOffset:
-    if worker.clock() is None:
-        return SAME_CLOCK
-
-    def theirs() -> float:
-        read = worker.clock()
-        assert read is not None
-        return read
-
-    offset = measure_offset(theirs, time.monotonic)
+def offset_of(worker: SegmentWorker) -> ClockOffset:
+    """Return how far the clock of a worker is from this one. Raises InputError if it cannot be told."""
+    offset = measure_offset(worker.clock, time.monotonic)
     if not offset.usable:
         raise InputError(
             worker.name,

@@ -229,6 +229,17 @@ def _check_placeholders(scenarios: Sequence[Scenario]) -> None:
                 )
 
 
+def check_place(scenarios: Sequence[Scenario]) -> None:
+    """Raise InputError if there is nothing to split among the workers of a cluster.
+
+    Single and repeated calls follow each other, so this process makes them, wherever loads are sent from."""
+    items = [item for scenario in scenarios for item in scenario.items]
+    if not any(isinstance(item.strategy, LoadStrategy) for item in items):
+        raise InputError(
+            "--on", "expected a scenario with a load to split, got single and repeated calls only"
+        )
+
+
 def _expected_seconds(item: ScenarioItem, settings: RunSettings) -> float:
     if not isinstance(item.strategy, LoadStrategy):
         return 0.0
