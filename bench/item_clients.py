@@ -25,10 +25,11 @@ _ARGUMENTS = {"text": "Ahoy"}
 
 def _faultkit(kind: str, address: str | Sequence[str], seconds: float, clients: int) -> dict[str, float]:
     from faultkit.load.engines import mcp_engine_of
+    from faultkit.load.fold import Counts
     from faultkit.load.load import Load, McpTarget, StreamUntil, Target
     from faultkit.load.route import route_of
     from faultkit.load.samples import Samples
-    from faultkit.load.segment import Counts, run_segment
+    from faultkit.load.segment import run_segment
     from faultkit.load.tally import Tally
 
     load = Load(seconds, None, clients, "closed")

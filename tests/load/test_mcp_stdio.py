@@ -14,10 +14,11 @@ import pytest
 
 from faultkit.base.errors import TargetError
 from faultkit.load.engines import mcp_engine_of
+from faultkit.load.fold import Counts
 from faultkit.load.load import Load, McpTarget
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
-from faultkit.load.segment import Counts, call_once, run_segment
+from faultkit.load.segment import call_once, run_segment
 from faultkit.load.summary import Summary
 from faultkit.load.tally import Tally
 
