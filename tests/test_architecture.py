@@ -71,6 +71,8 @@ PURE = (
     "faults/*",
     "load/doubts.py",
     "load/impact.py",
+    "load/item_figures.py",
+    "load/item_summary.py",
     "load/load.py",
     "load/samples.py",
     "load/slo.py",

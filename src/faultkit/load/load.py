@@ -8,6 +8,7 @@ need not communicate.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count, cycle, islice, takewhile
@@ -16,6 +17,7 @@ from typing import Literal, TypeAlias
 
 from faultkit.base.address import Endpoint, Verify
 from faultkit.base.rng import Rng
+from faultkit.base.secrets import hide_secrets, mask_url
 from faultkit.faults.call_fault import Era
 
 Model: TypeAlias = Literal["open", "closed"]
@@ -123,7 +125,8 @@ class McpTarget:
     """For each call, and for opening a session."""
 
     def __str__(self) -> str:
-        return self.http.url if self.http is not None else " ".join(self.command)
+        """The URL or the program, without secrets."""
+        return mask_url(self.http.url) if self.http else hide_secrets(shlex.join(self.command))
 
 
 AnyTarget: TypeAlias = Target | McpTarget
