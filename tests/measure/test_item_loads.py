@@ -23,8 +23,10 @@ from faultkit.load.load import Load, McpTarget, StreamUntil, Target
 from faultkit.load.local_workers import LocalPlace
 from faultkit.load.summary import Summary
 from faultkit.load.workers import run_load
+from tests.load.mcp_http_server import McpServer
 from tests.load.servers import serving, url_of
 from tests.load.stream_servers import Sent, streaming
+from tests.load.test_segment_stream import Programs
 
 PATIENCE_S = 60.0
 FAULT = [sys.executable, "-m", "faultkit"]
@@ -173,6 +175,30 @@ def test_streams_from_several_workers_agree_with_their_server() -> None:
     # A late delivery moves time from one gap to another, but no event comes before it was sent.
     waited_s = (stream.first_event.mean_ms * 12 + stream.gaps.mean_ms * 48) / 1000
     assert sum(sent.gaps_s) < waited_s <= summary.response.mean_ms * 12 / 1000 + 1e-3
+
+
+# --- other machines --------------------------------------------------------------------------
+
+
+def test_figures_of_workers_that_send_text_agree_with_the_servers() -> None:
+    """Such workers run on other machines: targets go there, and figures come back, as lines of text."""
+    mcp, sent = McpServer(lambda number: "tool_error" if number % 4 == 0 else "json"), Sent()
+    with serving(mcp.serve) as server:
+        target = McpTarget("count", http=Target("POST", url_of(server)), timeout_s=PATIENCE_S)
+        load = Load(0.5, 40.0, 2)
+        result = run_load(target, load, on=Programs(2))
+    summary = result.tally.summary(load, total_s=result.total_s)
+    assert summary.mcp is not None
+    assert summary.requests == mcp.counts["tools/call"] == 20
+    assert summary.mcp.levels == {"transport": 0, "protocol": 0, "tool": 5}
+    assert summary.mcp.sessions == mcp.counts["initialize"] == mcp.counts["delete"] == 2
+    with serving(streaming(sent, events=5, gap_s=0.02)) as server:
+        load = Load(0.5, 20.0)
+        stream_target = Target("GET", url_of(server), timeout_s=PATIENCE_S, stream=StreamUntil())
+        result = run_load(stream_target, load, on=Programs(2))
+    stream = result.tally.summary(load, total_s=result.total_s).stream
+    assert stream is not None
+    assert (stream.events, stream.gaps.count) == (sent.events, len(sent.gaps_s)) == (50, 40)
 
 
 # --- ends ------------------------------------------------------------------------------------
