@@ -55,7 +55,7 @@ class McpServer:
             connection.sendall(http(200))
             return True
         message = json.loads(body)
-        method = message["method"]
+        method = message.get("method", "answer")
         with self.lock:
             self.counts[method] += 1
             number = self.counts[method]
@@ -65,7 +65,7 @@ class McpServer:
         result: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {}}
         if method == "initialize":
             self._reply(connection, message["id"], result, f"Mcp-Session-Id: {session}\r\n")
-        elif method == "notifications/initialized":
+        elif method in ("notifications/initialized", "answer"):
             connection.sendall(http(202))
         elif method == "tools/list":
             schema = {"type": "object", "properties": {"a": {"type": "integer", "x-mcp-header": "A"}}}
@@ -95,6 +95,13 @@ class McpServer:
                 connection.sendall(HEAD + chunk(b"data: %s\n\n" % note) + chunk(b"data: %s\n\n" % reply))
                 time.sleep(0.01)
                 connection.sendall(END)
+            case "ask":
+                ping = json.dumps({"jsonrpc": "2.0", "id": "p", "method": "ping"}).encode()
+                before = self.counts["answer"]
+                connection.sendall(HEAD + chunk(b"data: %s\n\n" % ping))
+                while self.counts["answer"] == before:
+                    time.sleep(0.005)
+                connection.sendall(chunk(b"data: %s\n\n" % reply) + END)
             case "open stream":
                 connection.sendall(HEAD + chunk(b"data: %s\n\n" % reply))
                 connection.recv(1)  # Until the client ends it.

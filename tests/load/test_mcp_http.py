@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,7 @@ def target_at(url: str, **more: object) -> McpTarget:
 
 def run(server: McpServer, load: Load, **more: object):  # type: ignore[no-untyped-def]
     with serving(server.serve) as endpoint:
-        return loaded(Served(target_at(url_of(endpoint, "/mcp"), **more), None), load)  # type: ignore[arg-type]
+        return loaded(Served(target_at(url_of(endpoint, "/mcp"), **more), Path()), load)
 
 
 @pytest.mark.parametrize("keep_alive", [True, False])
@@ -153,3 +154,10 @@ def test_a_server_that_is_not_there_is_no_result(closed_port: int) -> None:
 def test_the_opening_can_be_stopped() -> None:
     with serving(answering(b"")) as endpoint:
         assert call_once(target_at(url_of(endpoint)), lambda: True) is None
+
+
+def test_requests_of_the_server_are_answered_within_a_call() -> None:
+    server = McpServer(lambda number: "ask")
+    rows, summary = run(server, Load(0.1, None, 1, "closed", keep_alive=True))
+    assert summary.errors == 0
+    assert server.counts["answer"] == server.counts["tools/call"] == len(rows)

@@ -74,7 +74,7 @@ class RequestHeads:
 class McpReader(ResponseReader):
     """Reads answers that carry JSON-RPC, as one body or as events."""
 
-    __slots__ = ("_body", "_events", "_size", "id", "is_stream", "reply", "session")
+    __slots__ = ("_body", "_events", "_size", "asked", "id", "is_stream", "reply", "session")
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,6 +91,8 @@ class McpReader(ResponseReader):
         """The reply to the request, once it has come."""
         self.session: str | None = None
         """The id of the session that the server gives."""
+        self.asked: list[Incoming] = []
+        """Requests of the server among the events, which it wants answered before it replies."""
 
     def _begin(self) -> None:
         super()._begin()
@@ -138,6 +140,9 @@ class McpReader(ResponseReader):
         return has_ended
 
     def _take(self, incoming: Incoming) -> None:
+        if incoming.kind == "request":
+            self.asked.append(incoming)
+            return
         # An HTTP error may carry a JSON-RPC error without an id.
         is_error = self.status >= 400 and incoming.kind == "response" and incoming.id is None
         if self.reply is None and self.id >= 0 and (is_reply_to(incoming, self.id) or is_error):
@@ -155,6 +160,9 @@ class CallSession(Protocol):
 
     def note(self, status: int, failure: Failure) -> None:
         """Note the outcome of a call."""
+
+    def answer(self, request: Incoming) -> None:
+        """Answer a request of the server."""
 
 
 class McpOwner(ConnectionOwner, Protocol):
@@ -201,6 +209,9 @@ class McpConnection(Connection):
         self._ask()
 
     def _take_part(self, now: float) -> bool:
+        asked, self.reader.asked = self.reader.asked, []
+        for request in asked if self.over_aside is None else ():
+            self.session.answer(request)
         if self.reader.reply is not None and not self.is_draining:
             self._mcp_owner.replied(self, now)
         return self.fd >= 0

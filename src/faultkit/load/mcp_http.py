@@ -26,6 +26,7 @@ from faultkit.load.mcp_target import (
     INITIALIZED,
     MOST_RESTARTS,
     SessionChoice,
+    answer_to,
     outcome_of,
     refusal_in,
 )
@@ -209,7 +210,7 @@ class HttpMcpEngine(Engine):
     def crossed(self, connection: Connection) -> None:
         assert isinstance(connection, McpConnection)
         fresh = McpConnection(self, connection.requester, connection.intended, connection.started)
-        fresh.session, fresh.over_aside = connection.session, connection.over_aside
+        fresh.over_aside = connection.over_aside
         fresh.reader.id = connection.reader.id
         fresh.carry(connection.request)
         if connection in self._aside:
@@ -219,6 +220,7 @@ class HttpMcpEngine(Engine):
                 fresh.started + self._timeout_s, lambda at: self._time_out_aside(fresh, fresh.started), None
             )
         else:
+            fresh.session = connection.session
             del self.pending[connection]
             self.pending[fresh] = None
             self.loop.call_at(fresh.started + self._timeout_s, lambda at: self._expire_one(fresh), None)
@@ -352,6 +354,10 @@ class HttpSession:
             self._opens = 0
         elif status == 404 and self._id is not None and self._is_open and self._opens <= MOST_RESTARTS:
             self.open()
+
+    def answer(self, request: Incoming) -> None:
+        """Answer a request that the server sent within the stream of a call."""
+        self._send_aside(answer_to(request), lambda connection, failure: None)
 
     def end(self) -> bool:
         """Ask the server to end the session; return False if there is none to end."""
