@@ -23,11 +23,11 @@ def figures_of(streams: list[tuple[float, Failure, list[float], int]]) -> ItemFi
         slot = recorder.slot_at(100.0 + at)
         slot.failures[failure] += 1
         slot.early_ends += failure is Failure.EARLY_END
-        slot.first_event.record_all([at / 7])
+        recorder.add_time("first_event", 100.0 + at, at / 7)
         recorder.figures.events += len(gaps) + 1
         recorder.figures.begun += 1
         for gap in gaps:
-            recorder.add_gap(100.0 + at, gap)
+            recorder.add_time("gaps", 100.0 + at, gap)
     return recorder.take()
 
 

@@ -82,10 +82,11 @@ class StreamEngine(Engine):
         slot.failures[failure] += 1
         slot.early_ends += is_early and has_begun
         self._figures.figures.begun += has_begun
+        intended = connection.intended
         if has_begun and reader.events:
-            slot.first_event.record_all([reader.first_event - connection.intended])
+            self._figures.add_time("first_event", intended, reader.first_event - intended)
         else:
-            slot.no_event.record_all([now - connection.intended])
+            self._figures.add_time("no_event", intended, now - intended)
 
     # --- streams that end after a time --------------------------------------------------------
 
@@ -181,7 +182,7 @@ class EventReader(ResponseReader):
 
     def _take_event(self, data: bytes) -> None:
         if self.events:
-            self._figures.add_gap(self._now, self._now - self._last_event)
+            self._figures.add_time("gaps", self._now, self._now - self._last_event)
         else:
             self.first_event = self._now
         self._last_event = self._now

@@ -7,13 +7,14 @@ order, and their size does not grow with the number of events.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from faultkit.base.histogram import Histogram
 
 FigureKind: TypeAlias = Literal["stream", "mcp"]
+SlotTimes: TypeAlias = Literal["first_event", "no_event", "gaps"]
+"""The histograms of a slot."""
 _MOST_SLOTS = 720
 _HAIR_S = 1e-6
 """Times this close before an edge count as on it."""
@@ -69,10 +70,6 @@ class ItemFigures:
             self._widen()
         return self.slots[number // self.slot_s]
 
-    def add_gaps(self, at_s: float, gaps_s: Iterable[float]) -> None:
-        """Add gaps that ended within the slot of this instant."""
-        self.slot_at(at_s).gaps.record_all(gaps_s)
-
     def merge(self, other: ItemFigures) -> None:
         """Add all of another part."""
         self.events += other.events
@@ -113,22 +110,23 @@ class FigureRecorder:
     def __init__(self, kind: FigureKind, begin_at: float) -> None:
         self.begin_at = begin_at
         self.figures = ItemFigures(kind)
-        self._gaps: defaultdict[int, list[float]] = defaultdict(list)
-        """Gaps by the second of the run in which they ended: a histogram counts many at a time best."""
+        self._times: defaultdict[tuple[SlotTimes, int], list[float]] = defaultdict(list)
+        """Times by the histogram and the second of the run that they belong to: a histogram counts many at a
+        time best."""
 
     def slot_at(self, instant: float) -> FigureSlot:
         """Return the slot of an instant."""
         return self.figures.slot_at(instant - self.begin_at)
 
-    def add_gap(self, now: float, gap_s: float) -> None:
-        """Add a gap that ends now."""
-        self._gaps[int(now - self.begin_at)].append(gap_s)
+    def add_time(self, name: SlotTimes, instant: float, seconds: float) -> None:
+        """Add a time that belongs to the slot of an instant."""
+        self._times[name, int(instant - self.begin_at + _HAIR_S)].append(seconds)
 
     def take(self) -> ItemFigures:
         """Return the figures since the last call."""
-        for second, gaps_s in self._gaps.items():
-            self.figures.add_gaps(second, gaps_s)
-        self._gaps.clear()
+        for (name, second), times_s in self._times.items():
+            getattr(self.figures.slot_at(second), name).record_all(times_s)
+        self._times.clear()
         taken, self.figures = self.figures, ItemFigures(self.figures.kind)
         return taken
 
