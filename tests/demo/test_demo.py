@@ -287,3 +287,9 @@ def test_a_service_on_every_address_reaches_itself() -> None:
         server.stop()
         thread.join(PATIENCE_S)
         server.close()
+
+
+def test_events_are_a_stream_of_ten(usual: DemoServer) -> None:
+    status, kind, body = ask(usual, "GET", "/events")
+    assert (status, kind) == (200, "text/event-stream; charset=utf-8")
+    assert body == b"".join(b"data: %d\n\n" % number for number in range(1, 11))

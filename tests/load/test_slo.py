@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.load.item_figures import ItemFigures
 from faultkit.load.load import Load, instants
 from faultkit.load.response import Failure
-from faultkit.load.samples import Sample
+from faultkit.load.samples import Sample, Samples
 from faultkit.load.slo import Slo, judge, judge_all, parse_slo
 from faultkit.load.tally import Tally
 from tests.load.rows import row, tally_of
@@ -110,6 +111,36 @@ def test_where_all_was_dropped_there_is_no_verdict(slo: Slo) -> None:
     assert result.warning == (
         "1000 of 1000 arrivals were never sent: what would have become of them decides this."
     )
+
+
+@pytest.mark.parametrize("slo", [LATENCY, Slo("error", "", 95, 5.1), Slo("availability", "", 95, None)])
+def test_requests_of_a_lost_worker_decide_as_dropped_ones_do(slo: Slo) -> None:
+    def losing(lost: int | None, bad: int = 0) -> Tally:
+        tally = dropping(sent=1000, dropped=20, bad=bad)
+        tally.lost = lost
+        return tally
+
+    assert judge(slo, losing(30), 10.0).passed is True
+    unsure = judge(slo, losing(40), 10.0)
+    assert (unsure.passed, unsure.over, unsure.total) == (None, 0, 1000)
+    assert (
+        unsure.warning == "60 of 1060 arrivals have no result: what would have become of them decides this."
+    )
+    assert judge(slo, losing(40, bad=200), 10.0).passed is False
+    for bad in (0, 900):
+        unknown = judge(slo, losing(None, bad), 10.0)
+        assert unknown.passed is None
+        assert unknown.warning is not None
+        assert "not known how many requests it would have sent" in unknown.warning
+
+
+def test_without_a_schedule_a_lost_worker_may_have_missed_any_window() -> None:
+    tally = tally_of(*(row(number / 10) for number in range(100)))
+    tally.lost = 10
+    slo = Slo("availability", "", 90, None, window_s=5.0)
+    assert judge(slo, tally, 10.0, Load(10.0, 20.0, model="closed")).passed is None
+    tally.lost = 5
+    assert judge(slo, tally, 10.0, Load(10.0, 20.0, model="closed")).passed is True
 
 
 @pytest.mark.parametrize("limit", [0, 1000])
@@ -290,3 +321,96 @@ def test_a_flag_is_read(text: str, slo: Slo) -> None:
 def test_a_bad_flag_is_told_which_field_is_wrong(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=f"^{problem}"):
         parse_slo(text)
+
+
+# --- objectives of event streams and MCP tools -----------------------------------------------
+
+
+def figures_tally(figures: ItemFigures, requests: int, dropped: int = 0) -> Tally:
+    tally = Tally(dropped=dropped)
+    rows = [Sample(number / 10, number / 10, 0.05) for number in range(requests)]
+    tally.add(replace(Samples.of(rows), figures=figures))
+    return tally
+
+
+def streams() -> ItemFigures:
+    """Ten streams: nine have their first event after 100 ms, one has none; gaps of 10 to 200 ms."""
+    figures = ItemFigures("stream", begun=9)
+    slot = figures.slot_at(0.0)
+    slot.failures.update([Failure.NONE] * 8 + [Failure.EARLY_END, Failure.TIMEOUT])
+    slot.early_ends = 1
+    slot.first_event.record_all([0.1] * 9)
+    slot.no_event.record_all([0.001])
+    slot.gaps.record_all([0.01] * 99)
+    figures.slot_at(3.0).gaps.record_all([0.2])
+    return figures
+
+
+@pytest.mark.parametrize(
+    ("text", "passed", "measured", "over", "total"),
+    [
+        ("first_event:80:150ms", True, 100.0, 1, 10),
+        ("first_event:80:50ms", False, 100.0, 10, 10),
+        ("first_event:95:150ms", False, None, 1, 10),
+        ("gap:90:50ms", True, 10.0, 1, 100),
+        ("gap:99.9:50ms", False, 200.0, 1, 100),
+        ("gap:90:50ms@1s", False, 200.0, 1, 1),
+        ("early_end:90:20%", True, 10.0, 1, 10),
+        ("early_end:99:20%", False, 10.0, 1, 10),
+        ("error:50:10%", True, 0.0, 0, 10),
+    ],
+)
+def test_objectives_of_streams(
+    text: str, passed: bool, measured: float | None, over: int, total: int
+) -> None:
+    result = judge(parse_slo(text), figures_tally(streams(), 10), 4.0)
+    assert (result.passed, result.over, result.total) == (passed, over, total)
+    assert result.measured == (None if measured is None else pytest.approx(measured, rel=1e-3))
+
+
+def test_the_worst_window_of_the_gaps_is_named() -> None:
+    result = judge(parse_slo("gap:90:50ms@1s"), figures_tally(streams(), 10), 4.0)
+    assert result.window_start_s == 3.0
+    assert result.warning is not None
+    assert "1 gap is few" in result.warning
+
+
+def test_windows_of_events_are_whole_seconds() -> None:
+    result = judge(parse_slo("gap:90:500ms@700ms"), figures_tally(streams(), 10), 4.0)
+    assert result.passed is True
+    assert result.warning is not None
+    assert "Windows are 1s long: events are counted so." in result.warning
+
+
+def test_dropped_streams_count_for_the_gaps_that_they_would_have_had() -> None:
+    sure = judge(parse_slo("gap:50:50ms"), figures_tally(streams(), 10, dropped=1), 4.0)
+    unsure = judge(parse_slo("gap:50:50ms"), figures_tally(streams(), 10, dropped=11), 4.0)
+    assert (sure.passed, unsure.passed) == (True, None)
+
+
+def test_tool_errors_are_judged_apart_from_other_errors() -> None:
+    figures = ItemFigures("mcp")
+    failures = [Failure.NONE] * 90 + [Failure.TOOL_ERROR] * 4 + [Failure.RPC_ERROR] * 6
+    figures.slot_at(0.0).failures.update(failures)
+    result = judge(parse_slo("tool_error:95:5%"), figures_tally(figures, 100), 4.0)
+    assert (result.passed, result.measured, result.over, result.total) == (True, 4.0, 4, 100)
+    assert judge(parse_slo("tool_error:95:4%"), figures_tally(figures, 100), 4.0).passed is False
+
+
+def test_without_figures_there_is_nothing_to_judge() -> None:
+    tally = Tally()
+    tally.add(Samples.of([Sample(0.0, 0.0, 0.05)]))
+    assert judge(parse_slo("gap:95:50ms"), tally, 4.0).passed is None
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("first_event:95:300ms", "95% first event @ 300ms"),
+        ("gap:99:1s@5s", "99% of gaps @ 1000ms in every 5s"),
+        ("early_end:99:1%", "99% without early end (< 1%)"),
+        ("tool_error:99:1%", "99% without tool error (< 1%)"),
+    ],
+)
+def test_flags_of_streams_and_tools(text: str, title: str) -> None:
+    assert parse_slo(text).title == title

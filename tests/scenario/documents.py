@@ -141,6 +141,11 @@ CALLS = st.builds(
         meta=some(operation_id=TEXTS),
     ),
 )
+CALLS |= st.builds(
+    lambda call, until: {**call, "stream": "sse", "until": until},
+    CALLS,
+    st.none() | st.fixed_dictionaries({"events": st.integers(1, 99)}, optional={"data": TEXTS}),
+)
 ITEMS = st.builds(
     lambda call, rest: {"call": call, **rest},
     CALLS,

@@ -11,13 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from faultkit.base.errors import InputError
 from faultkit.base.units import format_duration
 from faultkit.faults.fault_data import dump_fault
+from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import dump_rule
 from faultkit.scenario.scenario_file import read_scenarios
 from faultkit.scenario.scenario_keys import parse_scenario
 from faultkit.scenario.scenario_model import (
-    Expectation,
+    Call,
     HttpCall,
     LoadStrategy,
     RepeatStrategy,
@@ -127,7 +128,8 @@ def _dump_item(item: ScenarioItem) -> dict[str, Any]:
     )
 
 
-def _dump_call(call: HttpCall) -> dict[str, Any]:
+def _dump_call(call: Call) -> dict[str, Any]:
+    assert isinstance(call, HttpCall)
     return _without_empty(
         {
             "method": call.method,
@@ -135,6 +137,10 @@ def _dump_call(call: HttpCall) -> dict[str, Any]:
             "headers": dict(call.headers),
             "body": call.body,
             "timeout": None if call.timeout_s is None else dump_span(call.timeout_s),
+            "stream": None if call.stream is None else "sse",
+            "until": _without_empty(
+                {"events": call.stream.events, "data": call.stream.data} if call.stream else {}
+            ),
             "meta": _without_empty({"operation_id": call.operation_id}),
         }
     )

@@ -128,6 +128,7 @@ def test_mistakes_at_the_top_have_their_line(text: str, expected: list[str]) -> 
 
 
 MS = 'expected a number of milliseconds above 0 or a duration with its unit such as "500ms"'
+KINDS = "latency, error, availability, first_event, gap, early_end, tool_error"
 LONG = 'expected a duration with its unit such as "10s" or "1h 30m"'
 URL = 'expected an absolute URL such as "http://localhost:8080/path"'
 
@@ -312,12 +313,12 @@ PERCENT = 'expected times such as "10s", got "start:10%": percentages need a str
         (
             "slo:\n- {objective: 95, threshold: 5}",
             8,
-            "slo[0].type: expected one of latency, error, availability, got nothing",
+            f"slo[0].type: expected one of {KINDS}, got nothing",
         ),
         (
             "slo:\n- {slo_type: speed, objective: 95}",
             8,
-            'slo[0].slo_type: expected one of latency, error, availability, got "speed"',
+            f'slo[0].slo_type: expected one of {KINDS}, got "speed"',
         ),
         (
             "slo:\n- {type: error, slo_type: error, objective: 95, threshold: 5}",

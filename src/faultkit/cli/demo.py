@@ -43,6 +43,7 @@ def run(address: str, port: int, upstream: str | None, upstream_port: int, upstr
       GET  /ping/myself  calls the service's own page
       POST /uppercase    returns {content} in capitals
       GET  /multi        calls the upstream twice at the same time
+      GET  /events       sends ten server-sent events, 50 ms apart
 
     Each request is printed as `METHOD path status duration`. Calls to the upstream, also on 127.0.0.1, go
     through the proxy of HTTP_PROXY or HTTPS_PROXY, unless NO_PROXY names the host.

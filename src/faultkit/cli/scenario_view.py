@@ -9,7 +9,6 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from faultkit.base.secrets import mask_url
 from faultkit.base.units import format_duration
 from faultkit.cli.live_view import LiveView
 from faultkit.load.load import Progress
@@ -68,7 +67,7 @@ class ScenarioView:
         call = item.item.call
         parts: list[RenderableType] = [
             Text(f"[{item.number}/{item.of}] {item.title}", style="bold"),
-            Text(f"{call.method} {mask_url(call.url)}", style="dim"),
+            Text(call.shown, style="dim"),
         ]
         if phase is not None:
             parts.append(self._bar(phase, now))

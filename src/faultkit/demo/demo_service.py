@@ -1,4 +1,4 @@
-"""The demo service as an ASGI app: five endpoints, most of which call an upstream."""
+"""The demo service as an ASGI app: six endpoints, most of which call an upstream."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from collections.abc import AsyncIterator, Callable
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from faultkit.demo.upstream_calls import UpstreamAnswer, UpstreamCaller
 
 MOST_BYTES = 1024 * 1024
+EVENTS = 10
+EVENT_GAP_S = 0.05
 HELLO = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Demo</title></head>
-<body><h1>Hello</h1><p>Try /ping, /ping/myself, /multi, or POST /uppercase.</p></body></html>
+<body><h1>Hello</h1><p>Try /ping, /ping/myself, /multi, /events, or POST /uppercase.</p></body></html>
 """
 
 
@@ -42,6 +44,7 @@ class DemoService:
                 Route("/ping/myself", self.ping_myself),
                 Route("/uppercase", self.uppercase, methods=["POST"]),
                 Route("/multi", self.multi),
+                Route("/events", self.events),
             ],
             exception_handlers={HTTPException: _as_json},
             lifespan=self._lifespan,
@@ -80,6 +83,17 @@ class DemoService:
                 return _response_of(answer)
         parts = [{"content": answer.content, "duration": answer.duration} for answer in answers]
         return JSONResponse({"content": parts, "duration": f"{(time.perf_counter() - began) * 1000:.3f}"})
+
+    async def events(self, request: Request) -> Response:
+        """Send a stream of server-sent events at a steady pace."""
+        return StreamingResponse(_events(), media_type="text/event-stream")
+
+
+async def _events() -> AsyncIterator[str]:
+    for number in range(1, EVENTS + 1):
+        if number > 1:
+            await asyncio.sleep(EVENT_GAP_S)
+        yield f"data: {number}\n\n"
 
 
 def _is_good(answer: UpstreamAnswer) -> bool:

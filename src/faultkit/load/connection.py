@@ -17,10 +17,10 @@ from socket import SocketType
 from typing import Protocol
 
 from faultkit.base.descriptors import SHORTAGES
+from faultkit.load.engine_base import Requester
 from faultkit.load.response import (
     NOT_HTTP,
     Failure,
-    HeadResponseReader,
     ResponseReader,
     failure_of,
     proxy_trouble,
@@ -35,18 +35,14 @@ from faultkit.proxy.tls import TlsLeg, tls_context
 _READ_BYTES = 65536
 
 
-class Requester(Protocol):
-    """The sender of a request: a load model."""
-
-    def over(self, now: float) -> None:
-        """Called when the request was answered, has failed or could not be sent. `now` is the present."""
-
-
 class ConnectionOwner(Protocol):
     """What a connection needs of its engine."""
 
     loop: Loop
     route: Route
+
+    def new_reader(self) -> ResponseReader:
+        """Return what reads the answers of a connection."""
 
     def answered(self, connection: Connection, now: float) -> None:
         """Record a response."""
@@ -127,7 +123,7 @@ class Connection:
         self.idle = False
         self.kept = False
         """True if an earlier request used the connection."""
-        self.answer = HeadResponseReader() if owner.route.head_only else ResponseReader()
+        self.answer = owner.new_reader()
         self.requester = requester
         self.intended = intended
         self.started = started
@@ -377,7 +373,7 @@ class Connection:
         self.received += len(data)
         try:
             if not self.answer.feed(data):
-                return True
+                return self._take_part(now)
         except NOT_HTTP:
             self._fail(now, Failure.PROTOCOL)
             return False
@@ -389,6 +385,10 @@ class Connection:
             self.close()
         self._owner.answered(self, now)
         return False
+
+    def _take_part(self, now: float) -> bool:
+        """Handle a part of an answer; return whether more must follow."""
+        return True
 
     def _wait(self) -> None:
         """Ask the poller for more input."""

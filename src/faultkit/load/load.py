@@ -8,14 +8,17 @@ need not communicate.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, cycle, islice, takewhile
 from math import ceil, isfinite, log1p, sqrt
 from typing import Literal, TypeAlias
 
 from faultkit.base.address import Endpoint, Verify
 from faultkit.base.rng import Rng
+from faultkit.base.secrets import hide_secrets, mask_url
+from faultkit.faults.call_fault import Era
 
 Model: TypeAlias = Literal["open", "closed"]
 Spacing: TypeAlias = Literal["even", "poisson"]
@@ -37,7 +40,8 @@ class Load:
     """Requests a second of all clients together. Only a closed load may have none: as fast as answers
     come."""
     clients: int = 1
-    """Number of clients of a closed load. Not used by an open load."""
+    """Number of clients of a closed load, and of sessions of an MCP load. An open HTTP load does not use
+    it."""
     model: Model = "open"
     ramp_s: float = 0.0
     """Seconds during which the rate rises evenly from 0."""
@@ -64,6 +68,23 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamUntil:
+    """When an event stream is complete: at the first of these. Without any, it is when the server ends it."""
+
+    events: int | None = None
+    """So many events have come."""
+    time_s: float | None = None
+    """So many seconds since the start of the request."""
+    data: str | None = None
+    """An event with this data has come."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the client ends the stream."""
+        return self != StreamUntil()
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """What a load sends, and the way there."""
 
@@ -80,6 +101,35 @@ class Target:
     """Connect here instead of to the URL's host, and in clear text; the request itself stays the same."""
     verify: Verify = True
     """Which certificates of the server are trusted."""
+    stream: StreamUntil | None = None
+    """The answer is a stream of server-sent events, read until then; None: any answer, read to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpTarget:
+    """A tool, its arguments, and the way to its server."""
+
+    tool: str
+    arguments: str = "{}"
+    """A JSON object."""
+    http: Target | None = None
+    """The endpoint of a server over streamable HTTP; method and body do not matter."""
+    command: tuple[str, ...] = ()
+    """The program of a server over stdio, and its arguments."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables for the program, besides those of this process."""
+    cwd: str | None = None
+    era: Era = "legacy"
+    """Legacy: sessions that `initialize` opens. Modern: each request has all that it needs."""
+    timeout_s: float = 30.0
+    """For each call, and for opening a session."""
+
+    def __str__(self) -> str:
+        """The URL or the program, without secrets."""
+        return mask_url(self.http.url) if self.http else hide_secrets(shlex.join(self.command))
+
+
+AnyTarget: TypeAlias = Target | McpTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +205,19 @@ def arrival_count(load: Load) -> int:
     while _instant(number, rate_rps, load.ramp_s) < load.duration_s:
         number += 1
     return number
+
+
+def planned_requests(load: Load, worker: int = 0, workers: int = 1) -> int | None:
+    """Return how many requests the schedule has for one worker; None without a schedule.
+
+    For a closed load with a rate it is the number of ticks, which is the most that it can send."""
+    if load.rate_rps is None:
+        return None
+    ticks = arrival_count(load if load.model == "open" else replace(load, model="open"))
+    if load.model == "open":
+        return len(range(worker, ticks, workers))
+    mine = range(worker, load.clients, workers)
+    return sum(len(range(client, ticks, load.clients)) for client in mine)
 
 
 def _instant(place: float, rate_rps: float, ramp_s: float) -> float:

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
+from typing import Any
 
-from faultkit.load.engine import Engine
+from faultkit.load.engine_base import LoadEngine
 from faultkit.load.load import Load, instants, turns
 
 
-def start_load(engine: Engine, load: Load, begin_at: float, worker: int = 0, workers: int = 1) -> None:
+def start_load(
+    engine: LoadEngine[Any], load: Load, begin_at: float, worker: int = 0, workers: int = 1
+) -> None:
     """Start one worker's part of a load."""
     end_at = begin_at + load.duration_s
     if load.model == "open":
@@ -38,7 +41,7 @@ class OpenLoad:
 
     __slots__ = ("_due", "_engine", "_most_in_flight")
 
-    def __init__(self, engine: Engine, due: Iterator[float], most_in_flight: int) -> None:
+    def __init__(self, engine: LoadEngine[Any], due: Iterator[float], most_in_flight: int) -> None:
         self._engine = engine
         self._due = due
         self._most_in_flight = most_in_flight
@@ -69,7 +72,7 @@ class ClosedClient:
 
     __slots__ = ("_end_at", "_engine")
 
-    def __init__(self, engine: Engine, first_at: float, end_at: float) -> None:
+    def __init__(self, engine: LoadEngine[Any], first_at: float, end_at: float) -> None:
         self._engine = engine
         self._end_at = end_at
         engine.loop.call_at(first_at, self._begin, None)
@@ -87,7 +90,7 @@ class PacedClients:
 
     __slots__ = ("_clients", "_due", "_end_at", "_engine", "_turn", "_turns")
 
-    def __init__(self, engine: Engine, turns: Iterator[tuple[float, int]], end_at: float) -> None:
+    def __init__(self, engine: LoadEngine[Any], turns: Iterator[tuple[float, int]], end_at: float) -> None:
         self._engine = engine
         self._end_at = end_at
         self._clients: dict[int, PacedClient] = {}
@@ -127,7 +130,7 @@ class PacedClient:
 
     __slots__ = ("_end_at", "_engine", "_has_missed", "_is_busy")
 
-    def __init__(self, engine: Engine, end_at: float) -> None:
+    def __init__(self, engine: LoadEngine[Any], end_at: float) -> None:
         self._engine = engine
         self._end_at = end_at
         self._is_busy = False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 from enum import IntEnum
+from typing import Literal, TypeAlias, get_args
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
@@ -38,10 +39,39 @@ class Failure(IntEnum):
     SHORTAGE = 10
     """Our own proxy has no descriptor left to reach the target. The target did not fail, so the engine counts
     the request as dropped."""
+    CLIENT_STATUS = 11
+    """A response with a status from 400 to 499 where a stream or a reply of MCP was expected."""
+    EARLY_END = 12
+    """The event stream ended in good order before it was complete."""
+    NO_STREAM = 13
+    """The response is no event stream."""
+    EXITED = 14
+    """The process of an MCP server ended before its reply, or could not be started again."""
+    INVALID_REPLY = 15
+    """The reply is no JSON-RPC message, or none for this call."""
+    RPC_ERROR = 16
+    """The reply is a JSON-RPC error."""
+    TOOL_ERROR = 17
+    """The result of the tool says `isError`."""
 
     @property
     def label(self) -> str:
-        return "status_5xx" if self is Failure.STATUS else self.name.lower()
+        return _LABELS.get(self, self.name.lower())
+
+    @property
+    def level(self) -> Level:
+        """Where a call of MCP failed."""
+        return _LEVELS.get(self, "transport")
+
+
+Level: TypeAlias = Literal["transport", "protocol", "tool"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+_LABELS = {Failure.STATUS: "status_5xx", Failure.CLIENT_STATUS: "status_4xx"}
+_LEVELS: dict[Failure, Level] = {
+    Failure.INVALID_REPLY: "protocol",
+    Failure.RPC_ERROR: "protocol",
+    Failure.TOOL_ERROR: "tool",
+}
 
 
 FAILURES = tuple(failure for failure in Failure if failure not in (Failure.NONE, Failure.SHORTAGE))

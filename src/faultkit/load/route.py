@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from faultkit import __version__
 from faultkit.base.address import Endpoint, Verify, parse_endpoint
 from faultkit.base.errors import InputError
-from faultkit.load.load import Target
+from faultkit.load.load import StreamUntil, Target
 from faultkit.proxy.http.request_target import host_field
 
 _PORTS = {"http": 80, "https": 443}
@@ -43,6 +43,8 @@ class Route:
     head_only: bool = False
     """True for HEAD: the response has no body, whatever its header fields are."""
     keep_alive: bool = True
+    stream: StreamUntil | None = None
+    """When the response, an event stream, is complete; None for any other response."""
 
 
 def route_of(target: Target, keep_alive: bool = True) -> Route:
@@ -69,6 +71,7 @@ def route_of(target: Target, keep_alive: bool = True) -> Route:
         timeout_s=target.timeout_s,
         head_only=target.method == "HEAD",
         keep_alive=keep_alive,
+        stream=target.stream,
     )
 
 
@@ -96,7 +99,8 @@ def _fields(target: Target, url: SplitResult, host: str, keep_alive: bool) -> It
     theirs = {_checked(name, value).lower() for name, value in target.headers}
     if "transfer-encoding" in theirs:
         raise InputError("headers.Transfer-Encoding", "expected none: bodies are sent with their length")
-    ours = {"Host": host, "User-Agent": f"faultkit/{__version__}", "Accept": "*/*"}
+    accept = "*/*" if target.stream is None else "text/event-stream"
+    ours = {"Host": host, "User-Agent": f"faultkit/{__version__}", "Accept": accept}
     if url.username is not None:
         pair = f"{unquote(url.username)}:{unquote(url.password or '')}"
         ours["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields
 from math import ceil, floor, fsum, inf, nan
 from typing import NamedTuple, overload
 
+from faultkit.load.item_figures import ItemFigures, merged
 from faultkit.load.response import Failure
 
 
@@ -59,6 +60,8 @@ class Samples:
     status: array[int] = field(default_factory=lambda: array("H"))
     failure: array[int] = field(default_factory=lambda: array("B"))
     received: array[int] = field(default_factory=lambda: array("Q"))
+    figures: ItemFigures | None = None
+    """What only event streams and calls of MCP have; no column."""
 
     def __len__(self) -> int:
         return len(self.intended)
@@ -75,6 +78,7 @@ class Samples:
         """Add all rows of another table."""
         for name in _COLUMNS:
             getattr(self, name).extend(getattr(other, name))
+        self.figures = merged(self.figures, other.figures)
 
     def pieces(self, size: int) -> Iterator[Samples]:
         """Yield copies of `size` rows each; the last one may have fewer."""
@@ -95,7 +99,7 @@ class Samples:
 
 
 _COLUMNS = Sample._fields
-assert tuple(each.name for each in fields(Samples)) == _COLUMNS
+assert tuple(each.name for each in fields(Samples)) == (*_COLUMNS, "figures")
 
 
 # --- windows ---------------------------------------------------------------------------------

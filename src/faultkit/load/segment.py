@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import RunError
-from faultkit.load.engine import Engine
-from faultkit.load.load import Load, Target
+from faultkit.load.engine_base import LoadEngine
+from faultkit.load.engines import McpEngine, engine_of, mcp_engine_of
+from faultkit.load.fold import Counts, SegmentEnd
+from faultkit.load.load import AnyTarget, Load, McpTarget
 from faultkit.load.load_models import start_load
 from faultkit.load.route import Route, route_of
 from faultkit.load.samples import Sample, Samples
@@ -25,32 +26,12 @@ from faultkit.proxy.event_loop import Loop
 _TICK_S = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Counters of a worker so far."""
-
-    started: int
-    errors: int
-    in_flight: int
-    dropped: int
-    starved: int = 0
-    """Those of the dropped for which this machine had no descriptor or port left."""
-
-
 Report: TypeAlias = Callable[[Counts, Samples], None]
 """Called with the present counts and the samples since the last call."""
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentEnd:
-    """How a worker's part ended."""
-
-    total_s: float
-    cut_short: bool
-
-
 def run_segment(
-    route: Route,
+    route: Route | McpEngine,
     load: Load,
     begin_at: float,
     *,
@@ -60,12 +41,14 @@ def run_segment(
     workers: int = 1,
 ) -> SegmentEnd:
     """Run until the duration is over and every request has ended, or until soon after `stopped` returns True.
+    An engine for MCP has its sessions open already, and is closed at the end.
 
     `report` is called several times a second, in this thread."""
     raise_descriptor_limit()
-    loop = Loop()
-    engine = Engine(route, loop, begin_at)
+    engine = engine_of(route, Loop(), begin_at) if isinstance(route, Route) else route
+    loop = engine.loop
     try:
+        engine.begin(begin_at)
         start_load(engine, load, begin_at, worker, workers)
         watch = _Watch(engine, report, stopped)
         loop.call_at(loop.clock(), watch.tick, None)
@@ -82,7 +65,7 @@ def run_segment(
 class _Watch:
     """Reports the progress of the engine at intervals, and ends the run."""
 
-    def __init__(self, engine: Engine, report: Report, stopped: Callable[[], bool]) -> None:
+    def __init__(self, engine: LoadEngine[Any], report: Report, stopped: Callable[[], bool]) -> None:
         self._engine = engine
         self._report = report
         self._stopped = stopped
@@ -112,18 +95,26 @@ _CHECK_S = 0.1
 
 
 @overload
-def call_once(target: Target) -> Sample: ...
+def call_once(target: AnyTarget) -> Sample: ...
 @overload
-def call_once(target: Target, stopped: Callable[[], bool] | None) -> Sample | None: ...
-def call_once(target: Target, stopped: Callable[[], bool] | None = None) -> Sample | None:
-    """Send one request on a new connection, and return its sample. A request that fails has one, too.
+def call_once(target: AnyTarget, stopped: Callable[[], bool] | None) -> Sample | None: ...
+def call_once(target: AnyTarget, stopped: Callable[[], bool] | None = None) -> Sample | None:
+    """Send one request on a new connection, and return its sample. A request that fails has one, too. A tool
+    of an MCP server is called in a new session.
 
     `stopped` is called before the request and several times a second; once it returns True, the result is
     None."""
-    loop = Loop()
-    engine = Engine(route_of(target, keep_alive=False), loop, loop.clock())
+    engine: LoadEngine[Any]
+    if isinstance(target, McpTarget):
+        engine = mcp_engine_of(target, Load(1.0, None, model="closed", keep_alive=False))
+    else:
+        engine = engine_of(route_of(target, keep_alive=False), Loop(), 0.0)
+    loop = engine.loop
     once = _Once(engine, stopped)
     try:
+        if isinstance(engine, McpEngine) and not engine.open(stopped or (lambda: False)):
+            return None
+        engine.begin(loop.clock())
         loop.call_at(loop.clock(), once.begin, None)
         with log_defects():
             engine.run()
@@ -140,7 +131,7 @@ def call_once(target: Target, stopped: Callable[[], bool] | None = None) -> Samp
 class _Once:
     """The requester of a single call: it sends one request and stops the loop when that is over."""
 
-    def __init__(self, engine: Engine, stopped: Callable[[], bool] | None) -> None:
+    def __init__(self, engine: LoadEngine[Any], stopped: Callable[[], bool] | None) -> None:
         self._engine = engine
         self._stopped = stopped
         self.was_stopped = False

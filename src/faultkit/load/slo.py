@@ -4,22 +4,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite, isinf
 from typing import Literal, TypeAlias, get_args
 
 from faultkit.base.sample_statistics import percentile
 from faultkit.base.units import format_duration, parse_duration
+from faultkit.load.item_figures import ItemFigures
+from faultkit.load.item_summary import figure_window
 from faultkit.load.load import Load, instants
 from faultkit.load.samples import HAIR_S, Window, WindowCase, grained, window_count
 from faultkit.load.tally import Tally
 
-SloKind: TypeAlias = Literal["latency", "error", "availability"]
+SloKind: TypeAlias = Literal[
+    "latency", "error", "availability", "first_event", "gap", "early_end", "tool_error"
+]
 KINDS: tuple[SloKind, ...] = get_args(SloKind)
+TIME_KINDS: tuple[SloKind, ...] = ("latency", "first_event", "gap")
+"""Kinds whose threshold is a time that the objective's percentile must keep."""
+SHARE_KINDS: tuple[SloKind, ...] = ("error", "early_end", "tool_error")
+"""Kinds whose threshold is a share of bad requests."""
+STREAM_KINDS: tuple[SloKind, ...] = ("first_event", "gap", "early_end")
+"""Kinds that only event streams have."""
+MCP_KINDS: tuple[SloKind, ...] = ("tool_error",)
+"""Kinds that only calls of MCP tools have."""
 
 SLO_FORM = (
     "latency:OBJECTIVE:TIME, error:OBJECTIVE:PERCENT or availability:OBJECTIVE[:TIME], each with @WINDOW "
-    'if wanted, such as "latency:95:200ms", "error:99:1%" or "availability:99.9:500ms@5s"'
+    'if wanted, such as "latency:95:200ms", "error:99:1%" or "availability:99.9:500ms@5s"; for event streams '
+    "also first_event and gap (as latency) and early_end (as error), for MCP tools tool_error (as error)"
 )
 
 _BEYOND_WANTED = 10
@@ -35,26 +48,37 @@ class Slo:
     objective: float
     """Percent, more than 0 and less than 100."""
     threshold: float | None
-    """latency: ms. error: percent of requests. availability: ms within which an answer counts, or None."""
+    """Of a time: ms. Of a share: percent of requests. availability: ms within which an answer counts, or
+    None."""
     window_s: float | None = None
     """With a window, every window of this length must keep the objective; the worst is reported."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ValueError(f'kind: expected latency, error or availability, got "{self.kind}"')
+            raise ValueError(f'kind: expected one of {", ".join(KINDS)}, got "{self.kind}"')
         if not 0 < self.objective < 100:
             raise ValueError(
                 f"objective: expected more than 0 and less than 100 percent, got {self.objective:g}"
             )
         if self.threshold is None and self.kind != "availability":
-            unit = "percent" if self.kind == "error" else "ms"
+            unit = "percent" if self.is_share else "ms"
             raise ValueError(f"threshold: expected a number of {unit} for {self.kind}, got nothing")
         if self.threshold is not None and not (self.threshold > 0 and isfinite(self.threshold)):
             raise ValueError(f"threshold: expected more than 0, got {self.threshold:g}")
-        if self.kind == "error" and self.threshold is not None and self.threshold > 100:
+        if self.is_share and self.threshold is not None and self.threshold > 100:
             raise ValueError(f"threshold: expected at most 100 percent, got {self.threshold:g}")
         if self.window_s is not None and not (self.window_s > 0 and isfinite(self.window_s)):
             raise ValueError(f"window_s: expected more than 0 seconds, got {self.window_s:g}")
+
+    @property
+    def is_time(self) -> bool:
+        """Whether its threshold is a time that a percentile must keep."""
+        return self.kind in TIME_KINDS
+
+    @property
+    def is_share(self) -> bool:
+        """Whether its threshold is a share of bad requests."""
+        return self.kind in SHARE_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +87,12 @@ class SloResult:
 
     slo: Slo
     passed: bool | None
-    """None: there was nothing to judge, or the result depends on arrivals that were dropped."""
+    """None: there was nothing to judge, or the result depends on arrivals that were dropped or lost."""
     measured: float | None
-    """latency: the objective's percentile in ms, None if so many failed that there is no answer at it;
-    error, availability: percent."""
+    """A time: the objective's percentile in ms, None if so many failed that there is no answer at it;
+    a share, availability: percent."""
     margin: float | None
-    """Distance to the threshold, negative if it is missed: ms for latency, else percentage points."""
+    """Distance to the threshold, negative if it is missed: ms for a time, else percentage points."""
     over: int
     """Requests on the wrong side of the threshold; those that failed are, whatever time they took."""
     total: int
@@ -83,7 +107,7 @@ def judge(slo: Slo, tally: Tally, run_s: float, load: Load | None = None) -> Slo
     """Return whether a run meets an objective.
 
     `run_s` is how long requests were sent: the end of the last window. The schedule of `load` shows in which
-    windows arrivals were dropped."""
+    windows arrivals were dropped or lost."""
     return judge_all((slo,), tally, run_s, load)[0]
 
 
@@ -91,43 +115,80 @@ def judge_all(
     slos: Iterable[Slo], tally: Tally, run_s: float, load: Load | None = None
 ) -> tuple[SloResult, ...]:
     """Judge several objectives; the run is cut and sorted once for all that have the same window."""
-    windows: dict[float | None, list[_Window]] = {}
+    windows: dict[tuple[float | None, SloKind | None], list[_Window]] = {}
     results = []
     for slo in slos:
-        if slo.window_s not in windows:
-            windows[slo.window_s] = _windows(tally, slo.window_s, run_s, load)
-        results.append(_judged(slo, windows[slo.window_s], tally.grain_s))
+        own_kind = slo.kind if slo.kind in (*STREAM_KINDS, *MCP_KINDS) else None
+        key = slo.window_s, own_kind
+        grain_s = tally.grain_s if own_kind is None else figures_grain_s(tally)
+        if key not in windows:
+            windows[key] = _windows(tally, slo.window_s, run_s, load, own_kind, grain_s)
+        judged = _judged(slo, windows[key], grain_s)
+        results.append(_undecided(judged) if tally.lost is None else judged)
     return tuple(results)
+
+
+def figures_grain_s(tally: Tally) -> float:
+    """Return the length in multiples of which windows of events and of outcomes are known, in seconds."""
+    return max(tally.grain_s, 1.0 if tally.figures is None else tally.figures.slot_s)
+
+
+def _undecided(result: SloResult) -> SloResult:
+    """Return the result of a run from which an unknown number of requests is missing."""
+    return replace(result, passed=None, warning=" ".join(filter(None, (_UNKNOWN, result.warning))))
+
+
+_UNKNOWN = "A worker was lost, and it is not known how many requests it would have sent."
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
     seen: Window
     dropped: int
+    """Arrivals of which no outcome is known: they were dropped, or their worker was lost."""
+    has_lost: bool
+    """Whether some were lost, so that they may have been sent."""
 
 
-def _windows(tally: Tally, window_s: float | None, run_s: float, load: Load | None) -> list[_Window]:
-    """Return the windows that had arrivals, whether or not any was sent."""
-    width_s = grained(window_s, tally.grain_s) if window_s else max(run_s, 1.0)
+def _windows(
+    tally: Tally,
+    window_s: float | None,
+    run_s: float,
+    load: Load | None,
+    own_kind: SloKind | None,
+    grain_s: float,
+) -> list[_Window]:
+    """Return the windows that had arrivals, whether or not any was sent; for a kind of its own, with what it
+    judges in place of the response times."""
+    width_s = grained(window_s, grain_s) if window_s else max(run_s, 1.0)
     count = window_count(run_s, width_s) if window_s else 1
     seen = tally.windows(width_s, count)
     dropped = _dropped(tally, seen, width_s, run_s, load)
-    windows = [_Window(*pair) for pair in zip(seen, dropped, strict=True)]
+    if own_kind is not None:
+        figures = tally.figures or ItemFigures("stream")
+        judged = [figure_window(own_kind, slot) for slot in figures.grouped(width_s, count)]
+        if own_kind == "gap":
+            # A stream that was never sent would have had about as many gaps as those that were.
+            gaps = ceil(sum(len(each[0]) for each in judged) / max(tally.requests, 1)) or 1
+            dropped = [each * gaps for each in dropped]
+        seen = [Window(each.start_s, *found) for each, found in zip(seen, judged, strict=True)]
+    windows = [_Window(*pair, bool(tally.lost)) for pair in zip(seen, dropped, strict=True)]
     return [window for window in windows if window.seen.response or window.dropped]
 
 
 def _dropped(tally: Tally, seen: list[Window], width_s: float, run_s: float, load: Load | None) -> list[int]:
-    """Return how many arrivals of each window were dropped.
+    """Return how many arrivals of each window have no known outcome.
 
-    The schedule of an open load gives how many there should have been. Otherwise they are taken as evenly
-    spread."""
-    if not tally.dropped or len(seen) == 1:
-        return [tally.dropped] * len(seen)
+    The schedule of an open load gives how many there should have been. Otherwise those that were dropped are
+    taken as evenly spread, and all that were lost with a worker may have been of any one window."""
+    lost = tally.lost or 0
+    if not tally.dropped + lost or len(seen) == 1:
+        return [tally.dropped + lost] * len(seen)
     if load is not None and load.model == "open":
         last = len(seen) - 1
         planned = Counter(min(int((at + HAIR_S) / width_s), last) for at in instants(load) if at < run_s)
         return [max(planned[number] - len(window.response), 0) for number, window in enumerate(seen)]
-    return [ceil(tally.dropped * len(window.response) / max(tally.requests, 1)) for window in seen]
+    return [ceil(tally.dropped * len(window.response) / max(tally.requests, 1)) + lost for window in seen]
 
 
 def _judged(slo: Slo, windows: list[_Window], grain_s: float) -> SloResult:
@@ -154,12 +215,13 @@ def _judge_window(slo: Slo, window: _Window, grain_s: float) -> SloResult:
     start_s = None if slo.window_s is None else seen.start_s
     total = len(seen.response)
     if not total:
-        return SloResult(slo, passed, None, None, 0, 0, _unsure(dropped, dropped), start_s)
+        return SloResult(slo, passed, None, None, 0, 0, _unsure(window), start_s)
     found = judge_one(slo, WindowCase(seen))
     lost = isinf(found.measured)
     texts = (
-        _unsure(dropped, total + dropped) if passed is None else None,
-        f"{seen.errors} of {total} requests failed: at {slo.objective:g}% there is no answer."
+        _unsure(window) if passed is None else None,
+        f"{seen.errors} of {total} requests failed: at {slo.objective:g}% there is no "
+        f"{'event' if slo.kind == 'first_event' else 'answer'}."
         if lost
         else None,
         *_weaknesses(slo, total, grain_s),
@@ -184,14 +246,14 @@ class _Judgement:
     over: int
 
 
-def _judge_latency(slo: Slo, case: WindowCase) -> _Judgement:
+def _judge_time(slo: Slo, case: WindowCase) -> _Judgement:
     assert slo.threshold is not None
     measured = percentile(case.waits(), slo.objective) * 1000
     margin = slo.threshold - measured
     return _Judgement(margin >= 0, measured, margin, case.total - case.within(slo.threshold))
 
 
-def _judge_error(slo: Slo, case: WindowCase) -> _Judgement:
+def _judge_share(slo: Slo, case: WindowCase) -> _Judgement:
     assert slo.threshold is not None
     good, total = case.within(None), case.total
     measured, answered = 100 * (total - good) / total, 100 * good / total
@@ -207,29 +269,40 @@ def _judge_availability(slo: Slo, case: WindowCase) -> _Judgement:
 
 
 _JUDGES: dict[SloKind, Callable[[Slo, WindowCase], _Judgement]] = {
-    "latency": _judge_latency,
-    "error": _judge_error,
     "availability": _judge_availability,
+    **dict.fromkeys(TIME_KINDS, _judge_time),
+    **dict.fromkeys(SHARE_KINDS, _judge_share),
 }
 _FROM_THE_WORST = (False, None, True)
 
 
-def _unsure(dropped: int, arrivals: int) -> str:
-    return f"{dropped} of {arrivals} arrivals were never sent: what would have become of them decides this."
+def _unsure(window: _Window) -> str:
+    arrivals = len(window.seen.response) + window.dropped
+    missing = "have no result" if window.has_lost else "were never sent"
+    return f"{window.dropped} of {arrivals} arrivals {missing}: what would have become of them decides this."
 
 
 def _weaknesses(slo: Slo, total: int, grain_s: float) -> Iterator[str]:
     if total < (needed := requests_wanted(slo)):
-        few = "1 request is few" if total == 1 else f"{total} requests are few"
+        noun = "gap" if slo.kind == "gap" else "request"
+        few = f"1 {noun} is few" if total == 1 else f"{total} {noun}s are few"
         yield f"{few} for an objective of {slo.objective:g}%: it wants {needed}."
     if slo.window_s is not None and grained(slo.window_s, grain_s) != slo.window_s:
         width = format_duration(grained(slo.window_s, grain_s))
-        yield f"Windows are {width} long: there were too many requests to keep each."
+        why = (
+            "there were too many requests to keep each"
+            if slo.kind in _KEPT_KINDS
+            else "events are counted so"
+        )
+        yield f"Windows are {width} long: {why}."
+
+
+_KEPT_KINDS: tuple[SloKind, ...] = ("latency", "error", "availability")
 
 
 def requests_wanted(slo: Slo) -> int:
     """Return how many requests an objective needs to be judged well, in each of its windows."""
-    beyond = _BEYOND_WANTED if slo.kind == "latency" else 1
+    beyond = _BEYOND_WANTED if slo.is_time else 1
     return ceil(round(beyond * 100 / (100 - slo.objective), 6))
 
 
@@ -246,7 +319,9 @@ def parse_slo(text: str) -> Slo:
     threshold = None
     if len(fields) == 3:
         threshold = (
-            _percent("threshold", fields[2]) if kind == "error" else 1000 * _seconds("threshold", fields[2])
+            _percent("threshold", fields[2])
+            if kind in SHARE_KINDS
+            else 1000 * _seconds("threshold", fields[2])
         )
     window_s = _seconds("window", window) if has_window else None
     return Slo(kind, _title(kind, objective, threshold, window_s), objective, threshold, window_s)
@@ -272,7 +347,11 @@ def _seconds(field: str, text: str) -> float:
 def _title(kind: SloKind, objective: float, threshold: float | None, window_s: float | None) -> str:
     limit = {
         "latency": f" @ {threshold or 0:g}ms",
+        "first_event": f" first event @ {threshold or 0:g}ms",
+        "gap": f" of gaps @ {threshold or 0:g}ms",
         "error": f" without error (< {threshold or 0:g}%)",
+        "early_end": f" without early end (< {threshold or 0:g}%)",
+        "tool_error": f" without tool error (< {threshold or 0:g}%)",
         "availability": " available" if threshold is None else f" available within {threshold:g}ms",
     }[kind]
     return f"{objective:g}%{limit}" + (f" in every {format_duration(window_s)}" if window_s else "")

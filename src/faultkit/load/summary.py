@@ -23,6 +23,7 @@ from faultkit.base.sample_statistics import (
     percentile_interval,
     percentiles,
 )
+from faultkit.load.item_summary import McpSummary, StreamSummary
 from faultkit.load.load import Load
 from faultkit.load.response import Failure
 from faultkit.load.samples import Samples, Window, batches, grained, slice_width, windows
@@ -245,6 +246,10 @@ class Summary:
     """False: too many requests to keep each; figures are of a histogram of 3 digits."""
     errors_effective: float = 0.0
     """Number of independent requests that carry as much information about the share of errors."""
+    stream: StreamSummary | None = None
+    """For event streams only."""
+    mcp: McpSummary | None = None
+    """For calls of MCP tools only."""
 
 
 PERCENTS = (25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9)

@@ -262,6 +262,12 @@ rect.errors { fill: var(--errors); }
 .class-dns { fill: #009e73; background: #009e73; }
 .class-tls { fill: #2f5fb3; background: #2f5fb3; }
 .class-protocol { fill: #8c5a4b; background: #8c5a4b; }
+.class-status_4xx { fill: #b85c8a; background: #b85c8a; }
+.class-early_end { fill: #e0a030; background: #e0a030; }
+.class-tool_error { fill: #cc5a5a; background: #cc5a5a; }
+.class-rpc_error { fill: #7a6fc9; background: #7a6fc9; }
+.class-exited { fill: #5b4636; background: #5b4636; }
+.class-no_stream, .class-invalid_reply { fill: #4f8f8f; background: #4f8f8f; }
 .class-unreachable, .class-other { fill: #7b8794; background: #7b8794; }
 .windows { width: 100%; height: 14px; margin-top: 4px; }
 .rail { fill: var(--soft); }

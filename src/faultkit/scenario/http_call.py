@@ -1,4 +1,5 @@
-"""The call of an item: method, URL with its segments filled in, headers, body, timeout.
+"""The call of an item: method, URL with its segments filled in, headers, body, timeout; or a tool of an MCP
+server.
 
 Also the settings of `config`, which apply to all calls of a scenario. Nothing is sent here.
 """
@@ -13,15 +14,26 @@ from urllib.parse import quote, urlsplit
 
 from faultkit.base.address import SCHEMES, parse_endpoint
 from faultkit.base.documents.checks import join_path, shown
-from faultkit.base.documents.key_tables import OR_NOTHING, Key, KeyTable, Schema, sentence
+from faultkit.base.documents.key_tables import OR_NOTHING, Key, KeyTable, Schema, given, never_both, sentence
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import TEXT_SCHEMA, line, span_schema, time_limit_s
+from faultkit.base.documents.values import (
+    DURATION_SCHEMA,
+    TEXT_SCHEMA,
+    choice,
+    duration_s,
+    line,
+    span_schema,
+    text,
+    time_limit_s,
+    whole_number,
+)
 from faultkit.base.errors import InputError
 from faultkit.base.secret_names import is_secret_parameter
 from faultkit.base.secrets import mask_url
-from faultkit.load.load import Target
+from faultkit.load.load import StreamUntil, Target
 from faultkit.load.route import route_of
-from faultkit.scenario.scenario_model import HttpCall
+from faultkit.scenario.mcp_call import MCP, TOOL, check_server, read_arguments
+from faultkit.scenario.scenario_model import Call, HttpCall, McpCall
 
 URL = 'an absolute URL such as "http://localhost:8080/path"'
 METHOD = "an HTTP method such as GET"
@@ -52,20 +64,32 @@ def parse_config(reader: MappingReader) -> CallConfig:
     return CallConfig(http.take("headers"), tuple(http.inner("paths").take("segments").items()))
 
 
-def parse_call(reader: MappingReader, config: CallConfig) -> HttpCall:
+def parse_call(reader: MappingReader, config: CallConfig) -> Call:
     """Return the call of an item, with the headers and segments of `config`."""
+    if "mcp" in reader.given:
+        return _parse_mcp_call(reader, config)
+    for key in ("tool", "arguments"):
+        if key in reader.given:
+            reader.note(key, InputError("", "expected it beside mcp only, got it without"))
+    return parse_http_call(reader, config)
+
+
+def parse_http_call(reader: MappingReader, config: CallConfig) -> HttpCall:
+    """Return a call that is an HTTP request."""
     body, is_json = reader.take("body")
     headers = _merge_headers(config.headers, reader.take("headers"))
     if is_json and not any(name.lower() == _JSON_HEADER[0] for name, _ in headers):
         headers = (*headers, _JSON_HEADER)
     segments = dict(config.segments)
+    timeout_s = reader.take("timeout")
     call = HttpCall(
-        reader.take("method"),
+        reader.need("method", _parse_method, "GET", METHOD),
         reader.need("url", lambda value: _parse_url(value, segments), "", URL),
         headers,
         body,
-        reader.take("timeout"),
+        timeout_s,
         reader.inner("meta").take("operation_id"),
+        _parse_stream(reader, timeout_s),
     )
     if call.url:
         try:
@@ -76,9 +100,62 @@ def parse_call(reader: MappingReader, config: CallConfig) -> HttpCall:
     return call
 
 
-def placeholders_in(call: HttpCall) -> tuple[str, ...]:
+def _parse_stream(reader: MappingReader, timeout_s: float | None) -> StreamUntil | None:
+    """Return until when an event stream is read; None for a call that is none."""
+    is_stream = reader.take("stream") is not None
+    if "until" not in reader.given:
+        return StreamUntil() if is_stream else None
+    before = len(reader.problems)
+    inner = reader.inner("until")
+    until = StreamUntil(inner.take("events"), inner.take("time"), inner.take("data"))
+    if len(reader.problems) > before:
+        return None
+    if not is_stream:
+        reader.note("until", InputError("", "expected it beside stream: sse only, got it without"))
+    elif not until.is_given:
+        reader.note("until", InputError("", "expected events, time or data, got none of them"))
+    elif until.time_s is not None and timeout_s is not None and timeout_s <= until.time_s:
+        problem = f"expected more than {until.time_s:g} s, the time of until, got {timeout_s:g} s"
+        reader.note("timeout", InputError("", problem))
+    return until
+
+
+def _parse_mcp_call(reader: MappingReader, config: CallConfig) -> McpCall:
+    for key in ("method", "url", "body", "stream", "until"):
+        if key in reader.given:
+            reader.note(key, InputError("", "expected nothing beside mcp, got a value"))
+    server = reader.inner("mcp")
+    check_server(server)
+    segments = dict(config.segments)
+    call = McpCall(
+        reader.need("tool", text, "", TOOL),
+        reader.take("arguments"),
+        server.take("url", lambda value: _parse_url(value, segments), ""),
+        _merge_headers(config.headers, reader.take("headers")) if "url" in server.given else (),
+        server.take("command"),
+        server.take("env"),
+        server.take("cwd"),
+        server.take("era"),
+        reader.take("timeout"),
+        reader.inner("meta").take("operation_id"),
+    )
+    if reader.given.get("headers") and "url" not in server.given:
+        reader.note("headers", InputError("", "expected them beside a url only, got them beside a command"))
+    if call.url:
+        try:
+            route_of(Target("POST", call.url, call.headers))
+        except InputError as error:
+            reader.problems.append(error.within(reader.path))
+    return call
+
+
+def placeholders_in(call: Call) -> tuple[str, ...]:
     """Return the placeholders that the call still has, each once."""
-    texts = (call.url, *(value for _, value in call.headers), call.body or "")
+    values = [call.url, *(value for _, value in call.headers)]
+    if isinstance(call, HttpCall):
+        texts = (*values, call.body or "")
+    else:
+        texts = (*values, call.arguments, *call.command, *(value for _, value in call.env))
     return tuple(dict.fromkeys(found for text in texts for found in _PLACEHOLDER.findall(text)))
 
 
@@ -209,20 +286,32 @@ CONFIG = KeyTable(
     help="What all calls have in common.",
 )
 
+_MOST_EVENTS = 1_000_000_000
+
+
+def _call_schema_rules() -> Schema:
+    alone = [never_both("mcp", key) for key in ("method", "url", "body", "stream", "until")]
+    return {
+        "anyOf": [given("method", "url"), given("mcp", "tool")],
+        "allOf": [
+            *alone,
+            *({"if": given(key), "then": given("mcp")} for key in ("tool", "arguments")),
+            {"if": given("until"), "then": given("stream")},
+        ],
+    }
+
+
 CALL = KeyTable(
     Key(
         "method",
         _parse_method,
         {"type": "string", "pattern": f"^{TOKEN}$"},
-        "GET",
-        sentence(METHOD),
-        METHOD,
+        help=f"{sentence(METHOD)} Required, unless `mcp` is given.",
     ),
     Key(
         "url",
         schema={"type": "string", "pattern": r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^/]"},
-        help=sentence(f"{URL}; {{name}} stands for a segment of config"),
-        required=URL,
+        help=sentence(f"{URL}; {{name}} stands for a segment of config. Required, unless `mcp` is given"),
     ),
     Key("headers", _parse_headers, _HEADERS, (), "Names and texts; numbers need quotes."),
     Key(
@@ -239,7 +328,41 @@ CALL = KeyTable(
         help='For the whole call: a number of milliseconds, or text such as "500ms". 30 s if none is given.',
     ),
     Key(
+        "stream",
+        choice(("sse",)),
+        {"enum": ["sse"]},
+        help="sse: the answer is a stream of server-sent events, whose events are measured.",
+    ),
+    Key(
+        "until",
+        schema=KeyTable(
+            Key(
+                "events",
+                whole_number(1, _MOST_EVENTS),
+                {"type": "integer", "minimum": 1, "maximum": _MOST_EVENTS},
+                help="A stream is complete after so many events.",
+            ),
+            Key("time", duration_s, DURATION_SCHEMA, help='Or after this time, such as "10s".'),
+            Key(
+                "data",
+                text,
+                TEXT_SCHEMA,
+                help="Or with an event of this data. By default the server ends it.",
+            ),
+        ),
+    ),
+    Key("mcp", schema=MCP),
+    Key("tool", text, TEXT_SCHEMA, help=f"Beside `mcp`: {TOOL}."),
+    Key(
+        "arguments",
+        read_arguments,
+        {"type": "object"},
+        "{}",
+        "Beside `mcp`: the arguments of the tool, as a mapping.",
+    ),
+    Key(
         "meta",
         schema=KeyTable(Key("operation_id", line, TEXT_SCHEMA, help="Shown in reports.")),
     ),
+    rules=_call_schema_rules,
 )

@@ -17,7 +17,7 @@ from faultkit.base.secrets import mask_url
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
-from faultkit.scenario.http_call import CALL, CallConfig, parse_call
+from faultkit.scenario.http_call import CALL, CallConfig, parse_http_call
 from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, Scenario, ScenarioItem, WrittenFault
 from faultkit.scenario.written_faults import TYPES
 
@@ -77,7 +77,7 @@ def _call(impact: Impact) -> HttpCall:
     if impact.body:
         document["body"] = impact.body
     problems: list[InputError] = []
-    call = parse_call(MappingReader(document, CALL, "", problems), CallConfig())
+    call = parse_http_call(MappingReader(document, CALL, "", problems), CallConfig())
     if problems:
         # An error of the call as a whole has the path of the call, which is empty: drop the dot.
         raise InputError(problems[0].path.lstrip("."), problems[0].problem)

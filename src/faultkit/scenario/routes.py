@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import overload
 from urllib.parse import urlsplit
 
 from faultkit.base.address import LOOPBACK, Endpoint, Upstream, UpstreamSet, Verify
-from faultkit.load.load import Target
+from faultkit.load.load import AnyTarget, McpTarget, Target
 from faultkit.plan import fresh_name
 from faultkit.proxy.data_plane import ProxySpec
-from faultkit.scenario.scenario_model import HttpCall, ScenarioItem
+from faultkit.scenario.scenario_model import Call, HttpCall, McpCall, ScenarioItem
 
 FORWARD = "http"
 """The forward proxy's name for `match.proxy`, as in `fault run`."""
@@ -48,9 +49,9 @@ def routes_of(item: ScenarioItem, listen: Endpoint | None = None, verify: Verify
     for given in item.maps:
         name = fresh_name(str(given.listen.port), {FORWARD, FRONT, *(spec.name for spec in maps)})
         maps.append(replace(ProxySpec.of_map(name, given), verify=verify))
-    own = origin_of(item.call.url)
+    own = origin_of(item.call.url) if item.call.url else _NO_ORIGIN
     broken = item.upstreams
-    if not broken.upstreams and not item.maps:
+    if not broken.upstreams and not item.maps and item.call.url:
         broken = UpstreamSet((Upstream(own.host, own.port),))
     if not item.http_proxy or not broken.upstreams:
         return Routes(tuple(maps), None)
@@ -64,23 +65,51 @@ def routes_of(item: ScenarioItem, listen: Endpoint | None = None, verify: Verify
     return Routes((*maps, ProxySpec(FORWARD, listen, broken=broken, verify=verify)), FORWARD)
 
 
-def time_limit_s(call: HttpCall) -> float:
-    """Return the time after which a call is given up."""
-    return TIMEOUT_S if call.timeout_s is None else call.timeout_s
+_NO_ORIGIN = Endpoint("stdio.invalid", 0)
+"""The origin of calls over stdio, which no fault acts on."""
 
 
-def target_of(call: HttpCall, routes: Routes, bound: Mapping[str, Endpoint], verify: Verify = True) -> Target:
+def time_limit_s(call: Call) -> float:
+    """Return the time after which a call is given up. A stream that is read for a time has that time more."""
+    if call.timeout_s is not None:
+        return call.timeout_s
+    stream = None if isinstance(call, McpCall) else call.stream
+    return TIMEOUT_S + (0.0 if stream is None or stream.time_s is None else stream.time_s)
+
+
+@overload
+def target_of(
+    call: HttpCall, routes: Routes, bound: Mapping[str, Endpoint], verify: Verify = True
+) -> Target: ...
+@overload
+def target_of(
+    call: Call, routes: Routes, bound: Mapping[str, Endpoint], verify: Verify = True
+) -> AnyTarget: ...
+def target_of(call: Call, routes: Routes, bound: Mapping[str, Endpoint], verify: Verify = True) -> AnyTarget:
     """Return the call for the load engine, once the proxies are open."""
     through = None if routes.through is None else bound[routes.through]
-    return Target(
-        call.method,
+    limit_s = time_limit_s(call)
+    http = Target(
+        "POST",
         call.url,
         call.headers,
-        (call.body or "").encode(),
-        time_limit_s(call),
+        timeout_s=limit_s,
         proxy=through if routes.through == FORWARD else None,
         connect_to=through if routes.through == FRONT else None,
         verify=verify,
+    )
+    if isinstance(call, HttpCall):
+        body = (call.body or "").encode()
+        return replace(http, method=call.method, body=body, stream=call.stream)
+    return McpTarget(
+        call.tool,
+        call.arguments,
+        http if call.url else None,
+        call.command,
+        call.env,
+        call.cwd,
+        call.era,
+        limit_s,
     )
 
 

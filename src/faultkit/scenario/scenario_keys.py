@@ -41,11 +41,12 @@ from faultkit.base.documents.values import (
     whole_number,
 )
 from faultkit.base.errors import InputError
-from faultkit.load.slo import Slo, SloKind
+from faultkit.load.expectation import Expectation
+from faultkit.load.slo import SHARE_KINDS, TIME_KINDS, Slo, SloKind
 from faultkit.plan import plan_schema
 from faultkit.scenario.http_call import CALL, CONFIG, HEADERS_SCHEMA, CallConfig, parse_call, parse_config
+from faultkit.scenario.item_checks import item_problems
 from faultkit.scenario.scenario_model import (
-    Expectation,
     LoadStrategy,
     Scenario,
     ScenarioItem,
@@ -69,14 +70,15 @@ def _parse_items(value: object) -> list[object]:
 
 
 def _slo_schema_rules() -> Schema:
+    share: Schema = {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": 100,
+        "description": sentence(_ERROR_THRESHOLD),
+    }
     thresholds: dict[str, Schema] = {
-        "latency": {"not": {"type": "null"}},
-        "error": {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "maximum": 100,
-            "description": sentence(_ERROR_THRESHOLD),
-        },
+        **{kind: {"not": {"type": "null"}} for kind in TIME_KINDS},
+        **dict.fromkeys(SHARE_KINDS, share),
     }
     return {
         "anyOf": [given("type"), given("slo_type")],
@@ -96,8 +98,13 @@ def _slo_schema_rules() -> Schema:
     }
 
 
+_MEASURED = (
+    "What is measured: first_event, gap and early_end of event streams, tool_error of calls of MCP tools, "
+    "the others of all calls."
+)
+
 SLO = KeyTable(
-    Key("type", choice(SLO_KINDS), {"enum": list(SLO_KINDS)}, help="What is measured."),
+    Key("type", choice(SLO_KINDS), {"enum": list(SLO_KINDS)}, help=_MEASURED),
     Key("slo_type", choice(SLO_KINDS), {"enum": list(SLO_KINDS)}, help="Another name of type."),
     Key("title", line, TEXT_SCHEMA, help="One line; by default the type."),
     Key(
@@ -112,8 +119,9 @@ SLO = KeyTable(
         "threshold",
         milliseconds,
         span_schema({"exclusiveMinimum": 0}),
-        help="Latency: the time that the objective's percentile must keep, in milliseconds or as text such "
-        'as "500ms". Error: a percentage of errors. Availability: the time within which an answer counts.',
+        help="Latency, first_event, gap: the time that the objective's percentile must keep, in milliseconds "
+        'or as text such as "500ms". Error, early_end, tool_error: a percentage of such requests. '
+        "Availability: the time within which an answer counts.",
     ),
     Key("window", duration_s, DURATION_SCHEMA, help="Every window of this length must keep the objective."),
     rules=_slo_schema_rules,
@@ -222,6 +230,7 @@ def parse_scenario(
 
 
 def _parse_item(value: object, path: str, problems: list[InputError], config: CallConfig) -> ScenarioItem:
+    before = len(problems)
     reader = MappingReader(value, ITEM, path, problems)
     reader.require("call", ITEM["call"].required)
     call = parse_call(reader.inner("call"), config) if "call" in reader.given else None
@@ -246,7 +255,10 @@ def _parse_item(value: object, path: str, problems: list[InputError], config: Ca
         "maps": maps,
         "http_proxy": http_proxy,
     }
-    return ScenarioItem(**item)
+    made = ScenarioItem(**item)
+    if len(problems) == before:
+        problems += [error.within(path) for error in item_problems(made)]
+    return made
 
 
 def _parse_faults(context: MappingReader) -> list[WrittenFault] | None:
@@ -330,10 +342,10 @@ def _parse_slo(value: object, path: str, problems: list[InputError]) -> Slo | No
 
 
 def _parse_threshold(reader: MappingReader, kind: str | None) -> float | None:
-    if kind == "error":
+    if kind in SHARE_KINDS:
         read = number(_ERROR_THRESHOLD, lambda share: 0 < share <= 100)
         return reader.need("threshold", read, None, _ERROR_THRESHOLD)
-    if kind == "latency":
+    if kind in TIME_KINDS:
         return reader.need("threshold", milliseconds, None, "a number of milliseconds above 0")
     return reader.take("threshold", milliseconds, None)
 

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from faultkit.base.address import ProxyMap, UpstreamSet
-from faultkit.load.load import Load
+from faultkit.base.secrets import hide_secrets, mask_url
+from faultkit.faults.call_fault import Era
+from faultkit.load.expectation import Expectation
+from faultkit.load.load import Load, StreamUntil
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
 
@@ -28,6 +32,51 @@ class HttpCall:
     """None: the default of `faultkit.scenario.routes`."""
     operation_id: str | None = None
     """The operation of an API document, shown in reports."""
+    stream: StreamUntil | None = None
+    """The answer is an event stream, read until then."""
+
+    @property
+    def shown(self) -> str:
+        """The call in one line, without secrets."""
+        return f"{self.method} {mask_url(self.url)}"
+
+
+@dataclass(frozen=True, slots=True)
+class McpCall:
+    """A call of a tool of an MCP server."""
+
+    tool: str
+    arguments: str = "{}"
+    """A JSON object."""
+    url: str = ""
+    """The endpoint of a server over HTTP, with its segments filled in; empty over stdio."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """As those of an HTTP call."""
+    command: tuple[str, ...] = ()
+    """The program of a server over stdio."""
+    env: tuple[tuple[str, str], ...] = ()
+    cwd: str | None = None
+    era: Era = "legacy"
+    timeout_s: float | None = None
+    operation_id: str | None = None
+
+    @property
+    def method(self) -> str:
+        """The method and the tool, as reports show them."""
+        return f"tools/call {self.tool}"
+
+    @property
+    def place(self) -> str:
+        """The URL or the program, as reports show them, without secrets."""
+        return mask_url(self.url) if self.url else f"stdio: {hide_secrets(shlex.join(self.command))}"
+
+    @property
+    def shown(self) -> str:
+        """The call in one line, without secrets."""
+        return f"{self.method} {self.place}"
+
+
+Call: TypeAlias = HttpCall | McpCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +114,6 @@ Strategy: TypeAlias = SingleStrategy | RepeatStrategy | LoadStrategy
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
-    """The expectation of an item; None where it expects nothing."""
-
-    status: int | None = None
-    response_time_under_ms: float | None = None
-    all_slo_are_valid: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class WrittenFault:
     """A fault under its name in the file, and its rule."""
 
@@ -86,11 +126,11 @@ class WrittenFault:
 class ScenarioItem:
     """One call with its faults, strategy and expectations."""
 
-    call: HttpCall
+    call: Call
     faults: tuple[WrittenFault, ...] = ()
     strategy: Strategy = SingleStrategy()
     slos: tuple[Slo, ...] = ()
-    expect: Expectation = Expectation()
+    expect: Expectation = Expectation()  # noqa: RUF009
     upstreams: UpstreamSet = UpstreamSet()  # noqa: RUF009
     """Hosts whose traffic through the forward proxy is broken. Empty, with no maps: the call's own host."""
     maps: tuple[ProxyMap, ...] = ()

@@ -13,12 +13,15 @@ from threading import Event as Flag
 from faultkit import __version__
 from faultkit.base.address import Endpoint, Verify
 from faultkit.base.errors import FaultkitError, InputError, TargetError
+from faultkit.load.local_workers import LocalPlace
+from faultkit.load.places import Place
 from faultkit.load.slo import Slo
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import LatenessSummary, Snapshot
 from faultkit.proxy.remote import PlaneProcess
 from faultkit.proxy.upstream_check import why_unusable
 from faultkit.scenario.http_call import placeholders_in
+from faultkit.scenario.item_checks import why_no_objective
 from faultkit.scenario.item_report import item_report
 from faultkit.scenario.measure import ItemMeter, Measurements
 from faultkit.scenario.report import report_model as report
@@ -46,8 +49,8 @@ class RunSettings:
     """The seed; each item adds its own place, so that no two items have the same random numbers."""
     baseline: bool = True
     """Run each load once without its faults, to measure what they change."""
-    workers: int = 1
-    """Processes that send a load."""
+    on: Place = LocalPlace()  # noqa: RUF009
+    """Where loads are sent from."""
     listen: Endpoint | None = None
     """The address of the forward proxy; None: `routes_of` chooses it."""
     verify: Verify = True
@@ -170,19 +173,20 @@ def _measure(
     for spec in routes.proxies:
         bound[spec.name] = plane.open_proxy(spec)
         route_texts.append(route_text(spec, bound[spec.name]))
-    origin = origin_of(item.call.url)
     if stop.is_set():
         measured.cut_short = True
         return
-    verify = settings.verify if item.call.url.startswith("https:") else None
-    if (why := why_unusable(origin, _REACH_S, verify)) is not None:
-        raise TargetError(f"cannot reach {origin}: {why}")
+    if item.call.url:
+        origin = origin_of(item.call.url)
+        verify = settings.verify if item.call.url.startswith("https:") else None
+        if (why := why_unusable(origin, _REACH_S, verify)) is not None:
+            raise TargetError(f"cannot reach {origin}: {why}")
     measured.warnings.extend(_unusable_maps(routes))
     target = target_of(item.call, routes, bound, settings.verify)
     meter = ItemMeter(item, target, plane, measured, seed=settings.seed, notify=notify, stop=stop)
     match item.strategy:
         case LoadStrategy():
-            meter.load(item.strategy, baseline=settings.baseline, workers=settings.workers)
+            meter.load(item.strategy, baseline=settings.baseline, on=settings.on)
         case RepeatStrategy():
             meter.calls(item.strategy)
         case SingleStrategy():
@@ -208,6 +212,10 @@ def _check_gates(scenarios: Sequence[Scenario], settings: RunSettings) -> None:
                     f"{scenario.file or scenario.title}: items[{index}].expect.all_slo_are_valid",
                     "expected an objective to hold it to, under context.slo or by --slo, got none",
                 )
+            for slo in settings.slos:
+                if (problem := why_no_objective(slo, item)) is not None:
+                    place = f"{scenario.file or scenario.title}: items[{index}]"
+                    raise InputError("--slo", f"{problem} ({place})")
 
 
 def _check_placeholders(scenarios: Sequence[Scenario]) -> None:
@@ -219,6 +227,17 @@ def _check_placeholders(scenarios: Sequence[Scenario]) -> None:
                     f"{scenario.file or scenario.title}: items[{index}].call",
                     f"expected a value of your own in place of each placeholder, got {', '.join(left)}",
                 )
+
+
+def check_place(scenarios: Sequence[Scenario]) -> None:
+    """Raise InputError if there is nothing to split among the workers of a cluster.
+
+    Single and repeated calls follow each other, so this process makes them, wherever loads are sent from."""
+    items = [item for scenario in scenarios for item in scenario.items]
+    if not any(isinstance(item.strategy, LoadStrategy) for item in items):
+        raise InputError(
+            "--on", "expected a scenario with a load to split, got single and repeated calls only"
+        )
 
 
 def _expected_seconds(item: ScenarioItem, settings: RunSettings) -> float:

@@ -1,4 +1,4 @@
-"""The verdict on an item, and on each call whether it met the expectation. Pure.
+"""The verdict on an item. Pure.
 
 An expectation applies to every call, also to each request of a load. A transport failure never meets it,
 however fast it was. An item with a fault that never acted does not pass; one that missed its expectation has
@@ -8,56 +8,19 @@ failed all the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from faultkit.base.text import count_of
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.http.http_error import HttpError
+from faultkit.load.expectation import Expectation
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import SloResult
 from faultkit.load.summary import Summary
 from faultkit.scenario.report.report_model import ReportedFault, Verdict
-from faultkit.scenario.scenario_model import Expectation, WrittenFault
-
-
-def why_not_met(expect: Expectation, sample: Sample) -> str | None:
-    """Return what one call missed of the expectation; None if nothing. SLOs are judged elsewhere."""
-    if expect.status is None and expect.response_time_under_ms is None:
-        return None
-    if sample.status == 0:
-        wanted = "an answer" if expect.status is None else f"status {expect.status}"
-        return f"expected {wanted}, got none ({Failure(sample.failure).label})"
-    if expect.status is not None and sample.status != expect.status:
-        return f"status: expected {expect.status}, got {sample.status}"
-    if Failure(sample.failure) not in (Failure.NONE, Failure.STATUS):
-        return f"expected a whole answer, got {Failure(sample.failure).label}"
-    took_ms = sample.total_s * 1000  # From the real start: a late start is not the service's fault.
-    limit_ms = expect.response_time_under_ms
-    if limit_ms is not None and took_ms > limit_ms:
-        return f"response time: expected at most {limit_ms:g} ms, got {took_ms:.1f} ms"
-    return None
-
-
-class MissCounter:
-    """Counts requests that missed an expectation, without keeping them."""
-
-    def __init__(self, expect: Expectation) -> None:
-        self.count = 0
-        self.first: str | None = None
-        self._expect = expect
-        self._expects_nothing = expect.status is None and expect.response_time_under_ms is None
-
-    def add(self, samples: Iterable[Sample]) -> None:
-        """Count the samples that missed the expectation."""
-        if self._expects_nothing:
-            return
-        for sample in samples:
-            why = why_not_met(self._expect, sample)
-            if why is not None:
-                self.count += 1
-                self.first = self.first or why
+from faultkit.scenario.scenario_model import WrittenFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +46,8 @@ class VerdictEvidence:
     """What the answers were, if none was a success for reasons other than the faults."""
     connections: int = 0
     """Connections through the proxies since the faults began."""
+    lost: int | None = 0
+    """Planned requests of lost workers that nothing is known about; None if their number is not known."""
 
 
 def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
@@ -96,6 +61,9 @@ def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
     undecided = [
         f'SLO "{result.slo.title}" could not be judged' for result in evidence.slos if result.passed is None
     ]
+    if evidence.lost != 0 and evidence.expect.of_calls:
+        missing = "some planned calls" if evidence.lost is None else count_of(evidence.lost, "planned call")
+        undecided.append(f"a worker was lost, so it is not known whether {missing} met the expectation")
     if evidence.cut_short is not None:
         return "unfinished", (evidence.cut_short, *missed)
     if idle and not missed:
@@ -131,12 +99,16 @@ def why_no_success(
     baseline: Summary | Sample | None,
     faults: Sequence[WrittenFault],
     injected: Mapping[str, int],
+    *,
+    calls_tool: bool = False,
 ) -> str | None:
     """Return what the answers were, if none of them shows that the call works without the faults; else None.
 
     An error page proves nothing about the service behind it. An expected status is one that the user has
     chosen: it decides by itself. `baseline`: of a load, or the baseline call of a repeat. `injected`: how
-    often each rule acted, by its name."""
+    often each rule acted, by its name. `calls_tool`: the replies of an MCP server have no status."""
+    if calls_tool:
+        return _why_no_result(run, baseline)
     if expect.status is not None:
         return None
     if isinstance(baseline, Sample):
@@ -161,6 +133,22 @@ def why_no_success(
     return f"no answer{made} was 2xx or 3xx ({_answers(run)})"
 
 
+def _why_no_result(run: Summary, baseline: Summary | Sample | None) -> str | None:
+    """Return what became of the calls of a tool, if none had a result for reasons other than the faults."""
+    if isinstance(baseline, Sample):
+        failure = Failure(baseline.failure)
+        return f"the baseline call, without faults, had no result ({failure.label})" if failure else None
+    judged = run if baseline is None else baseline
+    failures = {failure for failure in Failure if failure.label in judged.failures}
+    # Faults on the way lead to errors of the transport only. A tool that is not there has no other errors.
+    by_server = baseline is not None or all(failure.level != "transport" for failure in failures)
+    if not judged.requests or judged.errors < judged.requests or not by_server:
+        return None
+    which = "the calls" if baseline is None else "the baseline's calls, without faults,"
+    counts = ", ".join(f"{label}: {count}" for label, count in judged.failures.items())
+    return f"none of {which} had a result ({counts})"
+
+
 def _is_success(status: int) -> bool:
     return 200 <= status < 400
 
@@ -183,7 +171,7 @@ def _missed_reasons(evidence: VerdictEvidence) -> list[str]:
 
 def _missed_slo(result: SloResult) -> str:
     text = f'SLO "{result.slo.title}" was missed'
-    if result.slo.kind == "latency" and result.measured is None and result.total:
+    if result.slo.is_time and result.measured is None and result.total:
         # The percentile of all times may be below the limit: a failed request counts as no answer.
         bad = f"{result.over} of {result.total} requests failed or were late"
         return f"{text}: {bad}, so there is no answer at it"

@@ -32,7 +32,7 @@ from faultkit.scenario.openapi.scenario_generator import (
 )
 from faultkit.scenario.scenario_file import load_scenarios, read_scenarios
 from faultkit.scenario.scenario_keys import parse_scenario
-from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, Scenario, SingleStrategy
+from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, RepeatStrategy, Scenario, SingleStrategy
 from tests.scenario.openapi.documents import SPECS, operation, spec_of
 
 LIBRARY, ORDERS = (source_of(str(SPECS / name)) for name in ("library.yaml", "orders.json"))
@@ -96,6 +96,7 @@ def test_each_operation_gets_the_eight_templates_and_all_of_them_parse(source: D
         (item,) = scenario.items
         assert scenario.title == f"{title}: {each.method} {each.path}"
         assert (item.call.operation_id, item.call.method) == (each.operation_id, each.method)
+        assert isinstance(item.call, HttpCall)
         assert item.call.body == each.body
         assert dict(item.call.headers) == {**each.config_headers, **each.headers}
 

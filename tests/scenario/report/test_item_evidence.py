@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from faultkit.faults import NETWORK_FAULTS
+from faultkit.load.item_summary import McpSummary, Spread, StreamSummary
 from faultkit.load.response import Failure
-from faultkit.load.slo import Slo
+from faultkit.load.slo import Slo, SloResult
 from faultkit.scenario.report.item_evidence import (
+    baseline_misses,
     baseline_warning,
     baselines_warning,
     behind_service,
@@ -324,3 +326,39 @@ def test_tls_that_fails_with_the_fault_alone_is_the_faults_doing() -> None:
     item = load_item(failing(1.0, 0, 20, Failure.TLS), fault(DARK, 500))
     assert "not-trusted" not in found(item)
     assert found(item)["error-classes"].what == "TLS failed."
+
+
+def with_baseline(slo: Slo, *, gap_ms: float = 0.0, early: int = 0, tool: int = 0) -> ItemReport:
+    """Return an item whose baseline has ten streams, or ten calls of a tool."""
+    times = Spread(10, gap_ms, gap_ms, gap_ms, gap_ms, gap_ms, gap_ms)
+    assert SOUND_BASELINE.baseline is not None
+    baseline = replace(
+        SOUND_BASELINE.baseline,
+        requests=10,
+        stream=StreamSummary(10, 20, 2.0, early, times, times),
+        mcp=McpSummary(1, 0, {"transport": 0, "protocol": 0, "tool": tool}),
+    )
+    return replace(SOUND_BASELINE, baseline=baseline, slos=(SloResult(slo, True, 1.0, 1.0, 0, 10),))
+
+
+@pytest.mark.parametrize(
+    ("slo", "figures", "missed"),
+    [
+        (Slo("gap", "", 95, 50), {"gap_ms": 60.0}, "gap 95% < 50ms: 60 ms in the baseline"),
+        (Slo("gap", "", 95, 50), {"gap_ms": 40.0}, None),
+        (Slo("first_event", "", 30, 50), {"gap_ms": 60.0}, "first_event 30% < 50ms: 60 ms in the baseline"),
+        (Slo("early_end", "", 80, 30), {"early": 3}, "early_end 80% < 30%: 30 % early ends in the baseline"),
+        (Slo("early_end", "", 60, 30), {"early": 3}, None),
+        (
+            Slo("tool_error", "", 80, 30),
+            {"tool": 3},
+            "tool_error 80% < 30%: 30 % tool errors in the baseline",
+        ),
+        (Slo("tool_error", "", 80, 30), {"early": 3}, None),
+    ],
+)
+def test_objectives_of_streams_and_tools_that_the_baseline_misses_are_named(
+    slo: Slo, figures: dict[str, float], missed: str | None
+) -> None:
+    item = with_baseline(slo, **figures)  # type: ignore[arg-type]
+    assert baseline_misses(item) == (() if missed is None else (missed,))

@@ -19,7 +19,7 @@ from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.limit_data import LimitData
 from faultkit.faults.stream.packet_loss import PacketLoss
-from faultkit.load.slo import Slo, SloResult
+from faultkit.load.slo import Slo, SloKind, SloResult
 from faultkit.plan import Direction, Match, Rule, Side, Trigger
 from faultkit.scenario.report.report_model import ReportedStrategy
 from faultkit.scenario.report.review import review_report
@@ -29,7 +29,11 @@ from faultkit.scenario.report.scenario_text import render_text
 from faultkit.scenario.report.wording import (
     describe_rule,
     margin_text,
+    objective_text,
+    slo_limit,
     slo_measured,
+    slo_title,
+    slo_used,
     strategy_text,
     timeline_cell,
     timeline_marks,
@@ -248,3 +252,27 @@ UNTITLED_LATENCY = Slo("latency", "", 95, 200)
 )
 def test_the_measured_value_is_shown_in_a_few_words(result: SloResult, text: str) -> None:
     assert slo_measured(result) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "threshold", "measured", "objective", "said"),
+    [
+        ("first_event", 300.0, 250.0, "95% < 300ms", "first event p95 250 ms"),
+        ("gap", 300.0, 250.0, "95% < 300ms", "gap p95 250 ms"),
+        ("early_end", 5.0, 2.5, "95% < 5%", "2.5 % early ends"),
+        ("tool_error", 5.0, 2.5, "95% < 5%", "2.5 % tool errors"),
+    ],
+)
+def test_objectives_of_streams_and_tools_in_words(
+    kind: SloKind, threshold: float, measured: float, objective: str, said: str
+) -> None:
+    slo = Slo(kind, "", 95.0, threshold)
+    result = SloResult(slo, True, measured, threshold - measured, 0, 100)
+    assert objective_text(slo) == objective
+    assert slo_measured(result) == said
+    assert slo_used(result) == measured
+    assert slo_limit(slo) == threshold
+    assert slo_title(slo) == f"{kind} {objective}"
+    unit = "%" if kind in ("early_end", "tool_error") else "ms"
+    assert margin_text(result).startswith("Below by ")
+    assert margin_text(result).endswith(unit)

@@ -150,6 +150,41 @@ _CLASSES = {
         "Bytes were altered or cut, or the proxy would not let the request through.",
         "Treat a broken answer as a failed one, and close that connection.",
     ),
+    "status_4xx": (
+        "The service turns requests away.",
+        "It answers with a status from 400 to 499 where an event stream or a reply of MCP was expected.",
+        "See whether the address and the credentials fit, and whether the service forgets sessions.",
+    ),
+    "early_end": (
+        "Event streams ended early.",
+        "The service ended them in good order before they were complete.",
+        "Let clients notice an unfinished stream, and resume it after the last event that they have.",
+    ),
+    "no_stream": (
+        "The answers were no event streams.",
+        "The service answers with another content type.",
+        "See whether the address is that of the stream.",
+    ),
+    "exited": (
+        "The MCP server ended.",
+        "Its process died while calls waited for their replies; it was started again.",
+        "Look into what it wrote to its standard error.",
+    ),
+    "invalid_reply": (
+        "Replies were no JSON-RPC.",
+        "What came back is no reply to the call, or its result is none of a tool.",
+        "Treat such a reply as a failed call.",
+    ),
+    "rpc_error": (
+        "Calls were answered with JSON-RPC errors.",
+        "The server does not know the tool, refuses its arguments, or failed before it could call it.",
+        "Compare the call with what tools/list says; retry only what the server calls temporary.",
+    ),
+    "tool_error": (
+        "The tool reports errors.",
+        "It was called, and its result says isError: it may have lost a dependency of its own.",
+        "Read the text of the result; let the agent see it, so that it can try another way.",
+    ),
 }
 """By label of `Failure`: what happened, the likely cause, what to try. Timeouts have their own rules."""
 

@@ -21,7 +21,7 @@ from faultkit.faults.connection.slow_accept import SlowAccept
 from faultkit.faults.fault import Fault, StreamFault
 from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.load.doubts import LATE_RELEASE_MS
-from faultkit.load.slo import SloResult
+from faultkit.load.slo import Slo, SloResult
 from faultkit.load.summary import Distribution, Slice, Summary
 from faultkit.plan.plan_keys import parse_rule
 from faultkit.plan.rule import Rule
@@ -318,9 +318,30 @@ def _objective_missed(baseline: Summary, result: SloResult) -> str | None:
         if measured is not None and measured > slo.threshold:
             return f"{slo_title(slo)}: {duration(measured)} in the baseline"
         return None
+    if slo.kind not in ("error", "availability"):
+        return _own_objective_missed(baseline, slo)
     # For availability with a time limit, a summary does not hold how many requests were in time.
     if error_percent(baseline) > slo_limit(slo):
         return f"{slo_title(slo)}: {percentage(error_percent(baseline))} errors in the baseline"
+    return None
+
+
+def _own_objective_missed(baseline: Summary, slo: Slo) -> str | None:
+    """Return what the baseline misses of an objective for event streams or MCP tools.
+
+    A summary has a few percentiles only; of others the next lower one is judged, so a miss is one."""
+    stream, mcp, requests = baseline.stream, baseline.mcp, baseline.requests
+    if slo.is_time:
+        spread = None if stream is None else stream.gaps if slo.kind == "gap" else stream.first_event
+        if spread is None or not spread.count or slo.threshold is None:
+            return None
+        known = ((50, spread.p50_ms), (95, spread.p95_ms), (99, spread.p99_ms))
+        measured = next((ms for percent, ms in reversed(known) if percent <= slo.objective), spread.min_ms)
+        return f"{slo_title(slo)}: {duration(measured)} in the baseline" if measured > slo.threshold else None
+    bad = mcp.levels["tool"] if mcp and slo.kind == "tool_error" else stream.early_ends if stream else 0
+    percent = 100 * bad / requests
+    if percent > slo_limit(slo):
+        return f"{slo_title(slo)}: {percentage(percent)} {slo.kind.replace('_', ' ')}s in the baseline"
     return None
 
 

@@ -17,7 +17,8 @@ from faultkit.base.numbers import (
 from faultkit.base.sample_statistics import bounds_percentile
 from faultkit.base.text import counted
 from faultkit.load.impact import Difference
-from faultkit.load.response import FAILURES
+from faultkit.load.item_summary import Spread
+from faultkit.load.response import FAILURES, LEVELS
 from faultkit.load.slo import SloResult
 from faultkit.load.summary import Distribution, Percentile, Summary
 from faultkit.report.html_page import met_sign
@@ -25,6 +26,7 @@ from faultkit.report.markup import element
 from faultkit.report.page_model import Block, Drawing, Group, Paragraph, Table
 from faultkit.report.svg import bullet_bar, length_bar, stacked_bar
 from faultkit.scenario.report.report_model import CallResult, ItemReport
+from faultkit.scenario.report.report_sections import runs_of
 from faultkit.scenario.report.wording import (
     margin_text,
     objective_text,
@@ -136,7 +138,8 @@ def error_blocks(item: ItemReport) -> list[Block]:
 
 def _statuses(run: Summary) -> str:
     if not run.statuses:
-        return "No answer came."
+        # Replies over stdio have no status.
+        return "" if run.mcp is not None and run.errors < run.requests else "No answer came."
     return (
         "Answers: "
         + ", ".join(f"{count:,} × {status}" for status, count in sorted(run.statuses.items()))
@@ -193,6 +196,39 @@ def part_table(run: Summary) -> Table:
     ]
     heads = ("Part", "Requests", "Mean", "p50", "p95", "Slowest")
     return Table(heads, rows, "Parts of a request", numeric=(1, 2, 3, 4, 5))
+
+
+def stream_table(item: ItemReport) -> Table:
+    """Return the figures of event streams, of the run and of its baseline."""
+    rows = []
+    for name, run in runs_of(item):
+        if (stream := run.stream) is not None:
+            rate_text = f"{stream.events:,} ({shortest(round(stream.events_per_s, 1))}/s)"
+            early = f"{stream.early_ends:,} ({share_of(stream.early_ends, run.requests)})"
+            begun = f"{stream.streams:,}"
+            rows += [
+                (f"{name}, {what}", begun, early, rate_text, *_spread_cells(spread))
+                for what, spread in (("first event", stream.first_event), ("gaps", stream.gaps))
+            ]
+    heads = ("", "Begun", "Early ends", "Events", "p50", "p95", "p99", "Longest")
+    return Table(heads, rows, "Event streams", numeric=range(1, 8))
+
+
+def _spread_cells(spread: Spread) -> tuple[str, ...]:
+    figures = (spread.p50_ms, spread.p95_ms, spread.p99_ms, spread.max_ms)
+    return tuple(duration(ms) if spread.count else NO_FIGURE for ms in figures)
+
+
+def tool_call_table(item: ItemReport) -> Table:
+    """Return the calls of an MCP tool by the level of their errors, of the run and of its baseline."""
+    rows = []
+    for name, run in runs_of(item):
+        if (mcp := run.mcp) is not None:
+            levels = (f"{count:,} ({share_of(count, run.requests)})" for count in mcp.levels.values())
+            rate_text = f"{run.requests:,} ({shortest(round(run.achieved_rps, 1))}/s)"
+            rows.append((name, rate_text, f"{mcp.sessions:,}", f"{mcp.restarts:,}", *levels))
+    heads = ("", "Calls", "Sessions", "Opened again", *(f"{level} errors".capitalize() for level in LEVELS))
+    return Table(heads, rows, "Calls of the tool", numeric=range(1, 7))
 
 
 def call_table(item: ItemReport) -> Table:

@@ -18,6 +18,8 @@ from faultkit.base.numbers import (
     signed_column,
 )
 from faultkit.base.sample_statistics import bounds_percentile
+from faultkit.base.text import count_of
+from faultkit.load.response import LEVELS
 from faultkit.load.summary import Distribution, Percentile, Summary
 from faultkit.scenario.report.report_model import CallResult, ItemReport
 from faultkit.scenario.report.wording import strategy_details
@@ -46,6 +48,8 @@ def item_sections(item: ItemReport) -> tuple[ReportSection, ...]:
         _impact(item),
         _times(item),
         _parts(item.run),
+        _streams(item),
+        _tool_calls(item),
         _errors(item.run),
         _statuses(item.run),
         _load(item),
@@ -132,6 +136,39 @@ def _parts(run: Summary) -> ReportSection:
     )
 
 
+def runs_of(item: ItemReport) -> list[tuple[str, Summary]]:
+    """Return the runs of an item with their names: with the faults, and the baseline if there is one."""
+    return [("with faults", item.run), *([("baseline", item.baseline)] if item.baseline else [])]
+
+
+def _streams(item: ItemReport) -> ReportSection:
+    rows, lines = [], []
+    for name, run in runs_of(item):
+        if (stream := run.stream) is None:
+            continue
+        lines.append(
+            f"{name}: {count_of(stream.events, 'event')} ({rate(stream.events_per_s)}) in "
+            f"{count_of(stream.streams, 'stream')}; early ends: "
+            f"{count_and_share(stream.early_ends, run.requests)}"
+        )
+        for what, times in (("first event", stream.first_event), ("gap", stream.gaps)):
+            figures = (times.mean_ms, times.p50_ms, times.p95_ms, times.p99_ms, times.max_ms)
+            cells = (decimals(ms if times.count else None) for ms in figures)
+            rows.append((name, what, str(times.count), *cells))
+    columns = ("Run", "Time", "Num.", "Mean (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)", "Max (ms)")
+    return ReportSection("Event Streams", columns, tuple(rows), tuple(lines))
+
+
+def _tool_calls(item: ItemReport) -> ReportSection:
+    rows = []
+    for name, run in runs_of(item):
+        if (mcp := run.mcp) is not None:
+            levels = (count_and_share(count, run.requests) for count in mcp.levels.values())
+            rows.append((name, rate(run.achieved_rps), str(mcp.sessions), str(mcp.restarts), *levels))
+    columns = ("Run", "Call Rate", "Sessions", "Opened Again", *(f"{level} errors" for level in LEVELS))
+    return ReportSection("Tool Calls", columns, tuple(rows))
+
+
 def _errors(run: Summary) -> ReportSection:
     worst = sorted(run.failures.items(), key=lambda pair: (-pair[1], pair[0]))
     return ReportSection(
@@ -155,7 +192,6 @@ def _statuses(run: Summary) -> ReportSection:
 def _load(item: ItemReport) -> ReportSection:
     if item.strategy.mode != "load":
         return ReportSection("Load")
-    runs = [("with faults", item.run), *([("baseline", item.baseline)] if item.baseline else [])]
     columns = (
         "Run",
         "Target Rate",
@@ -169,7 +205,7 @@ def _load(item: ItemReport) -> ReportSection:
     return ReportSection(
         "Load",
         columns,
-        tuple((name, *_load_row(run)) for name, run in runs),
+        tuple((name, *_load_row(run)) for name, run in runs_of(item)),
         strategy_details(item.strategy),
     )
 

@@ -57,6 +57,8 @@ from faultkit.scenario.report.item_tables import (
     part_table,
     percentile_of,
     slo_table,
+    stream_table,
+    tool_call_table,
 )
 from faultkit.scenario.report.report_model import ItemReport, Report, ReportedFault, Verdict
 from faultkit.scenario.report.review import review_report
@@ -64,6 +66,7 @@ from faultkit.scenario.report.review_model import ReviewFinding
 from faultkit.scenario.report.wording import (
     GLYPHS,
     VERDICTS,
+    degraded_lines,
     expectation_text,
     strategy_details,
     strategy_text,
@@ -228,6 +231,8 @@ def _blocks(item: ItemReport, findings: Sequence[ReviewFinding]) -> Iterator[Blo
     yield Paragraph(strategy, "strategy")
     if (warning := baseline_warning(item)) is not None:
         yield Callout("The baseline is not sound", [warning])
+    if lost := degraded_lines(item):
+        yield Callout("Degraded", lost)
     if item.reasons:
         yield Callout("Why", item.reasons, kind="reasons")
     yield _tiles(item)
@@ -238,6 +243,10 @@ def _blocks(item: ItemReport, findings: Sequence[ReviewFinding]) -> Iterator[Blo
     yield from _charts(item)
     if item.slos:
         yield Titled("Objectives", [slo_table(item.slos)])
+    if item.run.stream is not None:
+        yield Titled("Event streams", [stream_table(item)])
+    if item.run.mcp is not None:
+        yield Titled("Calls of the tool", [tool_call_table(item)])
     yield Titled("Errors", error_blocks(item))
     if item.calls:
         yield Titled("Calls", [call_table(item)])

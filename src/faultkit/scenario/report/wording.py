@@ -19,7 +19,14 @@ from faultkit.base.units import format_duration
 from faultkit.faults.fault import Fault, StreamFault
 from faultkit.load.slo import Slo, SloResult
 from faultkit.plan import Direction, Match, Rule, Side, Trigger
-from faultkit.scenario.report.report_model import Report, ReportedExpectation, ReportedStrategy, Verdict
+from faultkit.scenario.report.report_model import (
+    Degraded,
+    ItemReport,
+    Report,
+    ReportedExpectation,
+    ReportedStrategy,
+    Verdict,
+)
 
 VERDICTS: dict[Verdict, str] = {
     "passed": "Passed",
@@ -92,7 +99,7 @@ def objective_text(slo: Slo) -> str:
     window = f" (each {_span(slo.window_s)})" if slo.window_s is not None else ""
     if slo.threshold is None:
         return f"{shortest(slo.objective)}% available{window}"
-    unit = "%" if slo.kind == "error" else "ms"
+    unit = "%" if slo.is_share else "ms"
     return f"{shortest(slo.objective)}% < {shortest(slo.threshold)}{unit}{window}"
 
 
@@ -104,7 +111,7 @@ def margin_text(result: SloResult) -> str:
     if result.passed is None or result.margin is None:
         return NO_NUMBER
     size = abs(result.margin)
-    amount = f"{decimals(size, 1)}ms" if result.slo.kind == "latency" else f"{decimals(size)}%"
+    amount = f"{decimals(size, 1)}ms" if result.slo.is_time else f"{decimals(size)}%"
     below = result.passed is not (result.slo.kind == "availability")
     return f"{'Below' if below else 'Above'} by {amount}"
 
@@ -116,6 +123,27 @@ def verdict_counts(report: Report) -> str:
     return ": ".join([count_of(len(verdicts), "item"), *([", ".join(counts)] if counts else [])])
 
 
+def degraded_lines(item: ItemReport) -> tuple[str, ...]:
+    """Return who was lost of an item's loads, when, and how much is missing; nothing if all was well."""
+    return tuple(line for each in item.degraded for line in _degraded_load(each))
+
+
+_LOADS = {"baseline": "The load without the faults", "faults": "The load with the faults"}
+
+
+def _degraded_load(degraded: Degraded) -> Iterator[str]:
+    lost = count_of(len(degraded.lost), "worker")
+    planned = f" of {degraded.planned} planned" if degraded.planned is not None else ""
+    yield f"{_LOADS[degraded.phase]} lost {lost}: {degraded.measured}{planned} requests were measured."
+    for worker in degraded.lost:
+        when = "before the start" if worker.at_s is None else f"{worker.at_s:.1f} s after the start"
+        of_planned = f" of its {worker.planned}" if worker.planned is not None else ""
+        yield (
+            f"{worker.name} was lost {when} ({worker.why}): "
+            f"{worker.measured}{of_planned} requests were measured."
+        )
+
+
 def slo_title(slo: Slo) -> str:
     """Return the title of an objective, or the objective itself if it has none."""
     asks = objective_text(slo) if slo.kind == "latency" else f"{slo.kind} {objective_text(slo)}"
@@ -123,10 +151,10 @@ def slo_title(slo: Slo) -> str:
 
 
 def slo_limit(slo: Slo) -> float:
-    """Return the limit: milliseconds for a latency, otherwise percent of bad requests."""
-    if slo.kind == "latency":
+    """Return the limit: milliseconds for a time, otherwise percent of bad requests."""
+    if slo.is_time:
         return slo.threshold or 0.0
-    if slo.kind == "error":
+    if slo.is_share:
         return min(100.0 if slo.threshold is None else slo.threshold, 100 - slo.objective)
     return 100 - slo.objective
 
@@ -144,11 +172,12 @@ def slo_measured(result: SloResult) -> str:
     if result.measured is None:
         none = result.total == 0
         return "nothing to judge" if none else f"{percentile_name(result.slo.objective)} without answer"
-    return {
-        "latency": f"{percentile_name(result.slo.objective)} {duration(result.measured)}",
-        "error": f"{percentage(result.measured)} errors",
-        "availability": f"{percentage(result.measured)} good",
-    }[result.slo.kind]
+    if result.slo.is_time:
+        of = "" if result.slo.kind == "latency" else f"{result.slo.kind.replace('_', ' ')} "
+        return f"{of}{percentile_name(result.slo.objective)} {duration(result.measured)}"
+    if result.slo.is_share:
+        return f"{percentage(result.measured)} {result.slo.kind.replace('_', ' ')}s"
+    return f"{percentage(result.measured)} good"
 
 
 # Faults: the settings of a rule, and when it acted

@@ -1,0 +1,111 @@
+"""The summaries of event streams and of MCP calls, beside that of their requests. Pure, plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from faultkit.base.histogram import Histogram
+from faultkit.base.sample_statistics import percentiles
+from faultkit.load.item_figures import FigureSlot, ItemFigures
+from faultkit.load.response import LEVELS, Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How times are spread. All zero when `count` is 0."""
+
+    count: int
+    min_ms: float
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSummary:
+    """The figures of event streams."""
+
+    streams: int
+    """Streams that began: their head was a success, and an event stream."""
+    events: int
+    events_per_s: float
+    """Of all streams together, over the whole run."""
+    early_ends: int
+    """Streams that had begun and ended before they were complete, in good order or not."""
+    first_event: Spread
+    """Times from the intended start to the first event."""
+    gaps: Spread
+    """Times between two events of a stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpSummary:
+    """The figures of MCP calls."""
+
+    sessions: int
+    """Sessions that were opened, those that replace a lost one included."""
+    restarts: int
+    """Those that replace a lost one."""
+    levels: dict[str, int]
+    """Errors by level: `transport` (no reply), `protocol` (a JSON-RPC error, or no JSON-RPC), `tool`
+    (`isError`)."""
+
+
+def stream_summary(figures: ItemFigures, total_s: float) -> StreamSummary | None:
+    """Return the summary of event streams; None if these are no streams."""
+    if figures.kind != "stream":
+        return None
+    whole = figures.total()
+    return StreamSummary(
+        streams=figures.begun,
+        events=figures.events,
+        events_per_s=figures.events / total_s if total_s > 0 else 0.0,
+        early_ends=whole.early_ends,
+        first_event=_spread(whole.first_event),
+        gaps=_spread(whole.gaps),
+    )
+
+
+def mcp_summary(figures: ItemFigures) -> McpSummary | None:
+    """Return the summary of MCP calls; None if these are none."""
+    if figures.kind != "mcp":
+        return None
+    levels = dict.fromkeys(LEVELS, 0)
+    for number, count in figures.total().failures.items():
+        if number:
+            levels[Failure(number).level] += count
+    return McpSummary(figures.sessions, figures.restarts, {level: levels[level] for level in LEVELS})
+
+
+def _spread(times: Histogram) -> Spread:
+    ordered = times.ordered()
+    if not ordered:
+        return Spread(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    found = percentiles(ordered, (50, 95, 99))
+    middle, high, highest = (1000 * each for each in found)
+    mean = 1000 * times.sum_s / len(ordered)
+    return Spread(len(ordered), 1000 * ordered[0], mean, middle, high, highest, 1000 * ordered[-1])
+
+
+JudgedTimes: TypeAlias = tuple[Sequence[float], Sequence[float], float]
+"""What an objective judges: the times of all, ascending; of those that were good; and the sum of all."""
+
+
+def figure_window(kind: str, slot: FigureSlot) -> JudgedTimes:
+    """Return what an objective of this kind judges in one window: times to the first event, gaps, or
+    outcomes, whose times do not matter."""
+    if kind == "gap":
+        gaps = slot.gaps.ordered()
+        return gaps, gaps, slot.gaps.sum_s
+    if kind == "first_event":
+        both = Histogram()
+        both.merge(slot.first_event)
+        both.merge(slot.no_event)
+        return both.ordered(), slot.first_event.ordered(), both.sum_s
+    total = slot.failures.total()
+    bad = slot.early_ends if kind == "early_end" else slot.failures[Failure.TOOL_ERROR]
+    return range(total), range(total - bad), 0.0

@@ -1,0 +1,207 @@
+"""The process of an MCP server over stdio, on the event loop of a load: lines in, lines out, and its end.
+
+It is ended as MCP 2025-11-25, Lifecycle, Shutdown, says: close its stdin, wait; SIGTERM, wait; SIGKILL. It
+leads a process group, which a guard ends if this process is killed, and its descendants end with it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from faultkit.base.errors import TargetError
+from faultkit.base.external_program import inherited_environment
+from faultkit.base.process_group import end_popen_group, kill_group
+from faultkit.base.process_guard import guard_group
+from faultkit.base.process_identity import descendants_of, kill_processes
+from faultkit.load.load import McpTarget
+from faultkit.mcp.wire.framing import LineReader
+from faultkit.proxy.event_loop import Loop
+
+_READ_BYTES = 65536
+_STDERR_BYTES = 2048
+"""What is kept of the end of its standard error, for the message about its end."""
+_GRACE_S = 1.5
+"""Seconds for all processes together to end when their stdin is closed."""
+_TERM_S = 1.0
+
+
+class McpProcess:
+    """A running server. `on_line` gets each line of its stdout; `on_end` is called once, at the end of it."""
+
+    def __init__(
+        self, target: McpTarget, loop: Loop, on_line: Callable[[bytes], None], on_end: Callable[[], None]
+    ) -> None:
+        """Start the process. Raises TargetError if that fails."""
+        self._loop = loop
+        self._on_line = on_line
+        self._on_end = on_end
+        self._lines = LineReader()
+        self._unsent = b""
+        self._stderr = b""
+        self._has_ended = False
+        try:
+            self._process = subprocess.Popen(
+                target.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**inherited_environment(), **dict(target.env)},
+                cwd=target.cwd,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            place = f" in the folder {target.cwd}" if getattr(error, "filename", None) == target.cwd else ""
+            raise TargetError(f"cannot start {target.command[0]}{place}: {why}") from None
+        guard_group(self._process.pid)
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._in, self._out, self._err = (
+            process.stdin.fileno(),
+            process.stdout.fileno(),
+            process.stderr.fileno(),
+        )
+        self._open = {self._in, self._out, self._err}
+        for fd, handler in (
+            (self._out, self._on_output),
+            (self._err, self._on_stderr),
+            (self._in, self._on_input),
+        ):
+            os.set_blocking(fd, False)
+            loop.handlers[fd] = handler
+            loop.poller.add(fd)
+
+    def send(self, line: bytes) -> None:
+        """Write one line. What the server does not read yet waits here."""
+        if self._in not in self._open:
+            return
+        data = self._unsent + line + b"\n"
+        try:
+            count = os.write(self._in, data)
+        except BlockingIOError:
+            count = 0
+        except OSError:
+            return  # It has closed its stdin; the end of its stdout follows.
+        self._unsent = data[count:]
+        if self._unsent:
+            self._loop.poller.await_output(self._in)
+
+    def why_ended(self) -> str:
+        """Return how the process ended, with the last line of its standard error."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_TERM_S)
+        self._on_stderr(0)
+        code = self._process.returncode
+        if code is None:
+            how = "the server closed its output"
+        else:
+            how = f"the server ended {f'by signal {-code}' if code < 0 else f'with exit code {code}'}"
+        lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
+        return f"{how}: {lines[-1][:200]}" if lines else how
+
+    # --- events -------------------------------------------------------------------------------
+
+    def _on_output(self, flags: int) -> None:
+        while self._out in self._open:
+            try:
+                data = os.read(self._out, _READ_BYTES)
+            except BlockingIOError:
+                self._await_input(self._out)
+                return
+            except OSError:
+                data = b""
+            lines = self._lines.feed(data) if data else self._lines.end()
+            for line in lines:
+                if isinstance(line, bytes):
+                    self._on_line(line)
+            if not data:
+                self._close(self._out)
+                self._end()
+
+    def _on_stderr(self, flags: int) -> None:
+        while self._err in self._open:
+            try:
+                data = os.read(self._err, _READ_BYTES)
+            except BlockingIOError:
+                self._await_input(self._err)
+                return
+            except OSError:
+                data = b""
+            self._stderr = (self._stderr + data)[-_STDERR_BYTES:]
+            if not data:
+                self._close(self._err)
+
+    def _on_input(self, flags: int) -> None:
+        if self._unsent:
+            unsent, self._unsent = self._unsent, b""
+            self.send(unsent[:-1])
+
+    def _await_input(self, fd: int) -> None:
+        if self._loop.poller.await_input is not None:
+            self._loop.poller.await_input(fd)
+
+    def _end(self) -> None:
+        if not self._has_ended:
+            self._has_ended = True
+            self._on_end()
+
+    # --- ending -------------------------------------------------------------------------------
+
+    def close_input(self) -> None:
+        """Close its stdin, after which a server exits by itself."""
+        self._close(self._in)
+
+    def _close(self, fd: int) -> None:
+        if fd not in self._open:
+            return
+        self._open.discard(fd)
+        del self._loop.handlers[fd]
+        self._loop.poller.remove(fd)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None and not stream.closed and stream.fileno() == fd:
+                stream.close()
+
+    def discard(self) -> None:
+        """Kill what is left of a server that has closed its output."""
+        started = descendants_of(self._process.pid)
+        kill_group(self._process.pid)
+        kill_processes(started)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_TERM_S)
+        for fd in tuple(self._open):
+            self._close(fd)
+
+    def end_by(self, deadline: float) -> None:
+        """End the process and all that it started; its stdin is closed. It may take until `deadline`
+        (monotonic) to exit by itself."""
+        self._has_ended = True
+        # Looked for while the server lives: when it ends, its children belong to init.
+        started = descendants_of(self._process.pid)
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(max(deadline - time.monotonic(), 0))
+            if self._process.poll() is None:
+                started |= descendants_of(self._process.pid)
+                end_popen_group(self._process, _TERM_S)
+        finally:
+            kill_group(self._process.pid)
+            kill_processes(started)
+            for fd in tuple(self._open):
+                self._close(fd)
+
+
+def end_all(processes: Iterable[McpProcess]) -> None:
+    """End these processes side by side, and leave none behind."""
+    ending = list(processes)
+    for process in ending:
+        process.close_input()
+    deadline = time.monotonic() + _GRACE_S
+    for process in ending:
+        process.end_by(deadline)

@@ -1,0 +1,50 @@
+"""Which objectives and faults a call can have. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.base.errors import InputError
+from faultkit.load.slo import MCP_KINDS, STREAM_KINDS, Slo
+from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, McpCall, ScenarioItem
+
+MOST_STDIO_CLIENTS = 500
+"""Each client of a server over stdio starts a process."""
+
+
+def why_no_objective(slo: Slo, item: ScenarioItem) -> str | None:
+    """Return why a call cannot have an objective; None if it can."""
+    if slo.kind not in (*STREAM_KINDS, *MCP_KINDS):
+        return None
+    if slo.kind in STREAM_KINDS and not (isinstance(item.call, HttpCall) and item.call.stream is not None):
+        return f"expected a call with stream: sse for an objective of {slo.kind}, got another"
+    if slo.kind in MCP_KINDS and not isinstance(item.call, McpCall):
+        return f"expected a call of an MCP tool for an objective of {slo.kind}, got another"
+    if not isinstance(item.strategy, LoadStrategy):
+        return f"expected a strategy of mode load for an objective of {slo.kind}, got another"
+    return None
+
+
+def item_problems(item: ScenarioItem) -> Iterator[InputError]:
+    """Yield what is wrong with the combination of an item's parts. Paths begin at the item."""
+    for index, slo in enumerate(item.slos):
+        if (problem := why_no_objective(slo, item)) is not None:
+            yield InputError(f"context.slo[{index}].type", problem)
+    if not isinstance(item.call, McpCall):
+        return
+    if item.expect.status is not None:
+        problem = f"expected nothing, since the call of a tool has no status, got {item.expect.status}"
+        yield InputError("expect.status", problem)
+    if not item.call.command:
+        return
+    if item.faults and not item.maps and not item.upstreams.upstreams:
+        yield InputError(
+            "context.faults",
+            "expected proxy.proxies or upstreams for the faults to act in, since no connection leads to a "
+            "server over stdio, got none",
+        )
+    if isinstance(item.strategy, LoadStrategy) and item.strategy.clients > MOST_STDIO_CLIENTS:
+        yield InputError(
+            "context.strategy.clients",
+            f"expected at most {MOST_STDIO_CLIENTS}, since each starts a server, got {item.strategy.clients}",
+        )
