@@ -26,7 +26,7 @@ from faultkit.base.garbage import undisturbed
 from faultkit.faults.fault import StreamFault
 from faultkit.faults.fault_data import dump_fault
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
-from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker, merge_snapshots
+from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker, merge_measured
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import PlaneEvent, RulesChanged
 
@@ -306,8 +306,11 @@ class Planes:
             plane.observed = observed
 
     def snapshot(self) -> Snapshot:
+        return self.measured()[0]
+
+    def measured(self) -> tuple[Snapshot, Lateness]:
         """Return the sum of all workers. They are asked in turn, so one count may be older than another."""
-        return merge_snapshots([plane.measured() for plane in self._planes])
+        return merge_measured([plane.measured() for plane in self._planes])
 
     def take_events(self) -> list[PlaneEvent]:
         """Return the events of all workers in order. A change of rules, the same in all, occurs once."""

@@ -127,7 +127,7 @@ class ControlServer:
 
     async def _handle(self, request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
-        body = await _read_body(request) if method in ("PUT", "POST") else b""
+        body = await _read_body(request) if method in ("PUT", "POST", "PATCH") else b""
         with self._lock:
             return _response(self._core.handle(method, request.scope["path"], request.query_params, body))
 
@@ -182,14 +182,16 @@ class _SteeredPlane:
             except InputError as error:
                 raise error.within(f"rules[{index}]") from None
 
-    def set_plan(self, plan: Plan) -> None:
-        self._plane.set_plan(plan)
+    def set_plan(self, plan: Plan, begin_in_s: float = 0.0) -> None:
+        origin = time.monotonic() + begin_in_s if begin_in_s else None
+        self._plane.set_plan(plan, origin=origin)
 
     def elapsed_s(self) -> float:
         return time.monotonic() - self._began
 
     def counters(self) -> dict[str, Any]:
-        return snapshot_document(self._plane.snapshot())
+        snapshot, lateness = self._plane.measured()
+        return {**snapshot_document(snapshot), "late_releases": lateness.counts()}
 
 
 class _Guard:
