@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from faultkit.base.certificates import why_handshake_failed
 from faultkit.base.errors import FaultkitError, InputError, RunError, TargetError
 
 if TYPE_CHECKING:  # The guardian of a chaos run uses this client, and needs no plans.
@@ -52,6 +54,8 @@ class ControlClient:
     url: str
     token: str | None = field(default=None, repr=False)
     """None: the value of FAULT_CONTROL_TOKEN at the time of the request."""
+    tls: ssl.SSLContext | None = field(default=None, repr=False, compare=False)
+    """Whom to trust and how to identify over https; None: the system's authorities, and not at all."""
 
     @property
     def bearer(self) -> str:
@@ -85,15 +89,20 @@ class ControlClient:
 
         Raises Unreachable, or OSError or HTTPException if no whole reply arrived."""
         parts = urlsplit(self.url)
-        connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        connection = connect(parts.hostname or "", parts.port, timeout=timeout_s)
+        host = parts.hostname or ""
+        if parts.scheme == "https":
+            connection: HTTPConnection = HTTPSConnection(
+                host, parts.port, timeout=timeout_s, context=self.tls
+            )
+        else:
+            connection = HTTPConnection(host, parts.port, timeout=timeout_s)
         raw = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self.bearer}", "Content-Type": "application/json"}
         try:
             try:
                 connection.request(method, parts.path.rstrip("/") + path, raw, headers)
             except OSError as error:
-                raise Unreachable(str(error)) from error
+                raise Unreachable(self._why(error)) from error
             response = connection.getresponse()
             return ControlReply(response.status, response.reason, response.read(_MOST_REPLY_BYTES))
         finally:
@@ -115,7 +124,16 @@ class ControlClient:
         except Unreachable as error:
             raise TargetError(f"the control API at {self.url} cannot be reached: {error}") from None
         except (OSError, HTTPException, ValueError) as error:
-            raise RunError(f"the control API at {self.url} gave no answer: {error}") from None
+            raise RunError(f"the control API at {self.url} gave no answer: {self._why(error)}") from None
+
+    def _why(self, error: Exception) -> str:
+        """Return what went wrong, in a few words."""
+        if isinstance(error, ssl.SSLError):
+            return why_handshake_failed(error)
+        if self.url.startswith("https:") and isinstance(error, ConnectionError):
+            # With TLS 1.3 the handshake is over for the client when its certificate is refused.
+            return f"it closed the connection ({error}): does it accept the client's certificate?"
+        return str(error)
 
 
 def injections_of(status: Mapping[str, Any]) -> dict[str, int]:
@@ -150,6 +168,6 @@ def _refusal(url: str, reply: ControlReply) -> FaultkitError:
         path, problem = "", reply.reason
     if reply.status in (401, 403):
         return TargetError(f"the control API at {url} wants another token (see {TOKEN_VARIABLE}): {problem}")
-    if reply.status in (400, 404, 409):
+    if reply.status in (400, 404, 409, 423):
         return InputError(path, f"{problem} (said by the control API at {url})")
     return RunError(f"the control API at {url} answered {reply.status}: {problem}")

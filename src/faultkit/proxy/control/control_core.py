@@ -30,7 +30,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from faultkit import __version__
-from faultkit.base.address import LOOPBACK_NAMES, Endpoint
+from faultkit.base.address import LOOPBACK_NAMES, Endpoint, url_host
 from faultkit.base.documents.yaml_text import read_document
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.secrets import has_bearer_token
@@ -59,31 +59,42 @@ class Problem(Exception):
 
 
 def check_caller(
-    path: str, host: str, origins: Iterable[str], authorization: str, *, hosts: Collection[str], token: str
+    path: str,
+    host: str,
+    origins: Iterable[str],
+    authorization: str,
+    *,
+    hosts: Collection[str],
+    token: str,
+    scheme: str = "http",
 ) -> None:
     """Raise Problem unless the Host is ours, no Origin is foreign and the token is right.
 
     Host and Origin are checked because a web page can send requests to loopback (DNS rebinding). `hosts` are
     in lower case. `/healthz` needs no token."""
     own = host.lower()
-    if own not in hosts:
-        raise Problem(403, f'expected a loopback Host with our port, got "{host[:80]}"', "Host")
+    if own not in hosts and f"*.{own.partition('.')[2]}" not in hosts:
+        ours = "a loopback Host" if scheme == "http" else "a Host that the certificate names,"
+        raise Problem(403, f'expected {ours} with our port, got "{host[:80]}"', "Host")
     for origin in origins:
-        if origin.lower() != f"http://{own}":
+        if origin.lower() != f"{scheme}://{own}":
             raise Problem(403, f'expected no foreign Origin, got "{origin[:80]}"', "Origin")
     if path != "/healthz" and not has_bearer_token(authorization, token):
         raise Problem(401, "expected Authorization: Bearer TOKEN", "Authorization")
 
 
 def check_loopback(host: str, port: int) -> None:
-    """Raise InputError unless `host` is a loopback name: a control API is never open to the network."""
+    """Raise InputError unless `host` is a loopback name: without mutual TLS, a control API is never open to
+    the network."""
     if host not in LOOPBACK_NAMES:
         raise InputError("control", f"expected a loopback address, got {Endpoint(host, port)}")
 
 
-def own_hosts(host: str, port: int) -> frozenset[str]:
-    """Return the Host headers that mean an API which listens on `host` and `port`."""
-    return frozenset(str(Endpoint(name, port)) for name in {*LOOPBACK_NAMES, host})
+def own_hosts(host: str, port: int, names: Collection[str] = ()) -> frozenset[str]:
+    """Return the Host headers that mean an API which listens on `host` and `port`. `names`: those of its
+    certificate; a client leaves out the usual port of https."""
+    bare = [url_host(name) for name in names] if port == 443 else []
+    return frozenset([*bare, *(str(Endpoint(name, port)) for name in {*LOOPBACK_NAMES, host, *names})])
 
 
 def document_bytes(document: Mapping[str, Any]) -> bytes:
