@@ -7,6 +7,7 @@ import re
 import ssl
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Any
 
 from faultkit.base.address import Verify
 from faultkit.base.errors import InputError
@@ -104,10 +105,10 @@ def _names_in(server: ssl.SSLContext, cert: str) -> tuple[str, ...]:
     for side in (near, far, near):
         with contextlib.suppress(ssl.SSLWantReadError):
             side.do_handshake()
-    found = (near.getpeercert() or {}).get("subjectAltName", ())
+    certificate: dict[str, Any] = near.getpeercert() or {}
     return tuple(
         str(ip_address(str(value).strip())) if kind == "IP Address" else str(value).lower()
-        for kind, value in found
+        for kind, value in certificate.get("subjectAltName", ())
         if kind in ("DNS", "IP Address")
     )
 

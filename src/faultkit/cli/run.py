@@ -211,7 +211,8 @@ def _control_tls(given: dict[str, Any]) -> MutualTls | None:
         raise InputError(flag, f"expected {' and '.join(missing or ['--control'])} beside it, got none")
     from faultkit.base.certificates import mutual_tls
 
-    return mutual_tls(*files.values(), fields=_CONTROL_FILES)
+    cert, key, client_ca = files.values()
+    return mutual_tls(cert, key, client_ca, _CONTROL_FILES)
 
 
 def hints(job: RunJob) -> list[str]:

@@ -195,6 +195,10 @@ class FaultPlane(Protocol):
     """A plane as a measured run needs it, on this machine or another: proxies that are open, and their plan.
     Any thread may call."""
 
+    @property
+    def change_s(self) -> float:
+        """Seconds that a change of the plan may take; 0 on this machine."""
+
     def set_plan(self, plan: Plan, total_s: float | None = None, origin: float | None = None) -> None:
         """Put another plan to work, at once and on live connections too. Rules that stay keep their memory;
         schedules of new ones count from `origin`. A plan that is refused has changed nothing."""

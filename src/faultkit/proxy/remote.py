@@ -75,6 +75,8 @@ def serve_plane(
 class PlaneProcess:
     """A data plane in a process of its own, so that work in this process does not delay its bytes."""
 
+    change_s = 0.0
+
     def __init__(
         self,
         plan: Plan | None = None,
@@ -205,6 +207,8 @@ class PlaneProcess:
 
 class Planes:
     """Several plane processes behind the same ports, as one."""
+
+    change_s = 0.0
 
     def __init__(
         self,

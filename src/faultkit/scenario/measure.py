@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from threading import Event as Flag
+from typing import Protocol
 
 from faultkit.load.load import Load, Target
 from faultkit.load.samples import Sample, Samples
@@ -17,12 +17,22 @@ from faultkit.load.segment import call_once
 from faultkit.load.tally import Tally
 from faultkit.load.workers import LoadResult, run_load
 from faultkit.plan import Plan, Rule
-from faultkit.proxy.data_plane import Lateness, Snapshot
-from faultkit.proxy.remote import PlaneProcess
+from faultkit.proxy.data_plane import FaultPlane, Lateness, Snapshot
 from faultkit.scenario.run_events import CallProgress, LoadProgress, PhaseBegan, RunListener
 from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, ScenarioItem
 from faultkit.scenario.strategy import stepped_rules, stepped_value
 from faultkit.scenario.verdict import MissCounter, why_not_met
+
+_MARGIN_S = 0.1
+"""From the readiness of a load's workers to its start, besides the time that a change of the plan takes."""
+
+
+class StopFlag(Protocol):
+    """A `threading.Event`, or an object with these two of its methods."""
+
+    def is_set(self) -> bool: ...
+
+    def wait(self, timeout: float | None = None) -> bool: ...
 
 
 class _Stopped(Exception):
@@ -36,12 +46,12 @@ class ItemMeter:
         self,
         item: ScenarioItem,
         target: Target,
-        plane: PlaneProcess,
+        plane: FaultPlane,
         measured: Measurements,
         *,
         seed: int | str,
         notify: RunListener,
-        stop: Flag,
+        stop: StopFlag,
     ) -> None:
         self._item = item
         self._target = target
@@ -127,10 +137,13 @@ class ItemMeter:
         on_begin: Callable[[float], None],
         on_samples: Callable[[Samples], None] | None,
     ) -> LoadResult:
+        # A plane elsewhere needs more time to have the faults begin with the load.
+        change_s = self._plane.change_s
         result = run_load(
             self._target,
             load,
             workers=workers,
+            begin_at=(lambda: time.monotonic() + _MARGIN_S + change_s) if change_s else None,
             on_begin=on_begin,
             on_samples=on_samples,
             on_progress=lambda progress: self._notify(LoadProgress(progress)),
