@@ -74,7 +74,7 @@ def test_files_that_do_not_fit_are_named(tmp_path: Path, replaced: tuple[int, st
     (tmp_path / "locked").write_bytes(_with_password(Path(key)))
     files[index] = authority.issue("localhost", file="other")[1] if what == "other" else str(tmp_path / what)
     with pytest.raises(InputError) as caught:
-        mutual_tls(*files)
+        mutual_tls(files[0], files[1], files[2])
     assert str(caught.value).startswith(message.format(files[index]))
 
 
