@@ -103,7 +103,7 @@ class Drill:
         running = self.near.start(
             "-m", "faultkit", "scenario", "run", "--no-ui", "--no-baseline", "drill.yaml"
         )
-        _until(lambda: self.near.request_ms() >= SLOW_MS, running)
+        _until(self.near.is_slow, running)
         return running
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from faultkit import __version__
 from faultkit.base.address import Endpoint
+from faultkit.base.certificates import add_client_certificate, client_context, mutual_tls
 from faultkit.base.errors import TargetError
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, Trigger, parse_schedule, read_plan
@@ -20,6 +23,7 @@ from faultkit.proxy.control.leased_plane import LeasedPlane, LeaseLost
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.remote import Planes
+from tests.proxy.control.certificates import Certificates
 from tests.proxy.wires import connect, read_exactly
 
 TOKEN = "for-tests-only"
@@ -103,14 +107,14 @@ def test_shares_of_a_run_become_seconds_and_schedules_begin_with_the_run(there: 
         assert str(rule.schedule) == "start:20s,duration:10s"
         assert there.plane.snapshot().acting == ()
         plane.set_plan(Plan())
-        plane.set_plan(half, total_s=40.0, origin=leased_plane.time.monotonic() - 25.0)
+        plane.set_plan(half, total_s=40.0, origin=time.monotonic() - 25.0)
         assert there.plane.snapshot().acting == ("slow",)
 
 
 def test_a_second_run_is_refused_and_changes_nothing(there: There) -> None:
     with LeasedPlane(there.client) as plane, plane.item():
         plane.set_plan(SLOW)
-        with pytest.raises(TargetError, match=r"is in use: the run \".+\" holds the plan for another 1"):
+        with pytest.raises(TargetError, match=r"^the run \".+\" holds the plan for another 1"):
             LeasedPlane(there.client).__enter__()
         assert there.plane.plan == SLOW
 
@@ -142,7 +146,8 @@ def test_a_lease_that_was_ended_there_is_lost_and_the_next_item_takes_another(th
             there.client.end_lease(lease)
             with pytest.raises(LeaseLost, match="has ended"):
                 plane.measured()
-            assert plane.lost is not None
+            why = plane.lost
+            assert why
             with pytest.raises(LeaseLost):
                 plane.set_plan(SLOW)
         with plane.item():
@@ -189,3 +194,23 @@ def test_rules_that_are_refused_there_are_no_mistake_of_the_file(echo: Endpoint)
                     plane.set_plan(first)
                 plane.set_plan(SLOW)
                 assert client.status()["acting"] == ["slow"]
+
+
+@pytest.mark.parametrize("has_certificate", [False, True])
+def test_over_tls_a_run_needs_a_certificate(tmp_path: Path, has_certificate: bool) -> None:
+    authority = Certificates(tmp_path)
+    tls = mutual_tls(*authority.issue("localhost"), authority.ca)
+    context = client_context(authority.ca)
+    if has_certificate:
+        add_client_certificate(context, *authority.issue("client.test", file="client"))
+    with Plane(BEFORE) as there, ControlServer(there, Endpoint("127.0.0.1", 0), TOKEN, tls=tls) as control:
+        plane = LeasedPlane(ControlClient(f"https://localhost:{control.bound.port}", TOKEN, context))
+        if not has_certificate:
+            with pytest.raises(TargetError, match="certificate"):
+                plane.__enter__()
+            assert there.plan == BEFORE
+            return
+        with plane, plane.item():
+            plane.set_plan(SLOW)
+            assert there.plan == SLOW
+        assert there.plan == BEFORE

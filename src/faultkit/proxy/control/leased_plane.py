@@ -159,7 +159,10 @@ class LeasedPlane:
     def _take(self) -> None:
         """Take the lease and begin to renew it. Raises TargetError if that is not possible."""
         url = self.client.url
-        status = self.client.status()
+        try:
+            status = self.client.status()
+        except RunError as error:
+            raise TargetError(str(error)) from None
         version = status.get("version")
         if version != __version__:
             found = f"version {version}" if isinstance(version, str) else "an older one, without leases"
@@ -172,8 +175,8 @@ class LeasedPlane:
         self._id = _new_id()
         try:
             self.client.take_lease(self._id, self._ttl_s)
-        except InputError as error:
-            raise TargetError(f"the control API at {url} is in use: {error.problem}") from None
+        except (InputError, RunError) as error:  # Another run holds the plan, or no answer came.
+            raise TargetError(error.problem if isinstance(error, InputError) else str(error)) from None
         with self._lock:
             self._lost = None
             self._until = sent + self._ttl_s
