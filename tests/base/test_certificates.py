@@ -1,13 +1,19 @@
-"""Why a handshake failed, in words."""
+"""Why a handshake failed, in words; the files of mutual TLS."""
 
 from __future__ import annotations
 
 import socket
 import ssl
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+import trustme
+from cryptography.hazmat.primitives import serialization
 
-from faultkit.base.certificates import client_context, why_handshake_failed
+from faultkit.base.certificates import client_context, mutual_tls, why_handshake_failed
+from faultkit.base.errors import InputError
+from tests.proxy.control.certificates import Certificates
 
 ALERTS = {
     40: "handshake failure",
@@ -26,3 +32,67 @@ def test_an_alert_is_told_in_plain_words(code: int) -> None:
     assert why.startswith("TLS: ")
     assert why.endswith(f"alert {ALERTS[code]}")
     assert "[" not in why
+
+
+def test_the_names_of_a_server_are_read_from_its_certificate(tmp_path: Path) -> None:
+    authority = Certificates(tmp_path)
+    files = authority.issue("Host.Example", "*.example.org", "10.1.2.3", "::1")
+    assert mutual_tls(*files, authority.ca).names == ("host.example", "*.example.org", "10.1.2.3", "::1")
+
+
+@pytest.mark.parametrize(
+    ("replaced", "message"),
+    [
+        ((0, "missing"), 'cert: expected a PEM file of certificates, got "{}": No such file or directory'),
+        ((1, "missing"), 'key: expected a PEM file with a private key, got "{}": No such file or directory'),
+        (
+            (2, "missing"),
+            'client_ca: expected a PEM file of certificates, got "{}": No such file or directory',
+        ),
+        ((0, "text"), 'cert: expected a PEM file of certificates, got "{}": no certificate in it'),
+        (
+            (1, "text"),
+            'key: expected a PEM file with a private key, got "{}": no key in it, or one with a pass',
+        ),
+        (
+            (1, "other"),
+            'key: expected a PEM file with a private key, got "{}": it belongs to another certific',
+        ),
+        (
+            (1, "locked"),
+            'key: expected a PEM file with a private key, got "{}": no key in it, or one with a p',
+        ),
+        ((2, "text"), 'client_ca: expected a PEM file of certificates, got "{}": no certificate in it'),
+    ],
+)
+def test_files_that_do_not_fit_are_named(tmp_path: Path, replaced: tuple[int, str], message: str) -> None:
+    authority = Certificates(tmp_path)
+    index, what = replaced
+    cert, key = authority.issue("localhost")
+    files = [cert, key, authority.ca]
+    (tmp_path / "text").write_text("nothing\n")
+    (tmp_path / "locked").write_bytes(_with_password(Path(key)))
+    files[index] = authority.issue("localhost", file="other")[1] if what == "other" else str(tmp_path / what)
+    with pytest.raises(InputError) as caught:
+        mutual_tls(files[0], files[1], files[2])
+    assert str(caught.value).startswith(message.format(files[index]))
+
+
+def _with_password(key: Path) -> bytes:
+    plain = serialization.load_pem_private_key(key.read_bytes(), None)
+    return plain.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"secret"),
+    )
+
+
+def test_a_certificate_that_has_expired_is_refused_at_the_start(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    issued = authority.issue_cert("localhost", not_after=datetime(2020, 1, 1, tzinfo=UTC))
+    cert, key, ca = (str(tmp_path / name) for name in ("cert", "key", "ca"))
+    issued.cert_chain_pems[0].write_to_path(cert)
+    issued.private_key_pem.write_to_path(key)
+    authority.cert_pem.write_to_path(ca)
+    with pytest.raises(InputError, match="TLS: the certificate is not trusted: certificate has expired"):
+        mutual_tls(cert, key, ca)

@@ -44,7 +44,23 @@ def complaint(capsys: pytest.CaptureFixture[str], *args: str, code: int) -> str:
         (["--duration", "soon"], '--duration: expected a duration such as "10s"'),
         (["--duration", "0s"], '--duration: expected more than 0, got "0s"'),
         (["--seed", ""], '--seed: expected a whole number of at least 0 or a text, got ""'),
-        (["--control", "0.0.0.0:7900"], "--control: expected a loopback address, got 0.0.0.0:7900"),
+        (
+            ["--control", "0.0.0.0:7900"],
+            "--control: expected a loopback address, or --control-cert, --control-key and "
+            "--control-client-ca for mutual TLS, got 0.0.0.0:7900",
+        ),
+        (
+            ["--control", "--control-key", "a.key"],
+            "--control-key: expected --control-cert and --control-client-ca beside it, got none",
+        ),
+        (
+            ["--control-cert", "a.pem", "--control-key", "a.key", "--control-client-ca", "ca.pem"],
+            "--control-cert: expected --control beside it, got none",
+        ),
+        (
+            ["--control", "--control-cert", "a", "--control-key", "b", "--control-client-ca", "no.pem"],
+            '--control-client-ca: expected a PEM file of certificates, got "no.pem": No such file',
+        ),
         (["--with-latency", "--latency-sched", "begin:1s"], "--latency-sched: expected periods joined by"),
         (
             ["--with-latency", "--latency-sched", "start:10%"],

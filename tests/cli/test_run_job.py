@@ -11,6 +11,7 @@ from faultkit.cli.main import invoke
 from faultkit.cli.run import command, hints, job_of
 from faultkit.cli.run_session import RunJob
 from faultkit.plan import dump_plan
+from tests.proxy.control.certificates import Certificates
 
 
 def job(*args: str) -> RunJob:
@@ -88,6 +89,17 @@ def test_variables_stand_in_for_options(monkeypatch: pytest.MonkeyPatch) -> None
     assert (made.control, made.control_token) == (Endpoint("127.0.0.1", 7999), "secret")
     monkeypatch.setenv("FAULT_DISABLE_HTTP_PROXY", "true")
     assert job("--proxy", "80=h:1").forward is None
+
+
+def test_control_may_listen_elsewhere_with_mutual_tls(tmp_path: Path) -> None:
+    authority = Certificates(tmp_path)
+    cert, key = authority.issue("faults.test")
+    files = ("--control-cert", cert, "--control-key", key, "--control-client-ca", authority.ca)
+    made = job("--control", "0.0.0.0:7901", *files)
+    assert made.control == Endpoint("0.0.0.0", 7901)
+    assert made.control_tls is not None
+    assert made.control_tls.names == ("faults.test",)
+    assert job("--control").control_tls is None
 
 
 def test_control_may_stand_alone_or_with_an_address() -> None:

@@ -27,6 +27,7 @@ from faultkit.cli.run import hints, job_of
 from faultkit.faults import FAULTS
 from faultkit.plan import read_plan
 from faultkit.scenario.scenario_file import read_scenarios
+from tests.proxy.control.certificates import Certificates
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
@@ -146,6 +147,8 @@ def test_every_python_example_in_the_docs_holds(block: Block) -> None:
 @pytest.mark.parametrize("words", FAULT_LINES)
 @pytest.mark.usefixtures("beside_plan")
 def test_every_command_line_in_the_docs_is_accepted(words: list[str]) -> None:
+    if "--control-cert" in words:
+        Certificates(Path.cwd()).issue("proxy.example")
     ctx = parsed(words)
     if ctx.info_name == "run" and not _shown_to_fail(words):
         assert hints(job_of(ctx)) == []

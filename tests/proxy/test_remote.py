@@ -20,7 +20,7 @@ from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, Trigger, parse_schedule
-from faultkit.proxy.data_plane import Lateness, ProxyCounts, ProxySpec, Snapshot, Worker, merge_snapshots
+from faultkit.proxy.data_plane import Lateness, ProxyCounts, ProxySpec, Snapshot, Worker, merge_measured
 from faultkit.proxy.plane_events import Injected, Opened
 from faultkit.proxy.remote import MOST_WORKERS, Planes
 from tests.proxy.origin import serving
@@ -61,6 +61,25 @@ def test_a_copy_of_lateness_goes_its_own_way() -> None:
     assert (copy.summary().count, lateness.summary().count) == (1, 2)
 
 
+@given(
+    st.lists(st.floats(0, 1), max_size=30), st.lists(st.floats(0, 1), max_size=30), st.lists(st.floats(0, 1))
+)
+def test_lateness_since_a_copy_is_that_of_the_releases_after_it(
+    before: list[float], after: list[float], more: list[float]
+) -> None:
+    copy = lateness_of(before)
+    # Over the wire and back, as from another machine.
+    summary = lateness_of(before + after).summary()
+    now = Lateness.of_counts(lateness_of(before + after).counts(), summary.max_us, summary.early)
+    assert now.summary() == summary
+    since, alone = now.since(copy), lateness_of(after)
+    assert since.counts() == alone.counts()
+    assert since.summary().max_us >= alone.summary().max_us
+    assert [since.share_above(limit) for limit in more] == [alone.share_above(limit) for limit in more]
+    if after and max(after) > max(before, default=0.0):
+        assert since.summary() == alone.summary()
+
+
 def test_snapshots_add_up_by_the_names_of_proxies_and_rules() -> None:
     here, there = Endpoint(LOOPBACK, 1), Endpoint(LOOPBACK, 2)
     one, two = lateness_of([0.001] * 99), lateness_of([1.0] * 99)
@@ -83,7 +102,9 @@ def test_snapshots_add_up_by_the_names_of_proxies_and_rules() -> None:
         200,
         2,
     )
-    assert merge_snapshots([(first, one), (second, two)]) == Snapshot(
+    merged, lateness = merge_measured([(first, one), (second, two)])
+    assert lateness.counts() == lateness_of([0.001] * 99 + [1.0] * 99).counts()
+    assert merged == Snapshot(
         (
             ProxyCounts("db", here, there, 11, 22, 33, 44, 55, 66, 77, 88),
             ProxyCounts("web", there, None, *[2] * 8),

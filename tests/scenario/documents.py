@@ -100,7 +100,8 @@ def contexts(draw: st.DrawFn) -> dict[str, Any]:
             strategy=st.just(strategy),
             slo=st.lists(slos(), max_size=2),
             proxy=st.fixed_dictionaries(
-                {"proxies": proxies}, optional={"disable_http_proxies": st.booleans()}
+                {"proxies": proxies},
+                optional={"disable_http_proxies": st.booleans(), "through": st.none() | st.just("web")},
             ),
         )
     )
@@ -119,6 +120,12 @@ def slos(draw: st.DrawFn) -> dict[str, Any]:
     return found
 
 
+CONTROL_APIS = st.builds(
+    lambda must, may, pair: {**must, **may, **pair},
+    st.fixed_dictionaries({"at": st.sampled_from(("https://h.example", "https://[::1]:7900/"))}),
+    some(token_env=st.just("A_TOKEN"), ca=st.just("ca.pem")),
+    st.sampled_from(({}, {"cert": "c.pem", "key": "c.key"})),
+) | st.just({"at": "http://127.0.0.1:7900"})
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
@@ -165,7 +172,7 @@ def scenario_documents(draw: st.DrawFn) -> dict[str, Any]:
     }
     return {
         "title": draw(TEXTS),
-        **draw(some(description=TEXTS)),
+        **draw(some(description=TEXTS, proxy=CONTROL_APIS)),
         "config": {"http": http},
         "items": draw(st.lists(ITEMS, min_size=1, max_size=2)),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import yaml
@@ -96,6 +97,7 @@ def dump_scenario(scenario: Scenario) -> dict[str, Any]:
         {
             "title": scenario.title,
             "description": scenario.description,
+            "proxy": None if scenario.control is None else _without_empty(asdict(scenario.control)),
             "items": [_dump_item(item) for item in scenario.items],
         }
     )
@@ -116,6 +118,7 @@ def _dump_item(item: ScenarioItem) -> dict[str, Any]:
             {
                 "disable_http_proxies": None if item.http_proxy else True,
                 "proxies": [str(each) for each in item.maps],
+                "through": item.through,
             }
         ),
     }

@@ -107,6 +107,18 @@ def test_where_nothing_is_expected_nothing_is_missed() -> None:
             ("no request was made",),
         ),
         (
+            VerdictEvidence(Expectation(), 4, 0, None, (), (fault(0),), out_of_reach="the proxy went away"),
+            "inconclusive",
+            ("the proxy went away",),
+        ),
+        (
+            VerdictEvidence(
+                Expectation(), 4, 0, None, (), (), out_of_reach="it went", cut_short="it was stopped"
+            ),
+            "unfinished",
+            ("it was stopped",),
+        ),
+        (
             VerdictEvidence(
                 Expectation(status=200), 0, 0, None, (), (), baseline_miss="status: expected 200, got 503"
             ),

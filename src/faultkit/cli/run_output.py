@@ -42,6 +42,13 @@ class StartedRun:
     """Start on the monotonic clock, in seconds; the `t` of every event counts from it."""
     duration_s: float | None = None
     control: Endpoint | None = None
+    has_tls: bool = False
+    """Whether the control API speaks TLS."""
+
+    @property
+    def control_url(self) -> str | None:
+        """The URL of the control API; None if there is none."""
+        return None if self.control is None else f"http{'s' * self.has_tls}://{self.control}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +263,8 @@ def start_lines(run: StartedRun) -> list[str]:
     lines.append(f"seed: {run.plan.seed} (--seed {run.plan.seed} replays this run)")
     if run.duration_s is not None:
         lines.append(f"ends after {format_duration(run.duration_s)}")
-    if run.control is not None:
-        lines.append(f"control: http://{run.control}")
+    if run.control_url is not None:
+        lines.append(f"control: {run.control_url}")
     return lines
 
 

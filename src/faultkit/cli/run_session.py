@@ -25,6 +25,7 @@ from faultkit.proxy.plane import Plane
 from faultkit.proxy.upstream_check import check_upstreams
 
 if TYPE_CHECKING:
+    from faultkit.base.certificates import MutualTls
     from faultkit.proxy.control.control_server import ControlServer
 
 _log = logging.getLogger(__name__)
@@ -44,6 +45,8 @@ class RunJob:
     control: Endpoint | None = None
     control_token: str | None = None
     """The token of the control API; None creates one and prints it."""
+    control_tls: MutualTls | None = None
+    """None: the control API speaks clear text."""
     workers: int = 1
     """Number of processes that serve the ports; with 1, this process does."""
 
@@ -62,7 +65,8 @@ def run_job(job: RunJob, output: RunOutput) -> None:
         plane = stack.enter_context(_new_plane(job, observed))
         proxies = _open_proxies(plane, job)
         control = _open_control(plane, job, began, [spec for spec, _ in proxies])
-        run = StartedRun(job.plan, proxies, began, job.duration_s, None if control is None else control.bound)
+        bound = None if control is None else control.bound
+        run = StartedRun(job.plan, proxies, began, job.duration_s, bound, has_tls=job.control_tls is not None)
         _log.info("run began: plan %s, seed %s", job.plan.digest, job.plan.seed)
         with control or contextlib.nullcontext(), undisturbed():
             output.started(run)
@@ -105,7 +109,7 @@ def _open_control(
     from faultkit.proxy.control.control_server import ControlServer
 
     token = job.control_token or new_token()
-    control = ControlServer(plane, job.control, token, began=began, proxies=proxies)
+    control = ControlServer(plane, job.control, token, began=began, proxies=proxies, tls=job.control_tls)
     if job.control_token is None:
         print(f"control token: {token}", file=sys.stderr, flush=True)
     return control

@@ -269,6 +269,6 @@ def _clock(run: StartedRun, elapsed_s: float) -> Text:
     text = f"seed {run.plan.seed}   {format_duration(int(max(0.0, elapsed_s)))}"
     if run.duration_s is not None:
         text += f" of {format_duration(run.duration_s)}"
-    if run.control is not None:
-        text += f"   control http://{run.control}"
+    if run.control_url is not None:
+        text += f"   control {run.control_url}"
     return Text(f"{text}   q or Ctrl-C ends it", style="dim")

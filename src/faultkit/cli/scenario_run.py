@@ -6,6 +6,7 @@ import secrets
 import shutil
 import sys
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -17,7 +18,7 @@ from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.signals import StopSignal
 from faultkit.base.units import format_duration
 from faultkit.cli.scenario import scenario_path_options, scenario_paths
-from faultkit.cli.shared_options import json_option, seed_option, trust_options, verify_of
+from faultkit.cli.shared_options import F, add_options, json_option, seed_option, trust_options, verify_of
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.scenario_text import item_line
@@ -26,6 +27,7 @@ from faultkit.scenario.scenario_model import Scenario
 
 if TYPE_CHECKING:
     from faultkit.load.place_names import PlaceName
+    from faultkit.scenario.control_api import ControlApi
 
 _HELD, _MISSED, _PROVES_NOTHING = 0, 1, 6
 
@@ -47,7 +49,35 @@ Examples:
   fault scenario run slow.yaml --report report.html --report junit.xml
   fault scenario run slow.yaml --slo latency:95:300ms --slo error:99:1% --seed 7
   fault scenario run heavy.yaml --on dask://10.0.0.5:8786 --proxy-address 10.0.0.9:3180
+  fault scenario run slow.yaml --proxy-at http://127.0.0.1:7900
 """
+
+
+def remote_proxy_options(command: F) -> F:
+    """Add the flags of a proxy that runs elsewhere; see `_control`."""
+    return add_options(
+        command,
+        click.option(
+            "--proxy-at",
+            metavar="URL",
+            help="Inject the faults in the proxies of a running `fault run --control` at this URL, in place "
+            "of what the scenarios say. Its lease ends with this command, also if this is killed.",
+        ),
+        click.option(
+            "--proxy-token-env",
+            metavar="NAME",
+            help="Variable that holds the token of --proxy-at; by default FAULT_CONTROL_TOKEN.",
+        ),
+        click.option(
+            "--proxy-ca", metavar="FILE", help="Authorities of the certificate of --proxy-at (PEM)."
+        ),
+        click.option(
+            "--proxy-cert",
+            metavar="FILE",
+            help="Certificate of this client for --proxy-at (PEM).",
+        ),
+        click.option("--proxy-key", metavar="FILE", help="Private key of --proxy-cert (PEM)."),
+    )
 
 
 @click.command("run", epilog=_EPILOG)
@@ -113,6 +143,7 @@ Examples:
     help="Address of the HTTP forward proxy; by default a free port, or 127.0.0.1:3180 if upstreams name "
     "hosts other than the call's.",
 )
+@remote_proxy_options
 @trust_options
 @click.option("--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="Show no live view on a terminal.")
 @json_option("Print the results as JSON.")
@@ -130,6 +161,11 @@ def run_command(
     workers: int | None,
     seed: str | None,
     proxy_address: str | None,
+    proxy_at: str | None,
+    proxy_token_env: str | None,
+    proxy_ca: str | None,
+    proxy_cert: str | None,
+    proxy_key: str | None,
     insecure: bool,
     cacert: str | None,
     no_ui: bool,
@@ -159,6 +195,15 @@ def run_command(
         verify=verify_of(insecure, cacert),
         slos=_slos(slos),
         retries=retries,
+        control=_control(
+            {
+                "at": proxy_at,
+                "token_env": proxy_token_env,
+                "ca": proxy_ca,
+                "cert": proxy_cert,
+                "key": proxy_key,
+            }
+        ),
     )
     loaded = _load(ctx, scenario_paths(paths, scenarios))
     check_outputs_apart(outputs, (each.file for each in loaded if each.file))
@@ -215,6 +260,21 @@ def _place(text: str | None, workers: int | None) -> PlaceName:
             "--workers", f"expected none beside --on {text}, got {workers}: it means --on local:N"
         )
     return parse_place(text)
+
+
+def _control(given: Mapping[str, str | None]) -> ControlApi | None:
+    """Return the control API of --proxy-at; None if it is absent. Raises InputError that names a flag."""
+    from faultkit.base.documents.mapping_reader import MappingReader
+    from faultkit.scenario.control_api import CONTROL_API, parse_control_api
+    from faultkit.scenario.remote_planes import FLAGS
+
+    present = {name: value for name, value in given.items() if value is not None}
+    if present and "at" not in present:
+        raise InputError(FLAGS[next(iter(present))], "expected --proxy-at beside it, got none")
+    try:
+        return parse_control_api(MappingReader(present, CONTROL_API)) if present else None
+    except InputError as error:
+        raise error.at(FLAGS[error.path]) from None
 
 
 def _slos(texts: tuple[str, ...]) -> tuple[Slo, ...]:

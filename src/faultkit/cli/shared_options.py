@@ -108,15 +108,18 @@ CONTROL = click.option(
 )
 
 
-def control_endpoint(text: str | None) -> Endpoint | None:
-    """Return the address of --control; None if it is absent. Raises InputError unless it is loopback."""
+def control_endpoint(text: str | None, beyond_loopback: str | None = None) -> Endpoint | None:
+    """Return the address of --control; None if it is absent. Raises InputError unless it is loopback.
+
+    beyond_loopback: what other addresses need; empty if that is given; None if the command has no others"""
     if text is None:
         return None
     from faultkit.base.address import LOOPBACK_NAMES, parse_endpoint
 
     endpoint = parse_endpoint(text, CONTROL_PORT, path="--control")
-    if endpoint.host not in LOOPBACK_NAMES:
-        raise InputError("--control", f"expected a loopback address, got {endpoint}")
+    if endpoint.host not in LOOPBACK_NAMES and beyond_loopback != "":
+        needed = "" if beyond_loopback is None else f", or {beyond_loopback}"
+        raise InputError("--control", f"expected a loopback address{needed}, got {endpoint}")
     return endpoint
 
 

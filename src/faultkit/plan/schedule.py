@@ -260,6 +260,19 @@ class Period:
             del items[0]
         return ",".join(items)
 
+    def in_seconds(self, total_s: float | None) -> Period:
+        """Return the same period with shares of `total_s` as seconds."""
+
+        def seconds(time: Time) -> Seconds:
+            return Seconds(time.resolve_us(total_s) / 1_000_000) if isinstance(time, Percent) else time
+
+        return Period(
+            seconds(self.start),
+            None if self.duration is None else seconds(self.duration),
+            None if self.every is None else seconds(self.every),
+            self.times,
+        )
+
     def resolve(self, total_s: float | None) -> Wave:
         wave = Wave(
             self.start.resolve_us(total_s),
@@ -298,6 +311,10 @@ class Schedule:
 
     def __str__(self) -> str:
         return ";".join(map(str, self.periods))
+
+    def in_seconds(self, total_s: float | None) -> Schedule:
+        """Return the same schedule with shares of a run of `total_s` as seconds."""
+        return Schedule(tuple(period.in_seconds(total_s) for period in self.periods))
 
     def resolve(self, total_s: float | None = None) -> Windows:
         """Return the schedule on a run of `total_s` seconds (None: a run without a known end)."""

@@ -8,7 +8,7 @@ are plain data. This module knows no socket.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -122,6 +122,30 @@ class Lateness:
         same.add(self)
         return same
 
+    def counts(self) -> list[tuple[int, int]]:
+        """Return the buckets that are not empty, as pairs of index and count."""
+        return [(index, count) for index, count in enumerate(self._buckets) if count]
+
+    @classmethod
+    def of_counts(cls, counts: Iterable[tuple[int, int]], max_us: float, early: int) -> Lateness:
+        """Return the histogram with these `counts`. Raises IndexError for a bucket that is none."""
+        made = cls()
+        for index, count in counts:
+            made._buckets[index] = count
+        made._count = sum(made._buckets)
+        made._max_us, made._early = max_us, early
+        return made
+
+    def since(self, before: Lateness) -> Lateness:
+        """Return the releases after those that an earlier copy has counted. If the greatest value is older,
+        the upper edge of the last bucket takes its place."""
+        counts = zip(self._buckets, before._buckets, strict=True)
+        new = [(index, now - then) for index, (now, then) in enumerate(counts) if now > then]
+        max_us = self._max_us
+        if max_us == before._max_us:
+            max_us = min(max_us, _upper_edge(new[-1][0])) if new else 0.0
+        return Lateness.of_counts(new, max_us, self._early - before._early)
+
     def share_above(self, limit_us: float) -> float:
         """Return the share of releases later than `limit_us`, without those in the bucket of the limit."""
         if not self._count:
@@ -167,8 +191,27 @@ def _upper_edge(index: int) -> float:
 Self = TypeVar("Self")
 
 
-class DataPlane(Protocol):
-    """Proxies and the plan that acts on them. Any thread may call.
+class FaultPlane(Protocol):
+    """A plane as a measured run needs it, on this machine or another: proxies that are open, and their plan.
+    Any thread may call."""
+
+    @property
+    def change_s(self) -> float:
+        """Seconds that a change of the plan may take; 0 on this machine."""
+
+    def set_plan(self, plan: Plan, total_s: float | None = None, origin: float | None = None) -> None:
+        """Put another plan to work, at once and on live connections too. Rules that stay keep their memory;
+        schedules of new ones count from `origin`. A plan that is refused has changed nothing."""
+
+    def snapshot(self) -> Snapshot:
+        """Return the counters of this instant."""
+
+    def measured(self) -> tuple[Snapshot, Lateness]:
+        """Return a snapshot, and the histogram behind its lateness."""
+
+
+class DataPlane(FaultPlane, Protocol):
+    """Proxies and the plan that acts on them.
 
     After `close`, all methods but `take_events` and `close` raise RunError."""
 
@@ -201,13 +244,6 @@ class DataPlane(Protocol):
 
     def check_rule(self, rule: Rule) -> None:
         """Raise InputError for a rule that no plan for this plane may have."""
-
-    def set_plan(self, plan: Plan, total_s: float | None = None, origin: float | None = None) -> None:
-        """Put another plan to work, at once and on live connections too. Rules that stay keep their memory;
-        schedules of new ones count from `origin`. A plan that is refused has changed nothing."""
-
-    def snapshot(self) -> Snapshot:
-        """Return the counters of this instant."""
 
     def take_events(self) -> list[PlaneEvent]:
         """Return the events since the last call, in order."""
@@ -262,7 +298,7 @@ def snapshot_document(snapshot: Snapshot) -> dict[str, Any]:
     return document
 
 
-def merge_snapshots(parts: Sequence[tuple[Snapshot, Lateness]]) -> Snapshot:
+def merge_measured(parts: Sequence[tuple[Snapshot, Lateness]]) -> tuple[Snapshot, Lateness]:
     """Add up the counters of planes that share their proxies, by the proxies' names.
 
     Percentiles cannot be added, so each part brings its histogram. The planes have one plan, so the rules
@@ -276,7 +312,7 @@ def merge_snapshots(parts: Sequence[tuple[Snapshot, Lateness]]) -> Snapshot:
             proxies[counts.name] = counts if known is None else _sum(known, counts)
         injected.update(snapshot.injected)
         lateness.add(its_lateness)
-    return Snapshot(
+    merged = Snapshot(
         tuple(proxies.values()),
         parts[0][0].acting,
         dict(injected),
@@ -284,6 +320,7 @@ def merge_snapshots(parts: Sequence[tuple[Snapshot, Lateness]]) -> Snapshot:
         sum(snapshot.held_bytes for snapshot, _ in parts),
         sum(snapshot.dropped_happenings for snapshot, _ in parts),
     )
+    return merged, lateness
 
 
 def _sum(one: ProxyCounts, other: ProxyCounts) -> ProxyCounts:

@@ -39,6 +39,8 @@ Result = TypeVar("Result")
 class Plane:
     """A data plane in a thread of this process. Use it as a context manager, or call `start` and `close`."""
 
+    change_s = 0.0
+
     def __init__(
         self,
         plan: Plan | None = None,

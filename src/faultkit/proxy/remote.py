@@ -26,7 +26,7 @@ from faultkit.base.garbage import undisturbed
 from faultkit.faults.fault import StreamFault
 from faultkit.faults.fault_data import dump_fault
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
-from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker, merge_snapshots
+from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker, merge_measured
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import PlaneEvent, RulesChanged
 
@@ -74,6 +74,8 @@ def serve_plane(
 
 class PlaneProcess:
     """A data plane in a process of its own, so that work in this process does not delay its bytes."""
+
+    change_s = 0.0
 
     def __init__(
         self,
@@ -206,6 +208,8 @@ class PlaneProcess:
 class Planes:
     """Several plane processes behind the same ports, as one."""
 
+    change_s = 0.0
+
     def __init__(
         self,
         plan: Plan | None = None,
@@ -306,8 +310,11 @@ class Planes:
             plane.observed = observed
 
     def snapshot(self) -> Snapshot:
+        return self.measured()[0]
+
+    def measured(self) -> tuple[Snapshot, Lateness]:
         """Return the sum of all workers. They are asked in turn, so one count may be older than another."""
-        return merge_snapshots([plane.measured() for plane in self._planes])
+        return merge_measured([plane.measured() for plane in self._planes])
 
     def take_events(self) -> list[PlaneEvent]:
         """Return the events of all workers in order. A change of rules, the same in all, occurs once."""

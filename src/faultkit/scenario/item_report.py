@@ -48,11 +48,13 @@ def item_report(
     started_at: str,
     routes: Sequence[str],
     cut_short: str | None,
+    out_of_reach: str | None = None,
     measures_only: bool = False,
 ) -> report.ItemReport:
     """Return the report of an item.
 
     `after`: the proxies' counts at the end. `gates`: objectives that must hold besides the item's own.
+    `out_of_reach`: why it is not known what the faults did.
     `measures_only`: the verdict is not used, so it needs no warning that the item cannot fail.
     """
     load = item.strategy.load if isinstance(item.strategy, LoadStrategy) else None
@@ -98,6 +100,7 @@ def item_report(
             faults=faults,
             doubts=found.reasons,
             cut_short=cut_short,
+            out_of_reach=out_of_reach,
             baseline_miss=None if baseline_call is None else baseline_call.why_not,
             no_success=why_no_success(
                 item.expect,

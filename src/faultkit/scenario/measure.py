@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from threading import Event as Flag
+from typing import Protocol
 
 from faultkit.load.expectation import why_not_met
 from faultkit.load.fold import LostWorker
@@ -20,11 +20,18 @@ from faultkit.load.segment import call_once
 from faultkit.load.tally import Tally
 from faultkit.load.workers import LoadResult, run_load
 from faultkit.plan import Plan, Rule
-from faultkit.proxy.data_plane import Lateness, Snapshot
-from faultkit.proxy.remote import PlaneProcess
+from faultkit.proxy.data_plane import FaultPlane, Lateness, Snapshot
 from faultkit.scenario.run_events import CallProgress, LoadProgress, PhaseBegan, RunListener
 from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, ScenarioItem
 from faultkit.scenario.strategy import stepped_rules, stepped_value
+
+
+class StopFlag(Protocol):
+    """A `threading.Event`, or an object with these two of its methods."""
+
+    def is_set(self) -> bool: ...
+
+    def wait(self, timeout: float | None = None) -> bool: ...
 
 
 class _Stopped(Exception):
@@ -38,12 +45,12 @@ class ItemMeter:
         self,
         item: ScenarioItem,
         target: AnyTarget,
-        plane: PlaneProcess,
+        plane: FaultPlane,
         measured: Measurements,
         *,
         seed: int | str,
         notify: RunListener,
-        stop: Flag,
+        stop: StopFlag,
     ) -> None:
         self._item = item
         self._target = target
@@ -126,11 +133,14 @@ class ItemMeter:
         on: Place,
         on_begin: Callable[[float], None],
     ) -> LoadResult:
+        # A plane elsewhere needs more time to have the faults begin with the load.
+        change_s = self._plane.change_s
         result = run_load(
             self._target,
             load,
             on=on,
             expect=self._item.expect,
+            begin_at=(lambda: time.monotonic() + on.margin_s + change_s) if change_s else None,
             on_begin=on_begin,
             on_progress=lambda progress: self._notify(LoadProgress(progress)),
             stop=self._stop,

@@ -8,6 +8,7 @@ accepts. Only the parser finds mistakes in the combination of keys, such as a st
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, get_args
 
@@ -44,6 +45,7 @@ from faultkit.base.errors import InputError
 from faultkit.load.expectation import Expectation
 from faultkit.load.slo import SHARE_KINDS, TIME_KINDS, Slo, SloKind
 from faultkit.plan import plan_schema
+from faultkit.scenario.control_api import CONTROL_API, parse_control_api
 from faultkit.scenario.http_call import CALL, CONFIG, HEADERS_SCHEMA, CallConfig, parse_call, parse_config
 from faultkit.scenario.item_checks import item_problems
 from faultkit.scenario.scenario_model import (
@@ -141,6 +143,13 @@ PROXY = KeyTable(
         help="Ports for the service under test to reach its dependencies through, such as "
         '"9090=https://example.com".',
     ),
+    Key(
+        "through",
+        line,
+        TEXT_SCHEMA,
+        help="With a control API (`proxy.at`): the proxy there, by its name, that the calls go through. By "
+        "default they go straight to their URL.",
+    ),
 )
 
 CONTEXT = KeyTable(
@@ -200,6 +209,7 @@ SCENARIO = KeyTable(
     Key("title", line, TEXT_SCHEMA, "", "One line.", "a text"),
     Key("description", text, TEXT_SCHEMA, help="A text for the report."),
     Key("config", schema=CONFIG),
+    Key("proxy", schema=CONTROL_API),
     Key(
         "items",
         _parse_items,
@@ -220,13 +230,16 @@ def parse_scenario(
     reader = MappingReader(document, SCENARIO, "", problems)
     title, description = reader.take("title"), reader.take("description")
     config = parse_config(reader.inner("config"))
+    control = None
+    if "proxy" in reader.given:
+        control = parse_control_api(reader.inner("proxy"), os.path.dirname(file or ""))
     items = [
         _parse_item(value, f"items[{index}]", problems, config)
         for index, value in enumerate(reader.take("items"))
     ]
     if len(problems) > before:
         return None
-    return Scenario(title, tuple(items), description, file, number)
+    return Scenario(title, tuple(items), description, file, number, control)
 
 
 def _parse_item(value: object, path: str, problems: list[InputError], config: CallConfig) -> ScenarioItem:
@@ -243,7 +256,7 @@ def _parse_item(value: object, path: str, problems: list[InputError], config: Ca
     if "strategy" in context.given:
         strategy = parse_strategy(context.given["strategy"], f"{context.path}.strategy", problems, faults)
     _check_periods(context, faults or (), strategy)
-    maps, http_proxy = _parse_proxy(context, has_faults=bool(context.given.get("faults")))
+    maps, http_proxy, through = _parse_proxy(context, has_faults=bool(context.given.get("faults")))
     expect = reader.inner("expect")
     item: dict[str, Any] = {
         "call": call,
@@ -254,6 +267,7 @@ def _parse_item(value: object, path: str, problems: list[InputError], config: Ca
         "upstreams": UpstreamSet(tuple(_parse_upstreams(context))),
         "maps": maps,
         "http_proxy": http_proxy,
+        "through": through,
     }
     made = ScenarioItem(**item)
     if len(problems) == before:
@@ -307,7 +321,9 @@ def _parse_upstream_text(value: object) -> Upstream:
     return parse_upstream(f"{scheme}://{rest.partition('/')[0]}" if marks else value)
 
 
-def _parse_proxy(context: MappingReader, *, has_faults: bool) -> tuple[tuple[ProxyMap, ...], bool]:
+def _parse_proxy(
+    context: MappingReader, *, has_faults: bool
+) -> tuple[tuple[ProxyMap, ...], bool, str | None]:
     reader = context.inner("proxy")
     disabled = reader.take("disable_http_proxies")
     maps: list[ProxyMap] = []
@@ -323,7 +339,7 @@ def _parse_proxy(context: MappingReader, *, has_faults: bool) -> tuple[tuple[Pro
     if disabled and not listed and has_faults:
         problem = "expected false, or proxies for the faults to act in, got true and no proxies"
         reader.note("disable_http_proxies", InputError("", problem))
-    return tuple(maps), not disabled
+    return tuple(maps), not disabled, reader.take("through")
 
 
 def _parse_slo(value: object, path: str, problems: list[InputError]) -> Slo | None:

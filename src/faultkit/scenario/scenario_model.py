@@ -16,6 +16,7 @@ from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load, StreamUntil
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
+from faultkit.scenario.control_api import ControlApi
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,8 @@ class ScenarioItem:
     """Ports through which the service under test reaches its dependencies."""
     http_proxy: bool = True
     """False: no forward proxy; calls go straight to their URL."""
+    through: str | None = None
+    """The proxy of a control API that the calls go through, by its name; None: straight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +152,5 @@ class Scenario:
     file: str | None = None
     document: int = 1
     """Counted from 1 within its file."""
+    control: ControlApi | None = None
+    """Where the proxies run that its faults act in; None: in a process of their own on this machine."""

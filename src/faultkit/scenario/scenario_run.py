@@ -5,7 +5,8 @@ A run that is stopped, fails, or cannot reach its target still returns its repor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from threading import Event as Flag
@@ -13,17 +14,21 @@ from threading import Event as Flag
 from faultkit import __version__
 from faultkit.base.address import Endpoint, Verify
 from faultkit.base.errors import FaultkitError, InputError, TargetError
+from faultkit.load.load import AnyTarget, McpTarget
 from faultkit.load.local_workers import LocalPlace
 from faultkit.load.places import Place
 from faultkit.load.slo import Slo
 from faultkit.plan import Plan
-from faultkit.proxy.data_plane import LatenessSummary, Snapshot
+from faultkit.proxy.control.leased_plane import LeasedPlane, LeaseLost
+from faultkit.proxy.data_plane import FaultPlane, LatenessSummary, Snapshot
 from faultkit.proxy.remote import PlaneProcess
 from faultkit.proxy.upstream_check import why_unusable
+from faultkit.scenario.control_api import ControlApi
 from faultkit.scenario.http_call import placeholders_in
 from faultkit.scenario.item_checks import why_no_objective
 from faultkit.scenario.item_report import item_report
-from faultkit.scenario.measure import ItemMeter, Measurements
+from faultkit.scenario.measure import ItemMeter, Measurements, StopFlag
+from faultkit.scenario.remote_planes import StopOrLost, hold_planes, remote_route_text, remote_target
 from faultkit.scenario.report import report_model as report
 from faultkit.scenario.routes import Routes, origin_of, route_text, routes_of, target_of
 from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunListener
@@ -59,6 +64,8 @@ class RunSettings:
     """Objectives for each item besides its own; missing one fails the item."""
     retries: int = 0
     """How often an inconclusive item is run again."""
+    control: ControlApi | None = None
+    """Where the proxies run, in place of what scenarios say; None: as they say."""
     measures_only: bool = False
     """True if the verdicts are not used: then an item that expects nothing needs no warning."""
 
@@ -78,10 +85,22 @@ def run_scenarios(
     notify: RunListener = lambda event: None,
     stop: Flag | None = None,
 ) -> RunOutcome:
-    """Run the scenarios. Raises InputError before anything runs; later errors are in the outcome."""
+    """Run the scenarios. Raises InputError before anything runs, and TargetError if a control API that they
+    name cannot be used; later errors are in the outcome."""
     _check_gates(scenarios, settings)
     _check_placeholders(scenarios)
-    stop = stop or Flag()
+    with ExitStack() as stack:
+        planes = hold_planes(stack, scenarios, settings.control)
+        return _run_all(scenarios, settings, planes, notify, stop or Flag())
+
+
+def _run_all(
+    scenarios: Sequence[Scenario],
+    settings: RunSettings,
+    planes: Mapping[ControlApi, LeasedPlane],
+    notify: RunListener,
+    stop: Flag,
+) -> RunOutcome:
     started_at = _now()
     total = sum(len(scenario.items) for scenario in scenarios)
     done: list[report.ScenarioReport] = []
@@ -95,8 +114,13 @@ def run_scenarios(
                 break
             number += 1
             began = ItemBegan(number, total, scenario.title, item, _expected_seconds(item, settings))
-            own = replace(settings, seed=f"{settings.seed}/{scenario.title}/{index}")
-            ran, problem = _run_until_conclusive(began, own, notify, stop)
+            own = replace(
+                settings,
+                seed=f"{settings.seed}/{scenario.title}/{index}",
+                control=settings.control or scenario.control,
+            )
+            plane = None if own.control is None else planes[own.control]
+            ran, problem = _run_until_conclusive(began, own, plane, notify, stop)
             trouble = trouble or problem
             items.append(ran)
         if items:
@@ -111,7 +135,7 @@ def run_scenarios(
 
 
 def _run_until_conclusive(
-    began: ItemBegan, settings: RunSettings, notify: RunListener, stop: Flag
+    began: ItemBegan, settings: RunSettings, plane: LeasedPlane | None, notify: RunListener, stop: Flag
 ) -> tuple[report.ItemReport, FaultkitError | None]:
     """Run an item, again while it is inconclusive and may be. Each try has the same seed, thus the same
     faults, and only the last one counts."""
@@ -119,7 +143,7 @@ def _run_until_conclusive(
     for attempt in range(1, settings.retries + 2):
         title = began.title if attempt == 1 else f"{began.title} (try {attempt} of {settings.retries + 1})"
         notify(replace(began, title=title))
-        ran, problem = _run_item(began.item, settings, notify, stop)
+        ran, problem = _run_item(began.item, settings, plane, notify, stop)
         ran = replace(ran, warnings=(*ran.warnings, *notes))
         notify(ItemEnded(ran))
         if ran.verdict != "inconclusive" or problem is not None or stop.is_set():
@@ -129,22 +153,35 @@ def _run_until_conclusive(
 
 
 def _run_item(
-    item: ScenarioItem, settings: RunSettings, notify: RunListener, stop: Flag
+    item: ScenarioItem, settings: RunSettings, remote: LeasedPlane | None, notify: RunListener, stop: Flag
 ) -> tuple[report.ItemReport, FaultkitError | None]:
-    """Return the report of an item, and the error if it could not be run to its end."""
+    """Return the report of an item, and the error if it could not be run to its end. `remote`: the plane
+    whose proxies are used; None: one is made for the item."""
     started_at = _now()
     route_texts: list[str] = []
-    measured, after, problem = Measurements(), _NO_COUNTS, None
+    measured, after, problem, out_of_reach = Measurements(), None, None, None
     try:
-        with PlaneProcess(Plan(seed=settings.seed)) as plane:
-            _measure(item, settings, plane, measured, route_texts, notify, stop)
-            after, measured.lateness = plane.measured()
+        if remote is None:
+            with PlaneProcess(Plan(seed=settings.seed)) as plane:
+                target = _open(item, settings, plane, measured, route_texts, stop)
+                _measure(item, target, settings, plane, measured, notify, stop)
+                after, measured.lateness = plane.measured()
+        else:
+            with remote.item():
+                target = _reach(item, settings, remote, route_texts)
+                _measure(item, target, settings, remote, measured, notify, StopOrLost(stop, remote))
+                after, measured.lateness = remote.measured()
+                measured.warnings += remote.warnings
     except InputError:
         raise
+    except LeaseLost as error:
+        out_of_reach = f"the proxies were out of reach, so what the faults did is not known: {error}"
     except FaultkitError as error:
         problem = error
+    if after is None:  # As many as before: nothing is known to have been injected.
+        after = measured.before or _NO_COUNTS
     cut_short = str(problem) if problem else None
-    if measured.cut_short:
+    if measured.cut_short and (out_of_reach is None or stop.is_set()):
         cut_short = "the run was stopped before its end"
     ran = item_report(
         item,
@@ -154,35 +191,66 @@ def _run_item(
         started_at=started_at,
         routes=route_texts,
         cut_short=cut_short,
+        out_of_reach=out_of_reach,
         measures_only=settings.measures_only,
     )
     return ran, problem
 
 
-def _measure(
+def _open(
     item: ScenarioItem,
     settings: RunSettings,
     plane: PlaneProcess,
     measured: Measurements,
     route_texts: list[str],
-    notify: RunListener,
     stop: Flag,
-) -> None:
+) -> AnyTarget | None:
+    """Open the proxies of an item, and return the call through them; None if the run was stopped."""
     routes = routes_of(item, settings.listen, settings.verify)
     bound: dict[str, Endpoint] = {}
     for spec in routes.proxies:
         bound[spec.name] = plane.open_proxy(spec)
         route_texts.append(route_text(spec, bound[spec.name]))
     if stop.is_set():
-        measured.cut_short = True
-        return
+        return None
     if item.call.url:
         origin = origin_of(item.call.url)
         verify = settings.verify if item.call.url.startswith("https:") else None
         if (why := why_unusable(origin, _REACH_S, verify)) is not None:
             raise TargetError(f"cannot reach {origin}: {why}")
     measured.warnings.extend(_unusable_maps(routes))
-    target = target_of(item.call, routes, bound, settings.verify)
+    return target_of(item.call, routes, bound, settings.verify)
+
+
+def _reach(
+    item: ScenarioItem, settings: RunSettings, plane: LeasedPlane, route_texts: list[str]
+) -> AnyTarget:
+    """Return the call of an item whose proxies are open elsewhere."""
+    assert settings.control is not None
+    route_texts += [remote_route_text(proxy, settings.control) for proxy in plane.proxies]
+    target = remote_target(item, settings.control, plane.proxies, settings.verify)
+    http = target.http if isinstance(target, McpTarget) else target
+    if http is not None:
+        near = http.proxy or http.connect_to
+        origin = near or origin_of(http.url)
+        verify = settings.verify if near is None and http.url.startswith("https:") else None
+        if (why := why_unusable(origin, _REACH_S, verify)) is not None:
+            raise TargetError(f"cannot reach {origin}: {why}")
+    return target
+
+
+def _measure(
+    item: ScenarioItem,
+    target: AnyTarget | None,
+    settings: RunSettings,
+    plane: FaultPlane,
+    measured: Measurements,
+    notify: RunListener,
+    stop: StopFlag,
+) -> None:
+    if target is None or stop.is_set():
+        measured.cut_short = True
+        return
     meter = ItemMeter(item, target, plane, measured, seed=settings.seed, notify=notify, stop=stop)
     match item.strategy:
         case LoadStrategy():

@@ -40,6 +40,8 @@ class VerdictEvidence:
     """Reasons why the figures are inconclusive."""
     cut_short: str | None = None
     """Why the run ended early; None if it did not."""
+    out_of_reach: str | None = None
+    """Why the faults are not known to have acted as planned, if their proxies were out of reach."""
     baseline_miss: str | None = None
     """What the baseline call of a repeat missed; then the service fails without any fault."""
     no_success: str | None = None
@@ -66,6 +68,8 @@ def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
         undecided.append(f"a worker was lost, so it is not known whether {missing} met the expectation")
     if evidence.cut_short is not None:
         return "unfinished", (evidence.cut_short, *missed)
+    if evidence.out_of_reach is not None:
+        return "inconclusive", (evidence.out_of_reach, *missed)
     if idle and not missed:
         return "not exercised", tuple(idle)
     if evidence.doubts:

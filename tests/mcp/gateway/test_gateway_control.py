@@ -17,6 +17,8 @@ from faultkit.base.http.http_client import HttpClient
 from faultkit.faults.call_fault import Call
 from faultkit.mcp.gateway.gateway_control import GatewayControl, GatewayState
 from faultkit.plan import Plan, read_plan
+from faultkit.proxy.control.control_client import ControlClient
+from faultkit.proxy.control.leased_plane import LeasedPlane
 from tests.mcp.gateway.gateway_peers import LINE_SERVER, request, run
 from tests.mcp.gateway.gateway_processes import FAULT
 from tests.mcp.gateway.test_stdio_robust import gateway
@@ -111,6 +113,34 @@ def test_a_plan_put_in_holds_for_its_time_and_the_one_before_comes_back() -> Non
             at.control.tick()
             assert at.names() == ["slow"]
             assert (await at.call("GET", "/plan"))[1]["seed"] == 3
+
+    run(main)
+
+
+def test_a_run_may_hold_the_plan_by_a_lease() -> None:
+    async def main() -> None:
+        async with api() as at:
+            assert (await at.call("PUT", "/lease/run-1?ttl=15"))[0] == 200
+            assert at.names() == []
+            assert (await at.call("PATCH", "/lease/run-1?ttl=15", {"rules": [HANG]}))[0] == 200
+            assert at.names() == ["stuck"]
+            assert (await at.call("PUT", "/lease/run-2"))[0] == 409
+            assert (await at.call("POST", "/rules", {"fault": "slow"}))[0] == 423
+            at.clock.now += 15
+            at.control.tick()
+            assert at.names() == ["slow"]
+            assert (await at.call("DELETE", "/lease/run-1"))[0] == 404
+
+    run(main)
+
+
+def test_a_gateway_is_no_place_for_the_faults_of_a_scenario() -> None:
+    async def main() -> None:
+        async with api() as at:
+            client = ControlClient(f"http://127.0.0.1:{at.client.address.port}", TOKEN)
+            with pytest.raises(TargetError, match="expected that of `fault run`, got a gateway's"):
+                await asyncio.to_thread(LeasedPlane(client).__enter__)
+            assert at.names() == ["slow"]
 
     run(main)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from faultkit import __version__
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError, TargetError
 from faultkit.plan import Plan, read_plan
@@ -320,3 +321,120 @@ def test_only_loopback_may_be_listened_on(api: Api) -> None:
 def test_a_taken_port_is_an_error_at_once(api: Api) -> None:
     with pytest.raises(TargetError, match="control: cannot listen on"):
         ControlServer(api.plane, api.control.bound, TOKEN)
+
+
+# --- the lease of a run -----------------------------------------------------------------------
+
+
+def test_a_run_holds_the_plan_while_it_renews_its_lease(api: Api) -> None:
+    status, answer = api.call("PUT", "/lease/run-1?ttl=15")
+    assert (status, answer["lease"], answer["expires_in_s"]) == (200, "run-1", 15.0)
+    assert (api.names(), api.plane.plan.seed) == ([], 3)
+    status, answer = api.call("PATCH", "/lease/run-1?ttl=15", {"seed": 9, "rules": [SLOW]})
+    assert (status, answer["digest"]) == (200, api.plane.plan.digest)
+    assert (api.names(), api.plane.plan.seed) == (["slow"], 9)
+    api.clock.now += 14
+    assert api.call("PATCH", "/lease/run-1?ttl=15")[0] == 200
+    assert api.call("GET", "/status")[1]["lease"] == {"id": "run-1", "expires_in_s": 15.0}
+    api.clock.now += 14
+    api.control.tick()
+    assert api.names() == ["slow"]
+    api.clock.now += 1
+    api.control.tick()
+    assert api.plane.plan == PLAN
+    assert api.call("GET", "/status")[1]["lease"] is None
+    assert api.call("PATCH", "/lease/run-1?ttl=15", {"rules": [SLOW]}) == (
+        404,
+        {"error": {"path": "lease", "problem": 'the lease "run-1" has ended'}},
+    )
+    assert api.plane.plan == PLAN
+
+
+def test_a_lease_that_is_ended_gives_the_plan_of_before_back_at_once(api: Api) -> None:
+    api.call("PUT", "/plan?ttl=5", {"rules": [SLOW]})
+    before = api.plane.plan
+    assert api.call("PUT", "/lease/run-1?ttl=15", {"rules": [{"fault": "refuse"}]})[0] == 200
+    assert api.names() == ["refuse"]
+    assert api.call("DELETE", "/lease/run-1") == (200, {"ended": "run-1", "digest": before.digest})
+    assert api.plane.plan == before
+    assert api.call("DELETE", "/lease/run-1")[0] == 404
+    api.clock.now += 5
+    api.control.tick()
+    assert api.plane.plan == PLAN
+
+
+def test_while_a_run_holds_the_plan_no_other_changes_it(api: Api) -> None:
+    api.call("PUT", "/lease/run-1?ttl=15", {"rules": [SLOW]})
+    api.clock.now += 5
+    problem = 'the run "run-1" holds the plan for another 10.0 s, and may renew that'
+    assert api.call("PUT", "/lease/run-2") == (409, {"error": {"path": "lease", "problem": problem}})
+    for method, path in (("PATCH", "/lease/run-2"), ("DELETE", "/lease/run-2")):
+        assert api.call(method, path)[0] == 409
+    for method, path, body in (
+        ("PUT", "/plan", {"rules": []}),
+        ("POST", "/rules", {"fault": "reset"}),
+        ("POST", "/rules", SLOW),
+    ):
+        assert api.call(method, path, body) == (423, {"error": {"path": "lease", "problem": problem}})
+    for method in ("PATCH", "DELETE"):
+        status, answer = api.call(method, "/rules/slow")
+        assert (status, answer["error"]["problem"]) == (423, 'the rule "slow" belongs to the run "run-1"')
+    assert api.names() == ["slow"]
+
+
+def test_a_rule_of_before_can_be_removed_while_a_run_holds_the_plan(api: Api) -> None:
+    api.call("PUT", "/lease/run-1", {"rules": [SLOW]})
+    assert api.call("DELETE", "/rules/jitter")[0] == 200
+    assert api.names() == ["slow"]
+    api.call("DELETE", "/lease/run-1")
+    assert api.names() == []
+
+
+def test_taking_a_lease_again_renews_it_so_that_a_lost_answer_costs_nothing(api: Api) -> None:
+    for _ in range(2):
+        assert api.call("PUT", "/lease/run-1?ttl=15")[0] == 200
+    api.call("DELETE", "/lease/run-1")
+    assert api.plane.plan == PLAN
+
+
+@pytest.mark.parametrize(
+    ("path", "error_path"),
+    [
+        ("/lease/run-1?ttl=0", "ttl"),
+        ("/lease/run-1?ttl=-1", "ttl"),
+        ("/lease/run-1?ttl=nan", "ttl"),
+        ("/lease/run-1?begin_in=soon", "begin_in"),
+        ("/lease/run-1?begin_in=inf", "begin_in"),
+        ("/lease/", "lease"),
+        ("/lease/a%20b", "lease"),
+        ("/lease/a/b", "lease"),
+        (f"/lease/{'x' * 101}", "lease"),
+    ],
+)
+def test_a_wrong_lease_is_refused_and_changes_nothing(api: Api, path: str, error_path: str) -> None:
+    status, answer = api.call("PUT", path)
+    assert (status, answer["error"]["path"]) == (400, error_path)
+    assert api.plane.plan == PLAN
+
+
+def test_a_plan_that_is_refused_leaves_the_lease_as_it_was(api: Api) -> None:
+    api.call("PUT", "/lease/run-1", {"rules": [SLOW]})
+    assert api.call("PATCH", "/lease/run-1", {"rules": [{"fault": "nothing"}]})[0] == 400
+    assert api.names() == ["slow"]
+
+
+def test_schedules_of_a_lease_begin_when_the_run_says(api: Api) -> None:
+    late = {**SLOW, "schedule": "start:50s"}
+    for begin_in, acting in (("0", []), ("-40", []), ("-60", ["slow"])):
+        api.call("PUT", f"/lease/run-1?begin_in={begin_in}", {"rules": [late]})
+        assert api.call("GET", "/status")[1]["acting"] == acting
+        api.call("DELETE", "/lease/run-1")
+
+
+def test_status_has_the_version_and_the_histogram_of_lateness(api: Api) -> None:
+    with socket.create_connection((api.proxy.host, api.proxy.port), PATIENCE_S) as client:
+        client.sendall(b"hello")
+        assert client.recv(5) == b"hello"
+        answer = api.call("GET", "/status")[1]
+    assert answer["version"] == __version__
+    assert sum(count for _, count in answer["late_releases"]) == answer["lateness"]["count"] > 0

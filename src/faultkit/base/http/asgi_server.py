@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import ssl
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -72,10 +73,15 @@ class AsgiServer(uvicorn.Server):
 
     _listener: Listener | None = None
 
+    def __init__(self, config: uvicorn.Config, tls: ssl.SSLContext | None = None) -> None:
+        """`tls`: None for clear text."""
+        super().__init__(config)
+        self._tls = tls
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve."""
         await super().startup([])
-        self._listener = Listener(sockets or (), self._make_protocol)
+        self._listener = Listener(sockets or (), self._make_protocol, tls=self._tls)
         self._listener.start(self.config.backlog)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -14,6 +14,7 @@ import logging
 import os
 import resource
 import socket
+import ssl
 from collections.abc import Callable, Iterable
 from time import monotonic
 
@@ -23,6 +24,7 @@ TELL_EVERY_S = 60.0
 _LEAST_CONNECTIONS = 8
 _MOST_AT_ONCE = 64
 """Connections accepted in one turn, so that those that are open get theirs."""
+_HANDSHAKE_S = 20.0
 _FULL_REST_S, _FAILURE_REST_S = 0.05, 1.0
 _log = logging.getLogger("faultkit.http")
 
@@ -45,11 +47,14 @@ class Listener:
         sockets: Iterable[socket.socket],
         make_protocol: Callable[[], asyncio.BaseProtocol],
         most: int | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`most`: connections that may be open at once; by default what the process can afford."""
+        """`most`: connections that may be open at once; by default what the process can afford. `tls`: None
+        for clear text."""
         self._sockets = tuple(sockets)
         self._make_protocol = make_protocol
         self._most = most_connections() if most is None else most
+        self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._open = 0
         self._rest: asyncio.TimerHandle | None = None
@@ -113,9 +118,14 @@ class Listener:
 
     async def _connect(self, connection: _Accepted) -> None:
         try:
-            transport, _ = await self._loop.connect_accepted_socket(self._make_protocol, connection)
+            transport, _ = await self._loop.connect_accepted_socket(
+                self._make_protocol,
+                connection,
+                ssl=self._tls,
+                ssl_handshake_timeout=None if self._tls is None else _HANDSHAKE_S,
+            )
         except OSError:
-            connection.close()  # The client has gone already.
+            connection.close()  # The client has gone already, or its certificate is not trusted.
             return
         if self._is_closed:
             transport.abort()

@@ -28,7 +28,6 @@ from faultkit.proxy.control.control_core import (
     EVENTS_KEEP_ALIVE,
     KEEP_ALIVE_S,
     MOST_BODY_BYTES,
-    NEVER,
     ControlCore,
     Problem,
     check_caller,
@@ -38,6 +37,7 @@ from faultkit.proxy.control.control_core import (
     headers_of,
     own_hosts,
 )
+from faultkit.proxy.control.leases import NEVER
 
 
 class GatewayState:
@@ -73,10 +73,10 @@ class GatewayState:
         except InputError as error:
             raise error.at(error.path.removeprefix("rules[0]").lstrip(".")) from None
 
-    def set_plan(self, plan: Plan) -> None:
+    def set_plan(self, plan: Plan, begin_in_s: float = 0.0) -> None:
         """Replace the plan. Raises InputError, without a change, if a fault cannot act here."""
         self.check(plan)
-        self.injector.set_plan(plan, self.elapsed_s)
+        self.injector.set_plan(plan, self.elapsed_s + begin_in_s)
         for listener in self.on_plan:
             listener(plan)
 
@@ -130,8 +130,8 @@ class GatewayControl:
     def check_rule(self, rule: Rule) -> None:
         self._state.check_rule(rule)
 
-    def set_plan(self, plan: Plan) -> None:
-        self._state.set_plan(plan)
+    def set_plan(self, plan: Plan, begin_in_s: float = 0.0) -> None:
+        self._state.set_plan(plan, begin_in_s)
         self._publish({"event": "rules", "active": [rule.name for rule in plan.rules]})
 
     def elapsed_s(self) -> float:

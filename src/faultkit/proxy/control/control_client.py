@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import ssl
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from faultkit.base.certificates import why_handshake_failed
 from faultkit.base.errors import FaultkitError, InputError, RunError, TargetError
 
 if TYPE_CHECKING:  # The guardian of a chaos run uses this client, and needs no plans.
@@ -51,12 +54,16 @@ class ControlClient:
 
     url: str
     token: str | None = field(default=None, repr=False)
-    """None: the value of FAULT_CONTROL_TOKEN at the time of the request."""
+    """None: the value of `token_env` at the time of the request."""
+    tls: ssl.SSLContext | None = field(default=None, repr=False, compare=False)
+    """Whom to trust and how to identify over https; None: the system's authorities, and not at all."""
+    token_env: str = TOKEN_VARIABLE
+    """The variable that holds the token."""
 
     @property
     def bearer(self) -> str:
         """The token that is sent."""
-        return self.token or os.environ.get(TOKEN_VARIABLE, "")
+        return self.token or os.environ.get(self.token_env, "")
 
     def status(self, timeout_s: float = _TIMEOUT_S) -> dict[str, Any]:
         """Return the counters of the run."""
@@ -78,22 +85,62 @@ class ControlClient:
         """Remove a rule."""
         return self._request("DELETE", rule_path(name))
 
+    def take_lease(self, id: str, ttl_s: float) -> dict[str, Any]:
+        """Hold the plan for `ttl_s` seconds, without rules. Raises InputError at `lease` if another run holds
+        it."""
+        return self._request("PUT", f"/lease/{id}?ttl={ttl_s!r}")
+
+    def change_lease(
+        self,
+        id: str,
+        ttl_s: float,
+        plan: Mapping[str, Any] | None = None,
+        begin_at: float | None = None,
+        timeout_s: float = _TIMEOUT_S,
+    ) -> dict[str, Any]:
+        """Renew a lease; with `plan`, replace its plan. Raises InputError at `lease` if it has ended.
+
+        Schedules count from `begin_at` (monotonic), or from now. The other end has another clock, so it gets
+        the time from the request to then."""
+
+        def path() -> str:
+            begin_in = "" if begin_at is None else f"&begin_in={begin_at - time.monotonic():.6f}"
+            return f"/lease/{id}?ttl={ttl_s!r}{begin_in}"
+
+        return self._request("PATCH", path, plan, timeout_s)
+
+    def end_lease(self, id: str, timeout_s: float = _TIMEOUT_S) -> dict[str, Any]:
+        """End a lease. Raises InputError at `lease` if it has ended."""
+        return self._request("DELETE", f"/lease/{id}", timeout_s=timeout_s)
+
     def send(
-        self, method: str, path: str, body: object = None, timeout_s: float = _TIMEOUT_S
+        self,
+        method: str,
+        path: str | Callable[[], str],
+        body: object = None,
+        timeout_s: float = _TIMEOUT_S,
     ) -> ControlReply:
-        """Send one request and return the reply, whatever its status.
+        """Send one request and return the reply, whatever its status. A function is called for the path once
+        the connection is open.
 
         Raises Unreachable, or OSError or HTTPException if no whole reply arrived."""
         parts = urlsplit(self.url)
-        connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        connection = connect(parts.hostname or "", parts.port, timeout=timeout_s)
+        host = parts.hostname or ""
+        if parts.scheme == "https":
+            connection: HTTPConnection = HTTPSConnection(
+                host, parts.port, timeout=timeout_s, context=self.tls
+            )
+        else:
+            connection = HTTPConnection(host, parts.port, timeout=timeout_s)
         raw = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self.bearer}", "Content-Type": "application/json"}
         try:
             try:
-                connection.request(method, parts.path.rstrip("/") + path, raw, headers)
+                connection.connect()
+                target = path() if callable(path) else path
+                connection.request(method, parts.path.rstrip("/") + target, raw, headers)
             except OSError as error:
-                raise Unreachable(str(error)) from error
+                raise Unreachable(self._why(error)) from error
             response = connection.getresponse()
             return ControlReply(response.status, response.reason, response.read(_MOST_REPLY_BYTES))
         finally:
@@ -102,20 +149,29 @@ class ControlClient:
     def _request(
         self,
         method: str,
-        path: str,
+        path: str | Callable[[], str],
         body: Mapping[str, Any] | None = None,
         timeout_s: float = _TIMEOUT_S,
     ) -> dict[str, Any]:
         try:
             reply = self.send(method, path, body, timeout_s)
             if reply.status >= 300:
-                raise _refusal(self.url, reply)
+                raise _refusal(self, reply)
             document: dict[str, Any] = json.loads(reply.body)
             return document
         except Unreachable as error:
             raise TargetError(f"the control API at {self.url} cannot be reached: {error}") from None
         except (OSError, HTTPException, ValueError) as error:
-            raise RunError(f"the control API at {self.url} gave no answer: {error}") from None
+            raise RunError(f"the control API at {self.url} gave no answer: {self._why(error)}") from None
+
+    def _why(self, error: Exception) -> str:
+        """Return what went wrong, in a few words."""
+        if isinstance(error, ssl.SSLError):
+            return why_handshake_failed(error)
+        if self.url.startswith("https:") and isinstance(error, ConnectionError):
+            # With TLS 1.3 the handshake is over for the client when its certificate is refused.
+            return f"it closed the connection ({error}): does it accept the client's certificate?"
+        return str(error)
 
 
 def injections_of(status: Mapping[str, Any]) -> dict[str, int]:
@@ -142,14 +198,17 @@ def rule_path(name: str) -> str:
     return f"/rules/{quote(name, safe='')}"
 
 
-def _refusal(url: str, reply: ControlReply) -> FaultkitError:
+def _refusal(client: ControlClient, reply: ControlReply) -> FaultkitError:
+    url = client.url
     try:
         error = json.loads(reply.body)["error"]
         path, problem = str(error["path"]), str(error["problem"])
     except (ValueError, KeyError, TypeError):
         path, problem = "", reply.reason
     if reply.status in (401, 403):
-        return TargetError(f"the control API at {url} wants another token (see {TOKEN_VARIABLE}): {problem}")
-    if reply.status in (400, 404, 409):
+        return TargetError(
+            f"the control API at {url} wants another token (see {client.token_env}): {problem}"
+        )
+    if reply.status in (400, 404, 409, 423):
         return InputError(path, f"{problem} (said by the control API at {url})")
     return RunError(f"the control API at {url} answered {reply.status}: {problem}")

@@ -6,6 +6,9 @@
     POST   /rules?ttl=60            add one rule
     PATCH  /rules/{name}?ttl=60     let a rule expire that many seconds from now
     DELETE /rules/{name}            remove a rule
+    PUT    /lease/{id}?ttl=15       hold the plan for one run: others cannot change it
+    PATCH  /lease/{id}?ttl=15       renew the lease; a plan in the body replaces that of the run
+    DELETE /lease/{id}              end the lease
     GET    /status                  counters, and when changes expire
     GET    /events                  events as a stream (served by the adapters)
 
@@ -13,124 +16,30 @@
 gateway (the project's own HTTP server). An adapter checks the caller (`check_caller`), reads the body, writes
 the document as JSON, and calls `expire` in time. The core starts no thread and takes no lock.
 
-Every change is a lease: it expires, and what was before it returns. `Leases` are pure values; plans form a
-stack. The top one is in force, and the one below it returns when it expires. The lowest one never expires. A
-rule that was added belongs to the plan on top.
+Every change expires, and what was before it returns (`leases.py`). A run that steers the faults from another
+process takes one lease and renews it: if the run dies, its faults end with the lease.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
-from faultkit.base.address import LOOPBACK_NAMES, Endpoint
+from faultkit import __version__
+from faultkit.base.address import LOOPBACK_NAMES, Endpoint, url_host
 from faultkit.base.documents.yaml_text import read_document
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.secrets import has_bearer_token
 from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule
+from faultkit.proxy.control.leases import NEVER, Leases
 from faultkit.proxy.idle_rules import caveats, late_warnings
 
-NEVER = math.inf
-
-
-@dataclass(frozen=True, slots=True)
-class LeasedRule:
-    """A rule and when it expires."""
-
-    rule: Rule
-    until: float = NEVER
-
-
-@dataclass(frozen=True, slots=True)
-class LeasedPlan:
-    """One plan of the stack and when it expires."""
-
-    rules: tuple[LeasedRule, ...]
-    seed: int | str
-    until: float = NEVER
-
-
-@dataclass(frozen=True, slots=True)
-class Leases:
-    """A stack of plans. Every method returns a new value."""
-
-    plans: tuple[LeasedPlan, ...]
-    """At least one; the last one is in force."""
-
-    @classmethod
-    def of(cls, plan: Plan) -> Leases:
-        """Return a stack of one plan, which never expires."""
-        return cls((_leased_plan(plan, NEVER),))
-
-    @property
-    def plan(self) -> Plan:
-        """The plan in force."""
-        top = self.plans[-1]
-        return Plan(tuple(leased.rule for leased in top.rules), top.seed)
-
-    @property
-    def until(self) -> dict[str, float]:
-        """When each rule of the plan expires, by name: at its own time or at that of its plan."""
-        top = self.plans[-1]
-        return {leased.rule.name: min(leased.until, top.until) for leased in top.rules}
-
-    @property
-    def next_expiry(self) -> float:
-        """When the next rule or plan expires."""
-        times = [leased_plan.until for leased_plan in self.plans]
-        times += [leased.until for leased_plan in self.plans for leased in leased_plan.rules]
-        return min(times)
-
-    def replaced(self, plan: Plan, until: float = NEVER) -> Leases:
-        """Put another plan on top. Plans that expire before it would never be in force again, so they are
-        dropped."""
-        below = tuple(leased_plan for leased_plan in self.plans if leased_plan.until > until)
-        return Leases((*below, _leased_plan(plan, until)))
-
-    def added(self, rule: Rule, until: float = NEVER) -> Leases:
-        """Add a rule to the plan on top."""
-        return self._with_rules((*self.plans[-1].rules, LeasedRule(rule, until)))
-
-    def removed(self, name: str) -> Leases:
-        """Remove a rule from the plan on top."""
-        return self._with_rules(tuple(leased for leased in self.plans[-1].rules if leased.rule.name != name))
-
-    def renewed(self, name: str, until: float) -> Leases:
-        """Let a rule expire at another time."""
-        rules = self.plans[-1].rules
-        return self._with_rules(
-            tuple(replace(each, until=until) if each.rule.name == name else each for each in rules)
-        )
-
-    def at(self, now: float) -> Leases:
-        """Drop what has expired by `now`."""
-        if now < self.next_expiry:
-            return self
-        return Leases(
-            tuple(
-                replace(
-                    leased_plan, rules=tuple(leased for leased in leased_plan.rules if leased.until > now)
-                )
-                for leased_plan in self.plans
-                if leased_plan.until > now
-            )
-        )
-
-    def _with_rules(self, rules: tuple[LeasedRule, ...]) -> Leases:
-        return Leases((*self.plans[:-1], replace(self.plans[-1], rules=rules)))
-
-
-def _leased_plan(plan: Plan, until: float) -> LeasedPlan:
-    return LeasedPlan(tuple(LeasedRule(rule) for rule in plan.rules), plan.seed, until)
-
-
-# --- the API ---------------------------------------------------------------------------------
-
 USUAL_TTL_S = 600.0
+USUAL_LEASE_S = 15.0
 LONGEST_TTL_S = 86_400.0
 MOST_BODY_BYTES = 1 << 20
 KEEP_ALIVE_S = 15.0
@@ -150,31 +59,42 @@ class Problem(Exception):
 
 
 def check_caller(
-    path: str, host: str, origins: Iterable[str], authorization: str, *, hosts: Collection[str], token: str
+    path: str,
+    host: str,
+    origins: Iterable[str],
+    authorization: str,
+    *,
+    hosts: Collection[str],
+    token: str,
+    scheme: str = "http",
 ) -> None:
     """Raise Problem unless the Host is ours, no Origin is foreign and the token is right.
 
     Host and Origin are checked because a web page can send requests to loopback (DNS rebinding). `hosts` are
     in lower case. `/healthz` needs no token."""
     own = host.lower()
-    if own not in hosts:
-        raise Problem(403, f'expected a loopback Host with our port, got "{host[:80]}"', "Host")
+    if own not in hosts and f"*.{own.partition('.')[2]}" not in hosts:
+        ours = "a loopback Host" if scheme == "http" else "a Host that the certificate names,"
+        raise Problem(403, f'expected {ours} with our port, got "{host[:80]}"', "Host")
     for origin in origins:
-        if origin.lower() != f"http://{own}":
+        if origin.lower() != f"{scheme}://{own}":
             raise Problem(403, f'expected no foreign Origin, got "{origin[:80]}"', "Origin")
     if path != "/healthz" and not has_bearer_token(authorization, token):
         raise Problem(401, "expected Authorization: Bearer TOKEN", "Authorization")
 
 
 def check_loopback(host: str, port: int) -> None:
-    """Raise InputError unless `host` is a loopback name: a control API is never open to the network."""
+    """Raise InputError unless `host` is a loopback name: without mutual TLS, a control API is never open to
+    the network."""
     if host not in LOOPBACK_NAMES:
         raise InputError("control", f"expected a loopback address, got {Endpoint(host, port)}")
 
 
-def own_hosts(host: str, port: int) -> frozenset[str]:
-    """Return the Host headers that mean an API which listens on `host` and `port`."""
-    return frozenset(str(Endpoint(name, port)) for name in {*LOOPBACK_NAMES, host})
+def own_hosts(host: str, port: int, names: Collection[str] = ()) -> frozenset[str]:
+    """Return the Host headers that mean an API which listens on `host` and `port`. `names`: those of its
+    certificate; a client leaves out the usual port of https."""
+    bare = [url_host(name) for name in names] if port == 443 else []
+    return frozenset([*bare, *(str(Endpoint(name, port)) for name in {*LOOPBACK_NAMES, host, *names})])
 
 
 def document_bytes(document: Mapping[str, Any]) -> bytes:
@@ -197,13 +117,36 @@ def ttl_of(text: str | None) -> float:
     """Return for how many seconds a change holds; 0 means for ever."""
     if text is None:
         return USUAL_TTL_S
-    try:
-        ttl_s = float(text)
-    except ValueError:
-        ttl_s = math.nan
+    ttl_s = _number(text)
     if not 0 <= ttl_s <= LONGEST_TTL_S:
         raise Problem(400, f'expected seconds from 0 (no end) to {LONGEST_TTL_S:g}, got "{text[:40]}"', "ttl")
     return ttl_s
+
+
+def _lease_ttl_of(text: str | None) -> float:
+    """Return for how many seconds a lease holds: it always has an end."""
+    if text is None:
+        return USUAL_LEASE_S
+    ttl_s = _number(text)
+    if not 0 < ttl_s <= LONGEST_TTL_S:
+        raise Problem(400, f'expected seconds above 0, up to {LONGEST_TTL_S:g}, got "{text[:40]}"', "ttl")
+    return ttl_s
+
+
+def _begin_of(text: str | None) -> float:
+    """Return in how many seconds schedules begin; below 0 if they began earlier."""
+    begin_in_s = 0.0 if text is None else _number(text)
+    if not -LONGEST_TTL_S <= begin_in_s <= LONGEST_TTL_S:
+        expected = f"seconds from -{LONGEST_TTL_S:g} to {LONGEST_TTL_S:g}"
+        raise Problem(400, f'expected {expected}, got "{str(text)[:40]}"', "begin_in")
+    return begin_in_s
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def expiry_of(ttl_s: float) -> dict[str, Any]:
@@ -236,10 +179,15 @@ ROUTES = (
     ("POST", "/rules"),
     ("PATCH", "/rules/"),
     ("DELETE", "/rules/"),
+    ("PUT", "/lease/"),
+    ("PATCH", "/lease/"),
+    ("DELETE", "/lease/"),
     ("GET", "/status"),
     ("GET", "/events"),
 )
-"""Methods and paths. A path that ends in a slash is followed by the name of a rule."""
+"""Methods and paths. A path that ends in a slash is followed by the name of a rule, or the id of a lease."""
+_NAMED = ("/rules/", "/lease/")
+_LEASE_ID = re.compile(r"[A-Za-z0-9._-]{1,100}", re.ASCII)
 
 
 class ControlTarget(Protocol):
@@ -251,8 +199,9 @@ class ControlTarget(Protocol):
     def check_rule(self, rule: Rule) -> None:
         """Raise InputError if the rule cannot act here."""
 
-    def set_plan(self, plan: Plan) -> None:
-        """Apply `plan`; on an error the plan before it stays."""
+    def set_plan(self, plan: Plan, begin_in_s: float = 0.0) -> None:
+        """Apply `plan`; on an error the plan before it stays. Schedules of new rules begin in so many
+        seconds."""
 
     def elapsed_s(self) -> float:
         """Return the seconds since the run began."""
@@ -300,8 +249,9 @@ class ControlCore:
             return 503, Problem(503, str(error)).document
 
     def _handle(self, method: str, path: str, query: Mapping[str, str], body: bytes) -> Reply:
-        name = path.removeprefix("/rules/")
-        match method, path if name == path else "/rules/":
+        place = next((prefix for prefix in _NAMED if path.startswith(prefix)), path)
+        name = path.removeprefix(place)
+        match method, place:
             case "GET", "/healthz":
                 return 200, {"ok": True}
             case "GET", "/plan":
@@ -318,6 +268,8 @@ class ControlCore:
             case "DELETE", "/rules/":
                 plan = self._change(lambda leases: leases.removed(_known(leases, name))).plan
                 return 200, {"removed": name, "digest": plan.digest}
+            case (("PUT" | "PATCH" | "DELETE"), "/lease/"):
+                return self._lease(method, _lease_id(name), query, body)
             case "GET", "/status":
                 return self._status()
             case _, known if any(known == route for _, route in ROUTES):
@@ -326,15 +278,53 @@ class ControlCore:
                 raise Problem(404, "Not Found", path)
 
     def _put_plan(self, ttl_s: float, body: bytes) -> Reply:
+        plan = self._checked_plan(body)
+        before = self._leases.plan.rules
+        self._change(lambda leases: self._unheld(leases).replaced(plan, self._until(ttl_s)))
+        reply = {"plan": dump_plan(plan), "digest": plan.digest, **expiry_of(ttl_s)}
+        return 200, {**reply, **self._warnings(plan.rules, ttl_s, before)}
+
+    def _checked_plan(self, body: bytes) -> Plan:
         document = _read(body)
         if isinstance(document, dict) and "seed" not in document:
             document = {**document, "seed": self._leases.plan.seed}
         plan = parse_plan(document)
         self._target.check_plan(plan)
-        before = self._leases.plan.rules
-        self._change(lambda leases: leases.replaced(plan, self._until(ttl_s)))
-        reply = {"plan": dump_plan(plan), "digest": plan.digest, **expiry_of(ttl_s)}
-        return 200, {**reply, **self._warnings(plan.rules, ttl_s, before)}
+        return plan
+
+    def _lease(self, method: str, id: str, query: Mapping[str, str], body: bytes) -> Reply:
+        """Take, renew or end the lease of a run."""
+        if method == "DELETE":
+            plan = self._change(lambda leases: self._held_by(id, leases).ended()).plan
+            return 200, {"ended": id, "digest": plan.digest}
+        ttl_s, begin_in_s = _lease_ttl_of(query.get("ttl")), _begin_of(query.get("begin_in"))
+        until = self._until(ttl_s)
+        given = self._checked_plan(body) if body else None
+        if method == "PUT":
+            taken = Plan(seed=self._leases.plan.seed) if given is None else given
+            self._change(lambda leases: self._unheld(leases, id).held(id, taken, until), begin_in_s)
+        elif given is None:
+            self._change(lambda leases: self._held_by(id, leases).extended(until))
+        else:
+            self._change(lambda leases: self._held_by(id, leases).held(id, given, until), begin_in_s)
+        reply = {"lease": id, "digest": self._leases.plan.digest, **expiry_of(ttl_s)}
+        # No warning of a schedule that begins after the lease: the lease is renewed.
+        return 200, {**reply, **self._warnings(() if given is None else given.rules, 0.0)}
+
+    def _unheld(self, leases: Leases, id: str = "") -> Leases:
+        """Return the leases; raise Problem if a run, other than `id`, holds the plan."""
+        if leases.holder in ("", id):
+            return leases
+        left_s = leases.plans[-1].until - self._clock()
+        problem = f'the run "{leases.holder}" holds the plan for another {left_s:.1f} s, and may renew that'
+        # 409 means "there already" to those who add a rule, so that it says something else here.
+        raise Problem(409 if id else 423, problem, "lease")
+
+    def _held_by(self, id: str, leases: Leases) -> Leases:
+        """Return the leases; raise Problem unless this run holds the plan."""
+        if not leases.holder:
+            raise Problem(404, f'the lease "{id}" has ended', "lease")
+        return self._unheld(leases, id)
 
     def _warnings(self, rules: Sequence[Rule], ttl_s: float, before: Sequence[Rule] = ()) -> Document:
         """Return the member of a reply that holds warnings, if there are any."""
@@ -349,6 +339,7 @@ class ControlCore:
         added: list[Rule] = []
 
         def add(leases: Leases) -> Leases:
+            self._unheld(leases)
             names = {rule.name for rule in leases.plan.rules}
             rule = parse_rule(document, names)
             if rule.name in names:
@@ -364,22 +355,25 @@ class ControlCore:
     def _status(self) -> Reply:
         leases = self._change(lambda leases: leases)
         now = self._clock()
+        held_s = leases.plans[-1].until - now
         return 200, {
+            "version": __version__,
             "elapsed_s": round(self._target.elapsed_s(), 3),
             "digest": leases.plan.digest,
             "expires_in_s": {
                 name: None if until == NEVER else round(until - now, 3)
                 for name, until in leases.until.items()
             },
+            "lease": {"id": leases.holder, "expires_in_s": round(held_s, 3)} if leases.holder else None,
             **self._target.counters(),
         }
 
-    def _change(self, make: Callable[[Leases], Leases]) -> Leases:
+    def _change(self, make: Callable[[Leases], Leases], begin_in_s: float = 0.0) -> Leases:
         """Apply the leases that `make` returns. If the target refuses their plan, nothing has changed."""
         before = self._leases.plan
         leases = make(self._leases.at(self._clock()))
         if leases.plan != before:
-            self._target.set_plan(leases.plan)
+            self._target.set_plan(leases.plan, begin_in_s)
         self._leases = leases
         return leases
 
@@ -394,6 +388,14 @@ def _read(body: bytes) -> object:
 
 
 def _known(leases: Leases, name: str) -> str:
-    if all(rule.name != name for rule in leases.plan.rules):
-        raise Problem(404, f'there is no rule named "{name}"', "name")
-    return name
+    if any(leased.rule.name == name for leased in leases.own_rules):
+        return name
+    if any(rule.name == name for rule in leases.plan.rules):
+        raise Problem(423, f'the rule "{name}" belongs to the run "{leases.holder}"', "lease")
+    raise Problem(404, f'there is no rule named "{name}"', "name")
+
+
+def _lease_id(text: str) -> str:
+    if not _LEASE_ID.fullmatch(text):
+        raise Problem(400, f'expected up to 100 letters, digits, dots or dashes, got "{text[:40]}"', "lease")
+    return text

@@ -1,7 +1,8 @@
 """The control API of a running data plane over HTTP: `control_core.py` on starlette.
 
-It listens on loopback only, requires a bearer token, and refuses web pages (Host and Origin are checked),
-because a page in a browser can reach loopback too. Every change expires after `ttl` seconds.
+It listens on loopback only, or elsewhere with mutual TLS. It requires a bearer token, and refuses web pages
+(Host and Origin are checked), because a page in a browser can reach loopback too. Every change expires after
+`ttl` seconds.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from faultkit.base.address import Endpoint
+from faultkit.base.certificates import MutualTls
 from faultkit.base.errors import InputError
 from faultkit.base.http.asgi_server import AsgiServer, uvicorn_config
 from faultkit.plan import Plan
@@ -58,9 +60,12 @@ class ControlServer:
         clock: Callable[[], float] = time.monotonic,
         began: float | None = None,
         proxies: Sequence[ProxySpec] = (),
+        tls: MutualTls | None = None,
     ) -> None:
-        """`proxies`: those of the plane, for warnings about rules that touch none of them."""
-        check_loopback(listen_on.host, listen_on.port)
+        """`proxies`: those of the plane, for warnings about rules that touch none of them. `tls`: None for
+        clear text, on loopback only."""
+        if tls is None:
+            check_loopback(listen_on.host, listen_on.port)
         self._plane = plane
         self._began = time.monotonic() if began is None else began
         self._core = ControlCore(
@@ -76,8 +81,10 @@ class ControlServer:
         self._socket = listen("control", listen_on)
         host, port = self._socket.getsockname()[:2]
         self.bound = Endpoint(host, port)
-        app = _Guard(self._app(), self.bound, token)
-        self._server = AsgiServer(uvicorn_config(app, grace_s=1, http="h11", lifespan="off"))
+        hosts = own_hosts(host, port, () if tls is None else tls.names)
+        app = _Guard(self._app(), hosts, token, "http" if tls is None else "https")
+        config = uvicorn_config(app, grace_s=1, http="h11", lifespan="off")
+        self._server = AsgiServer(config, None if tls is None else tls.context)
         self._thread = threading.Thread(target=self._serve, name="fault-control", daemon=True)
 
     def __enter__(self) -> ControlServer:
@@ -127,7 +134,7 @@ class ControlServer:
 
     async def _handle(self, request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
-        body = await _read_body(request) if method in ("PUT", "POST") else b""
+        body = await _read_body(request) if method in ("PUT", "POST", "PATCH") else b""
         with self._lock:
             return _response(self._core.handle(method, request.scope["path"], request.query_params, body))
 
@@ -182,23 +189,26 @@ class _SteeredPlane:
             except InputError as error:
                 raise error.within(f"rules[{index}]") from None
 
-    def set_plan(self, plan: Plan) -> None:
-        self._plane.set_plan(plan)
+    def set_plan(self, plan: Plan, begin_in_s: float = 0.0) -> None:
+        origin = time.monotonic() + begin_in_s if begin_in_s else None
+        self._plane.set_plan(plan, origin=origin)
 
     def elapsed_s(self) -> float:
         return time.monotonic() - self._began
 
     def counters(self) -> dict[str, Any]:
-        return snapshot_document(self._plane.snapshot())
+        snapshot, lateness = self._plane.measured()
+        return {**snapshot_document(snapshot), "late_releases": lateness.counts()}
 
 
 class _Guard:
     """Refuses callers with a wrong Host, a foreign Origin or a wrong token."""
 
-    def __init__(self, app: ASGIApp, bound: Endpoint, token: str) -> None:
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str, scheme: str) -> None:
         self._app = app
         self._token = token
-        self._hosts = own_hosts(bound.host, bound.port)
+        self._hosts = hosts
+        self._scheme = scheme
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -213,6 +223,7 @@ class _Guard:
                 headers.get("authorization", ""),
                 hosts=self._hosts,
                 token=self._token,
+                scheme=self._scheme,
             )
         except Problem as problem:
             await _response((problem.status, problem.document))(scope, receive, send)

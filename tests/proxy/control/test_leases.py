@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.plan import Plan, Rule
-from faultkit.proxy.control.control_core import Leases
+from faultkit.proxy.control.leases import Leases
 
 
 def plan(*names: str, seed: int = 0) -> Plan:
@@ -81,3 +81,27 @@ def test_whatever_is_put_on_top_something_holds_and_nothing_is_past_its_time(
     times = [plan.until for plan in leases.plans]
     assert times == sorted(times, reverse=True)
     assert len(set(times)) == len(times)
+
+
+def test_the_plan_of_a_run_is_on_top_until_its_lease_ends_and_nothing_below_is_lost() -> None:
+    before = Leases.of(plan("a")).replaced(plan("b"), until=10)
+    leases = before.held("run", plan("c"), until=15)
+    assert (names(leases), leases.holder, leases.next_expiry) == ("c", "run", 10)
+    assert leases.ended() == before
+    assert [names(leases.at(t)) for t in (9, 14, 15)] == ["c", "c", "a"]
+    assert leases.at(15).holder == ""
+    assert before.ended() is before
+
+
+def test_a_run_changes_its_plan_and_renews_its_lease() -> None:
+    leases = Leases.of(plan("a")).held("run", plan(), until=15).held("run", plan("c"), until=20)
+    assert (names(leases), len(leases.plans)) == ("c", 2)
+    assert [names(leases.extended(30).at(t)) for t in (20, 29, 30)] == ["c", "c", "a"]
+
+
+def test_rules_below_a_lease_can_be_removed_and_renewed() -> None:
+    leases = Leases.of(plan("a", "b")).added(rule("c"), until=10).held("run", plan("a"), until=15)
+    assert names(leases.removed("a")) == "a"
+    assert names(leases.removed("a").ended()) == "b c"
+    assert names(leases.renewed("c", 40).at(39)) == "a b c"
+    assert names(leases.added(rule("d")).ended()) == "a b c d"

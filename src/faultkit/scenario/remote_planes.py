@@ -1,0 +1,148 @@
+"""Planes elsewhere for the items of a run: one lease for each control API, what items must not ask of them,
+and the route of calls through their proxies.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from ipaddress import ip_address
+from threading import Event as Flag
+
+from faultkit.base.address import Endpoint, Verify, is_loopback
+from faultkit.base.errors import InputError
+from faultkit.load.load import AnyTarget
+from faultkit.proxy.control.leased_plane import LeasedPlane, OpenProxy
+from faultkit.scenario.control_api import ControlApi
+from faultkit.scenario.routes import call_target
+from faultkit.scenario.scenario_model import Scenario, ScenarioItem
+
+_POLL_S = 0.1
+
+
+def hold_planes(
+    stack: ExitStack, scenarios: Sequence[Scenario], given: ControlApi | None
+) -> dict[ControlApi, LeasedPlane]:
+    """Take a lease at each control API that the scenarios name, or at the `given` one in place of all.
+
+    The stack ends the leases. Raises InputError for an item that does not fit, before anything runs."""
+    apis: dict[ControlApi, LeasedPlane] = {}
+    for scenario in scenarios:
+        api = given or scenario.control
+        for index, item in enumerate(scenario.items):
+            _check_item(item, f"{_place(scenario)}: items[{index}].context", api)
+    for scenario in scenarios:
+        api = given or scenario.control
+        if api is None or api in apis:
+            continue
+        try:
+            client = api.client(FLAGS if given else None)
+        except InputError as error:
+            raise error if given else error.at(f"{_place(scenario)}: proxy.{error.path}") from None
+        apis[api] = stack.enter_context(LeasedPlane(client))
+    for scenario in scenarios:
+        api = given or scenario.control
+        if api is not None:
+            for index, item in enumerate(scenario.items):
+                _check_proxies(item, f"{_place(scenario)}: items[{index}].context", api, apis[api].proxies)
+    return apis
+
+
+FLAGS = {name: f"--proxy-{name.replace('_', '-')}" for name in ("at", "token_env", "ca", "cert", "key")}
+"""The flags of `fault scenario run` for the fields of a `ControlApi`."""
+
+
+def _place(scenario: Scenario) -> str:
+    return scenario.file or scenario.title
+
+
+def _check_item(item: ScenarioItem, path: str, api: ControlApi | None) -> None:
+    """Refuse keys that mean nothing for a proxy that runs elsewhere, or only there."""
+    if api is None:
+        if item.through is not None:
+            expected = "a control API beside it (`proxy` of the scenario, or --proxy-at)"
+            raise InputError(f"{path}.proxy.through", f"expected {expected}, got none")
+    elif item.upstreams.upstreams:
+        got = ", ".join(str(upstream) for upstream in item.upstreams.upstreams)
+        expected = f"none with the proxy at {api.at}, whose own --upstream names the hosts"
+        raise InputError(f"{path}.upstreams", f"expected {expected}, got {got}")
+    elif item.through is not None and not item.http_proxy:
+        raise InputError(f"{path}.proxy.through", "expected none with disable_http_proxies, got both")
+
+
+def _check_proxies(item: ScenarioItem, path: str, api: ControlApi, proxies: Sequence[OpenProxy]) -> None:
+    """Refuse an item that needs a proxy which is not open at the control API."""
+    there = f"{api.at} (there are {', '.join(proxy.name for proxy in proxies) or 'none'})"
+    for index, given in enumerate(item.maps):
+        if not any((p.listen.port, p.upstream) == (given.listen.port, given.upstream) for p in proxies):
+            expected = f"a proxy that is open at {there}"
+            raise InputError(f"{path}.proxy.proxies[{index}]", f'expected {expected}, got "{given}"')
+    for index, fault in enumerate(item.faults):
+        if not any(fault.rule.match.covers_proxy(proxy.name) for proxy in proxies):
+            got = fault.rule.match.proxy
+            where = f"{path}.faults[{index}].match.proxy"
+            raise InputError(where, f'expected the name of a proxy at {there}, got "{got}"')
+    if item.through is not None:
+        _through(item.through, f"{path}.proxy.through", api, proxies)
+
+
+def _through(
+    name: str, path: str, api: ControlApi, proxies: Sequence[OpenProxy]
+) -> tuple[OpenProxy, Endpoint]:
+    """Return the proxy of that name, and where this machine reaches it."""
+    proxy = next((each for each in proxies if each.name == name), None)
+    if proxy is None:
+        names = ", ".join(each.name for each in proxies) or "none"
+        raise InputError(path, f'expected the name of a proxy at {api.at} (there are {names}), got "{name}"')
+    host = proxy.listen.host
+    if ip_address(host).is_unspecified:
+        host = api.host
+    elif is_loopback(host) and not is_loopback(api.host):
+        expected = f"a proxy at {api.at} that this machine can reach"
+        raise InputError(path, f'expected {expected}, got "{name}", which listens on {proxy.listen} there')
+    return proxy, Endpoint(host, proxy.listen.port)
+
+
+def remote_target(
+    item: ScenarioItem, api: ControlApi, proxies: Sequence[OpenProxy], verify: Verify
+) -> AnyTarget:
+    """Return the call for the load engine: straight to its URL, or through the proxy that the item names."""
+    proxy, endpoint = None, None
+    if item.through is not None:
+        proxy, endpoint = _through(item.through, "through", api, proxies)
+    is_forward = proxy is not None and proxy.upstream is None
+    return call_target(
+        item.call,
+        proxy=endpoint if is_forward else None,
+        connect_to=None if is_forward else endpoint,
+        verify=verify,
+    )
+
+
+def remote_route_text(proxy: OpenProxy, api: ControlApi) -> str:
+    """Return a proxy as the report shows it."""
+    leads = "any host (HTTP proxy)" if proxy.upstream is None else str(proxy.upstream)
+    return f"{proxy.listen} → {leads}, at {api.at}"
+
+
+@dataclass(frozen=True, slots=True)
+class StopOrLost:
+    """Set once the run is stopped, or the lease of the plane is lost: then a load measures nothing more."""
+
+    stop: Flag
+    plane: LeasedPlane
+
+    def is_set(self) -> bool:
+        return self.stop.is_set() or self.plane.lost is not None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is set, or the time is over; return whether it is set."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self.is_set():
+            left_s = _POLL_S if until is None else min(_POLL_S, until - time.monotonic())
+            if left_s <= 0:
+                return False
+            self.stop.wait(left_s)
+        return True
