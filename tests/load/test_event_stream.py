@@ -6,11 +6,17 @@ import socket
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from faultkit.load.event_stream import EventReader
+from faultkit.load.item_figures import FigureRecorder
 from faultkit.load.load import Load, StreamUntil, Target
 from faultkit.load.response import Failure
 from faultkit.load.segment import call_once
 from faultkit.load.tally import Tally
+from faultkit.mcp.wire.framing import SseReader
+from faultkit.proxy.event_loop import Loop
 from tests.load.servers import OK, Run, answering, read_request, reset, serving, url_of
 from tests.load.stream_servers import HEAD, Sent, chunk, event, in_good_order, streaming
 
@@ -176,3 +182,45 @@ def test_an_event_in_many_pieces_is_one_event() -> None:
     stream = tally_of(run).summary(None, total_s=1.0).stream
     assert stream is not None
     assert (stream.events, stream.early_ends) == (len(run.samples), 0)
+
+
+PIECES = st.sampled_from(
+    [
+        b"data: a\n\n",
+        b"data: b c\n\n",
+        b"data:d\n\n",
+        b": note\n\n",
+        b"data: e\ndata: f\n\n",
+        b"event: x\n",
+        b"data: g\r\n\r\n",
+        b"data: h\n",
+        b"\n",
+        b"id: 1\n",
+        b"data: \n\n",
+        b"\rdata: i\r\r",
+        b"data: j",
+        b"x\n\n",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=20))
+def test_events_are_the_same_whatever_pieces_they_come_in(pieces: list[bytes]) -> None:
+    """Pieces that are one whole event are read in a shorter way."""
+    loop = Loop()
+    try:
+        seen: list[bytes] = []
+
+        class Reader(EventReader):
+            def _take_event(self, data: bytes) -> None:
+                seen.append(data)
+                super()._take_event(data)
+
+        reader = Reader(StreamUntil(), loop, FigureRecorder("stream", 0.0))
+        reader.feed(HEAD)
+        for piece in pieces:
+            reader.feed(chunk(piece))
+        assert reader.feed(b"0\r\n\r\n")
+        assert seen == [event.data for event in SseReader().feed(b"".join(pieces))]
+    finally:
+        loop.close()

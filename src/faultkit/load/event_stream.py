@@ -117,6 +117,7 @@ class EventReader(ResponseReader):
     __slots__ = (
         "_events",
         "_figures",
+        "_is_between",
         "_last_event",
         "_loop",
         "_now",
@@ -137,6 +138,8 @@ class EventReader(ResponseReader):
 
     def _reset(self) -> None:
         self._events = SseReader()
+        self._is_between = False
+        """True if the last piece ended with the end of an event: nothing of the next is held back."""
         self._last_event = nan
         self.first_event = nan
         """The instant at which the first event came."""
@@ -175,10 +178,14 @@ class EventReader(ResponseReader):
     def on_body(self, body: bytes) -> None:
         if not self.is_stream or self.is_reached:
             return
+        if self._is_between and body.startswith(b"data: ") and _is_one_line(body):
+            self._take_event(body[6:-2])  # Most events come so, each in a piece of its own.
+            return
         for event in self._events.feed(body):
             self._take_event(event.data)
             if self.is_reached:
                 return
+        self._is_between = body.endswith(b"\n\n")
 
     def _take_event(self, data: bytes) -> None:
         if self.events:
@@ -191,6 +198,11 @@ class EventReader(ResponseReader):
         until = self._until
         if self.events == until.events or (until.data is not None and data == until.data.encode()):
             self.is_reached = True
+
+
+def _is_one_line(event: bytes) -> bool:
+    """Return whether these bytes are one line and the blank line behind it."""
+    return event.endswith(b"\n\n") and event.find(b"\n") == len(event) - 2 and b"\r" not in event
 
 
 def _reader_of(connection: Connection) -> EventReader:
