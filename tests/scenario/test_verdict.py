@@ -106,12 +106,12 @@ def test_where_nothing_is_expected_nothing_is_missed() -> None:
             ("no request was made",),
         ),
         (
-            VerdictEvidence(Expectation(), 4, 0, None, (), (fault(0),), lost="the proxy went away"),
+            VerdictEvidence(Expectation(), 4, 0, None, (), (fault(0),), out_of_reach="the proxy went away"),
             "inconclusive",
             ("the proxy went away",),
         ),
         (
-            VerdictEvidence(Expectation(), 4, 0, None, (), (), lost="it went", cut_short="it was stopped"),
+            VerdictEvidence(Expectation(), 4, 0, None, (), (), out_of_reach="it", cut_short="it was stopped"),
             "unfinished",
             ("it was stopped",),
         ),

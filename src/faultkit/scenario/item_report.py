@@ -46,13 +46,13 @@ def item_report(
     started_at: str,
     routes: Sequence[str],
     cut_short: str | None,
-    lost: str | None = None,
+    out_of_reach: str | None = None,
     measures_only: bool = False,
 ) -> report.ItemReport:
     """Return the report of an item.
 
     `after`: the proxies' counts at the end. `gates`: objectives that must hold besides the item's own.
-    `lost`: why it is not known what the faults did.
+    `out_of_reach`: why it is not known what the faults did.
     `measures_only`: the verdict is not used, so it needs no warning that the item cannot fail.
     """
     load = item.strategy.load if isinstance(item.strategy, LoadStrategy) else None
@@ -97,7 +97,7 @@ def item_report(
             faults=faults,
             doubts=found.reasons,
             cut_short=cut_short,
-            lost=lost,
+            out_of_reach=out_of_reach,
             baseline_miss=None if baseline_call is None else baseline_call.why_not,
             no_success=why_no_success(item.expect, run, before_faults, item.faults, injected),
             connections=injection.connections,

@@ -156,7 +156,7 @@ def _run_item(
     whose proxies are used; None: one is made for the item."""
     started_at = _now()
     route_texts: list[str] = []
-    measured, after, problem, lost = Measurements(), None, None, None
+    measured, after, problem, out_of_reach = Measurements(), None, None, None
     try:
         if remote is None:
             with PlaneProcess(Plan(seed=settings.seed)) as plane:
@@ -173,13 +173,13 @@ def _run_item(
     except InputError:
         raise
     except LeaseLost as error:
-        lost = f"the proxies were out of reach, so what the faults did is not known: {error}"
+        out_of_reach = f"the proxies were out of reach, so what the faults did is not known: {error}"
     except FaultkitError as error:
         problem = error
     if after is None:  # As many as before: nothing is known to have been injected.
         after = measured.before or _NO_COUNTS
     cut_short = str(problem) if problem else None
-    if measured.cut_short and (lost is None or stop.is_set()):
+    if measured.cut_short and (out_of_reach is None or stop.is_set()):
         cut_short = "the run was stopped before its end"
     ran = item_report(
         item,
@@ -189,7 +189,7 @@ def _run_item(
         started_at=started_at,
         routes=route_texts,
         cut_short=cut_short,
-        lost=lost,
+        out_of_reach=out_of_reach,
         measures_only=settings.measures_only,
     )
     return ran, problem

@@ -77,7 +77,7 @@ class VerdictEvidence:
     """Reasons why the figures are inconclusive."""
     cut_short: str | None = None
     """Why the run ended early; None if it did not."""
-    lost: str | None = None
+    out_of_reach: str | None = None
     """Why the faults are not known to have acted as planned, if their proxies were out of reach."""
     baseline_miss: str | None = None
     """What the baseline call of a repeat missed; then the service fails without any fault."""
@@ -100,8 +100,8 @@ def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
     ]
     if evidence.cut_short is not None:
         return "unfinished", (evidence.cut_short, *missed)
-    if evidence.lost is not None:
-        return "inconclusive", (evidence.lost, *missed)
+    if evidence.out_of_reach is not None:
+        return "inconclusive", (evidence.out_of_reach, *missed)
     if idle and not missed:
         return "not exercised", tuple(idle)
     if evidence.doubts:
