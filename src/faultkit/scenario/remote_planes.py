@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from threading import Event as Flag
 
-from faultkit.base.address import Endpoint, Verify, is_loopback
+from faultkit.base.address import Endpoint, is_loopback
 from faultkit.base.errors import InputError
-from faultkit.load.load import AnyTarget
 from faultkit.proxy.control.leased_plane import LeasedPlane, OpenProxy
 from faultkit.scenario.control_api import ControlApi
-from faultkit.scenario.routes import call_target
+from faultkit.scenario.routes import FORWARD, FRONT, Routes
 from faultkit.scenario.scenario_model import Scenario, ScenarioItem
 
 _POLL_S = 0.1
@@ -105,20 +104,15 @@ def _through(
     return proxy, Endpoint(host, proxy.listen.port)
 
 
-def remote_target(
-    item: ScenarioItem, api: ControlApi, proxies: Sequence[OpenProxy], verify: Verify
-) -> AnyTarget:
-    """Return the call for the load engine: straight to its URL, or through the proxy that the item names."""
-    proxy, endpoint = None, None
-    if item.through is not None:
-        proxy, endpoint = _through(item.through, "through", api, proxies)
-    is_forward = proxy is not None and proxy.upstream is None
-    return call_target(
-        item.call,
-        proxy=endpoint if is_forward else None,
-        connect_to=None if is_forward else endpoint,
-        verify=verify,
-    )
+def remote_routes(
+    item: ScenarioItem, api: ControlApi, proxies: Sequence[OpenProxy]
+) -> tuple[Routes, dict[str, Endpoint]]:
+    """Return the route of an item's calls, straight or through the proxy that it names, and where that is."""
+    if item.through is None:
+        return Routes((), None), {}
+    proxy, endpoint = _through(item.through, "through", api, proxies)
+    name = FORWARD if proxy.upstream is None else FRONT
+    return Routes((), name), {name: endpoint}
 
 
 def remote_route_text(proxy: OpenProxy, api: ControlApi) -> str:

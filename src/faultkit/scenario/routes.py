@@ -88,26 +88,14 @@ def target_of(
 def target_of(call: Call, routes: Routes, bound: Mapping[str, Endpoint], verify: Verify = True) -> AnyTarget:
     """Return the call for the load engine, once the proxies are open."""
     through = None if routes.through is None else bound[routes.through]
-    return call_target(
-        call,
-        proxy=through if routes.through == FORWARD else None,
-        connect_to=through if routes.through == FRONT else None,
-        verify=verify,
-    )
-
-
-def call_target(
-    call: Call, *, proxy: Endpoint | None = None, connect_to: Endpoint | None = None, verify: Verify = True
-) -> AnyTarget:
-    """Return the call for the load engine, by way of a forward proxy or straight to another endpoint."""
     limit_s = time_limit_s(call)
     http = Target(
         "POST",
         call.url,
         call.headers,
         timeout_s=limit_s,
-        proxy=proxy,
-        connect_to=connect_to,
+        proxy=through if routes.through == FORWARD else None,
+        connect_to=through if routes.through == FRONT else None,
         verify=verify,
     )
     if isinstance(call, HttpCall):

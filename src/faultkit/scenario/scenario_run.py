@@ -14,7 +14,7 @@ from threading import Event as Flag
 from faultkit import __version__
 from faultkit.base.address import Endpoint, Verify
 from faultkit.base.errors import FaultkitError, InputError, TargetError
-from faultkit.load.load import AnyTarget, McpTarget
+from faultkit.load.load import AnyTarget
 from faultkit.load.local_workers import LocalPlace
 from faultkit.load.places import Place
 from faultkit.load.slo import Slo
@@ -28,7 +28,7 @@ from faultkit.scenario.http_call import placeholders_in
 from faultkit.scenario.item_checks import why_no_objective
 from faultkit.scenario.item_report import item_report
 from faultkit.scenario.measure import ItemMeter, Measurements, StopFlag
-from faultkit.scenario.remote_planes import StopOrLost, hold_planes, remote_route_text, remote_target
+from faultkit.scenario.remote_planes import StopOrLost, hold_planes, remote_route_text, remote_routes
 from faultkit.scenario.report import report_model as report
 from faultkit.scenario.routes import Routes, origin_of, route_text, routes_of, target_of
 from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunListener
@@ -167,8 +167,9 @@ def _run_item(
                 _measure(item, target, settings, plane, measured, notify, stop)
                 after, measured.lateness = plane.measured()
         else:
+            # Before the counters begin: a map's own address is reached through the proxy.
+            target = _reach(item, settings, remote, route_texts)
             with remote.item():
-                target = _reach(item, settings, remote, route_texts)
                 _measure(item, target, settings, remote, measured, notify, StopOrLost(stop, remote))
                 after, measured.lateness = remote.measured()
                 measured.warnings += remote.warnings
@@ -213,11 +214,7 @@ def _open(
         route_texts.append(route_text(spec, bound[spec.name]))
     if stop.is_set():
         return None
-    if item.call.url:
-        origin = origin_of(item.call.url)
-        verify = settings.verify if item.call.url.startswith("https:") else None
-        if (why := why_unusable(origin, _REACH_S, verify)) is not None:
-            raise TargetError(f"cannot reach {origin}: {why}")
+    _check_origin(item.call.url, settings.verify)
     measured.warnings.extend(_unusable_maps(routes))
     return target_of(item.call, routes, bound, settings.verify)
 
@@ -228,15 +225,24 @@ def _reach(
     """Return the call of an item whose proxies are open elsewhere."""
     assert settings.control is not None
     route_texts += [remote_route_text(proxy, settings.control) for proxy in plane.proxies]
-    target = remote_target(item, settings.control, plane.proxies, settings.verify)
-    http = target.http if isinstance(target, McpTarget) else target
-    if http is not None:
-        near = http.proxy or http.connect_to
-        origin = near or origin_of(http.url)
-        verify = settings.verify if near is None and http.url.startswith("https:") else None
-        if (why := why_unusable(origin, _REACH_S, verify)) is not None:
-            raise TargetError(f"cannot reach {origin}: {why}")
-    return target
+    routes, bound = remote_routes(item, settings.control, plane.proxies)
+    for endpoint in bound.values():
+        _check_reach(endpoint, None)
+    if not bound:
+        _check_origin(item.call.url, settings.verify)
+    return target_of(item.call, routes, bound, settings.verify)
+
+
+def _check_origin(url: str, verify: Verify) -> None:
+    """Raise TargetError if the service cannot be reached. A program over stdio has no URL."""
+    if url:
+        _check_reach(origin_of(url), verify if url.startswith("https:") else None)
+
+
+def _check_reach(endpoint: Endpoint, verify: Verify | None) -> None:
+    """Raise TargetError if no connection can be made. `verify`: with TLS; None: without."""
+    if (why := why_unusable(endpoint, _REACH_S, verify)) is not None:
+        raise TargetError(f"cannot reach {endpoint}: {why}")
 
 
 def _measure(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import resource
 import socket
+import ssl
+from pathlib import Path
 
 import pytest
 
+from faultkit.base.certificates import add_client_certificate, client_context, mutual_tls
 from faultkit.base.http import listener as listener_module
 from faultkit.base.http.listener import MOST_CONNECTIONS, Listener, most_connections
+from tests.proxy.control.certificates import Certificates
 
 
 def bound() -> socket.socket:
@@ -107,3 +112,36 @@ def test_the_limit_leaves_descriptors_for_other_things(
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (descriptors, descriptors))
     assert most_connections() == most
+
+
+def test_a_failed_handshake_takes_no_place_of_another_connection(tmp_path: Path) -> None:
+    authority = Certificates(tmp_path)
+    server = mutual_tls(*authority.issue("localhost"), authority.ca).context
+    client = client_context(authority.ca)
+    add_client_certificate(client, *authority.issue("client.test", file="client"))
+
+    async def main() -> None:
+        sock = bound()
+        listener = Listener([sock], Echo, most=1, tls=server)
+        listener.start(100)
+        host, port = sock.getsockname()
+        for junk in (b"GET / HTTP/1.1\r\n\r\n", b""):
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(junk)
+            writer.write_eof()
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+            writer.close()
+        with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
+            # With TLS 1.3, the client learns only afterwards that it needs a certificate.
+            reader, writer = await asyncio.open_connection(
+                "localhost", port, ssl=client_context(authority.ca), family=socket.AF_INET
+            )
+            await reader.readexactly(5)
+        reader, writer = await asyncio.open_connection("localhost", port, ssl=client, family=socket.AF_INET)
+        assert await reader.readexactly(5) == b"hello"
+        writer.transport.abort()
+        listener.close()
+        sock.close()
+
+    asyncio.run(main())
