@@ -21,7 +21,7 @@ from faultkit.code.facts.collected import (
 )
 from faultkit.code.facts.expressions import step_details
 from faultkit.code.facts.fact_values import Loop, Step, StepDetails, StepKind
-from faultkit.code.facts.grammar import Binding, Grammar, member_name, part_of
+from faultkit.code.facts.grammar import Binding, Grammar, member_name, names_in, part_of
 from faultkit.code.facts.reads import NOT_READ, READ_BY_VALUE
 from faultkit.code.functions import DIALECTS, FunctionNames
 from faultkit.code.languages import Language
@@ -60,6 +60,8 @@ _CARRIERS = frozenset(
 """Node types whose parts are returned or assigned with them."""
 _ARGUMENTS = frozenset({"argument_list", "arguments", "keyword_argument", "list_splat", "value_arguments"})
 _AROUND_ARGUMENT = frozenset({"argument", "value_argument"})
+_AROUND_FUNCTION = _ARGUMENTS | _AROUND_ARGUMENT | {"annotated_lambda"}
+"""Types right around a function that is given to a call."""
 _ANNOTATIONS = frozenset({"annotation", "attribute"})
 _DECLARES = frozenset(
     {
@@ -102,8 +104,9 @@ class _Walk:
         """For each open scope and type its depth, and `scope`, `owner` and `len(open_types)` before it."""
 
     def run(self) -> CollectedNodes:
-        kinds, names, visitors, reads_in = _node_table(self.found.syntax.language, self.grammar)
-        words = self.grammar.step_words
+        kinds, names, texts, visitors, reads_in = _node_table(self.found.syntax.language, self.grammar)
+        words, has_holes = self.grammar.step_words, bool(self.grammar.interpolations)
+        find = self.found.syntax.source.find
         stack, types, opened, accesses = self.stack, self.types, self.opened, self.found.accesses
         levels: list[tuple[Iterator[Node], bool | None]] = [(iter((self.found.syntax.root,)), True)]
         while levels:
@@ -119,6 +122,11 @@ class _Walk:
                 if (wanted := visitors.get(kind)) is not None:
                     for visit in wanted:
                         visit(self, node, kinds[kind])
+                if kind in texts:
+                    # In most texts there are no holes, and nothing to look at.
+                    start, end = node.start_byte, node.end_byte
+                    if not has_holes or (find(b"{", start, end) < 0 and find(b"$", start, end) < 0):
+                        continue
                 if node.named_child_count:
                     stack.append(node)
                     types.append(kinds.get(kind, ""))
@@ -221,7 +229,7 @@ class _Walk:
             given_to=self._given_to(),
         )
         for place, each in enumerate(scope.parameters):
-            names = [each.name] if each.name.type in self.grammar.names else _leaves(each.name, self.grammar)
+            names = [each.name] if each.name.type in self.grammar.names else names_in(each.name, self.grammar)
             for name in names:
                 value = self._promise_value(scope, place)
                 bound = RawBinding(inner.start, value, each.type, scope.outer)
@@ -250,6 +258,8 @@ class _Walk:
         return bool(self.open_types) and (inner is None or inner.node.end_byte > self.open_types[-1][0])
 
     def _given_to(self) -> RawCall | None:
+        if not self.types or self.types[-1] not in _AROUND_FUNCTION:
+            return None
         last = zip(self.stack[-3:], self.types[-3:], strict=True)
         around = [(each, type_) for each, type_ in last if type_ not in _AROUND_ARGUMENT]
         if len(around) < 2 or (around[-1][1] not in _ARGUMENTS and around[-1][1] != "annotated_lambda"):
@@ -361,7 +371,7 @@ class _Walk:
             elif (member := self._self_member(target)) is not None:
                 _bind(self.found.fields.setdefault((self.owner, member), []), bound)
             elif kind not in grammar.members and kind not in grammar.subscripts:
-                for leaf in _leaves(target, grammar):
+                for leaf in names_in(target, grammar):
                     if text_of(leaf) in imported:
                         continue
                     unknown = RawBinding(node.end_byte, None, None, self.scope)
@@ -402,7 +412,7 @@ class _Walk:
         )
         self.found.loops.append(loop)
         for target in parts.targets:
-            for leaf in _leaves(target, self.grammar):
+            for leaf in names_in(target, self.grammar):
                 unknown = RawBinding(target.end_byte, None, None, self.scope)
                 _bind(self._names().setdefault(text_of(leaf), []), unknown)
 
@@ -436,6 +446,7 @@ class _NodeTable(NamedTuple):
 
     kinds: dict[int, str]
     names: frozenset[int]
+    texts: frozenset[int]
     visitors: dict[int, list[_Visit]]
     reads_in: dict[int, bool | None]
     """Whether names right below a node are read: False, or None if `_is_read` decides. Else they are."""
@@ -468,6 +479,7 @@ def _node_table(language: Language, grammar: Grammar) -> _NodeTable:
     return _NodeTable(
         kinds,
         frozenset(number for number, kind in kinds.items() if kind in grammar.names),
+        frozenset(number for number, kind in kinds.items() if kind in grammar.texts),
         {number: by_type[kind] for number, kind in kinds.items() if kind in by_type},
         {number: False if kind in never else None for number, kind in kinds.items() if kind in never | mixed},
     )
@@ -479,15 +491,3 @@ def _bind(bound: list[RawBinding], new: RawBinding) -> None:
         insort(bound, new, key=place_of)
     else:
         bound.append(new)
-
-
-def _leaves(node: Node, grammar: Grammar) -> list[Node]:
-    """Return the names in a pattern."""
-    found, todo = list[Node](), [node]
-    while todo:
-        each = todo.pop()
-        if each.type in grammar.names or each.type.endswith("identifier_pattern"):
-            found.append(each)
-        elif each.type not in grammar.members and each.type not in grammar.subscripts:
-            todo += each.named_children
-    return found

@@ -83,9 +83,11 @@ class CallDetails(NamedTuple):
     assigned: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Call:
-    """A call, a `new`, or a Go literal of a struct. Equal only to itself."""
+    """A call, a `new`, or a Go literal of a struct. Equal only to itself, and never changed.
+
+    Not frozen: a file has hundreds, and to make a frozen one takes several times as long."""
 
     name: str
     """The resolved name; see the module docstring."""
@@ -117,7 +119,7 @@ class Call:
 
     def __post_init__(self) -> None:
         # Rules ask for it more often than for anything else.
-        object.__setattr__(self, "method", self.name.rpartition(".")[2].removeprefix(LOCAL))
+        self.method = self.name.rpartition(".")[2].removeprefix(LOCAL)
 
     @cached_property
     def _details(self) -> CallDetails:

@@ -15,9 +15,9 @@ from faultkit.code.languages.dialect import child_of, parts_in, text_of
 from faultkit.code.languages.syntax import Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Binding:
-    """Names that get a value: an assignment, declaration, `with … as`, parameter or field."""
+    """Names that get a value: an assignment, declaration, `with … as`, parameter or field. Never changed."""
 
     targets: tuple[Node, ...]
     value: Node | None = None
@@ -58,9 +58,9 @@ class TryParts:
     finally_: Node | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ParameterParts:
-    """The parts of a parameter, as nodes."""
+    """The parts of a parameter, as nodes. Never changed."""
 
     name: Node
     type: Node | None = None
@@ -329,3 +329,15 @@ def passed_on(grammar: Grammar, node: Node) -> Node:
         return node
     owner, name = grammar.members[callee.type]
     return (part_of(callee, owner) or node) if member_name(callee, name) in grammar.passes else node
+
+
+def names_in(node: Node, grammar: Grammar) -> list[Node]:
+    """Return the names in a pattern."""
+    found, todo = list[Node](), [node]
+    while todo:
+        each = todo.pop()
+        if each.type in grammar.names or each.type.endswith("identifier_pattern"):
+            found.append(each)
+        elif each.type not in grammar.members and each.type not in grammar.subscripts:
+            todo += each.named_children
+    return found

@@ -67,7 +67,7 @@ def type_of_receiver(call: Call, facts: Facts) -> str:
         return "" if scope is None else _field_types(facts).get((scope.owner, receiver[5:]), "")
     if not receiver or receiver[:1] == "~" or receiver.endswith((")", "]")):
         return ""
-    last = re.split(r"[./]", receiver)[-1]
+    last = receiver.replace("/", ".").rpartition(".")[2]
     is_static = call.receiver_written.rpartition(".")[2] == last
     return receiver if last[:1].isupper() and not is_static else ""
 
@@ -78,16 +78,19 @@ def is_service_call(call: Call, facts: Facts) -> bool:
         return False
     if _SDKS.match(call.name):
         return True
-    if _NO_REQUESTS.match(call.method) or not call.receiver_written:
+    owner = call.receiver_written
+    if not owner:
         return False
     type_ = type_of_receiver(call, facts)
-    if _STORES.search(type_) or _STORES.search(call.receiver_written):
-        return False
     if type_:
-        return _TYPE.search(type_) is not None and _is_sent(call, facts)
-    last = call.receiver_written.rpartition(".")[2]
-    is_known = not call.receiver.startswith(("~", "self.")) and "." in call.receiver
-    return not is_known and _NAME.match(last) is not None and _is_sent(call, facts)
+        is_client = _TYPE.search(type_) is not None
+    else:
+        is_known = not call.receiver.startswith(("~", "self.")) and "." in call.receiver
+        is_client = not is_known and _NAME.match(owner.rpartition(".")[2]) is not None
+    # Few are clients; what is asked of these comes last.
+    if not is_client or _NO_REQUESTS.match(call.method) or _STORES.search(type_) or _STORES.search(owner):
+        return False
+    return _is_sent(call, facts)
 
 
 def _is_sent(call: Call, facts: Facts) -> bool:
