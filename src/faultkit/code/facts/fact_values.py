@@ -55,10 +55,12 @@ class Value(NamedTuple):
         if self.shape != "text":
             return ""
         bare = self.text.lstrip("rRbBuUfF@$") if self.text[:1] not in "\"'`" else self.text
-        for quote in ('"""', "'''", '"', "'", "`"):
-            if bare.startswith(quote) and bare.endswith(quote) and len(bare) >= 2 * len(quote):
-                return bare[len(quote) : -len(quote)]
-        return bare
+        quote = bare[:1]
+        if not quote or quote not in "\"'`":
+            return bare
+        if quote != "`" and len(bare) >= 6 and bare.startswith(quote * 3) and bare.endswith(quote * 3):
+            return bare[3:-3]
+        return bare[1:-1] if bare.endswith(quote) and len(bare) >= 2 else bare
 
 
 class Argument(NamedTuple):

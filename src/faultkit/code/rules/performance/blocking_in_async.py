@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
@@ -169,7 +170,13 @@ def _is_blocking(call: Call, facts: Facts) -> bool:
     head, dot, rest = name.partition(".")
     if head.endswith("Dep") and (alias := _alias(head, facts)):
         name = alias + dot + rest
-    return name in _WAITS or any(each.match(name) for each in (_HTTP, _SQL, *_CLIENTS))
+    return name in _WAITS or _asks(name)
+
+
+@lru_cache(maxsize=4096)
+def _asks(name: str) -> bool:
+    """Return whether a call of this name asks another program. The same names come again in every file."""
+    return any(each.match(name) for each in (_HTTP, _SQL, *_CLIENTS))
 
 
 def _is_meant(call: Call, facts: Facts) -> bool:

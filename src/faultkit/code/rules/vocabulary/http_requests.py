@@ -263,7 +263,7 @@ def _requests(facts: Facts) -> Iterator[HttpRequest]:
 
 def library_of(call: Call, language: str = "") -> Library | None:
     """Return the library by the name of a call, only among those of a language if one is given."""
-    if _BUILT.match(call.name):
+    if call.method in ("send", "sendAsync") and _BUILT.match(call.name):
         return BY_NAME["java.net.http.HttpClient.send"]
     found = BY_NAME.get(call.name)
     return None if found is not None and language and language not in found.languages else found

@@ -324,13 +324,16 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
             seen.update((call, *chain_of(call)))
             yield built
             continue
-        if in_javascript and (
-            not _is_sent(call, facts) or call.written.partition(".")[0].partition("(")[0] in IN_BROWSER
-        ):
-            continue
-        if in_javascript and _PRISMA.match(call.method) and call.receiver_written:
-            yield RemoteCall(call, "database", True)
-            continue
+        if in_javascript:
+            of_prisma = _PRISMA.match(call.method) is not None and bool(call.receiver_written)
+            # Whether it is sent comes last: its arguments show that, and to read them takes long.
+            if not of_prisma and _by_name(call, has_orm) is None:
+                continue
+            if call.written.partition(".")[0].partition("(")[0] in IN_BROWSER or not _is_sent(call, facts):
+                continue
+            if of_prisma:
+                yield RemoteCall(call, "database", True)
+                continue
         if facts.language in ("go", "java", "kotlin") and (stored := _stored(call, facts)) is not None:
             yield stored
             continue
@@ -353,9 +356,9 @@ _STORE_READS = NamePattern(
 
 def _stored(call: Call, facts: Facts) -> RemoteCall | None:
     """Return a read of an object that is declared as a repository or a store."""
-    if not _STORE_READS.match(call.method) or (facts.language == "go" and not call.arguments):
+    if not _STORE_READS.match(call.method):
         return None
-    first = call.argument(place=0)
+    first = call.argument(place=0) if facts.language == "go" else None
     if facts.language == "go" and (first is None or not re.search(r"ctx|[cC]ontext", first.value.text)):
         return None
     type_ = type_of_receiver(call, facts)
