@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple, TypeAlias, cast
 
@@ -167,8 +168,9 @@ class _Walk:
 
     def _bindings(self, node: Node, kind: str) -> None:
         imported = self._import(node, kind) if kind in self.grammar.imports else frozenset[str]()
+        is_field = bool(self.grammar.fields_in) and self.types[-3:-2] == [self.grammar.fields_in]
         for binding in self.grammar.bindings[kind](node):
-            self._binding(node, binding, imported)
+            self._binding(node, replace(binding, is_field=True) if is_field else binding, imported)
 
     def _try(self, node: Node, kind: str) -> None:
         if (parts := self.grammar.tries[kind](node)) is not None:

@@ -300,6 +300,9 @@ class Grammar:
     """Go: returns the name of the receiver and its type."""
     decorators: Callable[[Node], Iterable[Node]] = no_nodes
     """Returns the decorator expressions of a function node, without `@`."""
+    fields_in: str = ""
+    """The type of the node three levels above a binding that makes it a field: of the class, whose block has
+    the statement. Python, where the node of a binding does not show it; to ask for parents takes long."""
     managed_body: Callable[[Node], Node | None] = nothing
     """Returns the block in which a managed item is open."""
     type_name: Callable[[Node], str] = text_of

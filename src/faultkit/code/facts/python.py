@@ -57,20 +57,12 @@ def _targets(node: Node | None) -> tuple[Node, ...]:
 
 
 def _assignment(node: Node) -> Iterator[Binding]:
-    operator = node.child_by_field_name("operator")
-    in_class = _stands_in_class(node)
     yield Binding(
         _targets(node.child_by_field_name("left")),
         node.child_by_field_name("right"),
         node.child_by_field_name("type"),
-        text_of(operator) or "=",
-        is_field=in_class,
+        text_of(node.child_by_field_name("operator")) or "=",
     )
-
-
-def _stands_in_class(node: Node) -> bool:
-    block = node.parent.parent if node.parent is not None else None
-    return block is not None and block.parent is not None and block.parent.type == "class_definition"
 
 
 def _named_expression(node: Node) -> Iterator[Binding]:
@@ -200,6 +192,7 @@ def _is_async(node: Node) -> bool:
 
 
 PYTHON = Grammar(
+    fields_in="class_definition",
     names=frozenset({"identifier"}),
     self_names=frozenset({"self", "cls"}),
     members={"attribute": ("object", "attribute")},

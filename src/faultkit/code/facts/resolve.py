@@ -299,12 +299,20 @@ class Resolver:
             base, last = self.paths.member(node, kind)
             if base is None:
                 return self.imported_name(last), None
-            if self.paths.is_self(base, scope):
+            around = base.type
+            # Most paths begin with a plain name, which needs no walk; its text is made once.
+            text = text_of(base) if around in grammar.names else ""
+            if self.paths.means_self(text, scope) if text else self.paths.is_self(base, scope):
                 known = self._member(owner, last)
                 return known if known is not None else (f"self.{last}", None)
-            if base.type == "super":
+            if around == "super":
                 return f"super().{last}", None
-            path, origin = self.name(base, scope, owner)
+            if text and self._depth < DEEPEST:
+                self._depth += 1
+                path, origin = self._variable(text, base.start_byte, scope, owner)
+                self._depth -= 1
+            else:
+                path, origin = self.name(base, scope, owner)
             return f"{path}.{last}", origin
         if kind in grammar.subscripts:
             base = part_of(node, grammar.subscripts[kind])
