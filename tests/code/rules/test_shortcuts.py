@@ -1,0 +1,113 @@
+"""What makes a review fast hides no finding: words that a text must have, answers that are kept, facts that
+are made when they are asked for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from faultkit.code.facts import Facts, facts_of
+from faultkit.code.languages import language_named
+from faultkit.code.languages.syntax import parse_fragment
+from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.rules.rule import Rule
+from faultkit.code.rules.vocabulary import stores
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from tests.code.rules.test_rules import BY_SLUG, CASES
+
+GATED = [rule for rule in RULES if rule.words]
+
+
+def _facts(code: str, language: str = "python") -> Facts:
+    return facts_of(parse_fragment(code, language_named(language)).syntax)
+
+
+@pytest.mark.parametrize("rule", GATED, ids=lambda rule: rule.slug)
+def test_words_of_a_rule_stand_in_every_text_that_it_finds_something_in(rule: Rule) -> None:
+    cases = [case for case in CASES if BY_SLUG[case.rule] is rule]
+    for case in cases:
+        if any(rule.check(_facts(case.code, case.language))):
+            assert rule.may_hit(case.code.encode()), case
+    assert any(rule.may_hit(case.code.encode()) for case in cases)
+
+
+def test_a_rule_with_words_does_not_run_on_a_text_without_them() -> None:
+    rule = BY_SLUG["tls-not-verified"]
+    assert not rule.may_hit(b"import requests\nrequests.get(url)\n")
+    assert findings_of("import requests\nrequests.get(url)\n", "python", rules=[rule]) == ()
+
+
+def test_a_pattern_gives_the_same_answer_every_time() -> None:
+    expression = r"(^|\.)pool\w*(\(\))?$"
+    plain, kept = re.compile(expression, re.IGNORECASE), NamePattern(expression, re.IGNORECASE)
+    for name in ("db.Pool", "pooling", "x", "", "Pool()", "a.pool.b") * 2:
+        for find in ("search", "match", "fullmatch"):
+            one, other = getattr(plain, find)(name), getattr(kept, find)(name)
+            assert (one and one.span()) == (other and other.span())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = new HashMap<>()", "a = new ConcurrentHashMap<>()", "val a = mutableMapOf<String, Int>()",
+        "val a = linkedMapOf<K, V>()", "a = new Dictionary<string, int>()", "a: DashMap<u64, X>",
+        "a = new Map()", "a sync.Map", "a = make(map[string]int)", "a = defaultdict(list)", "a = dict()",
+        "a = collections.OrderedDict()", "a = {}", "a = { };", "a = Object.create(null)",
+    ],
+)  # fmt: skip
+def test_every_map_has_one_of_the_words_of_maps(text: str) -> None:
+    assert stores._MAP.search(text) is not None
+    assert any(word in text for word in stores._MAP_WORDS)
+
+
+CODE = """\
+def f(rows, limit):
+    total = limit
+    for row in rows:
+        if row.kind == "a":
+            total = total + row.size
+    return total
+"""
+
+
+def test_reads_outside_of_a_span_are_not_made() -> None:
+    facts = _facts(CODE)
+    loop = facts.loops[0]
+    assert [each.written for each in facts.within(facts.accesses, loop.body)] == [
+        "row.kind",
+        "total",
+        "row.size",
+    ]
+    assert len(facts.accesses._made) == 3
+    assert len(facts.accesses) > 3
+
+
+def test_reads_that_cannot_matter_are_not_made() -> None:
+    facts = _facts(CODE)
+    source = facts.syntax.source
+    ends_in_size = facts.accesses.where(lambda start, end: source.endswith(b"size", start, end))
+    assert [each.written for each in ends_in_size] == ["row.size"]
+    assert len(facts.accesses._made) == 1
+
+
+def test_a_step_is_read_when_it_is_asked_for() -> None:
+    facts = _facts(CODE)
+    branch, added = facts.steps_of("branch")[0], facts.steps_of("binary")[-1]
+    assert (branch.line, branch.text) == (4, 'row.kind == "a"')
+    assert (added.word, [each.text for each in added.sides]) == ("+", ["total", "row.size"])
+    assert facts.steps_of("return")[0].text == "total"
+
+
+def test_names_in_a_text_with_holes_are_read_and_in_one_without_they_are_none() -> None:
+    facts = _facts('x = f"{a.b} {call(c)}"\ny = "plain {not_a_name}"\n')
+    assert {each.written for each in facts.accesses} >= {"a.b", "c"}
+    assert [each.written for each in facts.calls] == ["call"]
+    assert "not_a_name" not in {each.written for each in facts.accesses}
+
+
+def test_a_module_that_another_is_in_counts_as_imported() -> None:
+    facts = _facts('import "github.com/redis/go-redis/v9"\n', "go")
+    assert facts.imports_any("github.com/redis")
+    assert facts.imports_any("x", "github.com/redis/go-redis")
+    assert not facts.imports_any("github.com/red")
