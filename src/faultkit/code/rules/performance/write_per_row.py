@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_given, is_in_steps, is_over_data
-from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import (
     frequency_of,
     is_in_retry_loop,
@@ -19,6 +19,7 @@ from faultkit.code.rules.vocabulary.repetition import (
 _GROUPS = re.compile(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
 _SHORT_LINES = 15
 _COMMITS = ("commit", "Commit")
+_SENDS = re.compile(r"^(send|publish|notify|post|charge|emit|upload|deliver)([A-Z_]\w*)?$", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -39,9 +40,27 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if remote.through is not None and not _is_one_write(remote.through, facts):
             continue
+        if _is_unit(call, loop, facts):
+            continue
         # Inside a transaction the disk waits once; the round trips are still many.
         what = f"{call.written}() sends one row at a time"
         yield Hit(call.span, what, LIKELY if remote.through is None else POSSIBLE)
+
+
+def _is_unit(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether each round does other work outside as well, such as a mail, and is stored with it."""
+    known = {each.call for each in remote_calls(facts) if each.kind == "database"}
+    return any(
+        (each.is_awaited or _SENDS.match(each.method))
+        and each not in known
+        and each.receiver_written
+        and each.receiver_written != call.receiver_written
+        and uses_item(each, loop, facts)
+        and each is not call
+        and not {*chain_of(call)} & {each}
+        and not {*chain_of(each)} & known
+        for each in facts.within(facts.calls, loop.body)
+    )
 
 
 def _saved(facts: Facts) -> Iterator[Hit]:

@@ -14,7 +14,7 @@ from faultkit.code.rules.vocabulary.acknowledgements import ACKS, COMMITS, is_ac
 _QUICK = re.compile(
     r"^(loads|json|debug|info|warn\w*|error|log|print\w*|Print\w*|Unmarshal|String|len|now|Now|time|split|strip"
     r"|format|str|int|dict|list|isinstance|append|inc|observe|start|ack|close|stop|exit|select|cancelled|context"
-    r"|poll|Poll|consume|Consume|fetch|FetchMessage|ReadMessage|recv|next|ofSeconds|ofMillis"
+    r"|poll|Poll|consume|Consume|fetch|FetchMessage|ReadMessage|recv|next|ofSeconds|ofMillis|model_validate\w*"
     r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|ok|Ok|Some"
     r"|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|timeout|orElseThrow|ok_or_else|unwrap)$"
 )

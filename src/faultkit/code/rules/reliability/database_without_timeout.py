@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 
 _TIMEOUTS: dict[str, tuple[str, ...]] = {
@@ -57,8 +57,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if any(each.value.literal.startswith("sqlite") for each in call.positional):
                 # A file on this machine: its driver waits for 5 s by itself.
                 continue
+            if _is_for_worker(call, facts):
+                continue
             wanted = _SHOWN.get(name, " or ".join(timeouts[:2]))
             yield Hit(call.span, f"{call.written}() sets no {wanted}", LIKELY)
+
+
+def _is_for_worker(call: Call, facts: Facts) -> bool:
+    """Return whether no request waits for it: that of a subscriber, of BullMQ, of a consumer."""
+    if call.name == "ioredis":
+        settings = call.argument("maxRetriesPerRequest")
+        listens = any(each.method in ("subscribe", "psubscribe") for each in facts.calls_on(call))
+        return listens or (settings is not None and settings.value.shape == "none")
+    scope = facts.function_of(call)
+    return scope is not None and any(
+        each.method in ("poll", "consume", "receive_message", "getone") and facts.loops_around(each)
+        for each in facts.within(facts.calls, scope.body)
+    )
 
 
 RULE = Rule(

@@ -13,6 +13,9 @@ from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
 _LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
 _RECORDS = re.compile(r"""\[["']Records["']\]|\.get\(["']Records["']""")
 _COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
+_SETTLES = re.compile(
+    r"^(n?ack|term|reject|basic_(n?ack|reject)|double_ack|in_progress)(_with)?(Async)?$", re.IGNORECASE
+)
 _PARSES = frozenset({"loads", "parse", "toString", "decode", "readValue", "get", "String", "value"})
 
 
@@ -151,7 +154,10 @@ def _names(given: str, scope: Scope) -> bool:
 def _works(each: Try, facts: Facts) -> bool:
     """Return whether more is tried than to parse the message: one that cannot be read never can."""
     return any(
-        call.method not in _PARSES and not call.constructs and not is_logging(call)
+        call.method not in _PARSES
+        and not call.constructs
+        and not is_logging(call)
+        and not _SETTLES.match(call.method)
         for call in facts.within(facts.calls, each.body)
     )
 

@@ -24,12 +24,16 @@ _HANDS = frozenset(
     )
 )  # fmt: skip
 _WAITS = re.compile(
-    r"\.get\(|\.join\(|await asyncio\.gather|awaitAll|joinAll|Task\.WhenAll|\.result\(|allOf|wait\("
+    r"\.Wait\(|invokeAll|awaitTermination|<-\w+"
+    r"|\.get\(|\.join\(|await asyncio\.gather|awaitAll|joinAll|Task\.WhenAll|\.result\(|allOf|wait\("
 )
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if not facts.loops or "afka" not in facts.whole_text or _MANUAL.search(facts.whole_text):
+    if not facts.loops or "afka" not in facts.whole_text:
+        return
+    yield from _committed(facts)
+    if _MANUAL.search(facts.whole_text):
         return
     told: set[Call] = set()
     for loop in facts.loops:
@@ -40,6 +44,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 told.add(call)
                 what = f"{call.written}() hands the message on, and its offset is committed before it is done"
                 yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _committed(facts: Facts) -> Iterator[Hit]:
+    """Yield messages that are handed on in a loop that commits by hand and does not wait for them."""
+    for call in facts.calls_of_method("commitSync", "commitAsync", "Commit", "CommitMessages", "commit"):
+        around = facts.loops_around(call)
+        if not around or not (
+            "onsumer" in call.name or "eader" in call.name or "onsumer" in call.receiver_written
+        ):
+            continue
+        loop = around[0]
+        if not _reads(loop, facts) and facts.language != "go":
+            continue
+        if _WAITS.search(facts.text(loop.body)):
+            continue
+        for each in facts.within(facts.calls, loop.body):
+            if _hands_off(each, facts) and each.span.end <= call.span.start:
+                what = f"{each.written}() hands the message on, and {call.written}() does not wait for it"
+                yield Hit(each.span, what, LIKELY)
                 break
 
 

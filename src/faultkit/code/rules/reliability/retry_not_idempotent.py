@@ -71,8 +71,21 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
             yield Hit(given.value.span, "this repeats every request that fails, a POST as well", LIKELY)
 
 
+_FRESH = re.compile(
+    r"(idempot|dedup|request[-_]?id)[\w\-\"'\])]*\s*[:=,(]+\s*[^\n]*"
+    r"(uuid4|uuid1|randomUUID|NewString\(|uuid\.New\(|NewGuid|new_v4|now_v7|nanoid\(|ulid|uuidv4\(|\bv4\(\))",
+    re.IGNORECASE,
+)
+"""A key that is made anew."""
+
+
 def _has_key(call: Call, tried: Span, facts: Facts) -> bool:
-    return any(_KEY.search(each) for each in (facts.text(tried), facts.text_with_values(call)))
+    """Return whether a key is sent; one that each try makes anew is none."""
+    inside = facts.text(tried)
+    around = facts.loops_around(call)
+    if _FRESH.search(facts.text(around[-1].body) if around else inside):
+        return False
+    return any(_KEY.search(each) for each in (inside, facts.text_with_values(call)))
 
 
 def _headers_from_elsewhere(call: Call, facts: Facts) -> bool:

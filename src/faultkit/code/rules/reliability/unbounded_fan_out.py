@@ -148,6 +148,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             and (loop := _per_item(call, facts)) is not None
             and not _limited(call, (loop.body,), loop.over, facts)
             and _reaches_out((call.span,), facts)
+            and not _asks_items(call, loop, facts)
         ):
             started = "a goroutine" if call.is_launched else f"{call.written}()"
             begun.append(call)
@@ -279,6 +280,14 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
     ):
         return True
     return any(call.name in ("threading.Thread", "multiprocessing.Process") for call in inside)
+
+
+def _asks_items(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether the items are asked, as clients of a few services are: `c.Quote(ctx)` (Go)."""
+    if facts.language != "go":
+        return False
+    asked = [each for each in facts.within(facts.calls, call.span) if _is_remote(each, facts)]
+    return bool(asked) and all(each.receiver_written in loop.targets for each in asked)
 
 
 def _is_remote(call: Call, facts: Facts) -> bool:
