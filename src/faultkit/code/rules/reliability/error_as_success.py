@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.failed_answers import LANGUAGES, failed_answers
 from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around, is_handler
 
 _KEYS = r"(?:[eE]rror|[eE]rrors|[eE]rr|[eE]xception|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
@@ -50,6 +51,11 @@ _PAIR = re.compile(r"[)\]}\"'\w]\s*,\s*[\w.]+\s*$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language in LANGUAGES:
+        if not _OTHER_PROTOCOLS.search(facts.syntax.source):
+            for span in failed_answers(facts):
+                yield Hit(span, "this answers an error with a status of success", LIKELY)
+        return
     if not any(map(is_handler, facts.scopes)) and b"statusCode" not in facts.syntax.source:
         return
     if _OTHER_PROTOCOLS.search(facts.syntax.source):
@@ -226,6 +232,6 @@ RULE = Rule(
     fix="Answer with a status of 4xx or 5xx beside the body that says what went wrong.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

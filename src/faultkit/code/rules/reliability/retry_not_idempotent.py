@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.http_requests import http_requests, request_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
-from faultkit.code.rules.vocabulary.repetition import retries
-from faultkit.code.rules.vocabulary.service_clients import service_calls
+from faultkit.code.rules.vocabulary.repetition import Retry, retries
+from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
 
 _KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)
 
@@ -35,6 +35,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"{request.call.written}() is a {request.method} and is tried again"
                 sure = POSSIBLE if _headers_from_elsewhere(request.call, facts) else LIKELY
                 yield Hit(request.call.span, what, sure)
+    yield from _typed(again, facts)
     yield from _of_adapter(facts)
     told = {request.call for request in http_requests(facts)}
     for call in service_calls(facts):
@@ -54,6 +55,33 @@ def _check(facts: Facts) -> Iterator[Hit]:
             for retry in again:
                 if is_within(sql.call.span, retry.body) and "rollback" not in facts.text(retry.body).lower():
                     yield Hit(sql.call.span, f"{sql.call.written}() inserts and is tried again", LIKELY)
+
+
+_CLIENT = re.compile(
+    r"(^|[./])(httpx\.(Async)?Client|requests\.(sessions\.)?Session|aiohttp\.ClientSession|HttpClient|AxiosInstance|RestTemplate"
+    r"|RestClient|WebClient|http\.Client|IFlurlClient|RestOperations)$"
+)
+_POSTS = re.compile(
+    r"^(post|Post|patch|PostAsync|PostAsJsonAsync|PatchAsync|postFor(Object|Entity|Location))$"
+)
+
+
+def _typed(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
+    """Yield a POST through a field that is declared as a client, and `client.Do(request)` of Go."""
+    told = {request.call for request in http_requests(facts)}
+    for call in facts.calls if again else ():
+        if call in told or not call.arguments or not call.receiver_written:
+            continue
+        request = request_of(call, facts) if facts.language == "go" and call.method == "Do" else None
+        is_post = request is not None and re.search(
+            r"MethodPost|MethodPatch|\"POST\"|\"PATCH\"", facts.text(request.span)
+        )
+        if not is_post and not (_POSTS.match(call.method) and _CLIENT.search(type_of_receiver(call, facts))):
+            continue
+        for retry in again:
+            if is_within(call.span, retry.body) and not _has_key(call, retry.body, facts):
+                yield Hit(call.span, f"{call.written}() is a POST and is tried again", LIKELY)
+                break
 
 
 def _of_adapter(facts: Facts) -> Iterator[Hit]:

@@ -1,0 +1,66 @@
+"""Finds retries that repeat a request also after an answer that stays the same: a 400, 401 or 404."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.repetition import retries
+
+_RAISES = re.compile(
+    r"raise_for_status\(|EnsureSuccessStatusCode\(|error_for_status\(|!\s*\w+\.ok\b|\w+\.ok\s*===?\s*false"
+    r"|not \w+\.ok\b"
+    r"|\.status(_code|Code)?(\(\))?\s*(!==?|!=|>=)\s*(200|300|400|http\.StatusOK|HttpStatusCode\.OK)|!\s*\w+\.isSuccessful"
+    r"|StatusCode\s*(!=|>=)\s*(200|300|400|http\.StatusOK)|is2xxSuccessful\(\)|!\w+\.IsSuccessStatusCode"
+)
+"""A status of failure becomes an error, or counts as one."""
+_TELLS = re.compile(
+    r"\b[45]\d\d\b|[rR]etr(y|i)able|[tT]ransient|[pP]ermanent|is_client_error|is_server_error"
+    r"|ClientError|BadRequest|HTTPStatusError|HTTPError|HttpClientErrorException|[uU]nauthori[sz]ed|Forbidden|NotFound"
+    r"|status\w*\s*(in|<|>|=)|AbortError|[bB]ail|giveup|give_up|retry_if|retryCondition|StatusCode\w*\s*(<|>|is)|TooMany"
+    r"|\.status\s*(<|>=?\s*5|===?)|shouldRetry|should_retry|isServerError|Unprocessable"
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    told = set[Call]()
+    for retry in retries(facts):
+        text = facts.text(retry.body)
+        if not _RAISES.search(text):
+            continue
+        for request in http_requests(facts):
+            call = request.call
+            inside = retry.body.start <= call.span.start and call.span.end <= retry.body.end
+            if not inside or call in told:
+                continue
+            around = facts.loops_around(call)
+            scope = facts.named_function_of(call)
+            whole = around[-1].span if around else retry.body if scope is None else scope.span
+            rest = _RAISES.sub("", facts.text(Span(whole.start, whole.end)))
+            if _TELLS.search(rest):
+                continue
+            told.add(call)
+            what = f"{call.written}() is tried again also after a 400 or 404, which stays the same"
+            yield Hit(call.span, what, LIKELY)
+
+
+RULE = Rule(
+    id="FK-R114",
+    slug="retry-of-permanent-failure",
+    title="Retry of a failure that stays",
+    why="A request that was refused as wrong, forbidden or unknown is refused again: the caller waits "
+    "through all tries, and the service gets several times the load.",
+    fix="Try again only after timeouts, broken connections, 429 and 5xx.",
+    kind="reliability",
+    severity="low",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+    words=(
+        b"raise_for_status", b"EnsureSuccess", b"error_for_status", b".ok", b"tatus", b"isSuccessful",
+        b"is2xx", b"IsSuccess",
+    ),
+)  # fmt: skip
