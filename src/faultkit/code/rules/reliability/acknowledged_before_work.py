@@ -12,7 +12,7 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import ACKS, COMMITS, is_acknowledgement
 
 _QUICK = re.compile(
-    r"^(loads|json|debug|info|warn\w*|error|log|print\w*|Print\w*|Unmarshal|String|len|now|Now|time|split|strip"
+    r"^(loads|json|debug|info|warn\w*|error|log|print(f|ln)?|Print(f|ln)?|Unmarshal|String|len|now|Now|time|split|strip"
     r"|format|str|int|dict|list|isinstance|append|inc|observe|start|ack|close|stop|exit|select|cancelled|context"
     r"|poll|Poll|consume|Consume|fetch|FetchMessage|ReadMessage|recv|next|ofSeconds|ofMillis|model_validate\w*"
     r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|ok|Ok|Some"

@@ -69,7 +69,16 @@ def _is_condition(check: Call, scope: Scope, facts: Facts) -> bool:
             each.value is not None
             and each.value.span.start <= check.span.start < check.span.end <= each.value.span.end
         ):
-            names.update(name for name in each.targets if name.isidentifier() and name != "err")
+            names.update(
+                name
+                for target in each.targets
+                for name in re.findall(r"[A-Za-z_]\w*", target)
+                if name != "err"
+            )
+    if facts.language == "go" and re.search(
+        r"err == nil|Is\(err, \w+\.Err(RecordNotFound|NoRows)", facts.text(scope.body)
+    ):
+        return True
     filled = [check, *(each for each in facts.calls_on(check) if each.method == "Scan")]
     names.update(
         each.value.text[1:] for call in filled for each in call.positional if each.value.text.startswith("&")
@@ -96,8 +105,14 @@ def _same_store(check: Call, insert: Call, facts: Facts) -> bool:
 
 def _same_model(check: Call, insert: Call, facts: Facts) -> bool:
     """Return whether `session.query(User)…` is followed by `session.add(User(…))`."""
-    asked = _MODEL.search(facts.text(check.span))
     first = insert.argument(place=0)
+    if first is not None and facts.language == "go" and check.positional:
+        # `db.First(&found)`, then `db.Create(&Device{…})`
+        filled, given = (each.value.text.lstrip("&") for each in (check.positional[0], first))
+        return bool(_type(filled, check, facts)) and _type(filled, check, facts) == _type(
+            given, insert, facts
+        )
+    asked = _MODEL.search(facts.text(check.span))
     if asked is None or first is None:
         return False
     made = _MADE.match(first.value.text)
@@ -109,6 +124,18 @@ def _same_model(check: Call, insert: Call, facts: Facts) -> bool:
         ]
         made = next((found for each in values if (found := _MADE.match(each))), None)
     return made is not None and made[1] == asked[1]
+
+
+def _type(name: str, place: Call, facts: Facts) -> str:
+    """Return the type of a variable or literal of Go."""
+    if made := re.match(r"(?:\w+\.)?([A-Z]\w*)\{", name):
+        return made[1]
+    for each in facts.assignments_to(name, place):
+        if each.type:
+            return each.type.rpartition(".")[2]
+        if each.value is not None and (made := re.match(r"&?(?:\w+\.)?([A-Z]\w*)\{", each.value.text)):
+            return made[1]
+    return ""
 
 
 def _store(call: Call) -> str:

@@ -102,11 +102,13 @@ def _is_guarded(each: Assignment, target: str, facts: Facts) -> bool:
     """Return whether it is set once: `x ??= f()`, `if (!x) x = f()`."""
     if each.operator in ("??=", "||="):
         return True
-    bare = re.escape(target.replace("self.", ""))
+    bare = re.escape(target.replace("self.", "").removesuffix("[]"))
+    if target.endswith("[]"):
+        bare += r"\[[^\]]*\]"
     return any(
         step.kind == "branch"
         and is_within(each.span, step.span)
-        and re.search(rf"!\s*(this\.)?{bare}(?![\w.])|{bare}\s*===?\s*(null|undefined)", step.text)
+        and re.search(rf"!\s*\(?(this\.)?{bare}(?![\w.])|{bare}\s*===?\s*(null|undefined)|\bin\s", step.text)
         for step in facts.steps
     )
 

@@ -47,7 +47,7 @@ _AMOUNTS = re.compile(
     r"|redeemed|redemptions|tokens|tickets|onhand|on_hand|copies|spots|places|miles|minutes|units|funds|holdings|uses\b",
     re.IGNORECASE,
 )
-_SESSION = re.compile(r"session|(^|\.)db$", re.IGNORECASE)
+_SESSION = re.compile(r"session|(^|\.)_?(db|em|\w*manager|orm)$", re.IGNORECASE)
 _SETS = re.compile(r"update\s+(\w+)\s+set\s+(\w+)\s*=\s*(?:\?|\$\d|%s|:\w+|@\w+|%\(\w+\)s)", re.IGNORECASE)
 _UPDATES = (
     "update", "updateOne", "update_one", "findByIdAndUpdate", "findOneAndUpdate", "find_one_and_update",
@@ -67,7 +67,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         name, dot, field = each.targets[0].partition(".")
         if not dot or "." in field or name in ("self", "this") or not _changes(each):
             continue
-        if not _AMOUNTS.search(field) or _GUARDS.search(facts.text(each.scope.span)):
+        if not _is_amount(field, each.scope, facts) or _GUARDS.search(facts.text(each.scope.span)):
             continue
         if _is_loaded(name, each, facts) and _is_saved(name, each.span.end, each.scope, facts):
             what = f"two requests at once read the same {each.targets[0]}, and one of the changes is lost"
@@ -77,9 +77,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _by_options(facts)
     if facts.language in ("kotlin", "rust"):
         yield from _by_columns(facts)
+    if facts.language == "rust" and facts.imports_any("diesel", "diesel_async"):
+        yield from _by_diesel(facts)
     yield from _in_cache(facts)
     yield from _over_awaits(facts)
     yield from _by_sql(facts)
+
+
+def _is_amount(field: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a field is a number that runs out: by its name, or since this function compares it."""
+    if _AMOUNTS.search(field):
+        return True
+    return re.search(rf"\b{re.escape(field)}\b[\]\"')]*\s*(<|>)", facts.text(scope.body)) is not None
 
 
 def _by_sql(facts: Facts) -> Iterator[Hit]:
@@ -88,7 +97,9 @@ def _by_sql(facts: Facts) -> Iterator[Hit]:
     for write in sent:
         found = _SETS.match(write.sql.strip()) if write.verb == "update" else None
         scope = facts.function_of(write.call)
-        if found is None or scope is None or not _AMOUNTS.search(f"{found[1]} {found[2]}"):
+        if found is None or scope is None:
+            continue
+        if not _AMOUNTS.search(found[1]) and not _is_amount(found[2], scope, facts):
             continue
         reads = re.compile(
             rf"select\b.*(\*|\b{found[2]}\b).*\bfrom\s+{found[1]}\b", re.IGNORECASE | re.DOTALL
@@ -103,10 +114,11 @@ def _by_sql(facts: Facts) -> Iterator[Hit]:
         ]
         if not before or _GUARDS.search(facts.text(scope.span)):
             continue
+        # `db.sql("UPDATE …").bind("free", free - 1)`
+        start = write.call.span.start
+        end = max(each.span.end for each in facts.within(facts.calls, scope.body) if each.span.start == start)
         if any(
-            step.kind == "binary"
-            and step.word in ("+", "-")
-            and max(before) < step.span.start < write.call.span.end
+            step.kind == "binary" and step.word in ("+", "-") and max(before) < step.span.start < end
             for step in facts.within(facts.steps, scope.body)
         ):
             what = (
@@ -222,9 +234,11 @@ def _is_written_back(call: Call, argument: Argument, key: str, found: tuple[str,
     # `.set({balance: left})` is of a builder of queries; of others, `set` may be anything.
     if call.method in ("set", "Set", "values") and (not argument.name or _is_store(call)):
         return False
-    if not _AMOUNTS.search(f"{key} {found[1]} {found[0]}") or (
-        argument.name and found[1] and not _same(key, found[1])
-    ):
+    scope = facts.function_of(call)
+    is_amount = _AMOUNTS.search(f"{key} {found[0]}") or (
+        scope is not None and found[1] and _is_amount(found[1], scope, facts)
+    )
+    if not is_amount or (argument.name and found[1] and not _same(key, found[1])):
         return False
     conditions = [
         each for each in call.arguments if each is not argument and each.name.rpartition(".")[2] == key
@@ -262,6 +276,23 @@ def _by_columns(facts: Facts) -> Iterator[Hit]:
                 f"two requests at once read the same {column}, and one of the changes is lost",
                 LIKELY,
             )
+
+
+_DIESEL = re.compile(r"\(?(?:\w+::)*(\w+)\.eq\((.+)\)\)?$", re.DOTALL)
+
+
+def _by_diesel(facts: Facts) -> Iterator[Hit]:
+    """Yield `.set(stock.eq(item.stock - count))`."""
+    for call in facts.calls_of_method("set"):
+        scope = facts.named_function_of(call)
+        found = _DIESEL.match(call.positional[0].value.text) if len(call.positional) == 1 else None
+        if found is None or scope is None or _GUARDS.search(facts.text(scope.span)):
+            continue
+        read = read_names(scope, facts)
+        made = computed_names(scope, read, facts).get(found[2]) or field_computed(found[2], read)
+        if made is not None and _is_amount(found[1], scope, facts):
+            what = f"two requests at once read the same {found[1]}, and one of the changes is lost"
+            yield Hit(call.positional[0].value.span, what, LIKELY)
 
 
 def _changes(each: Assignment) -> bool:
@@ -305,14 +336,19 @@ def _is_saved(name: str, after: int, scope: Scope, facts: Facts) -> bool:
 
 def _in_cache(facts: Facts) -> Iterator[Hit]:
     """Yield `n = cache.get(key)` that is followed by `cache.set(key, n + 1)`."""
-    for write in facts.calls_of_method("set", "Set"):
+    for write in facts.calls_of_method(
+        "set", "Set", "StringSetAsync", "StringSet", "set_ex", "setex", "setEx"
+    ):
         # In Go the context comes first.
         place = 1 if write.method == "Set" else 0
         key, value = write.argument(place=place), write.argument(place=place + 1)
         scope = facts.function_of(write)
-        if key is None or value is None or scope is None or not _is_store(write):
+        is_redis = facts.language == "rust" and facts.imports_any("redis", "deadpool_redis", "fred")
+        if key is None or value is None or scope is None or not (_is_store(write) or is_redis):
             continue
-        for read in facts.calls_of_method("get", "Get"):
+        if write.method == "setex":
+            value = write.argument(place=2) or value
+        for read in facts.calls_of_method("get", "Get", "StringGetAsync", "StringGet"):
             first = read.argument(place=place)
             if first is None or first.value.text != key.value.text or facts.function_of(read) is not scope:
                 continue

@@ -10,7 +10,7 @@ from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 _READ_BY_NAME = re.compile(
     r"\.(findById|findOne|findByPk|findUnique|findFirst|findUniqueOrThrow|findFirstOrThrow|findOneBy|findOneByOrFail"
     r"|findOneOrFail|find_one|find_by_id|findBy[A-Z]\w*|getById|getReferenceById|getOne|queryForObject|fetchval|fetchrow"
-    r"|fetch_one|fetch_optional|query_one|query_opt|scalar_one|scalar_one_or_none|scalar|one|one_or_none|first|First"
+    r"|executeTakeFirst|executeTakeFirstOrThrow|awaitSingle\w*|awaitOne\w*|fetch_one|fetch_optional|query_one|query_opt|scalar_one|scalar_one_or_none|scalar|one|one_or_none|first|First"
     r"|get_or_404|fetchone)$"
     r"|\.(First|FirstOrDefault|Single|SingleOrDefault|Find|QuerySingle|QueryFirst|ExecuteScalar|QuerySingleOrDefault"
     r"|QueryFirstOrDefault|GetById|Get)(Async)?$|get_object_or_404$|[sS]ession\w*(\(\))?\.get$|objects\.get$"

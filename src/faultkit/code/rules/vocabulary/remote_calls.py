@@ -76,7 +76,9 @@ def sql_calls(facts: Facts) -> tuple[SqlCall, ...]:
     found = []
     for call in facts.calls:
         # `jdbcClient.sql("…").update()` of Spring; elsewhere the name may mean anything.
-        if call.method not in _METHODS and not (call.method == "sql" and facts.language == "java"):
+        if call.method not in _METHODS and not (
+            call.method == "sql" and facts.language in ("java", "kotlin")
+        ):
             continue
         inside = [
             text for text in starts if call.callee.end <= text.span.start and text.span.end <= call.span.end

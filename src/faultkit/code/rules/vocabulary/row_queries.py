@@ -134,7 +134,7 @@ def _is_one(sql: SqlCall, facts: Facts) -> bool:
 
 _MANY: dict[str, NamePattern] = {
     "python": NamePattern(
-        r"(\.query\(\).*|(^|\.)[A-Z]\w*\.query(\.\w+\(\))*|\.select\(\).*|\.scalars\(\)|\.execute\(\)|\.objects(\.\w+\(\))*)\.all$"
+        r"(\.query\(\).*|(^|\.)[A-Z]\w*\.query(\.\w+\(\))*|\.select\(\).*|\.scalars\(\)|\.exec(?:ute)?\(\)|\.objects(\.\w+\(\))*)\.all$"
     ),
     "javascript": NamePattern(
         r"\.findMany$|\.find\(\)(\.\w+\(\))*\.(toArray|lean|exec)$"
@@ -285,7 +285,7 @@ def _model(call: Call, chain: tuple[Call, ...], facts: Facts) -> str | None:
 def _built(chain: tuple[Call, ...], facts: Facts) -> str | None:
     """Return the builder calls of `query` in `session.execute(query).all()`; empty if they are unknown."""
     for each in chain:
-        if each.method not in ("execute", "scalars") or not each.positional:
+        if each.method not in ("execute", "scalars", "exec") or not each.positional:
             continue
         given = each.positional[0].value
         if given.shape != "name":

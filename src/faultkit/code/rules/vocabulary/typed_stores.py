@@ -55,6 +55,8 @@ def _java(call: Call, facts: Facts) -> bool:
         return False
     if call.method.startswith("query") and _JDBC.search(type_of_receiver(call, facts)):
         return True
+    if call.method.startswith(("select", "count")) and type_of_receiver(call, facts).endswith("Mapper"):
+        return True  # MyBatis.
     return _is_on_store(call, facts)
 
 
@@ -82,8 +84,8 @@ def _javascript(call: Call, facts: Facts) -> bool:
 def _python(call: Call, facts: Facts) -> bool:
     if facts.imports_any("peewee") and _PEEWEE.match(call.written):
         return True
-    if facts.imports_any("tortoise", "beanie", "ormar") and call.is_awaited and _TORTOISE.match(call.written):
-        return bool(call.arguments)
+    if facts.imports_any("tortoise", "beanie", "ormar") and _TORTOISE.match(call.written):
+        return bool(call.arguments) and (call.is_awaited or is_built(call, facts))
     return bool(call.arguments) and _is_on_store(call, facts)
 
 
