@@ -34,6 +34,12 @@ _WAITS = frozenset(
         "concurrent.futures.wait", "ftplib.FTP", "psycopg2.connect", "psycopg.connect", "pymysql.connect",
         "MySQLdb.connect", "mysql.connector.connect", "pyodbc.connect", "boto3.client",
         "shutil.copyfileobj", "shutil.copytree", "shutil.rmtree", "bcrypt.hashpw", "bcrypt.checkpw",
+        "asyncio.run", "asyncio.get_event_loop().run_until_complete",
+        "asyncio.get_running_loop().run_until_complete", "asyncio.new_event_loop().run_until_complete",
+        "concurrent.futures.ThreadPoolExecutor.submit().result",
+        "concurrent.futures.ProcessPoolExecutor.submit().result", "threading.Event.wait",
+        "threading.Thread.join", "asyncio.run_coroutine_threadsafe().result", "queue.Queue.get",
+        "queue.Queue.join",
         "hashlib.pbkdf2_hmac", "hashlib.scrypt", "passlib.context.CryptContext.hash",
         "passlib.context.CryptContext.verify", "argon2.PasswordHasher.hash", "argon2.PasswordHasher.verify",
     )
@@ -284,23 +290,43 @@ _JAVA = re.compile(
     r"^((java\.lang\.)?Thread\.sleep|.*\bJdbcTemplate\.\w+|.*\bRestTemplate\.\w+|java\.nio\.file\.Files\.(read|write)\w+"
     r"|.*\.(bodyToMono|bodyToFlux|toEntity|Mono\.\w+)\(\)(\.\w+\(\))*\.block|java\.net\.http\.HttpClient\b.*\.send)$"
 )
-_REACTIVE = re.compile(r"\b(Mono|Flux)\s*<")
+_REACTIVE = re.compile(r"\b(Mono|Flux|Uni|Multi|Single|Flowable|Completable)\s*<")
 _ON_POOL = re.compile(r"subscribeOn|publishOn|boundedElastic|Schedulers\.")
 
 
 def _java(facts: Facts) -> Iterator[Hit]:
     """Yield blocking calls in methods that return a Mono or Flux: they run on the few threads of the loop."""
-    if not facts.imports_any("reactor.core"):
+    if not facts.imports_any("reactor.core", "io.netty", "io.vertx", "io.smallrye.mutiny", "io.reactivex"):
         return
     for call in facts.calls:
         scope = facts.named_function_of(call)
         if scope is None or not _JAVA.match(call.name):
+            continue
+        if _is_on_loop(call, scope, facts):
+            what = f"{call.written}() blocks a thread of the event loop until it is done"
+            yield Hit(call.span, what, LIKELY)
             continue
         head = facts.text(Span(scope.span.start, scope.body.start))
         if _REACTIVE.search(head.partition("(")[0]) and not _ON_POOL.search(facts.text(scope.span)):
             yield Hit(
                 call.span, f"{call.written}() blocks a thread of the event loop until it is done", LIKELY
             )
+
+
+_NETTY = frozenset(("channelRead", "channelRead0", "messageReceived", "userEventTriggered", "channelActive"))
+_VERTX = frozenset(
+    ("handler", "consumer", "setTimer", "setPeriodic", "onSuccess", "requestHandler", "bodyHandler")
+)
+
+
+def _is_on_loop(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the loop of Netty or Vert.x runs a call."""
+    around = facts.calls_around(call)
+    if facts.imports_any("io.netty") and scope.short_name in _NETTY:
+        return not any(each.method in ("submit", "execute", "runAsync", "supplyAsync") for each in around)
+    if not facts.imports_any("io.vertx") or any(each.method == "executeBlocking" for each in around):
+        return False
+    return any(each.method in _VERTX for each in around)
 
 
 def _csharp(facts: Facts) -> Iterator[Hit]:

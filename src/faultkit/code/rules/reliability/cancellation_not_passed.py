@@ -15,6 +15,7 @@ _UNDONE = re.compile(r"^(Rollback|Dispose|Release|Unlock|Compensate)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from _delays(facts)
     for remote in remote_calls(facts):
         call = remote.call
         scope = facts.named_function_of(call)
@@ -30,6 +31,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"{call.written}() is not given {token}, so it goes on after a cancellation",
                 LIKELY,
             )
+
+
+def _delays(facts: Facts) -> Iterator[Hit]:
+    """Yield pauses of loops that a cancellation does not end."""
+    for call in facts.calls_named("Task.Delay"):
+        scope = facts.named_function_of(call)
+        if scope is None or not facts.loops_around(call) or len(call.positional) != 1 or not call.is_awaited:
+            continue
+        token = next(iter(sorted(cancellation_tokens(scope))), "")
+        if token:
+            what = f"{call.written}() is not given {token}, so a cancellation waits until the pause is over"
+            yield Hit(call.span, what, LIKELY)
 
 
 def _tokens(scope: Scope, facts: Facts) -> set[str]:

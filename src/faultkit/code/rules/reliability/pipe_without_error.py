@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 
 _SOURCES = re.compile(
     r"(^|\.)(fs|fs-extra|graceful-fs)\.createReadStream$|^fs\.createReadStream$|^createReadStream$"
-    r"|(^|\.)zlib\.create\w+$|\.getObject\(\)\.createReadStream$"
+    r"|(^|\.)zlib\.create\w+$|\.(createReadStream|openDownloadStream(ByName)?)$|(^|\.)got\.stream(\.\w+)?$"
 )
 _FILES = re.compile(r"(^|\.)createWriteStream$")
 _HANDLES = re.compile(
@@ -23,12 +23,37 @@ _HANDLES = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     seen = set[Call]()
     for call in facts.calls_of_method("pipe"):
+        if _is_of_answer(call, facts):
+            what = f"an error of {call.receiver_written} is handled by nothing, and ends the process"
+            yield Hit(call.span, what, LIKELY, "high" if handler_around(call, facts) else None)
+            continue
         source = _source(call) or _target(call, facts)
         if source is None or source in seen or _is_handled(call, source, facts):
             continue
         seen.add(source)
         what = f"an error of {source.written}() is handled by nothing, and ends the process"
         yield Hit(call.span, what, LIKELY, "high" if handler_around(call, facts) else None)
+
+
+_ANSWERS = re.compile(r"(^|\.)(Body|body|data)$")
+_REMOTE = re.compile(r"@aws-sdk/|aws-sdk|axios|node-fetch|undici|got$|@google-cloud/|minio|@azure/")
+
+
+def _is_of_answer(call: Call, facts: Facts) -> bool:
+    """Return whether the body of an object store or of an answer is piped: `object.Body.pipe(res)`."""
+    if not any(_REMOTE.search(module) for module in facts.imports.modules):
+        return False
+    first, origin = call.receiver_written, call.origin
+    while origin is not None and origin.method == "pipe":
+        first, origin = origin.receiver_written, origin.origin
+    first = re.sub(r"\(.*", "", first.removesuffix("!").removesuffix("?"))
+    if any(
+        each.method == "pipe" and is_within(call.span, each.span) and each is not call for each in facts.calls
+    ):
+        return False  # The end of the chain is enough.
+    body = _ANSWERS.search(re.sub(r"\.pipe$", "", first)) is not None
+    scope = facts.function_of(call)
+    return body and scope is not None and _HANDLES.search(facts.text(scope.span)) is None
 
 
 def _source(call: Call) -> Call | None:

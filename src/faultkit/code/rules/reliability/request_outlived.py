@@ -1,0 +1,173 @@
+"""Finds work that goes on after its request, with something that ends with the request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+
+_WAITS = re.compile(r"\.Wait\(|<-\s*\w|\bselect\s*\{")
+_GO_REQUESTS = re.compile(r"(^|\.)(net/http\.Request|Request)$")
+_GO_CONTEXTS = re.compile(r"(gin|echo|fiber)(/v\d+)?\.(Context|Ctx)$")
+_SESSIONS = re.compile(r"(^|\.)(AsyncSession|Session|Connection|AsyncConnection|\w*SessionDep|DbSession)$")
+_STARTS = frozenset(("submit", "execute", "runAsync", "supplyAsync"))
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "go":
+        yield from _go(facts)
+    elif facts.language == "python":
+        yield from _sessions(facts)
+        yield from _flask(facts)
+    elif facts.language == "java":
+        yield from _servlets(facts)
+    else:
+        yield from _ktor(facts)
+
+
+def _go(facts: Facts) -> Iterator[Hit]:
+    """Yield goroutines that are given the context of a request, and that the handler does not wait for."""
+    for call in facts.calls:
+        if not call.is_launched:
+            continue
+        scope = facts.function_of(call)
+        if scope is None or _WAITS.search(facts.text(Span(call.span.end, scope.body.end))):
+            continue
+        text = facts.text(call.span)
+        if "WithoutCancel" in text or "context.Background()" in text:
+            continue
+        for each in scope.parameters:
+            if _GO_REQUESTS.search(each.type):
+                names = [rf"\b{each.name}\.Context\(\)"] + [
+                    rf"\b{re.escape(name)}\b"
+                    for one in facts.own(facts.assignments, scope)
+                    if one.value is not None and re.fullmatch(rf"{each.name}\.Context\(\)", one.value.text)
+                    for name in one.targets
+                ]
+                ends = "is cancelled"
+            elif _GO_CONTEXTS.search(each.type):
+                names, ends = (
+                    [rf"\b{each.name}\.(?!Copy\b)\w|[(,]\s*{each.name}\s*[,)]"],
+                    "is used again by another request",
+                )
+            else:
+                continue
+            found = next((one for name in names if (one := re.search(name, text)) is not None), None)
+            if found is not None:
+                what = f"the context of the request {ends} when the handler returns, before this is done"
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _sessions(facts: Facts) -> Iterator[Hit]:
+    """Yield sessions of a request that are given to work after it (FastAPI)."""
+    for call in facts.calls_of_method("add_task", "create_task", "ensure_future"):
+        route = facts.route_of(call)
+        if route is None or call.is_awaited:
+            continue
+        if call.method != "add_task" and not call.is_discarded:
+            continue
+        for each in route.parameters:
+            depends = each.default is not None and "Depends(" in each.default.text
+            if not _SESSIONS.search(each.type) or not (
+                depends or each.type.endswith("Dep") or _is_annotated(each.name, route, facts)
+            ):
+                continue
+            if re.search(rf"[(,]\s*{re.escape(each.name)}\s*[,)]", facts.text(call.span)):
+                what = (
+                    f"{each.name} is closed when the request ends, and {call.written}() still needs it then"
+                )
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _is_annotated(name: str, route: Scope, facts: Facts) -> bool:
+    head = facts.text(Span(route.span.start, route.body.start))
+    return re.search(rf"\b{re.escape(name)}\s*:\s*Annotated\[[^\n]*Depends\(", head) is not None
+
+
+def _flask(facts: Facts) -> Iterator[Hit]:
+    """Yield threads that read the request of Flask, which belongs to the thread that answers it."""
+    if not facts.imports_any("flask"):
+        return
+    for call in facts.calls:
+        if call.name == "threading.Thread":
+            given = call.argument("target")
+        elif call.method == "submit" and re.search(r"exec|pool", call.receiver_written, re.IGNORECASE):
+            given = call.argument(place=0)
+        else:
+            continue
+        if given is None:
+            continue
+        for scope in facts.scopes:
+            if scope.span != given.value.span and scope.short_name != given.value.text:
+                continue
+            text = facts.text(scope.body)
+            used = re.search(r"(?<![\w.])(request|session|g|current_app)\.\w+", text)
+            if used is None or re.search(r"app_context|request_context|copy_current", facts.text(scope.span)):
+                continue
+            if used[1] not in {each.name for each in scope.parameters}:
+                what = f"{used[0]} belongs to the thread of the request: it cannot be read in another one"
+                yield Hit(call.span, what, LIKELY)
+
+
+def _servlets(facts: Facts) -> Iterator[Hit]:
+    """Yield tasks that use the request or response of a servlet, which the server uses again."""
+    for call in facts.calls_of_method(*_STARTS):
+        scope = facts.named_function_of(call)
+        given = call.argument(place=0)
+        if scope is None or given is None or given.value.shape != "function":
+            continue
+        chain = facts.text(Span(call.span.end, min(call.span.end + 300, scope.body.end)))
+        if call.is_returned or call.assigned or re.match(r"\s*\.\s*(join|get)\(", chain):
+            continue
+        for each in scope.parameters:
+            used = re.search(rf"\b{re.escape(each.name)}\.\w+", given.value.text)
+            if used is not None and each.type.rpartition(".")[2] in (
+                "HttpServletRequest",
+                "HttpServletResponse",
+            ):
+                what = (
+                    f"{used[0]}() may run after the request, when the server uses the object for another one"
+                )
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _ktor(facts: Facts) -> Iterator[Hit]:
+    """Yield coroutines of other scopes that answer a call after its handler has returned (Ktor)."""
+    for call in facts.calls_of_method("launch"):
+        route = facts.route_of(call)
+        if route is None or not call.receiver_written or not call.is_discarded:
+            continue
+        used = re.search(r"\bcall\.(respond\w*|receive\w*)", facts.text(call.span))
+        if used is not None and not re.search(r"\.join\(\)", facts.text(Span(call.span.end, route.body.end))):
+            yield Hit(call.span, f"{used[0]}() may run after the handler, when the call is over", LIKELY)
+
+
+RULE = Rule(
+    id="FK-R129",
+    slug="request-outlived",
+    title="Work after the request that uses what ends with it",
+    why="The context is cancelled, the session closed, or the object in use by another request: the work "
+    "fails, or mixes up two users.",
+    fix="Take what is needed out of the request first, and give the work a context or session of its own.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *GO, *JAVA, *KOTLIN),
+    check=_check,
+    words=(
+        b"go ",
+        b"add_task",
+        b"create_task",
+        b"Thread",
+        b"submit",
+        b"Async(",
+        b"execute(",
+        b"launch",
+        b"ensure_future",
+    ),
+)
