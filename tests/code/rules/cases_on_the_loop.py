@@ -1,5 +1,7 @@
 """Code that stops an event loop or goes on when it should not: forms of several libraries."""
 
+# ruff: noqa: E101  (snippets of Go)
+
 from __future__ import annotations
 
 from tests.code.rules.cases import bad, good
@@ -168,6 +170,129 @@ CASES = [
           source.on('error', (error) => res.destroy(error));
           source.pipe(res);
           rows.data.pipe(map);
+        }
+        """,
+    ),
+    bad(
+        "busy-loop",
+        "rust",
+        """
+        fn run(rx: Receiver<Job>, stop: &AtomicBool) {
+            while !stop.load(Ordering::Relaxed) {
+                if let Ok(job) = rx.try_recv() {
+                    job.run();
+                }
+            }
+        }
+        """,
+        2,
+    ),
+    good(
+        "busy-loop",
+        "rust",
+        """
+        fn run(rx: Receiver<Job>, stop: &AtomicBool) {
+            while !stop.load(Ordering::Relaxed) {
+                match rx.try_recv() {
+                    Ok(job) => job.run(),
+                    Err(_) => std::thread::sleep(PAUSE),
+                }
+            }
+            while let Ok(job) = rx.try_recv() {
+                job.run();
+            }
+            loop {
+                match rx.try_recv() {
+                    Ok(job) => job.run(),
+                    Err(_) => break,
+                }
+            }
+        }
+        """,
+    ),
+    bad(
+        "busy-loop",
+        "csharp",
+        """
+        class Pump
+        {
+            void Run(CancellationToken stop)
+            {
+                while (!stop.IsCancellationRequested)
+                {
+                    if (_queue.TryDequeue(out var job)) { job.Run(); }
+                }
+            }
+        }
+        """,
+        5,
+    ),
+    good(
+        "busy-loop",
+        "csharp",
+        """
+        class Pump
+        {
+            void Run(CancellationToken stop)
+            {
+                while (_queue.TryDequeue(out var job)) { job.Run(); }
+                while (!stop.IsCancellationRequested)
+                {
+                    if (_queue.TryTake(out var next, 1000)) { next.Run(); }
+                }
+            }
+        }
+        """,
+    ),
+    bad(
+        "busy-loop",
+        "kotlin",
+        """
+        fun run() {
+            while (running) {
+                val job = queue.poll() ?: continue
+                job.run()
+            }
+        }
+        """,
+        2,
+    ),
+    bad(
+        "goroutine-leak",
+        "go",
+        """
+        package both
+
+        func load(ctx context.Context) error {
+        	errs := make(chan error)
+        	go func() { errs <- one(ctx) }()
+        	go func() { errs <- other(ctx) }()
+        	for i := 0; i < 2; i++ {
+        		if err := <-errs; err != nil {
+        			return err
+        		}
+        	}
+        	return nil
+        }
+        """,
+        5,
+    ),
+    good(
+        "goroutine-leak",
+        "go",
+        """
+        package both
+
+        func load(ctx context.Context) error {
+        	errs := make(chan error, 2)
+        	go func() { errs <- one(ctx) }()
+        	go func() { errs <- other(ctx) }()
+        	for i := 0; i < 2; i++ {
+        		if err := <-errs; err != nil {
+        			return err
+        		}
+        	}
+        	return nil
         }
         """,
     ),

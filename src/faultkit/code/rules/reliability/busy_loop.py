@@ -168,7 +168,7 @@ def _is_conditional(select: Span, loop: Loop, facts: Facts) -> bool:
 
 def _polls_empty(loop: Loop, facts: Facts) -> bool:
     """Return whether the loop goes on at once when `get_nowait()` or `empty()` finds nothing."""
-    if _skips_nothing(loop, facts) or _works_on_something_only(loop, facts):
+    if _skips_nothing(loop, facts) or _works_on_something_only(loop, facts) or _tries(loop, facts):
         return True
     asks = [call for call in facts.within(facts.calls, loop.body) if call.method in _ASKS]
     if not asks or any(
@@ -242,6 +242,38 @@ def _works_on_something_only(loop: Loop, facts: Facts) -> bool:
     return bool(branches) and all(
         call in polls or any(is_within(call.span, each) for each in branches) for call in calls
     )
+
+
+_TRIES = frozenset(
+    ("try_recv", "try_pop", "try_next", "TryDequeue", "TryTake", "TryRead", "TryPop", "tryReceive", "poll")
+)
+"""Methods that answer at once when there is nothing."""
+_YIELDS = re.compile(r"yield|park|Spin|Yield|Wait|delay|join|await|Thread|Sleep|timeout", re.IGNORECASE)
+
+
+def _tries(loop: Loop, facts: Facts) -> bool:
+    """Return whether a loop takes what there is, and goes on at once when there is nothing."""
+    if facts.language not in ("rust", "csharp", "kotlin") or facts.loops_around(loop):
+        return False
+    tries = [
+        call
+        for call in facts.within(facts.calls, loop.body)
+        if call.method in _TRIES
+        and (call.method != "poll" or (not call.arguments and "queue" in call.receiver_written.lower()))
+        and (call.method != "TryTake" or len(call.arguments) == 1)
+    ]
+    if not tries or any(method in loop.over for method in _TRIES):
+        return False
+    text = facts.text(loop.body)
+    for call in tries:
+        text = text.replace(facts.text(call.callee), "")
+    if (
+        _PAUSES.search(text)
+        or _YIELDS.search(text)
+        or any(map(is_sleep, facts.within(facts.calls, loop.body)))
+    ):
+        return False
+    return not any(step.kind in ("break", "return") for step in facts.within(facts.steps, loop.body))
 
 
 def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[Hit]:

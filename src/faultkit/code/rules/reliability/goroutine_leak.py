@@ -45,7 +45,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             sender = goroutine_around(send.span, facts)
             if sender is None or not is_within(sender.span, scope.body) or not receives:
                 continue
-            if why := _is_left(sender, receives, scope, facts):
+            several = {goroutine_around(one.span, facts) for one in sends}
+            if why := _is_left(sender, receives, scope, facts, len(several)):
                 yield Hit(send.span, f"this goroutine waits for ever to send on {name} if {why}", LIKELY)
                 break
 
@@ -105,7 +106,7 @@ def _is_given_away(made: Assignment, scope: Scope, facts: Facts) -> bool:
     )
 
 
-def _is_left(sender: Call, receives: list[ChannelUse], scope: Scope, facts: Facts) -> str:
+def _is_left(sender: Call, receives: list[ChannelUse], scope: Scope, facts: Facts, others: int = 1) -> str:
     """Return when the function ends without having received everything; empty if it does not."""
     first = min(receives, key=lambda use: use.span.start)
     returns = [
@@ -135,7 +136,7 @@ def _is_left(sender: Call, receives: list[ChannelUse], scope: Scope, facts: Fact
     for use in receives:
         loops = facts.loops_around(use)
         inside = [step for step in returns if loops and is_within(step.span, loops[-1].body)]
-        if use.select is None and inside and facts.loops_around(sender):
+        if use.select is None and inside and (facts.loops_around(sender) or others > 1):
             return f"the function returns in line {inside[0].line}"
     return ""
 
