@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.compound_actions import compound_actions
 
 _CHANGES = frozenset(
     [
@@ -53,6 +54,8 @@ _AT_START = frozenset(("PostConstruct", "Autowired", "Inject", "PreDestroy", "Ev
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in (*JAVA, *CSHARP, *KOTLIN):
         yield from _fields(facts)
+        for span, what in compound_actions(facts):
+            yield Hit(span, what, LIKELY)
     if facts.language == "go":
         yield from _go_fields(facts)
     shared = _shared(facts)

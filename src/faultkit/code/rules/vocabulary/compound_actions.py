@@ -1,0 +1,162 @@
+"""Steps on shared state that look like one and are two: ask and then set, read and then add."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Assignment, Facts, Scope
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.lock_regions import Region, lock_regions, regions_around
+
+_CONCURRENT = re.compile(r"(^|\.)Concurrent(Hash|SkipList)?(Map|Dictionary)$|^Collections\.synchronizedMap$")
+_ASKS = frozenset(("containsKey", "ContainsKey", "contains"))
+_SETS = frozenset(("put", "set", "replace"))
+_TWICE = re.compile(
+    r"if\s*\(\s*(?:this\.)?(\w+)\s*==\s*null\s*\)\s*\{\s*synchronized\b[^{]*\{\s*if\s*\(\s*(?:this\.)?\1\s*==\s*null"
+)
+_FLAG = re.compile(r"^\(?\s*!?\s*(?:this\.)?(\w+)\s*\)?$")
+
+
+def compound_actions(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield places where two threads can come between two steps, with what goes wrong (Java, Kotlin, C#)."""
+    regions = lock_regions(facts)
+    yield from _asked_and_set(facts, regions)
+    yield from _counted(facts, regions)
+    if facts.language != "csharp":
+        yield from _flags(facts)
+    if facts.language == "java":
+        yield from _made_twice(facts)
+
+
+def _asked_and_set(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, str]]:
+    maps = {
+        each.targets[0].removeprefix("self.")
+        for each in facts.assignments
+        if each.scope is None
+        and each.owner
+        and (_CONCURRENT.search(each.type) or (each.call is not None and _CONCURRENT.search(each.call.name)))
+    }
+    if not maps:
+        return
+    for asked in facts.calls_of_method(*_ASKS, "get", "TryGetValue", "getOrDefault"):
+        name, scope, key = (
+            asked.receiver_written.removeprefix("self."),
+            facts.named_function_of(asked),
+            asked.argument(place=0),
+        )
+        if name not in maps or scope is None or key is None or regions_around(asked, regions):
+            continue
+        if asked.method in _ASKS:
+            depends = ""
+        elif asked.assigned and asked.method in ("get", "getOrDefault"):
+            depends = asked.assigned[0]
+        else:
+            continue
+        rest = Span(asked.span.end, scope.body.end)
+        later = _set_later(name, key.value.text, depends, rest, facts)
+        if later is not None and not any(each.span.start <= later.start < each.span.end for each in regions):
+            yield later, f"another thread may set {name}[{key.value.text}] between the question and this"
+
+
+def _set_later(name: str, key: str, depends: str, rest: Span, facts: Facts) -> Span | None:
+    """Return where the same key is set after it was asked for, with what the answer was if `depends`."""
+    for call in facts.within(facts.calls, rest):
+        first, second = call.argument(place=0), call.argument(place=1)
+        if call.method not in _SETS or call.receiver_written.removeprefix("self.") != name or first is None:
+            continue
+        if first.value.text == key and (
+            not depends or (second is not None and _mentions(depends, second.value.text))
+        ):
+            return call.span
+    for each in facts.within(facts.assignments, rest):
+        text = facts.text(each.span)
+        if each.targets[0].removeprefix("self.") != f"{name}[]" or each.value is None:
+            continue
+        if f"[{key}]" in text and (not depends or _mentions(depends, each.value.text)):
+            return each.span
+    return None
+
+
+def _mentions(name: str, text: str) -> bool:
+    return (
+        re.search(rf"\b{re.escape(name)}\b\s*(\.\w+\(\))?\s*[+\-*]|[+\-*]\s*\b{re.escape(name)}\b", text)
+        is not None
+    )
+
+
+def _counted(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, str]]:
+    """Yield `count++` of a volatile field."""
+    volatile = {
+        each.targets[0].removeprefix("self.")
+        for each in facts.assignments
+        if each.scope is None and each.owner and _is_volatile(each, facts)
+    }
+    for each in facts.assignments if volatile else ():
+        name = each.targets[0].removeprefix("self.")
+        if each.scope is None or name not in volatile or each.operator not in ("++", "--", "+=", "-="):
+            continue
+        if not regions_around(each, regions):
+            yield each.span, f"{name} is read and written in two steps: volatile does not make them one"
+
+
+def _is_volatile(field: Assignment, facts: Facts) -> bool:
+    text = facts.syntax.line_text(field.line)
+    above = facts.syntax.line_text(field.line - 1) if field.line > 1 else ""
+    return re.search(r"\bvolatile\b|@Volatile\b", text) is not None or above.strip() == "@Volatile"
+
+
+def _flags(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield flags that end the loop of a thread and are not volatile (Java, Kotlin)."""
+    if not re.search(r"\bRunnable\b|\bThread\b|Executor|\bthread\s*\(", facts.whole_text):
+        return
+    for loop in facts.loops:
+        found = _FLAG.match(loop.over.strip()) if loop.kind == "while" else None
+        scope = facts.named_function_of(loop)
+        if found is None or scope is None or scope.is_async:
+            continue
+        declared = [
+            each
+            for each in facts.assignments
+            if each.scope is None and each.owner == scope.owner and each.targets[0] == f"self.{found[1]}"
+        ]
+        if not declared or _is_volatile(declared[0], facts) or not _is_flag(declared[0]):
+            continue
+        if any(
+            _sets(each, found[1], scope) for each in facts.assignments
+        ) and "synchronized" not in facts.text(scope.span):
+            yield (
+                declared[0].span,
+                f"{found[1]} ends a loop of another thread, which may never see that it changed",
+            )
+
+
+def _is_flag(field: Assignment) -> bool:
+    return field.type in ("boolean", "Boolean") or (
+        field.value is not None and field.value.text in ("true", "false")
+    )
+
+
+def _sets(each: Assignment, name: str, reader: Scope) -> bool:
+    return (
+        each.scope is not None
+        and each.scope is not reader
+        and each.owner == reader.owner
+        and each.targets[0].removeprefix("self.") == name
+        and each.scope.short_name not in ("start", "run", reader.owner.rpartition(".")[2])
+    )
+
+
+def _made_twice(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield double-checked initialisation of a field that is not volatile (Java)."""
+    text = facts.whole_text
+    for found in _TWICE.finditer(text):
+        name = found[1]
+        if re.search(rf"\bvolatile\b[^;=(]*\b{re.escape(name)}\b\s*[;=]", text):
+            continue
+        if re.search(rf"\b(static|private|protected)\b[^;=(){{]*\b{re.escape(name)}\b\s*[;=]", text):
+            start = len(text[: found.start()].encode())
+            yield (
+                Span(start, start + len(found[0].encode())),
+                f"{name} is not volatile: another thread may see it half made",
+            )
