@@ -207,6 +207,7 @@ RELIABILITY: tuple[Rule, ...] = (
     undrained_pipe.RULE,
     unhandled_error_event.RULE,
     results_dropped.RULE,
+    periodic_work_ends.WORKER,
     request_outlived.RULE,
     iteration_error_ignored.RULE,
     temporary_file_left.RULE,

@@ -117,6 +117,10 @@ def _python(facts: Facts) -> Iterator[Hit]:
             if not is_given or not (scope.short_name or scope.span == given.value.span):
                 continue
             yield from _ends_in(scope, facts)
+        stops = re.fullmatch(r"(self\.)?_?loop\.stop", given.value.text) is not None
+        if stops and not re.search(r"\.cancel\(|gather\(|run_until_complete\(", facts.whole_text):
+            what = f"{given.value.text}() leaves the tasks where they are: nothing lets them finish"
+            yield Hit(call.span, what, LIKELY)
         if given.value.text in ("sys.exit", "os._exit", "exit"):
             yield Hit(
                 call.span,

@@ -302,6 +302,13 @@ def _drops_promise(call: Call, asynchronous: set[str], facts: Facts) -> bool:
     if facts.function_of(call) is None:
         return False
     source = call
+    if (
+        call.method == "then"
+        and facts.is_in_async(call)
+        and len(call.positional) == 1
+        and ".catch(" not in facts.text(call.span)
+    ):
+        return True  # Who waits for others here can wait for this, too.
     while source.method in ("then", "finally") and source.origin is not None:
         if source.method == "then" and len(source.positional) > 1:
             return False

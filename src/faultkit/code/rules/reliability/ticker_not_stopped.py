@@ -10,6 +10,10 @@ from faultkit.code.rules.rule import GO, LIKELY, POSSIBLE, Hit, Rule
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named("context.WithTimeout", "context.WithCancel", "context.WithDeadline"):
+        if call.assigned[1:] == ("_",):
+            what = f"nothing can cancel the context of {call.written}(): it is kept until its parent ends"
+            yield Hit(call.span, what, LIKELY)
     for call in facts.calls_named("time.NewTicker", "time.Tick"):
         scope = facts.function_of(call)
         if scope is None or scope.short_name in ("main", "init"):

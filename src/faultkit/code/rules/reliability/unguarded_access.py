@@ -262,6 +262,8 @@ def _is_called_with_lock(scope: Scope, regions: list[Region], facts: Facts, leve
     callers = [call for call in facts.callers_of(scope) if facts.named_function_of(call) is not scope]
     if any(regions_around(call, regions) for call in callers):
         return True
+    if any(call.is_launched for call in callers) or _is_given(scope, facts):
+        return False  # A thread begins with it, and holds nothing.
     if facts.language == "go":
         is_private = scope.short_name[:1].islower()
     elif facts.language == "python":
@@ -276,6 +278,17 @@ def _is_called_with_lock(scope: Scope, regions: list[Region], facts: Facts, leve
         or _HELD.search(each.short_name)
         or _is_called_with_lock(each, regions, facts, levels - 1)
         for each in named
+    )
+
+
+def _is_given(scope: Scope, facts: Facts) -> bool:
+    """Return whether the method is given to a thread: `Thread(target=self._work)`, `submit(this::work)`."""
+    own = re.compile(rf"\b(self\.|this::|this\.|::)?{re.escape(scope.short_name)}$")
+    return any(
+        own.fullmatch(argument.value.text)
+        for call in facts.calls
+        if call.method in ("Thread", "submit", "execute", "Timer", "Run", "StartNew", "thread")
+        for argument in call.arguments
     )
 
 

@@ -115,6 +115,15 @@ def _hosted(facts: Facts) -> Iterator[Hit]:
         )
         if stop is None:
             continue
+        for call in facts.own(facts.calls, scope):
+            dropped = call.assigned == ("_",) or (call.is_discarded and not call.is_awaited)
+            if (
+                dropped
+                and re.search(r"[a-z]Async$|^Run$|StartNew$", call.method)
+                and "Timer" not in call.name
+            ):
+                what = f"StopAsync() does not wait for the task of {call.written}(), which is cut off"
+                yield Hit(call.span, what, LIKELY)
         for each in facts.within(facts.assignments, scope.body):
             call = each.call
             if call is None or call.is_awaited or not each.targets or not _is_task(each.targets[0], facts):
