@@ -30,7 +30,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(call)
         if scope is None or _is_start_or_test(scope, facts):
             continue
-        source = _source(call, remote)
+        source = _source(call, remote) or _awaited(call, scope, facts)
         if source is not None:
             in_route = facts.route_of(call) is not None
             severity: Severity = "high" if in_route else "medium"
@@ -99,6 +99,31 @@ def _source(call: Call, remote: set[Call]) -> Call | None:
         ):
             return None
     return None
+
+
+_SERVERS = ("axum", "actix_web", "warp", "tonic", "rocket", "poem", "salvo")
+_SURE = frozenset(
+    ("lock", "read", "write", "acquire", "acquire_owned", "join_next", "recv", "changed", "tick", "send")
+)
+"""What fails only when the program is wrong or ending; a request is sent by a chain that is longer."""
+
+
+def _awaited(call: Call, scope: Scope, facts: Facts) -> Call | None:
+    """Return what a handler awaits and unwraps: `client.get(url).send().await.unwrap()`."""
+    made = call.origin
+    if made is None or not made.is_awaited or not facts.imports_any(*_SERVERS) or not scope.is_async:
+        return None
+    text = facts.text(made.span)
+    requests = (
+        made.method == "send" and re.search(r"\.(get|post|put|patch|delete|request)\(", text) is not None
+    )
+    if made.method in _SURE and not requests:
+        return None
+    is_handler = facts.route_of(call) is not None or any(
+        re.search(r"\b(State|Json|Path|Query|Form|Extension|web\.\w+|Data|Request)$", each.type)
+        for each in scope.parameters
+    )
+    return made if is_handler and "." in made.written else None
 
 
 def _parsed(call: Call) -> Call | None:

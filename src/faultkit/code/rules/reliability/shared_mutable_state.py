@@ -85,6 +85,13 @@ def _fields(facts: Facts) -> Iterator[Hit]:
         }
     else:
         classes = {found[2] for found in _SINGLETON.finditer(text)}
+    if facts.language == "kotlin" and facts.imports_any("io.ktor.server"):
+        # One object of a class serves all connections, on several threads.
+        classes |= {
+            scope.owner.rpartition(".")[2]
+            for scope in facts.scopes
+            if scope.owner and scope.is_async and scope.name and facts.classes.get(scope.owner) is not None
+        }
     if not classes:
         return
     plain = _PLAIN_CSHARP if facts.language == "csharp" else _PLAIN
