@@ -10,9 +10,10 @@ from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.service_clients import service_calls
 
 _READS = re.compile(r"^_?(fetch|load|get|list|query|find|lookup|count|read|search)(_|[A-Z]|$)")
 _ONE_AT_A_TIME = re.compile(
@@ -30,7 +31,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
     safe = {request.call for request in http_requests(facts) if request.is_safe}
     # Queries share a pool or a transaction: together they gain little.
     queries = {remote.call for remote in remote_calls(facts) if remote.kind == "database"}
-    reads = [call for call in facts.calls if call.is_awaited and call not in queries and _is_read(call, safe)]
+    if facts.language in ("csharp", "kotlin", "rust"):
+        reads = list(_service_reads(safe, facts))
+    else:
+        reads = [
+            call for call in facts.calls if call.is_awaited and call not in queries and _is_read(call, safe)
+        ]
+    found = list[tuple[Call, Call]]()
     for first, second in pairwise(reads):
         scope = facts.function_of(first)
         if scope is None or facts.function_of(second) is not scope or is_within(second.span, first.span):
@@ -42,8 +49,30 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _needs(second, first, between, facts):
             continue
+        found.append((first, second))
+    for first, second in found:
+        # Two are seldom worth it where each needs a name of its own for its task.
+        if facts.language in ("csharp", "kotlin", "rust") and not any(second is each for each, _ in found):
+            continue
         what = f"{second.written}() waits for {first.written}(), though it needs nothing of it"
         yield Hit(second.span, what, LIKELY if {first, second} <= safe else POSSIBLE)
+
+
+_WRITES = re.compile(
+    r"^(create|update|save|send|post|put|delete|charge|publish|upsert|insert|refund|capture|cancel|notify|submit|set|add"
+    r"|remove|reserve|login|auth|token|connect|open|start|register|confirm|pay|book|place|debit|credit|release|lock)",
+    re.IGNORECASE,
+)
+
+
+def _service_reads(safe: set[Call], facts: Facts) -> Iterator[Call]:
+    """Yield calls that ask another service and whose answer has a name (C#, Kotlin, Rust)."""
+    asked = {*service_calls(facts)} | safe
+    for call in facts.calls:
+        if call not in asked or not call.assigned or not call.arguments or _WRITES.match(call.method):
+            continue
+        if call.is_awaited or (facts.language == "kotlin" and facts.is_in_async(call)):
+            yield call
 
 
 def _is_read(call: Call, safe: set[Call]) -> bool:
@@ -110,9 +139,9 @@ RULE = Rule(
     slug="sequential-awaits",
     title="Independent awaits one after another",
     why="The caller waits for the sum of all times instead of for the longest of them.",
-    fix="Start them together: asyncio.gather or a TaskGroup, Promise.all.",
+    fix="Start them together: asyncio.gather or a TaskGroup, Promise.all, Task.WhenAll, try_join.",
     kind="performance",
     severity="low",
-    languages=(*PYTHON, *JAVASCRIPT),
+    languages=(*PYTHON, *JAVASCRIPT, *CSHARP, *KOTLIN, *RUST),
     check=_check,
 )

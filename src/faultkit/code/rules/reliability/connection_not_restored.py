@@ -115,15 +115,6 @@ def _python(facts: Facts) -> Iterator[Hit]:
             )
             if lasts and not _is_repeated(call, facts):
                 yield Hit(call.span, f"the connection of {call.written}() {_WHAT}", LIKELY)
-        elif call.method == "start_consuming" and facts.imports_any("pika") and not _is_repeated(call, facts):
-            handled = any(
-                "AMQP" in kind or "Connection" in kind
-                for each in facts.tries_around(call)
-                for handler in each.handlers
-                for kind in handler.types
-            )
-            if not handled:
-                yield Hit(call.span, f"the connection of {call.written}() {_WHAT}", LIKELY)
 
 
 def _go(facts: Facts) -> Iterator[Hit]:
@@ -190,7 +181,7 @@ RULE = Rule(
     languages=EVERY_LANGUAGE,
     check=_check,
     words=(
-        b"WebSocket", b"amqplib", b"websockets", b"start_consuming", b"Consume", b"connect_async",
+        b"WebSocket", b"amqplib", b"websockets", b"Consume", b"connect_async",
         b"AutomaticRecovery",
     ),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.failed_answers import LANGUAGES, failed_answers
 from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around, is_handler
+from faultkit.code.rules.vocabulary.health_checks import blind_checks
 
 _KEYS = r"(?:[eE]rror|[eE]rrors|[eE]rr|[eE]xception|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
 _NO_ERROR = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\")\b)"
@@ -51,10 +52,13 @@ _PAIR = re.compile(r"[)\]}\"'\w]\s*,\s*[\w.]+\s*$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for span in blind_checks(facts):
+        yield Hit(span, "this health check says yes although what it asks for has failed", LIKELY)
+    if _OTHER_PROTOCOLS.search(facts.syntax.source):
+        return
     if facts.language in LANGUAGES:
-        if not _OTHER_PROTOCOLS.search(facts.syntax.source):
-            for span in failed_answers(facts):
-                yield Hit(span, "this answers an error with a status of success", LIKELY)
+        for span in failed_answers(facts):
+            yield Hit(span, "this answers an error with a status of success", LIKELY)
         return
     if not any(map(is_handler, facts.scopes)) and b"statusCode" not in facts.syntax.source:
         return

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+from faultkit.code.rules.vocabulary.remote_calls import chain_of, sql_calls
 
 _PYTHON = frozenset(
     (
@@ -79,9 +79,28 @@ def _rows(facts: Facts) -> Iterator[Hit]:
         use = re.search(rf"(?<![\w.\"'`]){name}(!?\.\w|\[)", later)
         if use is None or _is_checked(name, facts.text(scope.body), facts):
             continue
+        if not _is_of_caller(call, name, later, facts):
+            continue
         start = call.span.end + len(later[: use.start()].encode())
         what = f"{name} is used, though {call.written}() may find nothing"
         yield Hit(Span(start, start + len(name.encode())), what, LIKELY)
+
+
+_REQUIRED = re.compile(r"require\b|rejectOnEmpty|OrFail|orFail|OrThrow")
+
+
+def _is_of_caller(call: Call, name: str, later: str, facts: Facts) -> bool:
+    """Return whether a caller gives the key, so that it may be that of nothing.
+
+    What a lookup must find it is told to, and Bookshelf (`row.get('id')`) is told elsewhere."""
+    text = " ".join(facts.text(each.span) for each in (call, *chain_of(call)))
+    if _REQUIRED.search(text) or re.search(rf"\b{name}\.(get|related)\(", later):
+        return False
+    if facts.route_of(call) is not None or re.search(r"\b(req|request)\.", text):
+        return True
+    given = {each.name for scope in facts.functions_around(call) for each in scope.parameters}
+    given -= {"self", "cls", "session", "db", "conn", "ctx", "ct", "options", "cancellationToken"}
+    return any(re.search(rf"(?<![\w.\"'`]){re.escape(each)}\b", text) for each in given if each)
 
 
 def _may_be_none(call: Call, facts: Facts) -> bool:

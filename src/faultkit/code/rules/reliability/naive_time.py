@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 
 _UTC = ("datetime.datetime.utcnow", "datetime.datetime.utcfromtimestamp", "datetime.utcnow")
 _NOW = (
@@ -23,6 +24,33 @@ def _check(facts: Facts) -> Iterator[Hit]:
         wanted = 2 if call.method == "fromtimestamp" else 1
         if not call.has("tz") and len(call.positional) < wanted and _matters(call, facts):
             yield Hit(call.span, f"{call.written}() gives a local time without its zone", LIKELY)
+    yield from _local(facts)
+
+
+_KEPT = re.compile(
+    r"expir|deadline|valid_?(until|to)|created|updated|issued|timestamp|until|due|lease", re.IGNORECASE
+)
+
+
+def _local(facts: Facts) -> Iterator[Hit]:
+    """Yield local times that decide until when something holds, or that are stored (C#, Java, Kotlin)."""
+    for access in facts.accesses if facts.language == "csharp" else ():
+        if access.name not in ("DateTime.Now", "System.DateTime.Now"):
+            continue
+        line = facts.syntax.line_text(access.line)
+        if _decides(line):
+            yield Hit(access.span, f"{access.written} is a local time without its zone", LIKELY)
+    for call in facts.calls if facts.language == "csharp" else ():
+        if call.written.startswith("DateTime.Now.Add") and _decides(facts.syntax.line_text(call.line)):
+            yield Hit(call.span, f"{call.written}() is a local time without its zone", LIKELY)
+    if facts.language in ("java", "kotlin"):
+        for call in facts.calls_named("java.time.LocalDateTime.now", "LocalDateTime.now"):
+            if not call.arguments and _decides(facts.syntax.line_text(call.line)):
+                yield Hit(call.span, f"{call.written}() gives a local time without its zone", LIKELY)
+
+
+def _decides(line: str) -> bool:
+    return _KEPT.search(line) is not None and re.search(r"[lL]og|print|Write", line) is None
 
 
 def _matters(call: Call, facts: Facts) -> bool:
@@ -50,6 +78,6 @@ RULE = Rule(
     fix="Use datetime.now(timezone.utc) (Java: Instant or ZonedDateTime) and convert only to show it.",
     kind="reliability",
     severity="low",
-    languages=(*PYTHON, *JAVA),
+    languages=(*PYTHON, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

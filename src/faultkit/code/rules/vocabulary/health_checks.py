@@ -1,0 +1,68 @@
+"""Health checks, and those among them that say yes although what they ask for has failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+
+_PATH = re.compile(
+    r"/(health|healthz|ready|readyz|readiness|live|livez|liveness|status|ping|alive|up)\w*/?$", re.IGNORECASE
+)
+_NAME = re.compile(
+    r"^_?(health|healthz|readyz?|readiness|live(z|ness)?|is_?healthy|is_?ready|health_?check|check_?health(Async)?)$",
+    re.IGNORECASE,
+)
+_YES = re.compile(
+    r"(?<![nN])Healthy\(|Health\.up\(|\bUP\b|[\"'](ok|up|healthy|pass|alive)[\"']|\bTrue\b|\btrue\b|\.ok\(|\bOk\(|StatusOK|\b200\b",
+    re.IGNORECASE,
+)
+_PLAIN_YES = re.compile(r"(?<![nN])Healthy\(|Health\.up\(")
+_NO = re.compile(
+    r"Unhealthy|Degraded|down\(|outOfService|50[0-9]|StatusCode|ServiceUnavailable|SERVICE_UNAVAILABLE|status_code|HTTPException"
+    r"|[\"'](down|error|unhealthy|fail\w*|degraded)[\"']|\bFalse\b|\bfalse\b|WriteHeader|http\.Error|sendStatus|\.status\(|raise\b|throw\b"
+    r"|panic|exit",
+    re.IGNORECASE,
+)
+
+
+def blind_checks(facts: Facts) -> Iterator[Span]:
+    """Yield handlers of errors in health checks after which the check says yes."""
+    for scope in facts.scopes:
+        if not _is_check(scope):
+            continue
+        for each in facts.tries:
+            if facts.function_of(each) is not scope:
+                continue
+            for handler in each.handlers:
+                text = facts.text(handler.body)
+                for call in filter(is_logging, facts.within(facts.calls, handler.body)):
+                    text = text.replace(facts.text(call.span), "")
+                returns = [step for step in facts.within(facts.steps, handler.body) if step.kind == "return"]
+                if returns and all(_PLAIN_YES.search(step.text) for step in returns):
+                    yield returns[0].span
+                    continue
+                if _NO.search(text) or any(facts.within(facts.assignments, handler.body)):
+                    continue
+                if returns:
+                    yes = all(_YES.search(step.text) for step in returns)
+                else:
+                    calls = facts.within(facts.calls, handler.body)
+                    yes = all(map(is_logging, calls)) and _says_yes_later(handler.span.end, scope, facts)
+                if yes:
+                    yield handler.head
+
+
+def _is_check(scope: Scope) -> bool:
+    path = "" if scope.route is None else scope.route.path
+    return _PATH.search(path) is not None or _NAME.match(scope.short_name) is not None
+
+
+def _says_yes_later(end: int, scope: Scope, facts: Facts) -> bool:
+    later = facts.text(Span(end, scope.body.end))
+    return (
+        _YES.search(later) is not None and _NO.search(later.replace("WriteHeader(http.StatusOK)", "")) is None
+    )
