@@ -94,4 +94,27 @@ CASES = [
     ),
     good(_DATABASE, "python", "import os, psycopg\nconn = psycopg.connect(os.environ['DATABASE_URL'])"),
     good(_DATABASE, "typescript", "import Redis from 'ioredis';\nconst r = new Redis({ host: 'x' });"),
+    bad(
+        _HTTP,
+        "java",
+        "import java.net.*;\nclass A { int f(String u) throws Exception {\n HttpURLConnection c = (HttpURLConnection) URI.create(u).toURL().openConnection();\n return c.getResponseCode(); } }",
+        3,
+    ),
+    bad(
+        _HTTP,
+        "java",
+        'import java.net.*;\nclass A { byte[] f(String b) throws Exception {\n try (var in = new URL(b + "/x").openStream()) { return in.readNBytes(9); } } }',
+        3,
+    ),
+    good(
+        _HTTP,
+        "java",
+        "import java.net.*;\nclass A { byte[] f(URL resource) throws Exception { try (var in = resource.openStream()) { return in.readNBytes(9); } } }",
+    ),
+    bad(
+        "wall-clock-for-durations",
+        "kotlin",
+        "class D(private val gap: Long) { private var last = 0L\n fun allow(): Boolean { val now = System.currentTimeMillis()\n if (now - last < gap) return false\n last = now\n return true } }",
+        3,
+    ),
 ]

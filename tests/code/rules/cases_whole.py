@@ -93,6 +93,12 @@ CASES = [
         'package a\nimport (\n\t"compress/gzip"\n\t"io"\n\t"net/http"\n)\nfunc push(w http.ResponseWriter, r *http.Request) {\n\tzr, err := gzip.NewReader(http.MaxBytesReader(w, r.Body, 100))\n\tif err != nil { return }\n\tdata, err := io.ReadAll(io.LimitReader(zr, 1000))\n\tuse(data, err)\n}',
     ),
     bad(
+        _FILE,
+        "python",
+        "import boto3, csv, io\ns3 = boto3.client('s3')\ndef load(bucket, key):\n    body = s3.get_object(Bucket=bucket, Key=key)['Body'].read().decode()\n    for row in csv.DictReader(io.StringIO(body)):\n        store(row)",
+        4,
+    ),
+    bad(
         _BODY,
         "rust",
         'async fn get(c: &reqwest::Client, u: &str) -> R {\n let b = c.get(u).send().await?.error_for_status()?.bytes().await?;\n tokio::fs::write("x", &b).await?;\n Ok(())\n}',

@@ -74,7 +74,12 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
     opened = call.origin or call
     if _is_small(call, facts):
         return
-    if _split(call, facts) or call.method in _ALL_LINES or _is_looked_through(call, facts):
+    if (
+        _split(call, facts)
+        or _is_read_by_row(call, facts)
+        or call.method in _ALL_LINES
+        or _is_looked_through(call, facts)
+    ):
         yield Hit(call.span, f"{call.written}() holds the whole file, though it is used line by line", LIKELY)
     elif _is_handed_on(call, facts):
         yield Hit(call.span, f"{call.written}() holds the whole file only to hand it on", LIKELY)
@@ -82,6 +87,20 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
         return  # Texts are templates and settings.
     elif frequency_of(call, facts) == "request" and not _is_literal(opened) and _is_sent(call, facts):
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
+
+
+def _is_read_by_row(call: Call, facts: Facts) -> bool:
+    """Return whether the content is wrapped to be read row by row: `csv.reader(io.StringIO(text))`."""
+    scope = facts.function_of(call)
+    if facts.language != "python" or scope is None:
+        return False
+    kept = {name for each in (call, *facts.calls_on(call)) for name in each.assigned}
+    return any(
+        any(argument.value.text in kept for argument in each.positional)
+        for each in facts.own(
+            facts.calls_named("io.StringIO", "io.BytesIO", "csv.reader", "csv.DictReader"), scope
+        )
+    )
 
 
 def _is_looked_through(call: Call, facts: Facts) -> bool:
@@ -111,6 +130,8 @@ def _is_small(call: Call, facts: Facts) -> bool:
     """Return whether it is a file of settings, or one with a fixed name that is no data."""
     opened = call.origin or call
     text = facts.text(opened.span)
+    if _OBJECT.search(facts.text(call.callee)):
+        text = re.sub(r"\b[kK]ey\b", "", text)  # Every object has a key.
     if _SETTINGS.search(text) or _SETTINGS.search(_function(call, facts)):
         return True
     return _is_literal(opened) and _DATA.search(text) is None

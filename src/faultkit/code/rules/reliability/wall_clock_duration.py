@@ -52,6 +52,14 @@ _BETTER = {
 def _check(facts: Facts) -> Iterator[Hit]:
     clocks = facts.calls_named(*_CLOCKS.get(facts.language, _NODE))
     names = {_plain(name) for call in clocks for name in call.assigned}
+    if names:
+        # `last = now` keeps what the clock said.
+        names |= {
+            _plain(target)
+            for each in facts.assignments
+            if each.value is not None and each.value.shape == "name" and _plain(each.value.text) in names
+            for target in each.targets
+        }
     better = _BETTER.get(facts.language, "performance.now()")
     sure = CERTAIN if facts.language == "python" else LIKELY
     mild: Severity | None = None if facts.language == "python" else "low"

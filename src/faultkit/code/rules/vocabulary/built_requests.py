@@ -185,6 +185,8 @@ _KTOR = re.compile(r"^io\.ktor\.client\.HttpClient\.(get|post|put|patch|delete|h
 _WITHOUT_LIMIT = ("Java", "Curl", "Js")
 """Engines of Ktor that wait for ever unless they are told otherwise."""
 _OKHTTP = re.compile(r"^okhttp3\.OkHttpClient\b.*\.newCall\(\)\.(execute|enqueue|await|executeAsync)$")
+_CONNECTS = re.compile(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openConnection$")
+_STREAMS = re.compile(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openStream$")
 _URL_READS = ("java.net.URL.readText", "java.net.URL.readBytes", "java.net.URL.openStream")
 _TIMEOUT = re.compile(r"\b(set)?[rR]eadTimeout\b")
 
@@ -194,7 +196,7 @@ def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
         return fluent
     if call.name in _URL_READS:
         return BuiltRequest("java.net", "GET", is_bounded(call, facts) or False, call.receiver_written)
-    if call.name == "java.net.URL.openConnection":
+    if _CONNECTS.match(call.name):
         scope = facts.named_function_of(call)
         text = "" if scope is None else facts.text(scope.span)
         # A connection that is returned or passed on may get its limits elsewhere.
@@ -247,7 +249,11 @@ def _java(call: Call, facts: Facts) -> BuiltRequest | None:
     """Return the request of an `HttpURLConnection`, or of a client of Spring."""
     if (fluent := _fluent(call, facts)) is not None:
         return fluent
-    if call.name == "java.net.URL.openConnection":
+    made = call.origin
+    # A resource or a file has an address, too.
+    if made is not None and _STREAMS.match(call.name) and re.search(r"https?:|\+", facts.text(made.span)):
+        return BuiltRequest("java.net", "GET", is_bounded(call, facts) or False, call.receiver_written)
+    if _CONNECTS.match(call.name):
         scope = facts.named_function_of(call)
         text = "" if scope is None else facts.text(scope.span)
         if scope is None or not re.search(r"\bHttps?URLConnection\b", text):
