@@ -9,6 +9,7 @@ from faultkit.code.rules.performance import (
     connection_per_call,
     copied_in_loop,
     count_by_loading,
+    deep_copy_in_loop,
     defer_in_loop,
     filtered_after_loading,
     flush_in_loop,
@@ -26,6 +27,7 @@ from faultkit.code.rules.performance import (
     sequential_awaits,
     short_poll,
     text_built_in_loop,
+    unbuffered_writes,
     whole_body,
     whole_file,
     whole_table,
@@ -63,4 +65,6 @@ PERFORMANCE: tuple[Rule, ...] = (
     lazy_relation.RULE,
     filtered_after_loading.RULE,
     query_per_object.RULE,
+    unbuffered_writes.RULE,
+    deep_copy_in_loop.RULE,
 )

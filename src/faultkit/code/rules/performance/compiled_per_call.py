@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.data_sizes import is_few
+from faultkit.code.rules.vocabulary.data_sizes import is_few, is_over_data
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PATTERNS = frozenset(
@@ -25,10 +25,13 @@ _TEMPLATES = frozenset(
         "jsonschema.Draft7Validator",
         "com.fasterxml.jackson.databind.ObjectMapper", "ObjectMapper",
         "com.fasterxml.jackson.module.kotlin.jacksonObjectMapper", "jacksonObjectMapper",
+        "Intl.NumberFormat", "Intl.DateTimeFormat", "Intl.Collator", "java.text.SimpleDateFormat",
+        "java.text.DecimalFormat", "java.time.format.DateTimeFormatter.ofPattern",
         "com.google.gson.Gson", "JsonSerializerOptions", "System.Text.Json.JsonSerializerOptions",
     )
 )  # fmt: skip
 
+_FORMATS = re.compile(r"^Intl\.|Format$|Formatter\.ofPattern$")
 _CODECS = frozenset(("ObjectMapper", "jacksonObjectMapper", "Gson", "JsonSerializerOptions"))
 _CODES = re.compile(r"(read|write|to|from|convert|Serialize|Deserialize)\w*$", re.IGNORECASE)
 _OF_A_VALUE = re.compile(
@@ -54,9 +57,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
             call.name in _TEMPLATES
             and not call.is_returned
             and not any("." in name for name in call.assigned)
-            and (frequency_of(call, facts) or _is_codec_of_a_call(call, facts))
+            and (_is_repeated(call, facts) or _is_codec_of_a_call(call, facts))
         ):
             yield Hit(call.span, f"{call.written}() is made anew each time", LIKELY)
+
+
+def _is_repeated(call: Call, facts: Facts) -> bool:
+    """Return whether it runs for each request or item; a format is cheap enough for a request."""
+    if _FORMATS.search(call.name):
+        return any(is_over_data(loop, facts) for loop in facts.loops_around(call))
+    return frequency_of(call, facts) is not None
 
 
 def _is_codec_of_a_call(call: Call, facts: Facts) -> bool:

@@ -7,13 +7,20 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Call, Facts
 from faultkit.code.facts.facts import is_within
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_few, is_over_data, last_word
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _SORTS = frozenset(
     ("sorted", "sort.Slice", "sort.Strings", "sort.Ints", "slices.Sort", "java.util.Collections.sort")
 )
+_SORT_METHODS = frozenset(
+    (
+        "sort", "Sort", "sortBy", "sortWith", "sortByDescending", "sortedBy", "sortedWith", "sorted",
+        "sort_by", "sort_by_key", "sort_unstable", "sort_unstable_by", "sort_unstable_by_key", "OrderBy",
+        "OrderByDescending",
+    )
+)  # fmt: skip
 _PARTS = re.compile(r"(page|chunk|batch|batche|group)s$", re.IGNORECASE)
 """Lists of lists: each round adds many."""
 _FRAMES = ("pandas.concat", "pandas.DataFrame.append", "numpy.append", "numpy.concatenate", "numpy.vstack")
@@ -60,13 +67,13 @@ def _is_copy(name: str, text: str, added: Assignment, facts: Facts) -> bool:
 
 def _is_sum_of_lists(name: str, text: str, added: Assignment, facts: Facts) -> bool:
     """Return whether lists are added: `found = found + more(x)`, where `found` began as a list."""
-    if not text.startswith(f"{name} + ") or facts.language != "python":
+    if not text.startswith(f"{name} + ") or facts.language not in ("python", "kotlin"):
         return False
     return any(
         each is not added
         and name in each.targets
         and each.value is not None
-        and each.value.text.startswith("[")
+        and each.value.text.startswith(("[", "listOf", "emptyList", "mutableListOf"))
         and facts.function_of(each) is facts.function_of(added)
         for each in facts.assignments
     )
@@ -93,7 +100,10 @@ def _reduced(facts: Facts) -> Iterator[Hit]:
 
 def _sorted(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        if call.name not in _SORTS and not (call.method == "sort" and call.receiver_written):
+        by_method = call.method in _SORT_METHODS and bool(call.receiver_written)
+        if facts.language in (*JAVASCRIPT, "python", "go", "java"):
+            by_method = call.method == "sort" and bool(call.receiver_written)
+        if call.name not in _SORTS and not by_method:
             continue
         loops = [
             loop
@@ -101,7 +111,7 @@ def _sorted(facts: Facts) -> Iterator[Hit]:
             if is_over_items(loop) or loop.kind in ("while", "endless")
         ]
         first = call.argument(place=0)
-        subject = call.receiver_written if call.method == "sort" and not call.name.startswith("java") else (
+        subject = call.receiver_written if by_method and not call.name.startswith("java.util.Coll") else (
             "" if first is None else first.value.text
         )  # fmt: skip
         if not loops or not re.fullmatch(r"[A-Za-z_][\w.]*", subject):
@@ -129,7 +139,7 @@ def _sorted(facts: Facts) -> Iterator[Hit]:
 def _grows(name: str, call: Call, facts: Facts) -> bool:
     loop = facts.loops_around(call)[-1]
     return any(
-        each.receiver_written == name and each.method in ("append", "push", "add", "insert", "extend")
+        each.receiver_written == name and each.method in ("append", "push", "add", "insert", "extend", "Add")
         for each in facts.within(facts.calls, loop.body)
     )
 
@@ -142,6 +152,6 @@ RULE = Rule(
     fix="Append in place and sort once at the end, or use a heap or a sorted structure.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

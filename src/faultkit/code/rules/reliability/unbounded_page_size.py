@@ -59,12 +59,12 @@ def _sizes(scope: Scope, text: str, facts: Facts) -> Iterator[tuple[str, Placed]
             )
             start = scope.span.start + (len(text[: at.start()].encode()) if at else 0)
             yield each.name, _Place(Span(start, start + len(each.name.encode())))
-    for set_ in facts.own(facts.assignments, scope):
-        value = "" if set_.value is None else set_.value.text
-        if len(value) > 200 or not set_.targets or not set_.targets[0].isidentifier():
+    for found in facts.own(facts.assignments, scope):
+        value = "" if found.value is None else found.value.text
+        if len(value) > 200 or not found.targets or not found.targets[0].isidentifier():
             continue
         if _ASKED.search(value) or (facts.language == "rust" and _is_rust_size(value)):
-            yield set_.targets[0], set_
+            yield found.targets[0], found
 
 
 def _is_rust_size(value: str) -> bool:

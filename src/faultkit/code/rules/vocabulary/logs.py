@@ -113,8 +113,8 @@ def _secret_hole(span: Span, facts: Facts) -> str:
     pattern = _HOLES.get(facts.language)
     if pattern is None:
         return ""
-    for hole in pattern.finditer(facts.text(span)):
-        name: str = hole[1]
+    for found in pattern.finditer(facts.text(span)):
+        name = found[1]
         if is_secret_name(name, facts):
             return name
         if part := telling_types(facts).get(type_of(name, Hole(span), facts)):

@@ -1,0 +1,66 @@
+"""Finds deep copies of the same object in every round of a loop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.data_sizes import is_over_data
+
+_COPIES = frozenset(
+    ("copy.deepcopy", "structuredClone", "lodash.cloneDeep", "lodash/cloneDeep", "_.cloneDeep", "cloneDeep")
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        subject = _subject(call, facts)
+        if not re.fullmatch(r"[A-Za-z_][\w.]*", subject):
+            continue
+        loops = [loop for loop in facts.loops_around(call) if is_over_data(loop, facts)]
+        if not loops:
+            continue
+        head = subject.partition(".")[0]
+        mine = {
+            word
+            for loop in facts.loops_around(call)
+            for name in loop.targets
+            for word in re.findall(r"\w+", name)
+        }
+        made = any(
+            head in {name.partition(".")[0] for name in each.targets}
+            and "." not in each.targets[0]
+            and "[" not in each.targets[0]
+            for each in facts.within(facts.assignments, loops[0].body)
+        )
+        if head not in mine and not made:
+            yield Hit(call.span, f"{subject} is copied as a whole for every item", LIKELY)
+
+
+def _subject(call: Call, facts: Facts) -> str:
+    """Return what a call copies deeply; empty if it copies nothing."""
+    first = call.argument(place=0)
+    if first is None:
+        return ""
+    if call.name in _COPIES:
+        return first.value.text
+    if call.name in ("JSON.parse", "json.loads"):
+        found = re.fullmatch(r"(?:JSON\.stringify|json\.dumps)\(([\w.]+)\)", first.value.text)
+        return "" if found is None else found[1]
+    return ""
+
+
+RULE = Rule(
+    id="FK-P037",
+    slug="deep-copy-in-loop",
+    title="Whole object copied for every item",
+    why="The time is the size of the object times the number of items, and most of the copy stays unchanged.",
+    fix="Copy only the part that changes, or build each item from its own values.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT),
+    check=_check,
+    words=(b"deepcopy", b"structuredClone", b"cloneDeep", b"stringify", b"json.dumps"),
+)
