@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -11,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from math import nan
-from pathlib import Path
 from typing import Any
 
 from bench import machine
@@ -170,7 +170,7 @@ def merge_all(given: Sequence[tuple[Segment, str]], requests: int) -> dict[str, 
 
 
 def _own_bytes() -> int:
-    return resident_bytes([int(Path("/proc/self").resolve().name)])
+    return resident_bytes([os.getpid()])
 
 
 def run(options: argparse.Namespace) -> Result:
