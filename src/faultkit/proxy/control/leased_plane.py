@@ -190,19 +190,22 @@ class LeasedPlane:
         pause_s = self._ttl_s / _RENEWALS
         while not ended.wait(pause_s):
             sent = time.monotonic()
+            trouble: FaultkitError | None = None
             try:
                 self.client.change_lease(id, self._ttl_s, timeout_s=self._ttl_s / _RENEWALS)
-            except InputError as error:
-                self._lose(error.problem)
-                return
             except FaultkitError as error:
-                if time.monotonic() >= self._until:
-                    self._lose(f"{error}; the lease of {self._ttl_s:g} s is over")
-                    return
-                pause_s = min(_AGAIN_S, self._ttl_s / _RENEWALS)
-            else:
+                trouble = error
+            if ended.is_set():
+                return  # Meanwhile the plane may have another lease, which this is not about.
+            if trouble is None:
                 self._renewed(sent)
                 pause_s = self._ttl_s / _RENEWALS
+            elif isinstance(trouble, InputError):
+                self._lose(trouble.problem)
+            elif time.monotonic() >= self._until:
+                self._lose(f"{trouble}; the lease of {self._ttl_s:g} s is over")
+            else:
+                pause_s = min(_AGAIN_S, self._ttl_s / _RENEWALS)
 
     def _renewed(self, sent: float) -> None:
         with self._lock:
