@@ -122,6 +122,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "anyio": ("agent_tools/*",),
     "chaoslib": ("chaos/experiment/toolkit_child.py",),
     "click": ("cli/*",),
+    "distributed": ("load/dask_place.py",),
     "httptools": ("base/http/*", "load/*"),
     "hypothesis": ("testing/*",),
     "jsonpath2": ("chaos/steps/json_path.py",),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.base.child_process import ChildProcess
+from faultkit.base.child_process import ChildEnded, ChildProcess
 from faultkit.base.errors import InputError, RunError, TargetError
 
 COUNTER = "tests.served:Counter"
@@ -102,7 +102,7 @@ def test_a_factory_that_fails_says_why() -> None:
     with ChildProcess("tests.served:refuse") as child:
         with pytest.raises(InputError, match="workers: expected fewer, got too many"):
             child.ready()
-        assert failure(child, "add", 1) == (RunError, "the child process ended with exit code 1")
+        assert failure(child, "add", 1) == (ChildEnded, "the child process ended with exit code 1")
     with ChildProcess("tests.nowhere:nothing") as child:
         why = "ModuleNotFoundError: No module named 'tests.nowhere'"
         assert failure(child, "add", 1) == (RunError, why)
@@ -160,28 +160,28 @@ def test_a_child_that_is_killed_says_so_at_every_call() -> None:
         child.ready()
         os.kill(child.pid, signal.SIGKILL)
         for _ in range(2):
-            assert failure(child, "add", 1) == (RunError, "worker 3 was ended by SIGKILL")
+            assert failure(child, "add", 1) == (ChildEnded, "worker 3 was ended by SIGKILL")
         child.interrupt()
 
 
 def test_a_child_that_dies_in_a_call_ends_the_call(child: ChildProcess) -> None:
-    assert failure(child, "leave", 7) == (RunError, "the child process ended with exit code 7")
+    assert failure(child, "leave", 7) == (ChildEnded, "the child process ended with exit code 7")
 
 
 def test_a_child_that_is_killed_in_a_call_ends_the_call() -> None:
     with ChildProcess(COUNTER, on_message=lambda word: os.kill(counter.pid, signal.SIGKILL)) as counter:
-        assert failure(counter, "deaf") == (RunError, "the child process was ended by SIGKILL")
+        assert failure(counter, "deaf") == (ChildEnded, "the child process was ended by SIGKILL")
 
 
 @pytest.mark.parametrize("size", [1, 10_000_000], ids=["it takes the call", "it cannot even take the call"])
 def test_a_child_that_does_not_answer_in_time_is_ended_and_says_so_ever_after(size: int) -> None:
-    said = (RunError, "worker 3 did not answer within 0.1 s and was ended")
+    said = (ChildEnded, "worker 3 did not answer within 0.1 s and was ended")
     with ChildProcess(COUNTER, name="worker 3") as child:
         assert child.call("echo", b"x" * size, timeout_s=PATIENCE_S) == b"x" * size
         os.kill(child.pid, signal.SIGSTOP)
         with pytest.raises(RunError) as caught:
             child.call("echo", b"x" * size, timeout_s=0.1)
-        assert (RunError, str(caught.value)) == said
+        assert (ChildEnded, str(caught.value)) == said
         assert is_gone(child.pid)
         assert failure(child, "add", 1) == said
 
@@ -230,14 +230,14 @@ def test_sigterm_leaves_time_for_a_last_word_and_a_second_one_does_not(child: Ch
     assert child.call("signal_itself", signal.SIGTERM) == "still here"
     assert child.call("add", 1) == 6
     assert failure(child, "signal_itself", signal.SIGTERM) == (
-        RunError,
+        ChildEnded,
         "the child process was ended by SIGTERM",
     )
 
 
 def test_sigterm_ends_a_child_that_nobody_ends(child: ChildProcess) -> None:
     assert child.call("signal_itself", signal.SIGTERM) == "still here"
-    assert failure(child, "deaf") == (RunError, "the child process was ended by SIGTERM")
+    assert failure(child, "deaf") == (ChildEnded, "the child process was ended by SIGTERM")
 
 
 def test_close_may_come_twice_and_leaves_no_process() -> None:
@@ -246,7 +246,7 @@ def test_close_may_come_twice_and_leaves_no_process() -> None:
     child.close()
     child.close()
     assert is_gone(child.pid)
-    assert failure(child, "add", 1) == (RunError, "the child process was closed")
+    assert failure(child, "add", 1) == (ChildEnded, "the child process was closed")
 
 
 def test_close_may_come_before_the_child_is_there() -> None:

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 
 from faultkit.base.address import Endpoint
 from faultkit.load.engine import Engine
+from faultkit.load.fold import Counts, SegmentEnd
 from faultkit.load.load import Load, Target
 from faultkit.load.route import route_of
 from faultkit.load.samples import Sample, Samples
-from faultkit.load.segment import Counts, SegmentEnd, run_segment
+from faultkit.load.segment import run_segment
 from faultkit.proxy.event_loop import Loop
 
 PATIENCE_S = 20.0

@@ -112,6 +112,36 @@ def test_where_all_was_dropped_there_is_no_verdict(slo: Slo) -> None:
     )
 
 
+@pytest.mark.parametrize("slo", [LATENCY, Slo("error", "", 95, 5.1), Slo("availability", "", 95, None)])
+def test_requests_of_a_lost_worker_decide_as_dropped_ones_do(slo: Slo) -> None:
+    def losing(lost: int | None, bad: int = 0) -> Tally:
+        tally = dropping(sent=1000, dropped=20, bad=bad)
+        tally.lost = lost
+        return tally
+
+    assert judge(slo, losing(30), 10.0).passed is True
+    unsure = judge(slo, losing(40), 10.0)
+    assert (unsure.passed, unsure.over, unsure.total) == (None, 0, 1000)
+    assert (
+        unsure.warning == "60 of 1060 arrivals have no result: what would have become of them decides this."
+    )
+    assert judge(slo, losing(40, bad=200), 10.0).passed is False
+    for bad in (0, 900):
+        unknown = judge(slo, losing(None, bad), 10.0)
+        assert unknown.passed is None
+        assert unknown.warning is not None
+        assert "not known how many requests it would have sent" in unknown.warning
+
+
+def test_without_a_schedule_a_lost_worker_may_have_missed_any_window() -> None:
+    tally = tally_of(*(row(number / 10) for number in range(100)))
+    tally.lost = 10
+    slo = Slo("availability", "", 90, None, window_s=5.0)
+    assert judge(slo, tally, 10.0, Load(10.0, 20.0, model="closed")).passed is None
+    tally.lost = 5
+    assert judge(slo, tally, 10.0, Load(10.0, 20.0, model="closed")).passed is True
+
+
 @pytest.mark.parametrize("limit", [0, 1000])
 @pytest.mark.parametrize("spacing", ["even", "poisson"])
 def test_a_window_whose_arrivals_were_all_dropped_is_not_passed_over(

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from math import inf
 
 import pytest
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.load.load import Load, Progress, Target, instants
+from faultkit.load.local_workers import LocalPlace
 from faultkit.load.workers import run_load
 from tests.load.servers import OK, answering, read_request, serving, target_of, url_of
 
@@ -23,7 +26,7 @@ from tests.load.servers import OK, answering, read_request, serving, target_of, 
 def test_workers_together_send_the_whole_schedule(workers: int) -> None:
     load = Load(0.3, 100.0)
     with serving(answering(OK)) as server:
-        result = run_load(target_of(server), load, workers=workers)
+        result = run_load(target_of(server), load, on=LocalPlace(workers))
     rows = sorted(result.tally.samples)
     assert [row.intended for row in rows] == pytest.approx(list(instants(load)), abs=1e-6)
     assert [row.failure for row in rows] == [0] * 30
@@ -42,14 +45,14 @@ def test_clients_of_a_closed_load_are_shared_out() -> None:
             connection.sendall(OK)
 
     with serving(serve) as server:
-        result = run_load(target_of(server), Load(0.1, None, 5, "closed"), workers=2)
+        result = run_load(target_of(server), Load(0.1, None, 5, "closed"), on=LocalPlace(2))
     assert len(connections) == 5
     assert result.tally.requests >= 5
 
 
 def test_there_are_never_more_workers_than_clients() -> None:
     with serving(answering(OK)) as server:
-        result = run_load(target_of(server), Load(0.1, 20.0, 1, "closed"), workers=3)
+        result = run_load(target_of(server), Load(0.1, 20.0, 1, "closed"), on=LocalPlace(3))
     assert 1 <= result.tally.requests <= 2
 
 
@@ -86,7 +89,7 @@ def test_dropped_arrivals_of_all_workers_are_counted() -> None:
         result = run_load(
             target_of(server),
             Load(0.5, 100.0, most_in_flight=3),
-            workers=2,
+            on=LocalPlace(2),
             on_progress=lambda progress: release.set() if progress.elapsed_s > 0.5 else None,
         )
     assert result.tally.requests + result.dropped == 50
@@ -112,7 +115,9 @@ def test_a_stopped_run_keeps_its_measurements() -> None:
             stop.set()
 
     with serving(answering(OK)) as server:
-        result = run_load(target_of(server), Load(600.0, 100.0), workers=2, on_progress=watch, stop=stop)
+        result = run_load(
+            target_of(server), Load(600.0, 100.0), on=LocalPlace(2), on_progress=watch, stop=stop
+        )
     assert result.cut_short
     assert result.tally.requests >= 10
     assert result.total_s < 600
@@ -128,10 +133,43 @@ def test_bad_input_is_refused_before_anything_starts() -> None:
     with pytest.raises(InputError, match="url"):
         run_load(Target("GET", "nowhere"), Load(0.1, 50.0))
     with pytest.raises(InputError, match="workers"):
-        run_load(Target("GET", "http://127.0.0.1/"), Load(0.1, 50.0), workers=0)
+        LocalPlace(0)
 
 
-def test_a_worker_that_dies_ends_the_run_with_an_error() -> None:
+@pytest.mark.parametrize(("workers", "when"), [(3, "before"), (3, "middle"), (3, "end")])
+def test_a_worker_that_dies_is_named_and_its_part_is_not_run_again(workers: int, when: str) -> None:
+    load = Load(1.0, 60.0)
+    killed: list[int] = []
+
+    def kill_one() -> None:
+        if not killed:
+            killed.append(_a_child())
+            os.kill(killed[0], signal.SIGKILL)
+
+    def watch(progress: Progress) -> None:
+        if progress.elapsed_s > {"before": inf, "middle": 0.4, "end": 0.9}[when]:
+            kill_one()
+
+    with serving(answering(OK)) as server:
+        result = run_load(
+            target_of(server),
+            load,
+            on=LocalPlace(workers),
+            on_begin=lambda at: kill_one() if when == "before" else None,
+            on_progress=watch,
+        )
+    (lost,) = result.lost
+    assert re.fullmatch("load worker [1-3] of 3", lost.name)
+    assert (lost.why, lost.planned, result.cut_short) == ("it was ended by SIGKILL", 20, False)
+    assert (lost.at_s is None) == (when == "before")
+    assert lost.measured == 0 if when == "before" else 0 < lost.measured < 20
+    # The other two sent all of their parts, and nothing but their parts.
+    assert result.tally.requests == 40 + lost.measured
+    assert result.tally.lost == 20 - lost.measured
+    assert result.total_s >= 1.0
+
+
+def test_without_any_worker_left_the_run_ends_with_an_error() -> None:
     killed: list[int] = []
 
     def kill_one(progress: Progress) -> None:
@@ -141,9 +179,9 @@ def test_a_worker_that_dies_ends_the_run_with_an_error() -> None:
 
     with (
         serving(answering(OK)) as server,
-        pytest.raises(RunError, match=r"load worker . was ended by SIGKILL"),
+        pytest.raises(RunError, match=r"load worker 1 of 1: it was ended by SIGKILL"),
     ):
-        run_load(target_of(server), Load(600.0, 50.0), workers=2, on_progress=kill_one)
+        run_load(target_of(server), Load(600.0, 50.0), on_progress=kill_one)
 
 
 class Spoilt(float):

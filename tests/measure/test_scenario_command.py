@@ -149,6 +149,11 @@ def test_json_is_all_that_stands_on_stdout(tmp_path: Path) -> None:
         (("run", "a.yaml", "--slo", "latency:95:200"), "--slo: threshold: expected a duration with its unit"),
         (("run", "a.yaml", "--report", "no/where.md"), "no/where.md: expected a folder that exists"),
         (("run", "a.yaml", "--proxy-address", "x:y"), "--proxy-address: expected"),
+        (("run", "a.yaml", "--on", "ray:4"), "--on: expected local:N, dask:N, dask://HOST:PORT or tls://"),
+        (
+            ("run", "a.yaml", "--on", "local:2", "--workers", "2"),
+            "--workers: expected none beside --on local",
+        ),
         (("validate", "a.yaml"), "a.yaml: line 5: items[0].call.method: expected"),
         (("review", "none.json"), "RESULTS: expected a file that `fault scenario run` wrote"),
         (("generate",), "--spec-file: expected either --spec-file or --spec-url, got neither"),
@@ -165,6 +170,38 @@ def test_wrong_input_is_one_line_and_ends_with_2(
     assert (code, out) == (2, "")
     assert complaint in err
     assert all(line.startswith("error: ") for line in err.splitlines())
+    assert [path.name for path in tmp_path.iterdir()] == ["a.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "on", "complaint"),
+    [
+        (SINGLE, "dask:2", "expected a scenario with a load to split, got single and repeated calls only"),
+        (
+            LOAD,
+            "dask://127.0.0.1:{port}",
+            "expected a Dask scheduler at tcp://127.0.0.1:{port}, got none",
+        ),
+        (
+            LOAD,
+            "tls://127.0.0.1:{port}",
+            "expected a Dask scheduler at tls://127.0.0.1:{port}, got none",
+        ),
+    ],
+)
+def test_a_load_that_cannot_be_sent_from_there_is_refused_before_anything_runs(
+    tmp_path: Path,
+    closed_port: int,
+    monkeypatch: pytest.MonkeyPatch,
+    strategy: str,
+    on: str,
+    complaint: str,
+) -> None:
+    monkeypatch.setattr("faultkit.load.dask_place._CONNECT_S", 0.3)
+    write(tmp_path, "127.0.0.1:9", SLOW, strategy, "")
+    code, out, err = said(tmp_path, "run", "a.yaml", "--on", on.format(port=closed_port))
+    assert (code, out) == (2, "")
+    assert f"error: --on: {complaint.format(port=closed_port)}" in err
     assert [path.name for path in tmp_path.iterdir()] == ["a.yaml"]
 
 

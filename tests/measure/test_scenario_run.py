@@ -18,6 +18,7 @@ from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
+from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Match, Rule, Trigger, parse_schedule
@@ -31,7 +32,6 @@ from faultkit.scenario.run_events import (
     RunEvent,
 )
 from faultkit.scenario.scenario_model import (
-    Expectation,
     HttpCall,
     LoadStrategy,
     RepeatStrategy,

@@ -14,9 +14,10 @@ import pytest
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError, TargetError
+from faultkit.load.fold import Counts
 from faultkit.load.load import Load, Target
 from faultkit.load.route import route_of
-from faultkit.load.segment import Counts, run_segment
+from faultkit.load.segment import run_segment
 from faultkit.proxy.data_plane import Lateness, ProxySpec
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.proxy_state import ALWAYS_ALLOWED, Budget

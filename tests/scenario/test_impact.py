@@ -13,20 +13,14 @@ from faultkit.faults import FAULTS
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.packet_loss import PacketLoss
+from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.plan import Match, Rule, Trigger
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
 from faultkit.scenario.routes import FORWARD, FRONT, routes_of
 from faultkit.scenario.scenario_keys import parse_scenario
-from faultkit.scenario.scenario_model import (
-    Expectation,
-    HttpCall,
-    LoadStrategy,
-    Scenario,
-    ScenarioItem,
-    WrittenFault,
-)
+from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, Scenario, ScenarioItem, WrittenFault
 from faultkit.scenario.written_faults import TYPES
 
 URL = "http://localhost:9090"

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from faultkit.base.address import Endpoint
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.stream.latency import Latency
+from faultkit.load.expectation import Expectation
+from faultkit.load.fold import LostWorker
 from faultkit.load.load import Load
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
@@ -14,8 +18,9 @@ from faultkit.proxy.data_plane import Lateness, LatenessSummary, ProxyCounts, Sn
 from faultkit.scenario.item_report import item_report
 from faultkit.scenario.measure import MeasuredCall, Measurements
 from faultkit.scenario.report import report_model as report
+from faultkit.scenario.report.report_files import RENDERERS
+from faultkit.scenario.report.scenario_text import render_item
 from faultkit.scenario.scenario_model import (
-    Expectation,
     HttpCall,
     LoadStrategy,
     RepeatStrategy,
@@ -171,3 +176,73 @@ def test_a_repeat_whose_baseline_call_is_an_error_proves_nothing(
         cut_short=None,
     )
     assert (found.verdict, found.reasons) == (verdict, reasons)
+
+
+NOTHING = Expectation()
+
+
+def degraded(
+    kept: int,
+    *,
+    expect: Expectation = NOTHING,
+    slow: float = 0.1,
+    gates: tuple[Slo, ...] = (),
+) -> report.ItemReport:
+    """Return the report of a load of 100 requests, of which a lost worker did not report the last ones."""
+    item = ScenarioItem(
+        HttpCall("GET", "http://127.0.0.1/"), strategy=LoadStrategy(LOAD, 1, 10.0), expect=expect
+    )
+    rows = [row(number / 10, took_s=slow) for number in range(kept)]
+    tally = tally_of(*rows)
+    tally.lost = 100 - kept
+    tally.misses.add(expect, rows)
+    lost = LostWorker("load worker 2 of 2", 4.25, "it was ended by SIGKILL", 50, kept - 50)
+    measured = Measurements(tally, faults_s=10.0, faults_lost=(lost,))
+    after = Snapshot((), (), {}, LatenessSummary(), 0, 0)
+    return item_report(item, measured, after, gates=gates, started_at="", routes=(), cut_short=None)
+
+
+P90 = Slo("latency", "p90", 90, 300.0)
+P50 = Slo("latency", "p50", 50, 300.0)
+
+
+def test_a_run_that_lost_a_worker_is_degraded_and_judged_where_it_can_be() -> None:
+    found = degraded(60, gates=(P50, P90))
+    assert found.degraded == (
+        report.Degraded(
+            "faults", 100, 60, (LostWorker("load worker 2 of 2", 4.25, "it was ended by SIGKILL", 50, 10),)
+        ),
+    )
+    assert [result.passed for result in found.slos] == [True, None]
+    assert (found.verdict, found.reasons) == ("inconclusive", ('SLO "p90" could not be judged',))
+    assert degraded(60, gates=(P50,)).verdict == "passed"
+    assert degraded(60, gates=(P50,), slow=0.5).verdict == "failed"
+
+
+def test_a_call_that_missed_the_expectation_decides_though_a_worker_was_lost() -> None:
+    expect = Expectation(response_time_under_ms=300.0)
+    assert degraded(99, expect=expect, slow=0.5).verdict == "failed"
+    unknown = degraded(99, expect=expect)
+    assert unknown.verdict == "inconclusive"
+    assert unknown.reasons == (
+        "a worker was lost, so it is not known whether 1 planned call met the expectation",
+    )
+
+
+def test_the_page_shows_a_degraded_run_as_it_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text("utf-8")
+    shown = render_item(degraded(60, gates=(P50, P90)))[:5]
+    assert "\n".join(shown).replace("127.0.0.1", "127.0.0.1:7090") in page
+
+
+def test_every_format_names_who_was_lost_and_when() -> None:
+    whole = report.Report(
+        "faultkit", "", "", 7, (report.ScenarioReport("one", None, None, 1, (degraded(60, gates=(P90,)),)),)
+    )
+    for name, render in RENDERERS.items():
+        shown = " ".join(render(whole).split()).replace("DEGRADED ", "")
+        assert "load worker 2 of 2" in shown, name
+        assert "it was ended by SIGKILL" in shown, name
+        if name not in (".json", ".yaml", ".yml"):
+            assert "was lost 4.2 s after the start" in shown, name
+            assert "60 of 100 planned requests were measured" in shown, name

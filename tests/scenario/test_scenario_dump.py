@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from faultkit.base.errors import InputError
 from faultkit.base.units import format_duration
 from faultkit.faults.fault_data import dump_fault
+from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import dump_rule
 from faultkit.scenario.scenario_file import read_scenarios
 from faultkit.scenario.scenario_keys import parse_scenario
 from faultkit.scenario.scenario_model import (
-    Expectation,
     HttpCall,
     LoadStrategy,
     RepeatStrategy,

@@ -9,12 +9,12 @@ import pytest
 from faultkit.base.address import Endpoint, ProxyMap, Upstream, UpstreamSet
 from faultkit.base.errors import InputError
 from faultkit.faults.stream.latency import Latency
+from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Match, Rule, parse_schedule
 from faultkit.scenario.scenario_keys import parse_scenario
 from faultkit.scenario.scenario_model import (
-    Expectation,
     HttpCall,
     LoadStrategy,
     Scenario,

@@ -7,14 +7,15 @@ from dataclasses import replace
 import pytest
 
 from faultkit.faults.http.http_error import HttpError
+from faultkit.load.expectation import Expectation, Misses, why_not_met
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.slo import Slo, SloResult
 from faultkit.load.summary import Summary
 from faultkit.plan import Rule
 from faultkit.scenario.report.report_model import ReportedFault, Verdict
-from faultkit.scenario.scenario_model import Expectation, WrittenFault
-from faultkit.scenario.verdict import MissCounter, VerdictEvidence, judge_item, why_no_success, why_not_met
+from faultkit.scenario.scenario_model import WrittenFault
+from faultkit.scenario.verdict import VerdictEvidence, judge_item, why_no_success
 from tests.load.rows import summarize
 
 OK = Sample(0.0, 0.0, 0.1, status=200)
@@ -65,15 +66,15 @@ def test_that_we_started_late_is_not_the_services_doing() -> None:
 
 
 def test_every_request_of_a_load_is_held_to_the_expectation() -> None:
-    misses = MissCounter(Expectation(status=200))
-    misses.add(Samples.of([OK, ERROR]))
-    misses.add(Samples.of([OK, REFUSED]))
+    misses, expect = Misses(), Expectation(status=200)
+    misses.add(expect, Samples.of([OK, ERROR]))
+    misses.add(expect, Samples.of([OK, REFUSED._replace(intended=1.0)]))
     assert (misses.count, misses.first) == (2, "status: expected 200, got 503")
 
 
 def test_where_nothing_is_expected_nothing_is_missed() -> None:
-    misses = MissCounter(Expectation())
-    misses.add(Samples.of([ERROR]))
+    misses = Misses()
+    misses.add(Expectation(), Samples.of([ERROR]))
     assert (misses.count, misses.first) == (0, None)
 
 

@@ -50,6 +50,14 @@ _BLOCKED_AT_START = {*_HANDLED_BY_PARENT, signal.SIGTERM}
 _PR_SET_PDEATHSIG = 1
 
 
+class ChildEnded(RunError):
+    """A child process has ended, or was ended because it did not answer."""
+
+    def __init__(self, name: str, how: str) -> None:
+        super().__init__(f"{name} {how}")
+        self.how = f"it {how}"
+
+
 class ChildProcess:
     """The parent's side. Any thread may use it; calls are served one at a time, in the order of arrival.
 
@@ -102,10 +110,10 @@ class ChildProcess:
         """Call a method in the child and return its result.
 
         An exception of the method is raised here: a FaultkitError unchanged, any other as RunError. If the
-        child has ended, a RunError describes how.
+        child has ended, a ChildEnded describes how.
 
         A child that does not answer within `timeout_s` (earlier calls of other threads included) is killed,
-        because nothing can follow half a message, and a RunError is raised."""
+        because nothing can follow half a message, and a ChildEnded is raised."""
         body = pickle.dumps((method, args, kwargs), pickle.HIGHEST_PROTOCOL)
         with self._turn(timeout_s) as deadline:
             self._be_ready(deadline)
@@ -143,10 +151,10 @@ class ChildProcess:
         finally:
             self._calls.release()
 
-    def _give_up(self, timeout_s: float | None) -> RunError:
-        self._given_up = f"{self.name} did not answer within {timeout_s:g} s and was ended"
+    def _give_up(self, timeout_s: float | None) -> ChildEnded:
+        self._given_up = f"did not answer within {timeout_s:g} s and was ended"
         self._kill()
-        return RunError(self._given_up)
+        return ChildEnded(self.name, self._given_up)
 
     def _be_ready(self, deadline: float | None) -> None:
         if not self._is_ready:
@@ -174,7 +182,7 @@ class ChildProcess:
         try:
             self._wire.send(kind, number, body, deadline)
         except (EOFError, OSError):
-            raise RunError(self._how_it_ended()) from None
+            raise ChildEnded(self.name, self._how_it_ended()) from None
         except BaseException:
             self._kill()  # Nothing can follow half a message.
             raise
@@ -183,24 +191,24 @@ class ChildProcess:
         try:
             return self._wire.receive(deadline)
         except (EOFError, OSError):
-            raise RunError(self._how_it_ended()) from None
+            raise ChildEnded(self.name, self._how_it_ended()) from None
         except BaseException:
             self._kill()
             raise
 
     def _how_it_ended(self) -> str:
         if self._is_closed:
-            return f"{self.name} was closed"
+            return "was closed"
         if self._given_up is not None:
             return self._given_up
         try:
             code = self._process.wait(_PATIENCE_S)
         except subprocess.TimeoutExpired:
             self._kill()
-            return f"{self.name} sent nothing more and was ended"
+            return "sent nothing more and was ended"
         if code < 0:
-            return f"{self.name} was ended by {_signal_name(-code)}"
-        return f"{self.name} ended with exit code {code}"
+            return f"was ended by {_signal_name(-code)}"
+        return f"ended with exit code {code}"
 
     def _kill(self) -> None:
         self._process.kill()  # Popen does not signal a process that it knows has ended.

@@ -145,6 +145,12 @@ EXTRAS: dict[str, Extra] = {
             16,
             (_package("PyJWT", "2.10.1", "jwt", "cryptography"),),
         ),
+        Extra(
+            "dist",
+            "send a load from a Dask cluster",
+            36,
+            (_package("distributed", "2025.1.0"),),
+        ),
         Extra("postgres", "keep the audit log in PostgreSQL", 26, (_package("psycopg", "3.2.10"),)),
         Extra("serve", "`fault serve` for a team: tokens and PostgreSQL", 42, includes=("oidc", "postgres")),
         Extra(
@@ -157,8 +163,19 @@ EXTRAS: dict[str, Extra] = {
         Extra(
             "all",
             "everything",
-            345,
-            includes=("agent", "code", "index", "llm", "oidc", "postgres", "qdrant", "serve", "toolkit"),
+            378,
+            includes=(
+                "agent",
+                "code",
+                "dist",
+                "index",
+                "llm",
+                "oidc",
+                "postgres",
+                "qdrant",
+                "serve",
+                "toolkit",
+            ),
         ),
     )
 }

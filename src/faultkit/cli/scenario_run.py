@@ -6,8 +6,9 @@ import secrets
 import shutil
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -23,6 +24,9 @@ from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.scenario_text import item_line
 from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunEvent
 from faultkit.scenario.scenario_model import Scenario
+
+if TYPE_CHECKING:
+    from faultkit.load.place_names import PlaceName
 
 _HELD, _MISSED, _PROVES_NOTHING = 0, 1, 6
 
@@ -43,6 +47,7 @@ Examples:
   fault scenario run -s scenarios/
   fault scenario run slow.yaml --report report.html --report junit.xml
   fault scenario run slow.yaml --slo latency:95:300ms --slo error:99:1% --seed 7
+  fault scenario run heavy.yaml --on dask://10.0.0.5:8786 --proxy-address 10.0.0.9:3180
 """
 
 
@@ -86,11 +91,16 @@ Examples:
     "run again.",
 )
 @click.option(
+    "--on",
+    "place",
+    metavar="PLACE",
+    help="Where loads are sent from: local:N (processes; by default local:1), dask:N (a Dask cluster of N "
+    "processes for this run), or the scheduler of a cluster, dask://HOST:PORT or tls://HOST:PORT.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1, 64),
-    default=1,
-    show_default=True,
-    help="Number of processes that send the load.",
+    help="Number of processes that send the load: the same as --on local:N.",
 )
 @seed_option(
     "Seed of all random choices: the same seed gives the same faults; by default a random one.",
@@ -116,7 +126,8 @@ def run_command(
     no_baseline: bool,
     slos: tuple[str, ...],
     retries: int,
-    workers: int,
+    place: str | None,
+    workers: int | None,
     seed: str | None,
     proxy_address: str | None,
     insecure: bool,
@@ -129,20 +140,21 @@ def run_command(
     Each load runs twice, without and with its faults; the report shows the difference.
     """
     from faultkit.base.files import check_output_path, check_outputs_apart
+    from faultkit.load.place_names import open_place
     from faultkit.scenario.report.report_files import RENDERERS, RESULT_EXTENSIONS
     from faultkit.scenario.report.results_document import to_json
     from faultkit.scenario.report.scenario_text import render_text
-    from faultkit.scenario.scenario_run import RunSettings, run_scenarios
+    from faultkit.scenario.scenario_run import RunSettings, check_place, run_scenarios
 
     for path in reports:
         check_output_path(path, RENDERERS)
     check_output_path(result, RESULT_EXTENSIONS)
     outputs = [Path(path) for path in (*reports, result)]
     check_outputs_apart(outputs)
+    where = _place(place, workers)
     settings = RunSettings(
         seed=secrets.randbelow(2**32) if seed is None else seed,
         baseline=not no_baseline,
-        workers=workers,
         listen=None if proxy_address is None else parse_endpoint(proxy_address, path="--proxy-address"),
         verify=verify_of(insecure, cacert),
         slos=_slos(slos),
@@ -150,11 +162,13 @@ def run_command(
     )
     loaded = _load(ctx, scenario_paths(paths, scenarios))
     check_outputs_apart(outputs, (each.file for each in loaded if each.file))
+    if not where.is_local:
+        check_place(loaded)
     stop = threading.Event()
     watcher = _watcher(no_ui or as_json)
     with StopSignal(stop.set) as signals:
-        with watcher:
-            outcome = run_scenarios(loaded, settings, watcher.watch, stop)
+        with open_place(where) as opened, watcher:
+            outcome = run_scenarios(loaded, replace(settings, on=opened), watcher.watch, stop)
         failures = {path: error for path in outputs if (error := _try_to_write(outcome.report, path))}
     click.echo(to_json(outcome.report) if as_json else render_text(outcome.report, _page_width()))
     if not as_json:
@@ -189,6 +203,18 @@ def _load(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:
     if problems:
         ctx.exit(InputError.exit_code)
     return [scenario for scenarios, _ in read for scenario in scenarios]
+
+
+def _place(text: str | None, workers: int | None) -> PlaceName:
+    from faultkit.load.place_names import PlaceName, parse_place
+
+    if text is None:
+        return PlaceName("local", workers or 1)
+    if workers is not None:
+        raise InputError(
+            "--workers", f"expected none beside --on {text}, got {workers}: it means --on local:N"
+        )
+    return parse_place(text)
 
 
 def _slos(texts: tuple[str, ...]) -> tuple[Slo, ...]:

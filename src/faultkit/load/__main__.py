@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from faultkit.base.errors import FaultkitError
 from faultkit.load.load import Load, Target
+from faultkit.load.place_names import FORMS, PlaceName, open_place, parse_place
 from faultkit.load.workers import LoadResult, run_load
 
 
@@ -23,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             model="closed" if options.closed or options.rate is None else "open",
             keep_alive=not options.no_keep_alive,
         )
-        result = run_load(Target(options.method, options.url), load, workers=options.workers)
+        where = parse_place(options.on) if options.on else PlaceName("local", options.workers)
+        with open_place(where) as place:
+            result = run_load(Target(options.method, options.url), load, on=place)
     except (FaultkitError, ValueError) as error:
         sys.stderr.write(f"load: {error}\n")
         return error.exit_code if isinstance(error, FaultkitError) else 2
@@ -42,7 +45,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--clients", type=int, default=64, help="of a closed load")
     parser.add_argument("--closed", action="store_true", help="each client waits for its answer")
     parser.add_argument("--no-keep-alive", action="store_true", help="a new connection for each request")
-    parser.add_argument("--workers", type=int, default=1, metavar="PROCESSES")
+    parser.add_argument("--on", metavar="PLACE", help=FORMS)
+    parser.add_argument("--workers", type=int, default=1, metavar="PROCESSES", help="as --on local:N")
     parser.add_argument("--json", action="store_true", help="one line for machines")
     return parser
 

@@ -49,11 +49,13 @@ def doubts(
     lateness: Lateness | None = None,
     least_delay_ms: float | None = None,
     proxy_shortages: int = 0,
+    lost: int = 0,
     is_decided: Callable[[LateBy], bool] = lambda late: False,
 ) -> Doubts:
     """Return what makes a run doubtful. `lateness`: how late the proxy released bytes. `least_delay_ms`: the
     smallest delay that the faults ask for, if any. `proxy_shortages`: how often the proxy had no descriptor
-    left for a connection. `is_decided`: whether the verdict is the same with and
+    left for a connection. `lost`: planned requests of lost workers; what that means for each objective is
+    judged with it. `is_decided`: whether the verdict is the same with and
     without so much lateness; then lateness is no more than a warning."""
     reasons: list[str] = []
     warnings: list[str] = []
@@ -62,7 +64,7 @@ def doubts(
         (*_dropped(summary), False),
         (*_proxy_shortages(proxy_shortages), False),
         (*_late(summary), True),
-        (*_sent(summary, load), False),
+        (*_sent(summary, load, lost), False),
         (*_proxy(lateness, least_delay_ms), True),
     ]
     is_late = any(fatal and of_lateness for _, fatal, of_lateness in problems)
@@ -75,10 +77,10 @@ def doubts(
     return Doubts(tuple(reasons), tuple(warnings))
 
 
-def doubts_about_baseline(baseline: Summary, load: Load | None) -> Doubts:
+def doubts_about_baseline(baseline: Summary, load: Load | None, lost: int = 0) -> Doubts:
     """Return doubts about a baseline, all as warnings: they weaken the impact, not the figures under
     faults."""
-    found = doubts(baseline, load)
+    found = doubts(baseline, load, lost=lost)
     return Doubts(warnings=tuple(f"Baseline: {text}" for text in (*found.reasons, *found.warnings)))
 
 
@@ -119,11 +121,11 @@ def _late(summary: Summary) -> tuple[str, bool]:
     return text, late > MOST_LATE * summary.requests
 
 
-def _sent(summary: Summary, load: Load | None) -> tuple[str, bool]:
-    """Only an open load has a schedule to fall short of."""
+def _sent(summary: Summary, load: Load | None, lost: int) -> tuple[str, bool]:
+    """Only an open load has a schedule to fall short of; the workers that are left must keep their part."""
     if load is None or load.model != "open":
         return "", False
-    planned = arrival_count(load)
+    planned = arrival_count(load) - lost
     if summary.requests >= LEAST_SENT * planned:
         return "", False
     share = summary.requests / planned

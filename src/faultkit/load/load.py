@@ -9,7 +9,7 @@ need not communicate.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, cycle, islice, takewhile
 from math import ceil, isfinite, log1p, sqrt
 from typing import Literal, TypeAlias
@@ -155,6 +155,19 @@ def arrival_count(load: Load) -> int:
     while _instant(number, rate_rps, load.ramp_s) < load.duration_s:
         number += 1
     return number
+
+
+def planned_requests(load: Load, worker: int = 0, workers: int = 1) -> int | None:
+    """Return how many requests the schedule has for one worker; None without a schedule.
+
+    For a closed load with a rate it is the number of ticks, which is the most that it can send."""
+    if load.rate_rps is None:
+        return None
+    ticks = arrival_count(load if load.model == "open" else replace(load, model="open"))
+    if load.model == "open":
+        return len(range(worker, ticks, workers))
+    mine = range(worker, load.clients, workers)
+    return sum(len(range(client, ticks, load.clients)) for client in mine)
 
 
 def _instant(place: float, rate_rps: float, ramp_s: float) -> float:

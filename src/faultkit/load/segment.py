@@ -10,12 +10,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeAlias, overload
 
 from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import RunError
 from faultkit.load.engine import Engine
+from faultkit.load.fold import Counts, SegmentEnd
 from faultkit.load.load import Load, Target
 from faultkit.load.load_models import start_load
 from faultkit.load.route import Route, route_of
@@ -25,28 +25,8 @@ from faultkit.proxy.event_loop import Loop
 _TICK_S = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Counters of a worker so far."""
-
-    started: int
-    errors: int
-    in_flight: int
-    dropped: int
-    starved: int = 0
-    """Those of the dropped for which this machine had no descriptor or port left."""
-
-
 Report: TypeAlias = Callable[[Counts, Samples], None]
 """Called with the present counts and the samples since the last call."""
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentEnd:
-    """How a worker's part ended."""
-
-    total_s: float
-    cut_short: bool
 
 
 def run_segment(

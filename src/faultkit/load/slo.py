@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite, isinf
 from typing import Literal, TypeAlias, get_args
 
@@ -63,7 +63,7 @@ class SloResult:
 
     slo: Slo
     passed: bool | None
-    """None: there was nothing to judge, or the result depends on arrivals that were dropped."""
+    """None: there was nothing to judge, or the result depends on arrivals that were dropped or lost."""
     measured: float | None
     """latency: the objective's percentile in ms, None if so many failed that there is no answer at it;
     error, availability: percent."""
@@ -83,7 +83,7 @@ def judge(slo: Slo, tally: Tally, run_s: float, load: Load | None = None) -> Slo
     """Return whether a run meets an objective.
 
     `run_s` is how long requests were sent: the end of the last window. The schedule of `load` shows in which
-    windows arrivals were dropped."""
+    windows arrivals were dropped or lost."""
     return judge_all((slo,), tally, run_s, load)[0]
 
 
@@ -96,14 +96,26 @@ def judge_all(
     for slo in slos:
         if slo.window_s not in windows:
             windows[slo.window_s] = _windows(tally, slo.window_s, run_s, load)
-        results.append(_judged(slo, windows[slo.window_s], tally.grain_s))
+        judged = _judged(slo, windows[slo.window_s], tally.grain_s)
+        results.append(_undecided(judged) if tally.lost is None else judged)
     return tuple(results)
+
+
+def _undecided(result: SloResult) -> SloResult:
+    """Return the result of a run from which an unknown number of requests is missing."""
+    return replace(result, passed=None, warning=" ".join(filter(None, (_UNKNOWN, result.warning))))
+
+
+_UNKNOWN = "A worker was lost, and it is not known how many requests it would have sent."
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
     seen: Window
     dropped: int
+    """Arrivals of which no outcome is known: they were dropped, or their worker was lost."""
+    has_lost: bool
+    """Whether some were lost, so that they may have been sent."""
 
 
 def _windows(tally: Tally, window_s: float | None, run_s: float, load: Load | None) -> list[_Window]:
@@ -112,22 +124,23 @@ def _windows(tally: Tally, window_s: float | None, run_s: float, load: Load | No
     count = window_count(run_s, width_s) if window_s else 1
     seen = tally.windows(width_s, count)
     dropped = _dropped(tally, seen, width_s, run_s, load)
-    windows = [_Window(*pair) for pair in zip(seen, dropped, strict=True)]
+    windows = [_Window(*pair, bool(tally.lost)) for pair in zip(seen, dropped, strict=True)]
     return [window for window in windows if window.seen.response or window.dropped]
 
 
 def _dropped(tally: Tally, seen: list[Window], width_s: float, run_s: float, load: Load | None) -> list[int]:
-    """Return how many arrivals of each window were dropped.
+    """Return how many arrivals of each window have no known outcome.
 
-    The schedule of an open load gives how many there should have been. Otherwise they are taken as evenly
-    spread."""
-    if not tally.dropped or len(seen) == 1:
-        return [tally.dropped] * len(seen)
+    The schedule of an open load gives how many there should have been. Otherwise those that were dropped are
+    taken as evenly spread, and all that were lost with a worker may have been of any one window."""
+    lost = tally.lost or 0
+    if not tally.dropped + lost or len(seen) == 1:
+        return [tally.dropped + lost] * len(seen)
     if load is not None and load.model == "open":
         last = len(seen) - 1
         planned = Counter(min(int((at + HAIR_S) / width_s), last) for at in instants(load) if at < run_s)
         return [max(planned[number] - len(window.response), 0) for number, window in enumerate(seen)]
-    return [ceil(tally.dropped * len(window.response) / max(tally.requests, 1)) for window in seen]
+    return [ceil(tally.dropped * len(window.response) / max(tally.requests, 1)) + lost for window in seen]
 
 
 def _judged(slo: Slo, windows: list[_Window], grain_s: float) -> SloResult:
@@ -154,11 +167,11 @@ def _judge_window(slo: Slo, window: _Window, grain_s: float) -> SloResult:
     start_s = None if slo.window_s is None else seen.start_s
     total = len(seen.response)
     if not total:
-        return SloResult(slo, passed, None, None, 0, 0, _unsure(dropped, dropped), start_s)
+        return SloResult(slo, passed, None, None, 0, 0, _unsure(window), start_s)
     found = judge_one(slo, WindowCase(seen))
     lost = isinf(found.measured)
     texts = (
-        _unsure(dropped, total + dropped) if passed is None else None,
+        _unsure(window) if passed is None else None,
         f"{seen.errors} of {total} requests failed: at {slo.objective:g}% there is no answer."
         if lost
         else None,
@@ -214,8 +227,10 @@ _JUDGES: dict[SloKind, Callable[[Slo, WindowCase], _Judgement]] = {
 _FROM_THE_WORST = (False, None, True)
 
 
-def _unsure(dropped: int, arrivals: int) -> str:
-    return f"{dropped} of {arrivals} arrivals were never sent: what would have become of them decides this."
+def _unsure(window: _Window) -> str:
+    arrivals = len(window.seen.response) + window.dropped
+    missing = "have no result" if window.has_lost else "were never sent"
+    return f"{window.dropped} of {arrivals} arrivals {missing}: what would have become of them decides this."
 
 
 def _weaknesses(slo: Slo, total: int, grain_s: float) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from faultkit.base.histogram import Histogram
+from faultkit.load.expectation import Misses
 from faultkit.load.load import Load
 from faultkit.load.samples import HAIR_S, Samples, Window, windows
 from faultkit.load.summary import (
@@ -174,6 +175,18 @@ def _joined(slots: list[Slot]) -> Slot:
 
 EXACT_LIMIT = 1_000_000
 """Requests that are kept one by one: some 70 bytes each."""
+
+
+def exact_limit(load: Load) -> int:
+    """Return up to how many requests of a load are kept one by one.
+
+    The schedule of an open load shows beforehand if there will be too many. Then no worker sends a single one
+    of them, and the report of several machines is that of one."""
+    if load.model != "open" or load.rate_rps is None:
+        return EXACT_LIMIT
+    return 0 if load.rate_rps * (load.duration_s - load.ramp_s / 2) > EXACT_LIMIT else EXACT_LIMIT
+
+
 _PIECE = 50_000
 """Requests folded at a time, which takes some tenths of a second."""
 
@@ -190,6 +203,11 @@ class Tally:
     limit: int = EXACT_LIMIT
     starved: int = 0
     """Those of the dropped for which this machine had no descriptor or port left."""
+    lost: int | None = 0
+    """Planned requests of lost workers that nothing is known about; None if the load has no schedule to count
+    them by. Set by the code that adds samples; summed by `merge`."""
+    misses: Misses = field(default_factory=Misses)
+    """Requests that missed an expectation. Counted by the code that adds samples; summed by `merge`."""
 
     @property
     def requests(self) -> int:
@@ -216,13 +234,15 @@ class Tally:
         else:
             self.histograms.add(samples)
 
-    def merge(self, other: Tally) -> None:
-        """Add all of another tally, which stays as it is."""
+    def merge(self, other: Tally, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Add all of another tally, which stays as it is. `meanwhile` is called as by `add`."""
         self.dropped += other.dropped
         self.starved += other.starved
-        self.add(other.samples)
+        self.lost = None if self.lost is None or other.lost is None else self.lost + other.lost
+        self.misses.merge(other.misses)
+        self.add(other.samples, meanwhile)
         if other.histograms is not None:
-            self._fold(lambda: None)
+            self._fold(meanwhile)
             assert self.histograms is not None
             self.histograms.merge(other.histograms)
 

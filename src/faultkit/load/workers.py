@@ -1,44 +1,47 @@
-"""A load on one target from one or more worker processes, which all start at the same time.
+"""A load on one target from one or more workers, which all start at the same time: the coordinator.
 
-Even a single worker has a process of its own, so that work of the caller does not make requests late.
-Workers only send and measure; the parent receives their samples during the run, and adds them up.
+It splits the load into segments, one for each worker of a place (`faultkit.load.places`), and merges what
+they measure. A worker that is lost is not replaced, and its segment is not run again: the result lists it,
+with the requests of which nothing is known.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import queue
-import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from math import inf
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-from faultkit.base.child_process import ChildProcess, Parent
-from faultkit.base.errors import InputError
+from faultkit.base.address import is_loopback
+from faultkit.base.errors import InputError, RunError
+from faultkit.base.network import new_token
 from faultkit.base.sample_statistics import percentile
-from faultkit.load.load import Load, Progress, Target
+from faultkit.load.clock_offset import MOST_UNCERTAIN_S, SAME_CLOCK, ClockOffset, measure_offset
+from faultkit.load.expectation import Expectation
+from faultkit.load.fold import Counts, Fold, LostWorker, SegmentEnd
+from faultkit.load.fold_lines import WorkerLost
+from faultkit.load.load import Load, Progress, Target, planned_requests
+from faultkit.load.local_workers import LocalPlace
+from faultkit.load.places import Machine, Place, SegmentWorker
 from faultkit.load.route import route_of
-from faultkit.load.samples import Samples
-from faultkit.load.segment import Counts, SegmentEnd, log_defects, run_segment
-from faultkit.load.tally import Tally
-from faultkit.proxy.tls import tls_context
+from faultkit.load.segment import log_defects
+from faultkit.load.split import LoadPlan, Segment, split
+from faultkit.load.tally import Tally, exact_limit
 
 _CHECK_S = 0.1
-_MARGIN_S = 0.1
-"""From the readiness of all workers to the start of the run: for the others, and for `on_begin`."""
 _RECENT = 500
-_THREAD_SWITCH_S = 0.0005
-"""With Python's default of 5 ms, the thread that sends samples would make requests that much late."""
-
-WorkerReport: TypeAlias = tuple[int, Counts, Samples]
-"""A report: the number of the worker, its counts, and its new samples."""
+_RECENT_OF_FOLD = 50
+_WAITING = 100
+"""Folds that may wait for the coordinator; then the workers wait."""
+_OVERTIME_S = 30.0
+"""Seconds after the last possible end of a request in which a worker must have ended."""
 
 
 class Stop(Protocol):
@@ -59,16 +62,18 @@ class LoadResult:
     """Seconds from `started_at` to the end of the last request; at least the duration of the load."""
     cut_short: bool
     """True if it was stopped; requests under way at that moment were not measured."""
+    lost: tuple[LostWorker, ...] = ()
+    """The workers that did not finish their part: then the run is degraded."""
 
 
 def run_load(
     target: Target,
     load: Load,
     *,
-    workers: int = 1,
+    on: Place = LocalPlace(),  # noqa: B008
+    expect: Expectation = Expectation(),  # noqa: B008
     begin_at: float | Callable[[], float] | None = None,
     on_begin: Callable[[float], None] | None = None,
-    on_samples: Callable[[Samples], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     stop: Stop | None = None,
 ) -> LoadResult:
@@ -77,106 +82,228 @@ def run_load(
     `begin_at` (monotonic) must leave the workers some tenths of a second to start; a function is called when
     they have started, so that several loads can begin together. `on_begin` is called with the start time
     shortly before it, so that faults can begin with the load. `on_progress` is called in this thread, several
-    times a second. Once `stop` is set, the run ends and keeps what it has.
+    times a second. Once `stop` is set, the run ends and keeps what it has. Requests that miss `expect` are
+    counted in the tally.
     """
-    route_of(target, load.keep_alive)
-    if workers < 1:
-        raise InputError("workers", f"expected at least 1, got {workers}")
-    count = min(workers, load.most_in_flight if load.model == "open" else load.clients)
-    reports: queue.SimpleQueue[WorkerReport] = queue.SimpleQueue()
-    with log_defects(), ThreadPoolExecutor(count) as threads, ExitStack() as stack:
-        children = [
-            stack.enter_context(
-                ChildProcess(
-                    "faultkit.load.workers:Worker",
-                    target,
-                    load,
-                    number,
-                    count,
-                    name=f"load worker {number}",
-                    on_message=reports.put,
-                )
-            )
-            for number in range(count)
-        ]
-        for child in children:
-            child.ready()
+    endpoint = route_of(target, load.keep_alive).endpoint
+    plan = LoadPlan(target, load, expect)
+    segments = split(plan, [new_token() for _ in range(min(on.size, plan.most_parts))])
+    with log_defects(), ThreadPoolExecutor(len(segments)) as threads, ExitStack() as stack:
+        workers = on.start(segments)
+        for worker in workers:
+            stack.callback(worker.close)
+        crew = _Crew(plan, segments, workers)
+        crew.get_ready(str(endpoint), is_loopback(endpoint.host))
         if callable(begin_at):
             begin_at = begin_at()
-        started_at = time.monotonic() + _MARGIN_S if begin_at is None else begin_at
+        started_at = time.monotonic() + on.margin_s if begin_at is None else begin_at
         if on_begin is not None:
             on_begin(started_at)
-        ends = [threads.submit(child.call, "run", started_at) for child in children]
-        collector = _Collector(started_at, on_progress, on_samples)
-        _collect(collector, reports, ends, stop, children)
-        segments: list[SegmentEnd] = [end.result() for end in ends]
-    return LoadResult(
-        tally=collector.tally,
-        dropped=collector.tally.dropped,
-        started_at=started_at,
-        total_s=max(segment.total_s for segment in segments),
-        cut_short=any(segment.cut_short for segment in segments),
-    )
+        collector = _Collector(exact_limit(load), started_at, on_progress)
+        crew.run(threads, collector, stop)
+        return crew.result(collector)
 
 
-def _collect(
-    collector: _Collector,
-    reports: queue.SimpleQueue[WorkerReport],
-    ends: list[Future[SegmentEnd]],
-    stop: Stop | None,
-    children: list[ChildProcess],
-) -> None:
-    """Collect reports until all workers have ended or failed, and no report is left."""
-    interrupted = False
+class _Crew:
+    """All workers of a run."""
 
-    def check() -> None:
-        nonlocal interrupted
-        # A worker that has failed makes the others useless.
-        has_failed = any(end.done() and end.exception() for end in ends)
-        if not interrupted and (has_failed or (stop is not None and stop.is_set())):
-            interrupted = True
-            for child in children:
-                child.interrupt()
-        collector.show_sometimes()
+    def __init__(self, plan: LoadPlan, segments: Sequence[Segment], workers: Sequence[SegmentWorker]) -> None:
+        self._plan = plan
+        self._segments = segments
+        self._workers = dict(enumerate(workers))
+        """Those that are not lost, by share."""
+        self._names = [worker.name for worker in workers]
+        self._clocks: dict[int, ClockOffset] = {}
+        self._lost: dict[int, tuple[float, str]] = {}
+        """When each lost worker was missed, on the monotonic clock, and why."""
+        self._ends: dict[int, SegmentEnd] = {}
+        self._defect: Exception | None = None
 
-    while True:
-        running = any(not end.done() for end in ends)
-        check()
+    def get_ready(self, endpoint: str, is_local: bool) -> None:
+        """Wait for all workers and read their clocks. Raises InputError if the run cannot be as planned."""
+        here = Machine.here()
+        for share, worker in list(self._workers.items()):
+            try:
+                there = worker.ready()
+                if is_local and there.network != here.network:
+                    raise InputError(
+                        worker.name,
+                        f"expected an address that it can reach, got {endpoint}, which is of this machine "
+                        "(for the proxy of a scenario: --proxy-address)",
+                    )
+                self._clocks[share] = SAME_CLOCK if there.clock == here.clock else offset_of(worker)
+            except WorkerLost as error:
+                self._lose(share, error)
+        if not self._workers:
+            raise RunError(self._who_was_lost())
+
+    def run(self, threads: ThreadPoolExecutor, collector: _Collector, stop: Stop | None) -> None:
+        """Run all segments, and collect folds until each worker has ended or is lost."""
+        inbox = _Inbox()
+        running = {
+            share: threads.submit(
+                worker.run,
+                collector.started_at + self._clocks[share].offset_s,
+                partial(inbox.put, share),
+            )
+            for share, worker in self._workers.items()
+        }
+        load, target = self._plan.load, self._plan.target
+        deadline = collector.started_at + load.duration_s + target.timeout_s + _OVERTIME_S
+        interrupted = False
+
+        def check() -> None:
+            nonlocal interrupted
+            broken = self._reap(running, deadline)
+            if not interrupted and (broken or (stop is not None and stop.is_set())):
+                interrupted = True
+                for worker in self._workers.values():
+                    worker.interrupt()
+            collector.show_sometimes()
+
         try:
-            collector.take(*reports.get(timeout=_CHECK_S if running else 0), meanwhile=check)
-        except queue.Empty:
-            if not running:
-                collector.show()
+            while True:
+                check()
+                fold = inbox.take(_CHECK_S if running else 0)
+                if fold is not None:
+                    collector.take(*fold, meanwhile=check)
+                elif not running:
+                    collector.show()
+                    break
+        finally:
+            inbox.close()
+
+    def _reap(self, running: dict[int, Future[SegmentEnd]], deadline: float) -> bool:
+        """Note which workers have ended or are lost; return whether there was a defect, which makes the
+        others useless."""
+        is_late = time.monotonic() > deadline
+        for share, end in list(running.items()):
+            if not (is_late or end.done()):
+                continue
+            del running[share]
+            try:
+                self._ends[share] = end.result(timeout=0)
+            except TimeoutError:
+                self._lose(share, WorkerLost("it did not end in time"))
+            except WorkerLost as error:
+                self._lose(share, error)
+            except Exception as error:
+                self._defect = self._defect or error
+        return self._defect is not None
+
+    def _lose(self, share: int, error: WorkerLost) -> None:
+        self._lost[share] = time.monotonic(), str(error)
+        self._workers.pop(share).close()
+
+    def result(self, collector: _Collector) -> LoadResult:
+        """Return the outcome. Raises a defect of a worker, and RunError if nothing was measured at all."""
+        if self._defect is not None:
+            raise self._defect
+        tally = collector.tally
+        if not self._ends and (len(self._segments) == 1 or not tally.requests):
+            raise RunError(self._who_was_lost())
+        lost = tuple(self._loss_of(share, collector) for share in sorted(self._lost))
+        for each in lost:
+            missing = None
+            if each.planned is not None and tally.lost is not None:
+                missing = tally.lost + max(each.planned - each.measured - each.dropped, 0)
+            tally.lost = missing
+        return LoadResult(
+            tally=tally,
+            dropped=tally.dropped,
+            started_at=collector.started_at,
+            total_s=max([end.total_s for end in self._ends.values()] or [each.at_s or 0.0 for each in lost]),
+            cut_short=any(end.cut_short for end in self._ends.values()),
+            lost=lost,
+        )
+
+    def _loss_of(self, share: int, collector: _Collector) -> LostWorker:
+        at, why = self._lost[share]
+        return LostWorker(
+            self._names[share],
+            at - collector.started_at if at > collector.started_at else None,
+            why,
+            planned_requests(self._plan.load, share, len(self._segments)),
+            collector.measured[share],
+            collector.dropped(share),
+        )
+
+    def _who_was_lost(self) -> str:
+        texts = [f"{self._names[share]}: {self._lost[share][1]}" for share in sorted(self._lost)]
+        return texts[0] if len(texts) == 1 else f"all {len(texts)} workers were lost ({'; '.join(texts)})"
+
+
+def offset_of(worker: SegmentWorker) -> ClockOffset:
+    """Return how far the clock of a worker is from this one. Raises InputError if it cannot be told."""
+    offset = measure_offset(worker.clock, time.monotonic)
+    if not offset.usable:
+        raise InputError(
+            worker.name,
+            f"expected a clock that can be read to {MOST_UNCERTAIN_S * 1000:g} ms, "
+            f"got {offset.uncertain_s * 1000:.0f} ms: its answers take too long",
+        )
+    return offset
+
+
+class _Inbox:
+    """Folds on their way from the threads of the workers to the coordinator."""
+
+    def __init__(self) -> None:
+        self._folds: queue.Queue[tuple[int, Fold]] = queue.Queue(_WAITING)
+        self._closed = threading.Event()
+
+    def put(self, share: int, fold: Fold) -> None:
+        """Add a fold; wait while there are too many, so that none are piled up here."""
+        while not self._closed.is_set():
+            try:
+                self._folds.put((share, fold), timeout=_CHECK_S)
                 return
+            except queue.Full:
+                continue
+
+    def take(self, timeout_s: float) -> tuple[int, Fold] | None:
+        """Return the next fold; None if there is none in time."""
+        try:
+            return self._folds.get(timeout=timeout_s) if timeout_s else self._folds.get_nowait()
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        """Let go of threads that wait, and drop what comes later."""
+        self._closed.set()
 
 
 class _Collector:
-    """The reports of the workers so far."""
+    """The folds of all workers so far, merged."""
 
-    def __init__(
-        self,
-        started_at: float,
-        on_progress: Callable[[Progress], None] | None,
-        on_samples: Callable[[Samples], None] | None,
-    ) -> None:
-        self.tally = Tally()
-        self._on_samples = on_samples
-        self._started_at = started_at
+    def __init__(self, limit: int, started_at: float, on_progress: Callable[[Progress], None] | None) -> None:
+        self.tally = Tally(limit=limit)
+        self.started_at = started_at
+        self.measured: Counter[int] = Counter()
+        """Requests by share."""
         self._on_progress = on_progress
         self._counts: dict[int, Counts] = {}
         self._recent: deque[float] = deque(maxlen=_RECENT)
         """Recent response times, in seconds."""
         self._shown_at = -inf
 
-    def take(self, worker: int, counts: Counts, samples: Samples, *, meanwhile: Callable[[], None]) -> None:
-        self._counts[worker] = counts
+    def take(self, share: int, fold: Fold, *, meanwhile: Callable[[], None]) -> None:
+        """Merge a fold. `meanwhile` is called repeatedly if that takes long."""
+        self._counts[share] = fold.counts
+        self.measured[share] += fold.tally.requests
+        self.tally.merge(fold.tally, meanwhile)
         self.tally.dropped = sum(each.dropped for each in self._counts.values())
         self.tally.starved = sum(each.starved for each in self._counts.values())
-        self.tally.add(samples, meanwhile)
-        if self._on_samples is not None:
-            self._on_samples(samples)
-        if self._on_progress is not None:
-            self._recent.extend(samples.response_times()[-_RECENT:])
+        if self._on_progress is not None and fold.tally.requests:
+            # Some of them, evenly spread over the sorted times: a fold may have thousands.
+            times = fold.tally.windows(inf, 1)[0].response
+            step = max(1, len(times) // _RECENT_OF_FOLD)
+            self._recent.extend(times[number] for number in range(step // 2, len(times), step))
+
+    def dropped(self, share: int) -> int:
+        """Return how many arrivals a worker has dropped."""
+        counts = self._counts.get(share)
+        return counts.dropped if counts else 0
 
     def show_sometimes(self) -> None:
         """Report progress, if the last report is old enough."""
@@ -195,7 +322,7 @@ class _Collector:
         started = sum(each.started for each in counts)
         self._on_progress(
             Progress(
-                elapsed_s=now - self._started_at,
+                elapsed_s=now - self.started_at,
                 started=started,
                 done=started - in_flight,
                 errors=sum(each.errors for each in counts),
@@ -205,44 +332,3 @@ class _Collector:
                 p95_ms=percentile(recent_ms, 95) if recent_ms else 0.0,
             )
         )
-
-
-class Worker:
-    """One worker, in its process."""
-
-    def __init__(self, parent: Parent, target: Target, load: Load, number: int, count: int) -> None:
-        self._parent = parent
-        self._load = load
-        self._number = number
-        self._count = count
-        self._route = route_of(target, load.keep_alive)
-        if self._route.tls_host is not None:
-            tls_context(self._route.verify)  # Loading certificates takes long; do it before the run begins.
-        sys.setswitchinterval(_THREAD_SWITCH_S)
-        gc.collect()
-        gc.freeze()  # Objects that exist now stay: later collections look only at what requests leave behind.
-
-    def run(self, begin_at: float) -> SegmentEnd:
-        """Send this worker's part of the load; reports go to the parent meanwhile."""
-        reports: queue.SimpleQueue[WorkerReport | None] = queue.SimpleQueue()
-        # In a thread of its own, so that a parent that is slow to read makes no request late.
-        sender = threading.Thread(target=self._send_all, args=(reports,), name="fault-report", daemon=True)
-        sender.start()
-        try:
-            return run_segment(
-                self._route,
-                self._load,
-                begin_at,
-                report=lambda counts, samples: reports.put((self._number, counts, samples)),
-                stopped=self._parent.stopped.is_set,
-                worker=self._number,
-                workers=self._count,
-            )
-        finally:
-            reports.put(None)
-            sender.join()
-
-    def _send_all(self, reports: queue.SimpleQueue[WorkerReport | None]) -> None:
-        with contextlib.suppress(OSError):  # The parent has ended.
-            while (report := reports.get()) is not None:
-                self._parent.send(report)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from faultkit.base.secrets import mask_headers, mask_rule, mask_url
 from faultkit.base.text import count_of
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.load.doubts import Doubts, doubts, doubts_about_baseline
+from faultkit.load.expectation import Expectation
 from faultkit.load.impact import impact
 from faultkit.load.late_margin import Limits, is_decided
+from faultkit.load.load import Load, planned_requests
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import Slo, judge_all
@@ -21,7 +23,6 @@ from faultkit.scenario.report import report_model as report
 from faultkit.scenario.report.wording import describe_rule
 from faultkit.scenario.routes import time_limit_s
 from faultkit.scenario.scenario_model import (
-    Expectation,
     HttpCall,
     LoadStrategy,
     RepeatStrategy,
@@ -59,11 +60,11 @@ def item_report(
     baseline, before = None, Doubts()
     if measured.baseline is not None:
         baseline = measured.baseline.summary(load, total_s=measured.baseline_s)
-        before = doubts_about_baseline(baseline, load)
+        before = doubts_about_baseline(baseline, load, measured.baseline.lost or 0)
     run_s = sending_time(load, measured.faults_s)
     slos = judge_all((*item.slos, *gates), measured.faults, run_s, load)
     must_hold = slos if item.expect.all_slo_are_valid else slos[len(item.slos) :]
-    missed = bool(measured.missed) or any(result.passed is False for result in must_hold)
+    missed = bool(measured.faults.misses.count) or any(result.passed is False for result in must_hold)
     injected = dict(after.injected) if missed else _without_unseen(item.faults, run, after)
     faults = tuple(reported_fault(fault, duration_s, injected) for fault in item.faults)
     injection = _injection(measured.before, after, sum(injected.values()))
@@ -81,6 +82,7 @@ def item_report(
         lateness=measured.lateness,
         least_delay_ms=least_delay_ms,
         proxy_shortages=_grown("shortages", measured.before, after),
+        lost=measured.faults.lost or 0,
         is_decided=lambda late: is_decided(limits, late, run, measured.faults, run_s, load),
     )
     baseline_call = next((call for call in measured.calls if call.baseline), None)
@@ -89,8 +91,8 @@ def item_report(
         VerdictEvidence(
             item.expect,
             calls=run.requests,
-            unmet=measured.missed,
-            first_miss=measured.first_miss,
+            unmet=measured.faults.misses.count,
+            first_miss=measured.faults.misses.first,
             slos=must_hold,
             faults=faults,
             doubts=found.reasons,
@@ -98,6 +100,7 @@ def item_report(
             baseline_miss=None if baseline_call is None else baseline_call.why_not,
             no_success=why_no_success(item.expect, run, before_faults, item.faults, injected),
             connections=injection.connections,
+            lost=measured.faults.lost,
         )
     )
     return report.ItemReport(
@@ -121,10 +124,21 @@ def item_report(
         impact=() if baseline is None else impact(baseline, run),
         slos=slos,
         calls=_calls(item, measured),
-        expectation_failures=measured.missed,
+        expectation_failures=measured.faults.misses.count,
         injection=injection,
         routes=tuple(routes),
+        degraded=tuple(_degraded(load, measured)),
     )
+
+
+def _degraded(load: Load | None, measured: Measurements) -> Iterator[report.Degraded]:
+    if load is None:
+        return
+    planned = planned_requests(load)
+    if measured.baseline is not None and measured.baseline_lost:
+        yield report.Degraded("baseline", planned, measured.baseline.requests, measured.baseline_lost)
+    if measured.faults_lost:
+        yield report.Degraded("faults", planned, measured.faults.requests, measured.faults_lost)
 
 
 def _without_unseen(faults: Sequence[WrittenFault], run: Summary, after: Snapshot) -> dict[str, int]:
@@ -159,7 +173,7 @@ def _calls(item: ScenarioItem, measured: Measurements) -> tuple[report.CallResul
 
 
 def _expects_of_calls(item: ScenarioItem) -> bool:
-    return item.expect.status is not None or item.expect.response_time_under_ms is not None
+    return item.expect.of_calls
 
 
 def _expects(item: ScenarioItem) -> bool:

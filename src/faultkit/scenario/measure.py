@@ -11,7 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Event as Flag
 
+from faultkit.load.expectation import why_not_met
+from faultkit.load.fold import LostWorker
 from faultkit.load.load import Load, Target
+from faultkit.load.places import Place
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.segment import call_once
 from faultkit.load.tally import Tally
@@ -22,7 +25,6 @@ from faultkit.proxy.remote import PlaneProcess
 from faultkit.scenario.run_events import CallProgress, LoadProgress, PhaseBegan, RunListener
 from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, ScenarioItem
 from faultkit.scenario.strategy import stepped_rules, stepped_value
-from faultkit.scenario.verdict import MissCounter, why_not_met
 
 
 class _Stopped(Exception):
@@ -51,24 +53,22 @@ class ItemMeter:
         self._stop = stop
         self.measured = measured
 
-    def load(self, strategy: LoadStrategy, *, baseline: bool, workers: int) -> None:
+    def load(self, strategy: LoadStrategy, *, baseline: bool, on: Place) -> None:
         """Run the same load twice: without the faults, then with them."""
         load = replace(strategy.load, seed=self._seed)
         if baseline and self._item.faults:
             self._notify(PhaseBegan("baseline", load.duration_s))
-            result = self._run_load(load, workers, lambda began: None, None)
+            result = self._run_load(load, on, lambda began: None)
             self.measured.baseline, self.measured.baseline_s = result.tally, result.total_s
+            self.measured.baseline_lost = result.lost
             if self.measured.cut_short:
                 return
         self.measured.before = self._plane.snapshot()
         self._notify(PhaseBegan("faults", load.duration_s))
         rules = tuple(fault.rule for fault in self._item.faults)
-        misses = MissCounter(self._item.expect)
-        result = self._run_load(
-            load, workers, lambda began: self._set_rules(rules, load.duration_s, began), misses.add
-        )
+        result = self._run_load(load, on, lambda began: self._set_rules(rules, load.duration_s, began))
         self.measured.faults, self.measured.faults_s = result.tally, result.total_s
-        self.measured.missed, self.measured.first_miss = misses.count, misses.first
+        self.measured.faults_lost = result.lost
         # The faults stay until the proxies close: without them, a blackhole would release its bytes.
 
     def calls(self, repeat: RepeatStrategy) -> None:
@@ -93,9 +93,7 @@ class ItemMeter:
                 break
         samples = [call.sample for call in self.measured.calls if not call.baseline]
         self.measured.faults.add(Samples.of(samples))
-        misses = MissCounter(self._item.expect)
-        misses.add(samples)
-        self.measured.missed, self.measured.first_miss = misses.count, misses.first
+        self.measured.faults.misses.add(self._item.expect, samples)
         self.measured.faults_s = time.monotonic() - began
 
     def _call(self, repeat: RepeatStrategy, turn: int | None, began: float) -> str | None:
@@ -123,16 +121,15 @@ class ItemMeter:
     def _run_load(
         self,
         load: Load,
-        workers: int,
+        on: Place,
         on_begin: Callable[[float], None],
-        on_samples: Callable[[Samples], None] | None,
     ) -> LoadResult:
         result = run_load(
             self._target,
             load,
-            workers=workers,
+            on=on,
+            expect=self._item.expect,
             on_begin=on_begin,
-            on_samples=on_samples,
             on_progress=lambda progress: self._notify(LoadProgress(progress)),
             stop=self._stop,
         )
@@ -164,10 +161,10 @@ class Measurements:
     faults_s: float = 0.0
     before: Snapshot | None = None
     """The proxies' counts when the faults began."""
-    missed: int = 0
-    """Requests with the faults that missed the expectation."""
-    first_miss: str | None = None
-    """What the first of them missed."""
+    faults_lost: tuple[LostWorker, ...] = ()
+    """Workers that were lost during the load with the faults."""
+    baseline_lost: tuple[LostWorker, ...] = ()
+    """Workers that were lost during the baseline."""
     lateness: Lateness = field(default_factory=Lateness)
     """How late the proxies released bytes."""
     warnings: list[str] = field(default_factory=list)

@@ -41,11 +41,11 @@ from faultkit.base.documents.values import (
     whole_number,
 )
 from faultkit.base.errors import InputError
+from faultkit.load.expectation import Expectation
 from faultkit.load.slo import Slo, SloKind
 from faultkit.plan import plan_schema
 from faultkit.scenario.http_call import CALL, CONFIG, HEADERS_SCHEMA, CallConfig, parse_call, parse_config
 from faultkit.scenario.scenario_model import (
-    Expectation,
     LoadStrategy,
     Scenario,
     ScenarioItem,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from faultkit.base.address import ProxyMap, UpstreamSet
+from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
@@ -65,15 +66,6 @@ Strategy: TypeAlias = SingleStrategy | RepeatStrategy | LoadStrategy
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
-    """The expectation of an item; None where it expects nothing."""
-
-    status: int | None = None
-    response_time_under_ms: float | None = None
-    all_slo_are_valid: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class WrittenFault:
     """A fault under its name in the file, and its rule."""
 
@@ -90,7 +82,7 @@ class ScenarioItem:
     faults: tuple[WrittenFault, ...] = ()
     strategy: Strategy = SingleStrategy()
     slos: tuple[Slo, ...] = ()
-    expect: Expectation = Expectation()
+    expect: Expectation = Expectation()  # noqa: RUF009
     upstreams: UpstreamSet = UpstreamSet()  # noqa: RUF009
     """Hosts whose traffic through the forward proxy is broken. Empty, with no maps: the call's own host."""
     maps: tuple[ProxyMap, ...] = ()

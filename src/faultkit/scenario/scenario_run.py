@@ -13,6 +13,8 @@ from threading import Event as Flag
 from faultkit import __version__
 from faultkit.base.address import Endpoint, Verify
 from faultkit.base.errors import FaultkitError, InputError, TargetError
+from faultkit.load.local_workers import LocalPlace
+from faultkit.load.places import Place
 from faultkit.load.slo import Slo
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import LatenessSummary, Snapshot
@@ -46,8 +48,8 @@ class RunSettings:
     """The seed; each item adds its own place, so that no two items have the same random numbers."""
     baseline: bool = True
     """Run each load once without its faults, to measure what they change."""
-    workers: int = 1
-    """Processes that send a load."""
+    on: Place = LocalPlace()  # noqa: RUF009
+    """Where loads are sent from."""
     listen: Endpoint | None = None
     """The address of the forward proxy; None: `routes_of` chooses it."""
     verify: Verify = True
@@ -182,7 +184,7 @@ def _measure(
     meter = ItemMeter(item, target, plane, measured, seed=settings.seed, notify=notify, stop=stop)
     match item.strategy:
         case LoadStrategy():
-            meter.load(item.strategy, baseline=settings.baseline, workers=settings.workers)
+            meter.load(item.strategy, baseline=settings.baseline, on=settings.on)
         case RepeatStrategy():
             meter.calls(item.strategy)
         case SingleStrategy():
@@ -219,6 +221,17 @@ def _check_placeholders(scenarios: Sequence[Scenario]) -> None:
                     f"{scenario.file or scenario.title}: items[{index}].call",
                     f"expected a value of your own in place of each placeholder, got {', '.join(left)}",
                 )
+
+
+def check_place(scenarios: Sequence[Scenario]) -> None:
+    """Raise InputError if there is nothing to split among the workers of a cluster.
+
+    Single and repeated calls follow each other, so this process makes them, wherever loads are sent from."""
+    items = [item for scenario in scenarios for item in scenario.items]
+    if not any(isinstance(item.strategy, LoadStrategy) for item in items):
+        raise InputError(
+            "--on", "expected a scenario with a load to split, got single and repeated calls only"
+        )
 
 
 def _expected_seconds(item: ScenarioItem, settings: RunSettings) -> float:

@@ -1,4 +1,4 @@
-"""The verdict on an item, and on each call whether it met the expectation. Pure.
+"""The verdict on an item. Pure.
 
 An expectation applies to every call, also to each request of a load. A transport failure never meets it,
 however fast it was. An item with a fault that never acted does not pass; one that missed its expectation has
@@ -8,56 +8,19 @@ failed all the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from faultkit.base.text import count_of
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.http.http_error import HttpError
+from faultkit.load.expectation import Expectation
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import SloResult
 from faultkit.load.summary import Summary
 from faultkit.scenario.report.report_model import ReportedFault, Verdict
-from faultkit.scenario.scenario_model import Expectation, WrittenFault
-
-
-def why_not_met(expect: Expectation, sample: Sample) -> str | None:
-    """Return what one call missed of the expectation; None if nothing. SLOs are judged elsewhere."""
-    if expect.status is None and expect.response_time_under_ms is None:
-        return None
-    if sample.status == 0:
-        wanted = "an answer" if expect.status is None else f"status {expect.status}"
-        return f"expected {wanted}, got none ({Failure(sample.failure).label})"
-    if expect.status is not None and sample.status != expect.status:
-        return f"status: expected {expect.status}, got {sample.status}"
-    if Failure(sample.failure) not in (Failure.NONE, Failure.STATUS):
-        return f"expected a whole answer, got {Failure(sample.failure).label}"
-    took_ms = sample.total_s * 1000  # From the real start: a late start is not the service's fault.
-    limit_ms = expect.response_time_under_ms
-    if limit_ms is not None and took_ms > limit_ms:
-        return f"response time: expected at most {limit_ms:g} ms, got {took_ms:.1f} ms"
-    return None
-
-
-class MissCounter:
-    """Counts requests that missed an expectation, without keeping them."""
-
-    def __init__(self, expect: Expectation) -> None:
-        self.count = 0
-        self.first: str | None = None
-        self._expect = expect
-        self._expects_nothing = expect.status is None and expect.response_time_under_ms is None
-
-    def add(self, samples: Iterable[Sample]) -> None:
-        """Count the samples that missed the expectation."""
-        if self._expects_nothing:
-            return
-        for sample in samples:
-            why = why_not_met(self._expect, sample)
-            if why is not None:
-                self.count += 1
-                self.first = self.first or why
+from faultkit.scenario.scenario_model import WrittenFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +46,8 @@ class VerdictEvidence:
     """What the answers were, if none was a success for reasons other than the faults."""
     connections: int = 0
     """Connections through the proxies since the faults began."""
+    lost: int | None = 0
+    """Planned requests of lost workers that nothing is known about; None if their number is not known."""
 
 
 def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
@@ -96,6 +61,9 @@ def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
     undecided = [
         f'SLO "{result.slo.title}" could not be judged' for result in evidence.slos if result.passed is None
     ]
+    if evidence.lost != 0 and evidence.expect.of_calls:
+        missing = "some planned calls" if evidence.lost is None else count_of(evidence.lost, "planned call")
+        undecided.append(f"a worker was lost, so it is not known whether {missing} met the expectation")
     if evidence.cut_short is not None:
         return "unfinished", (evidence.cut_short, *missed)
     if idle and not missed:

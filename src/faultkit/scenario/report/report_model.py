@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from faultkit.load.fold import LostWorker
 from faultkit.load.impact import Difference
 from faultkit.load.slo import SloResult
 from faultkit.load.summary import Summary
@@ -127,6 +128,19 @@ class InjectionSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Degraded:
+    """A load that lost workers on its way."""
+
+    phase: Literal["baseline", "faults"]
+    planned: int | None
+    """Requests of the schedule; None for a load without one."""
+    measured: int
+    """Requests whose results arrived."""
+    lost: tuple[LostWorker, ...]
+    """Who was lost, when, and why."""
+
+
+@dataclass(frozen=True, slots=True)
 class ItemReport:
     """The report of one item: its verdict and figures."""
 
@@ -150,6 +164,8 @@ class ItemReport:
     injection: InjectionSummary
     routes: tuple[str, ...]
     """The proxies: `127.0.0.1:3180 → any host`."""
+    degraded: tuple[Degraded, ...] = ()
+    """The loads that lost workers; empty if none did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from faultkit.base.text import printable_line
 from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
 from faultkit.scenario.report.report_model import ItemReport, Report, ScenarioReport, Verdict
 from faultkit.scenario.report.scenario_text import latency_text, render_item
-from faultkit.scenario.report.wording import VERDICTS
+from faultkit.scenario.report.wording import VERDICTS, degraded_lines
 
 _PROBLEMS: dict[Verdict, tuple[Literal["failure", "error"], str]] = {
     "failed": ("failure", "failed"),
@@ -75,6 +75,8 @@ def _figures(item: ItemReport) -> Iterator[tuple[str, str]]:
         for each in run.response.percentiles:
             yield f"p{shortest(each.percent)}_ms", decimals(each.ms)
     yield "latency", latency_text(run.response)
+    if lost := degraded_lines(item):
+        yield "degraded", printable_line(" ".join(lost))
     for result in item.slos:
         if result.passed is not None:
             yield f"slo {printable_line(result.slo.title)}", "kept" if result.passed else "missed"

@@ -23,6 +23,7 @@ from faultkit.scenario.report.report_model import (
 from faultkit.scenario.report.report_sections import ReportSection, item_sections
 from faultkit.scenario.report.wording import (
     VERDICTS,
+    degraded_lines,
     expectation_text,
     margin_text,
     objective_text,
@@ -80,6 +81,8 @@ def _item(item: ItemReport) -> Iterator[str]:
     yield f"### 🎯 {_code(item.call.method)} {escape_url(item.call.url)} | {VERDICTS[item.verdict]}\n"
     if (warning := baseline_warning(item)) is not None:
         yield f"> **Warning**: {escape_lightly(warning)}\n"
+    if lost := degraded_lines(item):
+        yield f"> **Degraded**: {escape_lightly(' '.join(lost))}\n"
     yield "**Call**:\n"
     yield _bullets(_call(item.call))
     yield f"**Strategy**: {strategy_text(item.strategy, original=True)}\n"

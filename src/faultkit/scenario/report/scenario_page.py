@@ -64,6 +64,7 @@ from faultkit.scenario.report.review_model import ReviewFinding
 from faultkit.scenario.report.wording import (
     GLYPHS,
     VERDICTS,
+    degraded_lines,
     expectation_text,
     strategy_details,
     strategy_text,
@@ -228,6 +229,8 @@ def _blocks(item: ItemReport, findings: Sequence[ReviewFinding]) -> Iterator[Blo
     yield Paragraph(strategy, "strategy")
     if (warning := baseline_warning(item)) is not None:
         yield Callout("The baseline is not sound", [warning])
+    if lost := degraded_lines(item):
+        yield Callout("Degraded", lost)
     if item.reasons:
         yield Callout("Why", item.reasons, kind="reasons")
     yield _tiles(item)

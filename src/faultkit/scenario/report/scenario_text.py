@@ -17,6 +17,7 @@ from faultkit.scenario.report.report_model import ItemReport, Report
 from faultkit.scenario.report.report_sections import item_sections
 from faultkit.scenario.report.wording import (
     VERDICTS,
+    degraded_lines,
     expectation_text,
     margin_text,
     objective_text,
@@ -91,6 +92,8 @@ def render_item(item: ItemReport, width: int = WIDTH) -> list[str]:
 
 def _facts(item: ItemReport) -> Iterator[tuple[str, str]]:
     yield "WARNING", baseline_warning(item) or ""
+    for line in degraded_lines(item):
+        yield "DEGRADED", line
     for reason in item.reasons:
         yield "because", reason
     yield "strategy", strategy_text(item.strategy)
@@ -116,6 +119,8 @@ def item_line(item: ItemReport) -> str:
     if item.slos:
         kept = sum(result.passed is True for result in item.slos)
         words.append(f"{kept} of {count_of(len(item.slos), 'SLO')} kept")
+    if item.degraded:
+        words.append("degraded")
     words += item.reasons[:1] if item.verdict != "passed" else ()
     return f"{VERDICTS[item.verdict]:<13} " + printable_line(" · ".join(words))
 

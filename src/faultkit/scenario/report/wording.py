@@ -19,7 +19,14 @@ from faultkit.base.units import format_duration
 from faultkit.faults.fault import Fault, StreamFault
 from faultkit.load.slo import Slo, SloResult
 from faultkit.plan import Direction, Match, Rule, Side, Trigger
-from faultkit.scenario.report.report_model import Report, ReportedExpectation, ReportedStrategy, Verdict
+from faultkit.scenario.report.report_model import (
+    Degraded,
+    ItemReport,
+    Report,
+    ReportedExpectation,
+    ReportedStrategy,
+    Verdict,
+)
 
 VERDICTS: dict[Verdict, str] = {
     "passed": "Passed",
@@ -114,6 +121,27 @@ def verdict_counts(report: Report) -> str:
     verdicts = [item.verdict for item in report.items]
     counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in verdicts]
     return ": ".join([count_of(len(verdicts), "item"), *([", ".join(counts)] if counts else [])])
+
+
+def degraded_lines(item: ItemReport) -> tuple[str, ...]:
+    """Return who was lost of an item's loads, when, and how much is missing; nothing if all was well."""
+    return tuple(line for each in item.degraded for line in _degraded_load(each))
+
+
+_LOADS = {"baseline": "The load without the faults", "faults": "The load with the faults"}
+
+
+def _degraded_load(degraded: Degraded) -> Iterator[str]:
+    lost = count_of(len(degraded.lost), "worker")
+    planned = f" of {degraded.planned} planned" if degraded.planned is not None else ""
+    yield f"{_LOADS[degraded.phase]} lost {lost}: {degraded.measured}{planned} requests were measured."
+    for worker in degraded.lost:
+        when = "before the start" if worker.at_s is None else f"{worker.at_s:.1f} s after the start"
+        of_planned = f" of its {worker.planned}" if worker.planned is not None else ""
+        yield (
+            f"{worker.name} was lost {when} ({worker.why}): "
+            f"{worker.measured}{of_planned} requests were measured."
+        )
 
 
 def slo_title(slo: Slo) -> str:

@@ -1,0 +1,256 @@
+"""Workers of a Dask cluster: the places `dask:N`, `dask://HOST:PORT` and `tls://HOST:PORT`.
+
+Each segment is an actor on one worker of the cluster, and all traffic goes by Dask's own connections. Dask
+runs tasks of a dead worker again elsewhere. That cannot happen to a segment: an actor begins only when the
+coordinator says so, which it says once, to the worker that was ready; a worker's process refuses a token that
+it has seen; and an actor that hears nothing from its coordinator ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import Any
+
+from faultkit.base.errors import FaultkitError, InputError, RunError
+from faultkit.base.installation import require_extra
+from faultkit.load.fold import Fold, SegmentEnd
+from faultkit.load.fold_lines import LineReader, WorkerLost
+from faultkit.load.places import Machine, SegmentWorker
+from faultkit.load.segment_host import SegmentHost
+from faultkit.load.split import VERSION, Segment, segment_to_json
+
+_CONNECT_S = 10.0
+_READY_S = 60.0
+_ANSWER_S = 10.0
+"""Seconds that a worker may take for an answer."""
+_SILENT_S = 15.0
+"""Seconds in which a worker, which has a line each second, must send one."""
+_LOOK_S = 1.0
+"""Seconds after which a worker that has not answered is asked about."""
+_POLL_S = 0.5
+_MARGIN_S = 1.0
+_CLOSE_S = 5.0
+
+
+@contextlib.contextmanager
+def local_cluster(size: int) -> Iterator[DaskPlace]:
+    """Start a cluster of `size` processes on this machine, and end it afterwards."""
+    require_extra("dist", "--on dask")
+    from distributed import LocalCluster
+
+    with (
+        LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=size,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        _client(cluster, "its own cluster") as client,
+    ):
+        yield DaskPlace(client, size)
+
+
+@contextlib.contextmanager
+def remote_cluster(address: str) -> Iterator[DaskPlace]:
+    """Connect to a scheduler, such as `tcp://10.0.0.5:8786`. TLS is set up by Dask's own configuration."""
+    require_extra("dist", "--on dask")
+    with _client(address, address) as client:
+        try:
+            client.wait_for_workers(1, timeout=_CONNECT_S)
+        except TimeoutError:
+            raise InputError("--on", f"expected workers at {address}, got a scheduler without any") from None
+        yield DaskPlace(client, len(client.nthreads()))
+
+
+@contextlib.contextmanager
+def _client(cluster: object, name: str) -> Iterator[Any]:
+    from distributed import Client
+
+    # What is lost is in our report; its log would put tracebacks between our lines.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = Client(cluster, timeout=_CONNECT_S)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError, TypeError, ImportError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError("--on", f"expected a Dask scheduler at {name}, got none: {why}") from None
+    try:
+        yield client
+    finally:
+        with contextlib.suppress(Exception):  # A scheduler that is gone must not hide the result.
+            client.close(timeout=_CLOSE_S)  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True, slots=True)
+class DaskPlace:
+    """A Dask cluster that is connected."""
+
+    client: Any
+    size: int
+    margin_s: float = _MARGIN_S
+
+    def start(self, segments: Sequence[Segment]) -> Sequence[SegmentWorker]:
+        try:
+            addresses = sorted(self.client.nthreads())
+        except (OSError, RuntimeError) as error:
+            raise RunError(f"the Dask scheduler does not answer any more: {error}") from None
+        return [
+            DaskWorker(self.client, segment, addresses[segment.share])
+            if segment.share < len(addresses)
+            else AbsentWorker(segment)
+            for segment in segments
+        ]
+
+
+class AbsentWorker:
+    """The stand-in for a worker that the cluster had when the run was planned, and has no more."""
+
+    def __init__(self, segment: Segment) -> None:
+        self.name = f"worker {segment.share + 1} of {segment.of}"
+
+    def ready(self) -> Machine:
+        raise WorkerLost("the cluster has fewer workers than before")
+
+    def clock(self) -> float:
+        raise WorkerLost("the cluster has fewer workers than before")
+
+    def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
+        raise WorkerLost("the cluster has fewer workers than before")
+
+    def interrupt(self) -> None:
+        """Do nothing: there is none."""
+
+    def close(self) -> None:
+        """Do nothing: there is none."""
+
+
+class DaskWorker:
+    """A segment on one worker of a cluster."""
+
+    def __init__(self, client: Any, segment: Segment, address: str) -> None:
+        self.name = f"worker {segment.share + 1} of {segment.of} ({address})"
+        self._client = client
+        self._lines = LineReader(segment)
+        self._actor: Any = None
+        self._stop = threading.Event()
+        self._closed = threading.Event()
+        self._future = client.submit(
+            SegmentActor,
+            segment_to_json(segment),
+            key=f"faultkit-segment-{segment.share}-{segment.token[:8]}",
+            workers=[address],
+            allow_other_workers=False,
+            retries=0,
+            pure=False,
+            actor=True,
+        )
+
+    def ready(self) -> Machine:
+        try:
+            self._actor = self._future.result(timeout=_READY_S)
+        except InputError as error:
+            raise error.within(self.name) from None
+        except (ImportError, AttributeError) as error:
+            raise InputError(self.name, f"expected faultkit {VERSION} there, got none: {error}") from None
+        except FaultkitError:
+            raise
+        except (Exception, CancelledError) as error:
+            raise _lost(error) from None
+        return Machine.parse(str(self._call("machine")))
+
+    def clock(self) -> float:
+        return float(self._call("clock"))
+
+    def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
+        self._call("begin", begin_at)
+        silent_s = 0.0
+        told = False
+        while not self._closed.is_set():
+            if self._stop.is_set() and not told:
+                told = True
+                self._call("stop")
+            lines = self._call("take")
+            for line in lines:
+                message = self._lines.read(line)
+                if isinstance(message, SegmentEnd):
+                    return message
+                on_fold(message)
+            silent_s = 0.0 if lines else silent_s + _POLL_S
+            if silent_s > _SILENT_S:
+                raise WorkerLost(f"it sent nothing for {_SILENT_S:g} s")
+            self._closed.wait(_POLL_S)
+        raise WorkerLost("it was closed")
+
+    def interrupt(self) -> None:
+        self._stop.set()
+
+    def close(self) -> None:
+        self._closed.set()
+        actor, self._actor = self._actor, None
+        with contextlib.suppress(Exception, CancelledError):
+            if actor is not None and self._client.status == "running":
+                actor.close().result(timeout=_CLOSE_S)
+        with contextlib.suppress(Exception, CancelledError):
+            self._future.release()
+
+    def _call(self, method: str, *args: object) -> Any:
+        actor = self._actor
+        if actor is None:
+            raise WorkerLost("it was closed")
+        try:
+            return self._answer(getattr(actor, method)(*args))
+        except WorkerLost:
+            self._actor = None  # Nothing more comes of it, and Dask would wait.
+            raise
+        except FaultkitError:
+            raise
+        except (Exception, CancelledError) as error:
+            self._actor = None
+            raise _lost(error) from None
+
+    def _answer(self, answer: Any) -> Any:
+        deadline = time.monotonic() + _ANSWER_S
+        while time.monotonic() < deadline:
+            with contextlib.suppress(TimeoutError):
+                return answer.result(timeout=_LOOK_S)
+            if self._client.status != "running":
+                raise WorkerLost("the scheduler of Dask is gone")
+        raise WorkerLost(f"it did not answer within {_ANSWER_S:g} s")
+
+
+def _lost(error: BaseException) -> WorkerLost:
+    text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return WorkerLost(f"Dask reports: {text}")
+
+
+class SegmentActor:
+    """A segment in the process of a Dask worker. Its methods run in the event loop, so they must not wait."""
+
+    def __init__(self, written: str) -> None:
+        self._host = SegmentHost(written)
+
+    async def machine(self) -> str:
+        return self._host.machine
+
+    async def clock(self) -> float:
+        return self._host.clock()
+
+    async def begin(self, begin_at: float) -> None:
+        self._host.begin(begin_at)
+
+    async def take(self) -> list[str]:
+        return self._host.take()
+
+    async def stop(self) -> None:
+        self._host.stop()
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._host.close)

@@ -1,0 +1,223 @@
+"""Messages of a worker as lines of text, for any transport that carries text. Pure.
+
+    line  = CRC-32 of the JSON in hexadecimal, a space, and one line of JSON
+    JSON  = {"token", "digest", "number", "kind": "fold" | "end" | "failed", …}
+
+Lines are numbered from 0. A reader accepts them in their order, each once, whole, and of one segment only.
+From the first line that is not like that, nothing more of the worker counts: requests are missing then, but
+no figure is wrong.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any, Literal
+from zlib import crc32
+
+from faultkit.base.errors import RunError
+from faultkit.base.histogram import Histogram
+from faultkit.load.expectation import Misses
+from faultkit.load.fold import Counts, Fold, SegmentEnd
+from faultkit.load.samples import Samples
+from faultkit.load.split import Segment
+from faultkit.load.tally import HistogramRun, Slot, Tally
+
+
+class WorkerLost(RunError):
+    """A worker has ended, is silent, or sends what cannot be used."""
+
+
+class LineWriter:
+    """Writes the messages of one worker."""
+
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self._number = 0
+        self._requests = 0
+
+    def fold(self, fold: Fold) -> str:
+        """Return the line of a fold."""
+        self._requests += fold.tally.requests
+        return self._line("fold", {"counts": asdict(fold.counts), "tally": _tally_document(fold.tally)})
+
+    def end(self, end: SegmentEnd) -> str:
+        """Return the last line: how the segment ended, and how many requests all folds have."""
+        return self._line("end", {**asdict(end), "requests": self._requests})
+
+    def failed(self, error: Exception, *, lost: bool) -> str:
+        """Return the last line of a worker that could not finish. `lost`: not by a defect of its own."""
+        notes = list(getattr(error, "__notes__", ()))
+        return self._line("failed", {"text": str(error), "notes": notes, "lost": lost})
+
+    def _line(self, kind: Literal["fold", "end", "failed"], rest: Mapping[str, Any]) -> str:
+        head = {"token": self._segment.token, "digest": self._segment.digest, "number": self._number}
+        self._number += 1
+        written = json.dumps({**head, "kind": kind, **rest}, separators=(",", ":"))
+        return f"{crc32(written.encode()):08x} {written}"
+
+
+class LineReader:
+    """Reads the messages of one worker, and checks that they are all of them."""
+
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self._number = 0
+        self._requests = 0
+
+    def read(self, line: str) -> Fold | SegmentEnd:
+        """Return the message of a line. Raises WorkerLost for one that cannot be used, and for the worker's
+        own; RunError for a defect of the worker."""
+        check, _, written = line.rstrip("\n").partition(" ")
+        try:
+            whole = int(check, 16) == crc32(written.encode("utf-8", "surrogateescape"))
+            message = json.loads(written) if whole else {}
+        except ValueError:
+            whole = False
+        place = self._number + 1
+        if not whole:
+            raise WorkerLost(f"its report {place} came damaged")
+        try:
+            return self._message(message)
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            why = f"{type(error).__name__}: {error}"
+            raise WorkerLost(f"its report {place} cannot be read ({why})") from None
+
+    def _message(self, message: Mapping[str, Any]) -> Fold | SegmentEnd:
+        if (message["token"], message["digest"]) != (self._segment.token, self._segment.digest):
+            raise WorkerLost("it sent a report of another segment")
+        number = message["number"]
+        if number < self._number:
+            raise WorkerLost(f"its report {number + 1} came twice")
+        if number > self._number:
+            raise WorkerLost(f"its report {self._number + 1} did not come")
+        self._number += 1
+        if message["kind"] == "fold":
+            tally = _tally_of(message["tally"])
+            self._requests += tally.requests
+            return Fold(Counts(**message["counts"]), tally)
+        if message["kind"] == "end":
+            if message["requests"] != self._requests:
+                raise WorkerLost(f"it reports {message['requests']} requests, and {self._requests} came")
+            return SegmentEnd(float(message["total_s"]), bool(message["cut_short"]))
+        if message["kind"] == "failed":
+            failed = WorkerLost(message["text"]) if message["lost"] else RunError(message["text"])
+            for note in message["notes"]:
+                failed.add_note(note)
+            raise failed
+        raise ValueError(f'kind: expected fold, end or failed, got "{message["kind"]}"')
+
+
+# --- tallies ----------------------------------------------------------------------------------
+
+
+def _tally_document(tally: Tally) -> dict[str, Any]:
+    histograms = tally.histograms
+    return {
+        "samples": _samples_document(tally.samples),
+        "histograms": None if histograms is None else _run_document(histograms),
+        "misses": [tally.misses.count, tally.misses.first_at],
+    }
+
+
+def _tally_of(document: Mapping[str, Any]) -> Tally:
+    count, first_at = document["misses"]
+    first = None if first_at is None else (float(first_at[0]), float(first_at[1]), str(first_at[2]))
+    histograms = document["histograms"]
+    return Tally(
+        samples=_samples_of(document["samples"]),
+        histograms=None if histograms is None else _run_of(histograms),
+        misses=Misses(int(count), first),
+    )
+
+
+_LITTLE_ENDIAN = array("H", [1]).tobytes() == b"\x01\x00"
+
+
+def _samples_document(samples: Samples) -> dict[str, str]:
+    return {
+        each.name: base64.b85encode(_swapped(getattr(samples, each.name)).tobytes()).decode()
+        for each in fields(samples)
+    }
+
+
+def _samples_of(document: Mapping[str, str]) -> Samples:
+    samples = Samples()
+    for each in fields(samples):
+        column = array(getattr(samples, each.name).typecode)
+        column.frombytes(base64.b85decode(document[each.name]))
+        setattr(samples, each.name, _swapped(column))
+    if len({len(getattr(samples, each.name)) for each in fields(samples)}) > 1:
+        raise ValueError("samples: expected columns of one length, got others")
+    return samples
+
+
+def _swapped(column: array[Any]) -> array[Any]:
+    """Return the column as it is on the wire, which is little-endian, and back."""
+    if _LITTLE_ENDIAN:
+        return column
+    other = column[:]
+    other.byteswap()
+    return other
+
+
+def _run_document(run: HistogramRun) -> dict[str, Any]:
+    return {
+        "failures": _pairs(run.failures),
+        "statuses": _pairs(run.statuses),
+        "received_bytes": run.received_bytes,
+        "service": _histogram_document(run.service),
+        "parts": {name: _histogram_document(each) for name, each in run.parts.items()},
+        "lateness": _histogram_document(run.lateness),
+        "late": run.late,
+        "slots": [
+            [number, _histogram_document(slot.answered), _histogram_document(slot.failed)]
+            for number, slot in run.slots.items()
+        ],
+        "slot_s": run.slot_s,
+    }
+
+
+def _run_of(document: Mapping[str, Any]) -> HistogramRun:
+    run = HistogramRun(
+        failures=_counter(document["failures"]),
+        statuses=_counter(document["statuses"]),
+        received_bytes=int(document["received_bytes"]),
+        service=_histogram_of(document["service"]),
+        lateness=_histogram_of(document["lateness"]),
+        late=int(document["late"]),
+        slot_s=int(document["slot_s"]),
+    )
+    for name in run.parts:
+        run.parts[name] = _histogram_of(document["parts"][name])
+    for number, answered, failed in document["slots"]:
+        run.slots[int(number)] = Slot(_histogram_of(answered), _histogram_of(failed))
+    return run
+
+
+def _histogram_document(histogram: Histogram) -> list[Any]:
+    return [
+        _pairs(histogram.buckets),
+        histogram.sum_us,
+        histogram.square_sum_us,
+        histogram.least_us,
+        histogram.most_us,
+    ]
+
+
+def _histogram_of(document: list[Any]) -> Histogram:
+    pairs, *rest = document
+    return Histogram(_counter(pairs), *rest)
+
+
+def _pairs(counter: Counter[int]) -> list[list[int]]:
+    return [list(counter), list(counter.values())]
+
+
+def _counter(pairs: list[list[int]]) -> Counter[int]:
+    keys, counts = pairs
+    return Counter(dict(zip(keys, counts, strict=True)))

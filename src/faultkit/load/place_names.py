@@ -1,0 +1,79 @@
+"""Names of places, as `--on` takes them, and how each is opened."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from faultkit.base.address import parse_endpoint
+from faultkit.base.errors import InputError
+from faultkit.load.local_workers import MOST_LOCAL, LocalPlace
+from faultkit.load.places import Place
+
+FORMS = "local:N, dask:N, dask://HOST:PORT or tls://HOST:PORT"
+
+Kind: TypeAlias = Literal["local", "dask", "dask scheduler"]
+_COUNTED = re.compile(r"(local|dask)(?::([0-9]{1,4}))?", re.ASCII)
+_SCHEMES = {"dask": "tcp", "tls": "tls"}
+"""The scheme of an address here, and Dask's."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceName:
+    """A place that is known by name and not open yet."""
+
+    kind: Kind
+    size: int = 1
+    address: str = ""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only processes of this machine are started, by this program itself."""
+        return self.kind == "local"
+
+
+def parse_place(text: str, path: str = "--on") -> PlaceName:
+    """Return the place of a text such as `dask://10.0.0.5:8786`. Raises InputError."""
+    scheme, separator, rest = text.partition("://")
+    if separator and scheme in _SCHEMES:
+        endpoint = parse_endpoint(rest, path=path)
+        return PlaceName("dask scheduler", address=f"{_SCHEMES[scheme]}://{endpoint}")
+    found = _COUNTED.fullmatch(text)
+    if found is None:
+        raise InputError(path, f'expected {FORMS}, got "{text}"')
+    kind: Kind = "local" if found[1] == "local" else "dask"
+    size = int(found[2]) if found[2] else 1 if kind == "local" else os.cpu_count() or 1
+    if not 1 <= size <= MOST_LOCAL:
+        raise InputError(path, f'expected 1 to {MOST_LOCAL} workers, got "{text}"')
+    return PlaceName(kind, size)
+
+
+def open_place(name: PlaceName) -> AbstractContextManager[Place]:
+    """Open a place for the time of a run. Raises InputError if it is not there."""
+    return _OPENERS[name.kind](name)
+
+
+@contextlib.contextmanager
+def _local(name: PlaceName) -> Iterator[Place]:
+    yield LocalPlace(name.size)
+
+
+@contextlib.contextmanager
+def _dask(name: PlaceName) -> Iterator[Place]:
+    from faultkit.load.dask_place import local_cluster, remote_cluster
+
+    with local_cluster(name.size) if name.kind == "dask" else remote_cluster(name.address) as place:
+        yield place
+
+
+_OPENERS: dict[Kind, Callable[[PlaceName], AbstractContextManager[Place]]] = {
+    "local": _local,
+    "dask": _dask,
+    "dask scheduler": _dask,
+}
+"""How a place of each kind is opened."""

@@ -1,0 +1,124 @@
+"""The worker's side of a segment on another machine: it runs the segment once and folds what it measures.
+
+Requests are sent from a process of its own, so that folding and the traffic with the coordinator make none of
+them late. Once a second, what was measured becomes a line of text (`faultkit.load.fold_lines`); the transport
+takes the lines and carries them to the coordinator.
+
+If the coordinator is not heard from for some time, it has ended or is cut off: then the segment stops.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+
+from faultkit.base.child_process import ChildEnded, ChildProcess
+from faultkit.base.errors import InputError
+from faultkit.load.fold import Counts, Folder
+from faultkit.load.fold_lines import LineWriter, WorkerLost
+from faultkit.load.places import Machine
+from faultkit.load.samples import Samples
+from faultkit.load.split import segment_from_json
+from faultkit.load.tally import exact_limit
+
+FOLD_S = 1.0
+"""Seconds from one line to the next."""
+LEASE_S = 15.0
+"""Seconds without a word of the coordinator after which a segment stops."""
+
+_used_tokens: set[str] = set()
+"""Tokens of the segments that this process has taken on."""
+
+
+class SegmentHost:
+    """One segment on this machine. Any thread may use it."""
+
+    def __init__(self, written: str) -> None:
+        """Take on a segment, given as JSON, and get ready to run it.
+
+        Raises InputError if it is of another version, damaged, or was taken on before."""
+        segment = segment_from_json(written)
+        if segment.token in _used_tokens:
+            raise InputError("token", "expected a segment that has not been run, got one that has")
+        _used_tokens.add(segment.token)
+        self._folder = Folder(segment.plan.expect, exact_limit(segment.plan.load))
+        self._writer = LineWriter(segment)
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._folded_at = time.monotonic()
+        self._run: threading.Thread | None = None
+        self._closed = threading.Event()
+        self._heard_at = time.monotonic()
+        self._sender = ChildProcess(
+            "faultkit.load.local_workers:Sender", segment, name="the sender", on_message=self._add
+        )
+        try:
+            self._sender.ready()
+        except BaseException:
+            self._sender.close()
+            raise
+        threading.Thread(target=self._watch, name="fault-lease", daemon=True).start()
+
+    @property
+    def machine(self) -> str:
+        """Where it runs, as `Machine.parse` reads it."""
+        return str(Machine.here())
+
+    def clock(self) -> float:
+        """Return the time of this machine's monotonic clock."""
+        self._heard_at = time.monotonic()
+        return self._heard_at
+
+    def begin(self, begin_at: float) -> None:
+        """Run the segment from `begin_at` on, an instant of this machine's clock. Once."""
+        self._heard_at = time.monotonic()
+        if self._run is not None:
+            raise InputError("token", "expected a segment that has not been run, got one that has")
+        self._run = threading.Thread(target=self._send, args=(begin_at,), name="fault-segment", daemon=True)
+        self._run.start()
+
+    def take(self, wait_s: float = 0.0) -> list[str]:
+        """Return the lines since the last call; wait for the first of them for some time."""
+        self._heard_at = time.monotonic()
+        lines = []
+        try:
+            lines.append(self._lines.get(timeout=wait_s) if wait_s else self._lines.get_nowait())
+            while True:
+                lines.append(self._lines.get_nowait())
+        except queue.Empty:
+            return lines
+
+    def stop(self) -> None:
+        """End the run early; what was measured is still folded."""
+        self._heard_at = time.monotonic()
+        self._sender.interrupt()
+
+    def close(self) -> None:
+        """End the process that sends."""
+        self._closed.set()
+        self._sender.close()
+
+    def _send(self, begin_at: float) -> None:
+        try:
+            end = self._sender.call("run", begin_at)
+            self._fold()
+            self._lines.put(self._writer.end(end))
+        except ChildEnded as error:
+            self._fold()
+            self._lines.put(self._writer.failed(WorkerLost(f"its sender was lost: {error.how}"), lost=True))
+        except Exception as error:
+            self._lines.put(self._writer.failed(error, lost=False))
+
+    def _add(self, report: tuple[Counts, Samples]) -> None:
+        self._folder.add(*report)
+        if time.monotonic() >= self._folded_at + FOLD_S:
+            self._fold()
+
+    def _fold(self) -> None:
+        self._folded_at = time.monotonic()
+        self._lines.put(self._writer.fold(self._folder.take()))
+
+    def _watch(self) -> None:
+        while not self._closed.wait(1.0):
+            if time.monotonic() > self._heard_at + LEASE_S:
+                self.close()

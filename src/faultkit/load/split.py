@@ -1,0 +1,138 @@
+"""A load split into segments: the parts that workers send, as values that go to other machines. Pure.
+
+A segment says which plan it belongs to (a digest), which share of it it is, and carries a token that is used
+once. A worker of another version refuses it, and so does one whose copy of the plan has another digest.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from faultkit import __version__
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import InputError
+from faultkit.load.expectation import Expectation
+from faultkit.load.load import Load, Target
+
+FORMAT = 1
+"""Raised with each change of what coordinator and workers say to each other."""
+VERSION = f"{__version__}/{FORMAT}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPlan:
+    """Everything that a worker must know to send its part of a load."""
+
+    target: Target
+    load: Load
+    expect: Expectation = Expectation()  # noqa: RUF009
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the plan."""
+        return hashlib.sha256(_canonical(_plan_document(self))).hexdigest()
+
+    @property
+    def most_parts(self) -> int:
+        """Into how many segments it can be split: each must have a request in flight, or a client."""
+        return self.load.most_in_flight if self.load.model == "open" else self.load.clients
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One part of a plan, for one worker, to be run once."""
+
+    plan: LoadPlan = field(repr=False)
+    digest: str
+    share: int
+    """From 0 to `of` - 1."""
+    of: int
+    token: str = field(repr=False)
+    version: str = VERSION
+
+    @property
+    def seed(self) -> int | str:
+        return self.plan.load.seed
+
+    def check(self) -> None:
+        """Raise InputError unless this version can run the segment, and it is whole."""
+        if self.version != VERSION:
+            raise _other_version(self.version)
+        if self.digest != self.plan.digest:
+            raise InputError("digest", f"expected {self.plan.digest}, that of its plan, got {self.digest}")
+        if not 0 <= self.share < self.of:
+            raise InputError("share", f"expected 0 or more and less than {self.of}, got {self.share}")
+
+
+def _other_version(version: object) -> InputError:
+    return InputError("version", f"expected a segment of faultkit {VERSION}, got one of {version}")
+
+
+def split(plan: LoadPlan, tokens: Iterable[str]) -> list[Segment]:
+    """Return as many segments as there are tokens; together they send each request of the plan once."""
+    given = list(tokens)
+    if not given or len(set(given)) < len(given):
+        raise InputError("tokens", f"expected different ones, at least 1, got {len(given)}")
+    digest = plan.digest
+    return [Segment(plan, digest, share, len(given), token) for share, token in enumerate(given)]
+
+
+# --- as JSON ----------------------------------------------------------------------------------
+
+
+def segment_to_json(segment: Segment) -> str:
+    """Return a segment as one line of JSON. It holds the headers of the request, secrets among them."""
+    document = {
+        "version": segment.version,
+        "digest": segment.digest,
+        "share": segment.share,
+        "of": segment.of,
+        "token": segment.token,
+        "plan": _plan_document(segment.plan),
+    }
+    return _canonical(document).decode()
+
+
+def segment_from_json(line: str) -> Segment:
+    """Return the segment of a line of JSON. Raises InputError for one that is damaged or of another
+    version."""
+    try:
+        document = json.loads(line)
+        version = document["version"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError("segment", "expected a segment as JSON, got a text that is not one") from None
+    if version != VERSION:  # Read nothing else of it: names and forms may differ.
+        raise _other_version(version)
+    try:
+        share, of = int(document["share"]), int(document["of"])
+        token, digest = str(document["token"]), str(document["digest"])
+        segment = Segment(_plan_of(document["plan"]), digest, share, of, token, version)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        problem = f"expected a whole segment, got a damaged one ({type(error).__name__}: {error})"
+        raise InputError("segment", problem) from None
+    segment.check()
+    return segment
+
+
+def _canonical(document: object) -> bytes:
+    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _plan_document(plan: LoadPlan) -> dict[str, Any]:
+    target = asdict(plan.target)
+    target["body"] = base64.b64encode(plan.target.body).decode()
+    return {"target": target, "load": asdict(plan.load), "expect": asdict(plan.expect)}
+
+
+def _plan_of(document: Mapping[str, Any]) -> LoadPlan:
+    target = dict(document["target"])
+    target["body"] = base64.b64decode(target["body"], validate=True)
+    target["headers"] = tuple((str(name), str(value)) for name, value in target["headers"])
+    for way in ("proxy", "connect_to"):
+        target[way] = None if target[way] is None else Endpoint(**target[way])
+    return LoadPlan(Target(**target), Load(**document["load"]), Expectation(**document["expect"]))

@@ -1,0 +1,185 @@
+"""A worker that talks over its standard streams, as an engine of containers starts it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+
+from faultkit.base.errors import InputError
+from faultkit.load.clock_offset import measure_offset
+from faultkit.load.fold import Fold, SegmentEnd
+from faultkit.load.fold_lines import WorkerLost
+from faultkit.load.load import Load, Target, instants
+from faultkit.load.places import Machine, SegmentWorker
+from faultkit.load.split import VERSION, LoadPlan, Segment, segment_to_json, split
+from faultkit.load.stream_worker import StreamWorker
+from faultkit.load.workers import run_load
+from tests.load.servers import OK, PATIENCE_S, answering, serving, target_of
+
+NOWHERE = Target("GET", "http://127.0.0.1:9/")
+COMMAND = [sys.executable, "-m", "faultkit.load.segment_stream"]
+
+
+class Programs:
+    """A place that starts a program for each segment."""
+
+    def __init__(self, size: int, on_start: Callable[[subprocess.Popen[str]], None] = lambda _: None) -> None:
+        self.size = size
+        self.margin_s = 0.3
+        self.processes: list[subprocess.Popen[str]] = []
+        self._on_start = on_start
+
+    def start(self, segments: Sequence[Segment]) -> Sequence[SegmentWorker]:
+        return [self._start(segment) for segment in segments]
+
+    def _start(self, segment: Segment) -> SegmentWorker:
+        process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.processes.append(process)
+        self._on_start(process)
+        name = f"pod {segment.share}"
+        return StreamWorker(name, segment, process.stdout, process.stdin, lambda: self._end(process))
+
+    @staticmethod
+    def _end(process: subprocess.Popen[str]) -> None:
+        process.wait(PATIENCE_S)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_workers_behind_streams_send_the_whole_schedule() -> None:
+    load = Load(1.2, 50.0)
+    place = Programs(2)
+    with serving(answering(OK)) as server:
+        result = run_load(target_of(server), load, on=place)
+    rows = sorted(result.tally.samples)
+    assert [row.intended for row in rows] == pytest.approx(list(instants(load)), abs=1e-6)
+    assert (result.lost, result.cut_short, result.tally.lost) == ((), False, 0)
+    assert [process.returncode for process in place.processes] == [0, 0]
+
+
+def segment_line(**changes: object) -> str:
+    plan = LoadPlan(NOWHERE, Load(1.0, 10.0))
+    return json.dumps({**json.loads(segment_to_json(split(plan, ["token"])[0])), **changes})
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (segment_line(version="9.9"), f"expected a segment of faultkit {VERSION}, got one of 9.9"),
+        (segment_line(digest="0"), "that of its plan, got 0"),
+        ("hello", "expected a segment as JSON"),
+        ("", "expected a segment as JSON"),
+    ],
+)
+def test_a_segment_that_cannot_be_run_is_refused_with_exit_code_2(first: str, said: str) -> None:
+    done = subprocess.run(
+        COMMAND, input=f"{first}\n", capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout.startswith("refused ")
+    assert said in json.loads(done.stdout.removeprefix("refused "))["problem"]
+
+
+def test_a_refusal_is_an_error_that_names_the_worker() -> None:
+    class Older(Programs):
+        def _start(self, segment: Segment) -> SegmentWorker:
+            return super()._start(replace(segment, version="9.9"))
+
+    with pytest.raises(InputError, match=r"pod 0\.version: expected a segment of faultkit"):
+        run_load(NOWHERE, Load(0.1, 10.0), on=Older(1))
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([""], "its output ended"),
+        (["gossip\n"], 'it said "gossip" where "ready" was expected'),
+    ],
+)
+def test_a_stream_that_says_something_else_is_a_lost_worker(lines: list[str], why: str) -> None:
+    (segment,) = split(LoadPlan(NOWHERE, Load(1.0, 10.0)), ["token"])
+    worker = StreamWorker("pod 0", segment, StringIO("".join(lines)), StringIO())
+    with pytest.raises(WorkerLost, match=why):
+        worker.ready()
+
+
+def test_the_clock_of_a_worker_is_read_over_its_streams() -> None:
+    (segment,) = split(LoadPlan(NOWHERE, Load(1.0, 10.0)), ["token"])
+    (worker,) = (place := Programs(1)).start([segment])
+    try:
+        assert worker.ready() == Machine.here()
+        # It is the same clock, so that the truth is known: 0.
+        found = measure_offset(worker.clock, time.monotonic)
+    finally:
+        worker.close()
+    assert abs(found.offset_s) <= found.uncertain_s + 1e-6
+    assert place.processes[0].returncode == 0
+
+
+class Elsewhere:
+    """A worker on another machine, whose clock takes some time to be read."""
+
+    name = "pod 0"
+
+    def __init__(self, segment: Segment, read_s: float) -> None:
+        self._read_s = read_s
+        self.began_at: list[float] = []
+
+    def ready(self) -> Machine:
+        return Machine("another boot/", "another boot/")
+
+    def clock(self) -> float:
+        time.sleep(self._read_s)
+        return time.monotonic() + 1000.0
+
+    def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
+        self.began_at.append(begin_at)
+        return SegmentEnd(1.0, False)
+
+    def interrupt(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Far:
+    """A place with one such worker."""
+
+    size, margin_s = 1, 0.0
+
+    def __init__(self, read_s: float = 0.0) -> None:
+        self.read_s = read_s
+        self.workers: list[Elsewhere] = []
+
+    def start(self, segments: Sequence[Segment]) -> Sequence[SegmentWorker]:
+        self.workers = [Elsewhere(segment, self.read_s) for segment in segments]
+        return self.workers
+
+
+REMOTE = Target("GET", "http://192.0.2.1/")
+
+
+def test_a_run_begins_at_the_same_moment_on_the_clock_of_each_worker() -> None:
+    far = Far()
+    result = run_load(REMOTE, Load(1.0, 10.0), on=far)
+    (began_at,) = far.workers[0].began_at
+    assert began_at - result.started_at == pytest.approx(1000.0, abs=0.01)
+
+
+def test_a_clock_that_cannot_be_read_well_enough_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faultkit.load.clock_offset.MOST", 6)
+    with pytest.raises(InputError, match=r"pod 0: expected a clock that can be read to 10 ms, got \d+ ms"):
+        run_load(REMOTE, Load(1.0, 10.0), on=Far(read_s=0.03))
+
+
+def test_another_machine_cannot_reach_a_proxy_on_the_loopback_of_this_one() -> None:
+    with pytest.raises(InputError, match=r"pod 0: expected an address that it can reach, got 127\.0\.0\.1:9"):
+        run_load(NOWHERE, Load(1.0, 10.0), on=Far())
