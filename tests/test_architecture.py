@@ -127,6 +127,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "hypothesis": ("testing/*",),
     "jsonpath2": ("chaos/steps/json_path.py",),
     "jwt": ("audit/access/*",),
+    "kubernetes": ("load/kubernetes/cluster_api.py",),
     "libcst": ("code/changes/*",),
     "mcp": ("agent_tools/*",),
     "mcp_types": ("agent_tools/*",),

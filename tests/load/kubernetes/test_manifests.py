@@ -12,7 +12,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from faultkit.load.kubernetes.manifests import RIGHTS, job_manifest
+from faultkit.load.kubernetes.manifests import COMMAND, RIGHTS, job_manifest
 from faultkit.load.kubernetes.pod_settings import PodSettings
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
@@ -134,6 +134,7 @@ def test_the_image_runs_the_command_of_the_job_as_the_same_user() -> None:
     words = (DEPLOY / "Dockerfile").read_text()
     pod = job_manifest("faultkit-1", PodSettings(), 1, 1.0)["spec"]["template"]["spec"]
     user, group = pod["securityContext"]["runAsUser"], pod["securityContext"]["runAsGroup"]
-    command = ", ".join(f'"{word}"' for word in pod["containers"][0]["command"])
+    command = ", ".join(f'"{word}"' for word in COMMAND)
+    assert pod["containers"][0]["command"] == [*COMMAND, "135"]  # 120 s for all pods to run, and 15.
     assert f"USER {user}:{group}\n" in words
     assert f"CMD [{command}]\n" in words

@@ -20,10 +20,12 @@ from faultkit.load.kubernetes.pod_settings import PodSettings
 Manifest = dict[str, Any]
 
 CONTAINER = "worker"
+COMMAND = ("python", "-m", "faultkit.load.segment_stream")
 NAME_LABEL = "app.kubernetes.io/name"
 JOB_LABEL = "batch.kubernetes.io/job-name"
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 """Set by the Job controller: as a label since Kubernetes 1.28, as an annotation always."""
+MOST_PODS = 256
 OLDEST_VERSION = (1, 29)
 """Of Kubernetes: the first one with `backoffLimitPerIndex` unless it is switched on."""
 
@@ -39,6 +41,8 @@ Kubernetes 1.35 on, it needs `create`, too. Events say why a pod was not made.""
 _USER = 65532
 _GRACE_S = 5
 _OVERTIME_S = 60.0
+_ATTACH_S = 15.0
+"""Seconds after the time to start in which a pod must have its segment."""
 
 
 def job_manifest(name: str, settings: PodSettings, pods: int, run_s: float) -> Manifest:
@@ -106,7 +110,8 @@ def _container(settings: PodSettings) -> Manifest:
         "name": CONTAINER,
         "image": settings.image,
         "imagePullPolicy": "IfNotPresent",
-        "command": ["python", "-m", "faultkit.load.segment_stream"],
+        # A coordinator that dies before it attaches leaves the input open: the worker must end by itself.
+        "command": [*COMMAND, str(ceil(settings.start_within + _ATTACH_S))],
         "stdin": True,
         "stdinOnce": True,
         "terminationMessagePolicy": "FallbackToLogsOnError",
