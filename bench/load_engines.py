@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from bench import machine
@@ -138,23 +139,28 @@ def _busy(afresh: bool) -> Callable[[Setup, Client, int, float], dict[str, float
     def measure(setup: Setup, client: Client, port: int, seconds: float) -> dict[str, float]:
         job = Job(port, int(seconds) + _SPARE_S, afresh, setup.folder)
         log = setup.folder / f"client-{client.name}.log"
-        with running(client.command(job), log) as process:
-            _wait_until_busy(port, process, client.name)
-            first = _read(port, process.pid)
-            time.sleep(seconds)
-            last = _read(port, process.pid)
-            ended = process.poll() is not None
-        requests = last.requests - first.requests
-        cpu_s = (last.cpu_ns - first.cpu_ns) / 1e9
-        if ended or requests <= 0 or cpu_s <= 0:
-            raise LoadError(f"{client.name} ended early")
-        return {
-            "per_s": requests / (last.at_s - first.at_s),
-            "cpu_us": cpu_s * 1e6 / requests,
-            "per_cpu_s": requests / cpu_s,
-        }
+        return counted(client.command(job), client.name, port, log, seconds)
 
     return measure
+
+
+def counted(command: list[str], name: str, port: int, log: Path, seconds: float) -> dict[str, float]:
+    """Run a client; return its requests and CPU time within a stretch of `seconds`, once it is busy."""
+    with running(command, log) as process:
+        _wait_until_busy(port, process, name)
+        first = _read(port, process.pid)
+        time.sleep(seconds)
+        last = _read(port, process.pid)
+        ended = process.poll() is not None
+    requests = last.requests - first.requests
+    cpu_s = (last.cpu_ns - first.cpu_ns) / 1e9
+    if ended or requests <= 0 or cpu_s <= 0:
+        raise LoadError(f"{name} ended early")
+    return {
+        "per_s": requests / (last.at_s - first.at_s),
+        "cpu_us": cpu_s * 1e6 / requests,
+        "per_cpu_s": requests / cpu_s,
+    }
 
 
 def _wait_until_busy(port: int, process: subprocess.Popen[bytes], name: str) -> None:

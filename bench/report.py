@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from bench import fidelity, load_engines, mcp, proxy, start
+from bench import fidelity, load_engines, mcp, proxy, scale, start
 from bench.cells import CELLS
 from bench.changes import kept_section
 from bench.machine import BENCH, PROJECT
@@ -56,11 +56,12 @@ def write_document(
     asking: load_engines.Result | None = None,
     calling: mcp.Result | None = None,
     starting: start.Result | None = None,
+    scaling: scale.Result | None = None,
 ) -> None:
     DOCUMENT.parent.mkdir(exist_ok=True)
     kept = kept_section()
     DOCUMENT.write_text(
-        document(passing, faithful, asking, calling, starting) + (f"\n{kept}\n" if kept else "")
+        document(passing, faithful, asking, calling, starting, scaling) + (f"\n{kept}\n" if kept else "")
     )
     shutil.copyfile(fidelity.CARD, CARD)
 
@@ -71,8 +72,9 @@ def document(
     asking: load_engines.Result | None = None,
     calling: mcp.Result | None = None,
     starting: start.Result | None = None,
+    scaling: scale.Result | None = None,
 ) -> str:
-    beside = [result for result in (asking, calling) if result]
+    beside = [result for result in (asking, calling, scaling) if result]
     parts = [
         _INTRODUCTION,
         f"Machine: {passing.machine.sentence()}. Time stolen by its hypervisor during the run: "
@@ -86,6 +88,7 @@ def document(
         f"{_FIDELITY_METHOD}Median RTT without a relay: {faithful.direct_p50_us:.0f} µs.",
         markdown(*fidelity.check_table(faithful)),
         *([load_engines.section(asking)] if asking else []),
+        *([scale.section(scaling)] if scaling else []),
         *([mcp.section(calling)] if calling else []),
         *([start.section(starting)] if starting else []),
         REVIEW.read_text("utf-8"),
@@ -119,6 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print()
         starting = start.run(options)
         start.print_result(starting)
+        print()
+        scaling = scale.run(options)
+        scale.print_result(scaling)
     except StartError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 3
@@ -127,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     fidelity.write_card(faithful)
     if OURS in passing.relays and faithful.ours():
-        write_document(passing, faithful, asking, calling, starting)
+        write_document(passing, faithful, asking, calling, starting, scaling)
     else:
         print(f"bench: {DOCUMENT.name} is left as it is: faultkit itself was not measured", file=sys.stderr)
     if options.json:
@@ -135,13 +141,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "proxy": passing.to_json(),
             "fidelity": faithful.to_json(),
             "load_engines": asking.to_json(),
+            "scale": scaling.to_json(),
             "mcp": calling.to_json(),
             "start": starting.to_json(),
         }
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
     missed = [v for v in passing.verdicts() if v.word == "MISS"]
     missed_some = bool(missed) or any(check.word == "MISS" for check in faithful.ours())
-    return 1 if missed_some or any(each.missed() for each in (asking, calling, starting)) else 0
+    return 1 if missed_some or any(each.missed() for each in (asking, calling, starting, scaling)) else 0
 
 
 if __name__ == "__main__":

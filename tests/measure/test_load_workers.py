@@ -19,7 +19,7 @@ from faultkit.base.errors import InputError, RunError
 from faultkit.load.load import Load, Progress, Target, instants
 from faultkit.load.local_workers import LocalPlace
 from faultkit.load.workers import run_load
-from tests.load.servers import OK, answering, read_request, serving, target_of, url_of
+from tests.load.servers import OK, PATIENCE_S, answering, read_request, serving, target_of, url_of
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -136,25 +136,33 @@ def test_bad_input_is_refused_before_anything_starts() -> None:
         LocalPlace(0)
 
 
-@pytest.mark.parametrize(("workers", "when"), [(3, "before"), (3, "middle"), (3, "end")])
-def test_a_worker_that_dies_is_named_and_its_part_is_not_run_again(workers: int, when: str) -> None:
-    load = Load(1.0, 60.0)
-    killed: list[int] = []
+@pytest.mark.parametrize("when", ["before", "middle", "end"])
+def test_a_worker_that_dies_is_named_and_its_part_is_not_run_again(when: str) -> None:
+    killed = threading.Event()
+    seen: list[int] = []
 
     def kill_one() -> None:
-        if not killed:
-            killed.append(_a_child())
-            os.kill(killed[0], signal.SIGKILL)
+        if not killed.is_set():
+            os.kill(_a_child(), signal.SIGKILL)
+            killed.set()
 
     def watch(progress: Progress) -> None:
         if progress.elapsed_s > {"before": inf, "middle": 0.4, "end": 0.9}[when]:
             kill_one()
 
-    with serving(answering(OK)) as server:
+    def serve(connection: socket.socket, number: int) -> None:
+        while read_request(connection):
+            seen.append(number)
+            if len(seen) > 30:
+                killed.wait(PATIENCE_S)  # The run cannot end before.
+            connection.sendall(OK)
+
+    with serving(serve) as server:
         result = run_load(
             target_of(server),
-            load,
-            on=LocalPlace(workers),
+            Load(1.0, 60.0),
+            on=LocalPlace(3),
+            begin_at=lambda: time.monotonic() + 1.0,
             on_begin=lambda at: kill_one() if when == "before" else None,
             on_progress=watch,
         )

@@ -14,12 +14,14 @@ import trustme
 
 from faultkit.base.address import Endpoint, ProxyMap, UpstreamSet, parse_map
 from faultkit.base.errors import InputError, RunError, TargetError
+from faultkit.base.process_identity import descendants_of
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
 from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load
+from faultkit.load.local_workers import LocalPlace
 from faultkit.load.slo import Slo
 from faultkit.plan import Match, Rule, Trigger, parse_schedule
 from faultkit.scenario.report.report_model import ItemReport
@@ -387,6 +389,28 @@ def test_a_call_that_is_stopped_does_not_wait_for_its_answer() -> None:
         outcome = stopped(item(url(origin), silent), PhaseBegan)
     (ran,) = outcome.report.items
     assert (ran.verdict, ran.calls) == ("unfinished", ())
+
+
+def test_a_lost_worker_is_in_the_report_and_decides_what_can_be_judged() -> None:
+    half = Slo("availability", "half", 40, None)
+    most = Slo("availability", "most", 95, None)
+    killed: list[int] = []
+
+    def kill(event: RunEvent) -> None:
+        if isinstance(event, LoadProgress) and event.progress.elapsed_s > 0.5 and not killed:
+            # The first child is the plane, the second and third are the workers.
+            killed.append(sorted(descendants_of(os.getpid()))[-1])
+            os.kill(killed[0], signal.SIGKILL)
+
+    with serving() as origin:
+        settings = RunSettings(baseline=False, on=LocalPlace(2), slos=(half, most))
+        ran = run(item(url(origin), SLOW, strategy=load(1.0, 40.0)), settings, notify=kill)
+    (degraded,) = ran.degraded
+    (lost,) = degraded.lost
+    assert (degraded.phase, degraded.planned, degraded.measured) == ("faults", 40, ran.run.requests)
+    assert (lost.why, lost.planned) == ("it was ended by SIGKILL", 20)
+    assert [result.passed for result in ran.slos] == [True, None]
+    assert (ran.verdict, ran.reasons[0]) == ("inconclusive", 'SLO "most" could not be judged')
 
 
 def test_a_target_that_dies_mid_run_is_refused_and_does_not_answer_502() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,7 @@ from typing import Any
 
 from faultkit.base.errors import FaultkitError, InputError, RunError
 from faultkit.base.installation import require_extra
+from faultkit.base.signals import ignore_signals
 from faultkit.load.fold import Fold, SegmentEnd
 from faultkit.load.fold_lines import LineReader, WorkerLost
 from faultkit.load.places import Machine, SegmentWorker
@@ -56,6 +58,8 @@ def local_cluster(size: int) -> Iterator[DaskPlace]:
         ) as cluster,
         _client(cluster, "its own cluster") as client,
     ):
+        # A Ctrl-C in the terminal reaches them, too. It is for this process, which then ends them.
+        client.run(ignore_signals, (signal.SIGINT, signal.SIGHUP))
         yield DaskPlace(client, size)
 
 
@@ -98,10 +102,12 @@ class DaskPlace:
     margin_s: float = _MARGIN_S
 
     def start(self, segments: Sequence[Segment]) -> Sequence[SegmentWorker]:
+        if self.client.status != "running":
+            raise RunError("the scheduler of Dask is gone")
         try:
             addresses = sorted(self.client.nthreads())
         except (OSError, RuntimeError) as error:
-            raise RunError(f"the Dask scheduler does not answer any more: {error}") from None
+            raise RunError(f"the scheduler of Dask does not answer: {error}") from None
         return [
             DaskWorker(self.client, segment, addresses[segment.share])
             if segment.share < len(addresses)

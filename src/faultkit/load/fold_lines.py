@@ -17,7 +17,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, Literal
-from zlib import crc32
+from zlib import compress, crc32, decompress
+from zlib import error as ZlibError
 
 from faultkit.base.errors import RunError
 from faultkit.base.histogram import Histogram
@@ -83,7 +84,7 @@ class LineReader:
             raise WorkerLost(f"its report {place} came damaged")
         try:
             return self._message(message)
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
+        except (KeyError, ValueError, TypeError, AttributeError, ZlibError) as error:
             why = f"{type(error).__name__}: {error}"
             raise WorkerLost(f"its report {place} cannot be read ({why})") from None
 
@@ -140,7 +141,7 @@ _LITTLE_ENDIAN = array("H", [1]).tobytes() == b"\x01\x00"
 
 def _samples_document(samples: Samples) -> dict[str, str]:
     return {
-        each.name: base64.b85encode(_swapped(getattr(samples, each.name)).tobytes()).decode()
+        each.name: base64.b64encode(_swapped(getattr(samples, each.name)).tobytes()).decode()
         for each in fields(samples)
     }
 
@@ -149,7 +150,7 @@ def _samples_of(document: Mapping[str, str]) -> Samples:
     samples = Samples()
     for each in fields(samples):
         column = array(getattr(samples, each.name).typecode)
-        column.frombytes(base64.b85decode(document[each.name]))
+        column.frombytes(base64.b64decode(document[each.name], validate=True))
         setattr(samples, each.name, _swapped(column))
     if len({len(getattr(samples, each.name)) for each in fields(samples)}) > 1:
         raise ValueError("samples: expected columns of one length, got others")
@@ -200,18 +201,25 @@ def _run_of(document: Mapping[str, Any]) -> HistogramRun:
 
 
 def _histogram_document(histogram: Histogram) -> list[Any]:
-    return [
-        _pairs(histogram.buckets),
-        histogram.sum_us,
-        histogram.square_sum_us,
-        histogram.least_us,
-        histogram.most_us,
-    ]
+    blocks = {
+        number: base64.b64encode(compress(_bytes_of(packed), level=1)).decode()
+        for number, packed in histogram.blocks.items()
+    }
+    rest = (histogram.count, histogram.sum_us, histogram.square_sum_us)
+    return [blocks, *rest, histogram.least_us, histogram.most_us]
 
 
 def _histogram_of(document: list[Any]) -> Histogram:
-    pairs, *rest = document
-    return Histogram(_counter(pairs), *rest)
+    blocks, *rest = document
+    unpacked = {
+        int(number): int.from_bytes(decompress(base64.b64decode(text, validate=True)), "little")
+        for number, text in blocks.items()
+    }
+    return Histogram(unpacked, *rest)
+
+
+def _bytes_of(packed: int) -> bytes:
+    return packed.to_bytes((packed.bit_length() + 7) // 8, "little")
 
 
 def _pairs(counter: Counter[int]) -> list[list[int]]:
