@@ -21,6 +21,7 @@ from faultkit.chaos.effects.rule_effect import RULE_METADATA
 from faultkit.chaos.experiment.experiment_file import GAME_DAY
 from faultkit.chaos.experiment.experiment_keys import EXPERIMENT, KINDS, STEP
 from faultkit.chaos.steps.expect_keys import COMPARISON, EXPECT_TYPES
+from faultkit.load.kubernetes.pod_settings import POD_KEYS
 from faultkit.mcp.mock import manifest_keys
 from faultkit.mcp.mock.manifest_responses import ERROR, RESPONSE
 from faultkit.plan.plan_keys import MATCH, PLAN, RULE, TRIGGER
@@ -31,6 +32,9 @@ from faultkit.scenario.strategy import STRATEGIES
 
 DOCS = Path(__file__).parent
 PAGES: dict[str, dict[str, tuple[KeyTable, str]]] = {
+    "cluster.md": {
+        "pods": (POD_KEYS, "key"),
+    },
     "plans.md": {
         "plan": (PLAN, "key"),
         "rule": (RULE, "key of a rule"),

@@ -13,6 +13,8 @@ from faultkit.load.place_names import PlaceName, open_place, parse_place
         ("local", PlaceName("local", 1)),
         ("local:4", PlaceName("local", 4)),
         ("dask:3", PlaceName("dask", 3)),
+        ("kubernetes", PlaceName("kubernetes", 1)),
+        ("kubernetes:256", PlaceName("kubernetes", 256)),
         ("dask://10.0.0.5:8786", PlaceName("dask scheduler", address="tcp://10.0.0.5:8786")),
         ("dask://[::1]:8786", PlaceName("dask scheduler", address="tcp://[::1]:8786")),
         ("tls://cluster.example:8786", PlaceName("dask scheduler", address="tls://cluster.example:8786")),
@@ -31,12 +33,13 @@ def test_a_cluster_of_this_machine_has_a_worker_for_each_core(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", '--on: expected local:N, dask:N, dask://HOST:PORT or tls://HOST:PORT, got ""'),
+        ("", '--on: expected local:N, dask:N, dask://HOST:PORT, tls://HOST:PORT or kubernetes:N, got ""'),
         ("4", 'expected local:N, dask:N, .*, got "4"'),
         ("ray:4", 'got "ray:4"'),
         ("tcp://10.0.0.5:8786", 'got "tcp://10.0.0.5:8786"'),
         ("local:0", '--on: expected 1 to 64 workers, got "local:0"'),
         ("dask:65", '--on: expected 1 to 64 workers, got "dask:65"'),
+        ("kubernetes:257", '--on: expected 1 to 256 workers, got "kubernetes:257"'),
         ("local:-1", 'got "local:-1"'),
         ("dask://", "--on: expected"),
         ("dask://host", "--on: expected"),

@@ -183,3 +183,12 @@ def test_a_clock_that_cannot_be_read_well_enough_is_refused(monkeypatch: pytest.
 def test_another_machine_cannot_reach_a_proxy_on_the_loopback_of_this_one() -> None:
     with pytest.raises(InputError, match=r"pod 0: expected an address that it can reach, got 127\.0\.0\.1:9"):
         run_load(NOWHERE, Load(1.0, 10.0), on=Far())
+
+
+def test_a_worker_whose_input_stays_open_without_a_segment_ends_by_itself() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "0.1"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.wait(PATIENCE_S) == 4
+        assert process.stderr is not None
+        assert process.stderr.read() == "no segment came within 0.1 s\n"

@@ -149,7 +149,7 @@ def test_json_is_all_that_stands_on_stdout(tmp_path: Path) -> None:
         (("run", "a.yaml", "--slo", "latency:95:200"), "--slo: threshold: expected a duration with its unit"),
         (("run", "a.yaml", "--report", "no/where.md"), "no/where.md: expected a folder that exists"),
         (("run", "a.yaml", "--proxy-address", "x:y"), "--proxy-address: expected"),
-        (("run", "a.yaml", "--on", "ray:4"), "--on: expected local:N, dask:N, dask://HOST:PORT or tls://"),
+        (("run", "a.yaml", "--on", "ray:4"), "--on: expected local:N, dask:N, dask://HOST:PORT, tls://"),
         (
             ("run", "a.yaml", "--on", "local:2", "--workers", "2"),
             "--workers: expected none beside --on local",

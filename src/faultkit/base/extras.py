@@ -151,6 +151,12 @@ EXTRAS: dict[str, Extra] = {
             36,
             (_package("distributed", "2025.1.0"),),
         ),
+        Extra(
+            "kubernetes",
+            "send a load from the pods of a Kubernetes cluster",
+            153,
+            (_package("kubernetes", "31.0"),),
+        ),
         Extra("postgres", "keep the audit log in PostgreSQL", 26, (_package("psycopg", "3.2.10"),)),
         Extra("serve", "`fault serve` for a team: tokens and PostgreSQL", 42, includes=("oidc", "postgres")),
         Extra(
@@ -163,12 +169,13 @@ EXTRAS: dict[str, Extra] = {
         Extra(
             "all",
             "everything",
-            378,
+            531,
             includes=(
                 "agent",
                 "code",
                 "dist",
                 "index",
+                "kubernetes",
                 "llm",
                 "oidc",
                 "postgres",

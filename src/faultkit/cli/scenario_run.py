@@ -50,6 +50,7 @@ Examples:
   fault scenario run slow.yaml --slo latency:95:300ms --slo error:99:1% --seed 7
   fault scenario run heavy.yaml --on dask://10.0.0.5:8786 --proxy-address 10.0.0.9:3180
   fault scenario run slow.yaml --proxy-at http://127.0.0.1:7900
+  fault scenario run heavy.yaml --on kubernetes:8 --pods pods.yaml --dry-run
 """
 
 
@@ -125,7 +126,18 @@ def remote_proxy_options(command: F) -> F:
     "place",
     metavar="PLACE",
     help="Where loads are sent from: local:N (processes; by default local:1), dask:N (a Dask cluster of N "
-    "processes for this run), or the scheduler of a cluster, dask://HOST:PORT or tls://HOST:PORT.",
+    "processes for this run), the scheduler of a cluster, dask://HOST:PORT or tls://HOST:PORT, or "
+    "kubernetes:N (N pods).",
+)
+@click.option(
+    "--pods",
+    metavar="FILE",
+    help="How the pods of --on kubernetes are made, in YAML or JSON: namespace, image, cpu, ….",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print what --on kubernetes would create, as YAML, and run nothing.",
 )
 @click.option(
     "--workers",
@@ -159,6 +171,8 @@ def run_command(
     retries: int,
     place: str | None,
     workers: int | None,
+    pods: str | None,
+    dry_run: bool,
     seed: str | None,
     proxy_address: str | None,
     proxy_at: str | None,
@@ -187,7 +201,9 @@ def run_command(
     check_output_path(result, RESULT_EXTENSIONS)
     outputs = [Path(path) for path in (*reports, result)]
     check_outputs_apart(outputs)
-    where = _place(place, workers)
+    where = _place(place, workers, pods)
+    if dry_run and where.kind != "kubernetes":
+        raise InputError("--dry-run", f"expected --on kubernetes beside it, got {place or 'none'}")
     settings = RunSettings(
         seed=secrets.randbelow(2**32) if seed is None else seed,
         baseline=not no_baseline,
@@ -209,6 +225,11 @@ def run_command(
     check_outputs_apart(outputs, (each.file for each in loaded if each.file))
     if not where.is_local:
         check_place(loaded)
+    if dry_run:
+        from faultkit.scenario.cluster_jobs import jobs_as_yaml
+
+        click.echo(jobs_as_yaml(loaded, where.pods, where.size), nl=False)
+        return
     stop = threading.Event()
     watcher = _watcher(no_ui or as_json)
     with StopSignal(stop.set) as signals:
@@ -250,16 +271,25 @@ def _load(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:
     return [scenario for scenarios, _ in read for scenario in scenarios]
 
 
-def _place(text: str | None, workers: int | None) -> PlaceName:
+def _place(text: str | None, workers: int | None, pods: str | None) -> PlaceName:
+    from faultkit.base.files import read_text
+    from faultkit.load.kubernetes.pod_settings import parse_pod_settings
     from faultkit.load.place_names import PlaceName, parse_place
 
     if text is None:
+        if pods is not None:
+            raise InputError("--pods", "expected --on kubernetes beside it, got none")
         return PlaceName("local", workers or 1)
     if workers is not None:
         raise InputError(
             "--workers", f"expected none beside --on {text}, got {workers}: it means --on local:N"
         )
-    return parse_place(text)
+    where = parse_place(text)
+    if pods is None:
+        return where
+    if where.kind != "kubernetes":
+        raise InputError("--pods", f"expected --on kubernetes beside it, got --on {text}")
+    return replace(where, pods=parse_pod_settings(read_text(pods), pods))
 
 
 def _control(given: Mapping[str, str | None]) -> ControlApi | None:

@@ -8,17 +8,20 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from faultkit.base.address import parse_endpoint
 from faultkit.base.errors import InputError
+from faultkit.load.kubernetes.manifests import MOST_PODS
+from faultkit.load.kubernetes.pod_settings import PodSettings
 from faultkit.load.local_workers import MOST_LOCAL, LocalPlace
 from faultkit.load.places import Place
 
-FORMS = "local:N, dask:N, dask://HOST:PORT or tls://HOST:PORT"
+FORMS = "local:N, dask:N, dask://HOST:PORT, tls://HOST:PORT or kubernetes:N"
 
-Kind: TypeAlias = Literal["local", "dask", "dask scheduler"]
-_COUNTED = re.compile(r"(local|dask)(?::([0-9]{1,4}))?", re.ASCII)
+Kind: TypeAlias = Literal["local", "dask", "dask scheduler", "kubernetes"]
+_COUNTED = re.compile(r"(local|dask|kubernetes)(?::([0-9]{1,4}))?", re.ASCII)
+_MOST: dict[str, int] = {"local": MOST_LOCAL, "dask": MOST_LOCAL, "kubernetes": MOST_PODS}
 _SCHEMES = {"dask": "tcp", "tls": "tls"}
 """The scheme of an address here, and Dask's."""
 
@@ -30,6 +33,8 @@ class PlaceName:
     kind: Kind
     size: int = 1
     address: str = ""
+    pods: PodSettings = PodSettings()  # noqa: RUF009
+    """Of `kubernetes`: how its pods are made."""
 
     @property
     def is_local(self) -> bool:
@@ -46,10 +51,10 @@ def parse_place(text: str, path: str = "--on") -> PlaceName:
     found = _COUNTED.fullmatch(text)
     if found is None:
         raise InputError(path, f'expected {FORMS}, got "{text}"')
-    kind: Kind = "local" if found[1] == "local" else "dask"
-    size = int(found[2]) if found[2] else 1 if kind == "local" else os.cpu_count() or 1
-    if not 1 <= size <= MOST_LOCAL:
-        raise InputError(path, f'expected 1 to {MOST_LOCAL} workers, got "{text}"')
+    kind = cast(Kind, found[1])
+    size = int(found[2]) if found[2] else os.cpu_count() or 1 if kind == "dask" else 1
+    if not 1 <= size <= _MOST[kind]:
+        raise InputError(path, f'expected 1 to {_MOST[kind]} workers, got "{text}"')
     return PlaceName(kind, size)
 
 
@@ -71,9 +76,18 @@ def _dask(name: PlaceName) -> Iterator[Place]:
         yield place
 
 
+@contextlib.contextmanager
+def _kubernetes(name: PlaceName) -> Iterator[Place]:
+    from faultkit.load.kubernetes_place import cluster
+
+    with cluster(name.size, name.pods) as place:
+        yield place
+
+
 _OPENERS: dict[Kind, Callable[[PlaceName], AbstractContextManager[Place]]] = {
     "local": _local,
     "dask": _dask,
     "dask scheduler": _dask,
+    "kubernetes": _kubernetes,
 }
 """How a place of each kind is opened."""

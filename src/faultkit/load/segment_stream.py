@@ -1,4 +1,4 @@
-"""`python -m faultkit.load.segment_stream`: a worker that talks over its standard input and output.
+"""`python -m faultkit.load.segment_stream [SECONDS]`: a worker that talks over its standard input and output.
 
 For engines that start a program on another machine and give access to its streams, such as a pod. Each line
 of the input is a word of the coordinator, each line of the output an answer or a fold:
@@ -10,26 +10,30 @@ of the input is a word of the coordinator, each line of the output an answer or 
     stop
     alive                           (nothing; it says that the coordinator is there)
 
-The end of the input ends the worker: then the coordinator has ended, or has all that it wants. Exit codes: 0,
-or that of the error for a segment that was refused.
+The end of the input ends the worker: then the coordinator has ended, or has all that it wants. With SECONDS,
+it also ends if no segment comes within that time: an input may stay open though nothing is at its other end.
+Exit codes: 0, that of the error for a segment that was refused, or 4 if none came.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from typing import TextIO
 
-from faultkit.base.errors import FaultkitError, InputError
+from faultkit.base.errors import FaultkitError, InputError, RunError
 from faultkit.load.segment_host import FOLD_S, SegmentHost
 
 
-def serve(words: Iterator[str], out: TextIO) -> int:
-    """Run the segment that the first line holds, as the following lines say; return the exit code."""
+def serve(words: Iterator[str], out: TextIO, within_s: float | None = None) -> int:
+    """Run the segment that the first line holds, as the following lines say; return the exit code.
+
+    within_s: the time in which it must come, else the process ends"""
     try:
-        host = SegmentHost(next(words, ""))
+        host = SegmentHost(_first(words, within_s))
     except FaultkitError as error:
         path, problem = (error.path, error.problem) if isinstance(error, InputError) else ("", str(error))
         _write(out, f"refused {json.dumps({'path': path, 'problem': problem})}")
@@ -55,6 +59,24 @@ def serve(words: Iterator[str], out: TextIO) -> int:
         host.close()
 
 
+def _first(words: Iterator[str], within_s: float | None) -> str:
+    if within_s is None:
+        return next(words, "")
+    limit = threading.Timer(within_s, _give_up, (within_s,))
+    limit.daemon = True
+    limit.start()
+    try:
+        return next(words, "")
+    finally:
+        limit.cancel()
+
+
+def _give_up(within_s: float) -> None:
+    sys.stderr.write(f"no segment came within {within_s:g} s\n")
+    sys.stderr.flush()
+    os._exit(RunError.exit_code)  # The main thread waits for its input, and cannot be interrupted.
+
+
 _writing = threading.Lock()
 
 
@@ -71,4 +93,4 @@ def _write_folds(host: SegmentHost, out: TextIO, over: threading.Event) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(iter(sys.stdin), sys.stdout))
+    sys.exit(serve(iter(sys.stdin), sys.stdout, float(sys.argv[1]) if len(sys.argv) > 1 else None))

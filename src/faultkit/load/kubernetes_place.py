@@ -1,0 +1,250 @@
+"""A Job for each load, and the coordinator's side of its workers: the place `kubernetes:N`.
+
+    create the Job → wait until its pods run → attach to each → give each its segment → run → delete the Job
+
+Pods get their segments when all run, so that none waits for the image of another. A pod that does not run in
+time is a lost worker; if none does, the run does not begin.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from faultkit.base.errors import FaultkitError, InputError, RunError
+from faultkit.base.text import count_of
+from faultkit.load.fold import Fold, SegmentEnd
+from faultkit.load.fold_lines import WorkerLost
+from faultkit.load.kubernetes.cluster_api import ClusterApi, open_cluster
+from faultkit.load.kubernetes.manifests import CONTAINER, Manifest, job_manifest
+from faultkit.load.kubernetes.pod_settings import PodSettings
+from faultkit.load.kubernetes.pod_states import PodState, by_index, why_job_failed, why_none_was_made
+from faultkit.load.kubernetes.pod_stream import PodStream
+from faultkit.load.places import Machine, SegmentWorker
+from faultkit.load.split import LoadPlan, Segment
+from faultkit.load.stream_worker import StreamWorker
+
+_MARGIN_S = 1.0
+_POLL_S = 0.5
+_READY_S = 60.0
+_ANSWER_S = 10.0
+_SILENT_S = 15.0
+"""Seconds without a fold, of which one comes each second, after which a worker is lost."""
+_SETTLE_S = 3.0
+"""Seconds in which the cluster says how a pod ended whose streams did."""
+
+
+def job_of(plan: LoadPlan, settings: PodSettings, size: int) -> Manifest:
+    """Return the Job for a load, with a new name."""
+    run_s = plan.load.duration_s + plan.target.timeout_s
+    return job_manifest(f"faultkit-{secrets.token_hex(4)}", settings, min(size, plan.most_parts), run_s)
+
+
+@contextlib.contextmanager
+def cluster(size: int, settings: PodSettings) -> Iterator[ClusterPlace]:
+    """Connect to a cluster and check that it can run Jobs of `size` pods; delete those that are left at the
+    end. Raises InputError."""
+    api = open_cluster(settings)
+    try:
+        api.check(job_manifest("faultkit-check", settings, size, 1.0))
+        place = ClusterPlace(api, settings, size)
+        try:
+            yield place
+        finally:
+            for job in list(place.jobs):
+                job.end()
+    finally:
+        api.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlace:
+    """A cluster that is connected."""
+
+    api: ClusterApi
+    settings: PodSettings
+    size: int
+    margin_s: float = _MARGIN_S
+    jobs: set[JobRun] = field(default_factory=set)
+    """Those that are not deleted yet."""
+
+    def start(self, segments: Sequence[Segment]) -> Sequence[SegmentWorker]:
+        job = JobRun(self.api.again(), job_of(segments[0].plan, self.settings, len(segments)), self.jobs)
+        try:
+            states = job.wait(len(segments), self.settings.start_within)
+            return [job.worker(segment, states[segment.share]) for segment in segments]
+        except BaseException:
+            job.end()
+            raise
+
+
+class JobRun:
+    """A Job from its creation to its deletion."""
+
+    def __init__(self, api: ClusterApi, manifest: Manifest, jobs: set[JobRun]) -> None:
+        self.name: str = manifest["metadata"]["name"]
+        self._api = api
+        self._jobs = jobs
+        self._workers: dict[int, PodWorker] = {}
+        """Those that are not closed, by share."""
+        self._changes = threading.Lock()
+        self._jobs.add(self)
+        self._api.create_job(manifest)
+
+    def wait(self, pods: int, within_s: float) -> dict[int, PodState]:
+        """Wait until each pod runs or cannot any more, and return their states.
+
+        Raises InputError if none runs in time."""
+        deadline = time.monotonic() + within_s
+        while True:
+            found = by_index(self._api.pods_of(self.name))
+            left = [index for index in range(pods) if index not in found or not _is_decided(found[index])]
+            if not left or time.monotonic() > deadline:
+                break
+            time.sleep(_POLL_S)
+        states = {index: found.get(index) or self._missing(index) for index in range(pods)}
+        if not any(state.runs for state in states.values()):
+            reasons = dict.fromkeys(
+                state.over or state.waits or "no reason is known" for state in states.values()
+            )
+            expected = f"{count_of(pods, 'pod')} running within {within_s:g} s"
+            raise InputError("--on", f"expected {expected}, got none: {'; '.join(reasons)}")
+        return states
+
+    def _missing(self, index: int) -> PodState:
+        why = "no pod was made for it"
+        with contextlib.suppress(FaultkitError):
+            told = why_job_failed(self._api.job(self.name)) or why_none_was_made(
+                self._api.events_of(self.name)
+            )
+            why = f"{why}: {told}" if told else why
+        return PodState("", index, "", over=why)
+
+    def worker(self, segment: Segment, state: PodState) -> SegmentWorker:
+        """Attach to the pod of a segment and hand it over."""
+        worker = PodWorker(self, segment, state)
+        self._workers[segment.share] = worker
+        if state.runs:
+            worker.attach()
+        return worker
+
+    def attach(self, pod: str) -> PodStream:
+        return PodStream(self._api.attach(pod, CONTAINER))
+
+    def why_ended(self, pod: str) -> str:
+        """Return how a pod ended, as the cluster tells it; empty if it does not."""
+        deadline = time.monotonic() + _SETTLE_S
+        with contextlib.suppress(FaultkitError):
+            while True:
+                states = [
+                    state for state in by_index(self._api.pods_of(self.name)).values() if state.name == pod
+                ]
+                if not states:
+                    return why_job_failed(self._api.job(self.name)) or "its pod was deleted"
+                if states[0].over or time.monotonic() > deadline:
+                    return states[0].over
+                time.sleep(_POLL_S)
+        return ""
+
+    def closed(self, share: int) -> None:
+        """Note that a worker is closed; with the last one, delete the Job."""
+        with self._changes:
+            is_last = self._workers.pop(share, None) is not None and not self._workers
+        if is_last:
+            self.end()
+
+    def end(self) -> None:
+        """Close what is open, and delete the Job. If that fails, its deadline and its TTL do it."""
+        with self._changes:
+            if self not in self._jobs:
+                return
+            self._jobs.discard(self)
+        for worker in self._workers.values():
+            worker.disconnect()
+        with contextlib.suppress(FaultkitError):
+            self._api.delete_job(self.name)
+        self._api.close()
+
+
+def _is_decided(state: PodState) -> bool:
+    return state.runs or bool(state.over)
+
+
+class PodWorker:
+    """A segment in a pod."""
+
+    def __init__(self, job: JobRun, segment: Segment, state: PodState) -> None:
+        where = f"pod {state.name} on {state.node}" if state.node else f"pod {state.name or 'missing'}"
+        self.name = f"worker {segment.share + 1} of {segment.of} ({where})"
+        self._job = job
+        self._segment = segment
+        self._pod = state.name
+        self._lost = "" if state.runs else state.over or state.waits or "its pod did not run in time"
+        self._stream: PodStream | None = None
+        self._worker: StreamWorker | None = None
+        self._ahead_s = 0.0
+        """Its clock minus ours, roughly."""
+
+    def attach(self) -> None:
+        """Connect to the pod and give it its segment; if that fails, the worker is lost."""
+        try:
+            self._stream = stream = self._job.attach(self._pod)
+            stream.expect_within(_READY_S)
+            self._worker = StreamWorker(self.name, self._segment, stream.output, stream.input, stream.close)
+        except RunError as error:
+            self._lost = str(error)
+
+    def ready(self) -> Machine:
+        with self._told():
+            return self._of_stream().ready()
+
+    def clock(self) -> float:
+        self._wait_for(_ANSWER_S)
+        with self._told():
+            theirs = self._of_stream().clock()
+        self._ahead_s = theirs - time.monotonic()
+        return theirs
+
+    def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
+        self._wait_for(max(begin_at - self._ahead_s - time.monotonic(), 0.0) + _SILENT_S)
+        with self._told():
+            return self._of_stream().run(begin_at, on_fold)
+
+    def interrupt(self) -> None:
+        if self._worker is not None:
+            self._worker.interrupt()
+
+    def close(self) -> None:
+        self.disconnect()
+        self._job.closed(self._segment.share)
+
+    def disconnect(self) -> None:
+        """End the streams of the pod."""
+        if self._worker is not None:
+            self._worker.close()
+        elif self._stream is not None:
+            self._stream.close()
+
+    def _of_stream(self) -> StreamWorker:
+        if self._lost or self._worker is None:
+            raise WorkerLost(self._lost)
+        return self._worker
+
+    def _wait_for(self, seconds: float) -> None:
+        if self._stream is not None:
+            self._stream.expect_within(seconds)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Add to a loss what the cluster tells about it."""
+        try:
+            yield
+        except WorkerLost as error:
+            if self._lost or self._stream is None:
+                raise
+            self._lost = self._stream.ended or self._job.why_ended(self._pod) or str(error)
+            raise WorkerLost(self._lost) from None

@@ -1,0 +1,190 @@
+"""What a user is told about a cluster that cannot run a load, and how pods are talked to.
+
+With FAULTKIT_KUBERNETES_BIN, the same tests run against a real API server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from faultkit.base.errors import InputError
+from faultkit.load.fold_lines import WorkerLost
+from faultkit.load.kubernetes.manifests import RIGHTS
+from faultkit.load.kubernetes.pod_settings import PodSettings
+from faultkit.load.kubernetes_place import ClusterPlace, cluster
+from faultkit.load.load import Load, Target
+from faultkit.load.split import LoadPlan, Segment, split
+from faultkit.load.workers import offset_of
+from tests.load.kubernetes.clusters import KINDS, Cluster, cluster_of
+
+PLAN = LoadPlan(Target("GET", "http://127.0.0.1:9/"), Load(duration_s=1.0, rate_rps=10.0))
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster_of(request.param, tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+@pytest.fixture
+def as_coordinator(running: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    monkeypatch.setenv("KUBECONFIG", str(running.coordinator()))
+    return running
+
+
+def segments(count: int) -> list[Segment]:
+    return split(PLAN, [f"token-{number}" for number in range(count)])
+
+
+def refusal(settings: PodSettings, count: int = 2) -> str:
+    with pytest.raises(InputError) as raised, cluster(count, settings) as place:
+        place.start(segments(count))
+    return str(raised.value)
+
+
+def until_gone(running: Cluster) -> None:
+    deadline = time.monotonic() + 60
+    while left := running.left():
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+
+
+def test_a_cluster_with_the_rights_of_the_role_is_accepted(as_coordinator: Cluster) -> None:
+    with cluster(3, PodSettings()) as place:
+        assert place.size == 3
+    assert as_coordinator.left() == []
+
+
+def test_an_image_that_cannot_be_pulled_is_named(as_coordinator: Cluster) -> None:
+    told = refusal(PodSettings(image="missing:1"))
+    assert told.startswith("--on: expected 2 pods running within 120 s, got none: ImagePullBackOff: Back-off")
+    assert "missing:1" in told
+    until_gone(as_coordinator)
+
+
+def test_pods_that_no_node_takes_end_the_wait_with_the_reason(as_coordinator: Cluster) -> None:
+    told = refusal(PodSettings(node_selector={"pool": "none"}, start_within=1.0))
+    assert told.startswith(
+        "--on: expected 2 pods running within 1 s, got none: Unschedulable: 0/1 nodes are available"
+    )
+    until_gone(as_coordinator)
+
+
+def test_pods_that_a_quota_forbids_end_the_wait_with_the_reason(as_coordinator: Cluster) -> None:
+    lift = as_coordinator.limit_pods()
+    try:
+        told = refusal(PodSettings(start_within=1.0))
+    finally:
+        lift()
+    assert told.startswith(
+        "--on: expected 2 pods running within 1 s, got none: no pod was made for it: FailedCreate"
+    )
+    assert "exceeded quota" in told
+    until_gone(as_coordinator)
+
+
+def test_missing_rights_are_all_named(running: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(running.stranger()))
+    told = refusal(PodSettings())
+    missing = [f"{verb} {resource}" for (_, resource), verbs in RIGHTS.items() for verb in verbs]
+    assert f"got none to {', '.join(missing)} (deploy/kubernetes has a Role" in told
+
+
+def test_the_role_does_not_reach_into_another_namespace(as_coordinator: Cluster) -> None:
+    assert 'expected rights in the namespace "default"' in refusal(PodSettings(namespace="default"))
+
+
+def test_a_namespace_that_is_not_there_is_named(running: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(running.admin_config()))
+    told = refusal(PodSettings(namespace="nowhere"))
+    assert told == f'--on: expected the namespace "nowhere" at {running.url}, got none'
+
+
+def test_credentials_that_are_not_known_are_refused(
+    running: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig("unknown", "other")))
+    assert refusal(PodSettings()) == f"--on: expected credentials that {running.url} knows, got others"
+
+
+def test_a_context_that_is_not_there_is_named(as_coordinator: Cluster) -> None:
+    told = refusal(PodSettings(context="staging"))
+    assert told.startswith("--on: expected a kubeconfig with a cluster in ")
+    assert "staging" in told
+
+
+def test_without_a_kubeconfig_both_ways_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    assert refusal(PodSettings()).startswith(
+        f"--on: expected a kubeconfig ({tmp_path / 'none'}) or the service account of a pod, got neither: "
+    )
+
+
+def test_a_kubeconfig_that_is_no_yaml_is_an_input_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config").write_text("a: [")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    assert refusal(PodSettings()).startswith("--on: expected a kubeconfig")
+
+
+def test_a_server_that_is_not_there_is_named(running: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = running.coordinator()
+    path.write_text(path.read_text().replace(running.url, "https://127.0.0.1:9"))
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    assert refusal(PodSettings()).startswith(
+        "--on: expected a Kubernetes API server at https://127.0.0.1:9, got none: "
+    )
+
+
+def test_a_worker_of_another_version_refuses_its_segment(as_coordinator: Cluster) -> None:
+    (segment,) = segments(1)
+    with cluster(1, PodSettings()) as place:
+        (worker,) = place.start([replace(segment, version="0.0.1/0")])
+        with pytest.raises(
+            InputError, match=r"worker 1 of 1 \(pod faultkit-.* on stand-in\)\.version: expected"
+        ):
+            worker.ready()
+        worker.close()
+    until_gone(as_coordinator)
+
+
+def test_the_clock_of_a_pod_is_read_over_its_streams(as_coordinator: Cluster) -> None:
+    with cluster(1, PodSettings()) as place:
+        (worker,) = place.start(segments(1))
+        worker.ready()
+        offset = offset_of(worker)
+        # The pods of these clusters are processes of this machine, so the true offset is 0.
+        assert abs(offset.offset_s) <= offset.uncertain_s
+        worker.close()
+    until_gone(as_coordinator)
+
+
+def test_a_pod_that_ends_before_it_is_ready_is_lost_with_its_exit_code(as_coordinator: Cluster) -> None:
+    with cluster(1, PodSettings()) as place:
+        (worker,) = place.start(segments(1))
+        as_coordinator.running()[0].kill()
+        with pytest.raises(WorkerLost, match="Error, exit code 137"):
+            worker.ready()
+        worker.close()
+    until_gone(as_coordinator)
+
+
+def test_what_is_left_at_the_end_of_a_run_is_deleted(as_coordinator: Cluster) -> None:
+    with cluster(2, PodSettings()) as place:
+        assert isinstance(place, ClusterPlace)
+        place.start(segments(2))  # Not closed, as after an error.
+    until_gone(as_coordinator)
+
+
+def test_an_older_kubernetes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with cluster_of("stand-in", tmp_path) as old:
+        old.version = {"major": "1", "minor": "28+", "gitVersion": "v1.28.3"}  # type: ignore[union-attr]
+        monkeypatch.setenv("KUBECONFIG", str(old.coordinator()))
+        assert refusal(PodSettings()) == (
+            f"--on: expected Kubernetes 1.29 or newer at {old.url}, got v1.28.3"
+        )
