@@ -3,7 +3,9 @@ are made when they are asked for."""
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 
 import pytest
 
@@ -111,3 +113,19 @@ def test_a_module_that_another_is_in_counts_as_imported() -> None:
     assert facts.imports_any("github.com/redis")
     assert facts.imports_any("x", "github.com/redis/go-redis")
     assert not facts.imports_any("github.com/red")
+
+
+def test_forgotten_facts_are_freed_without_the_garbage_collector() -> None:
+    facts = _facts(
+        "import app\n@app.get('/')\ndef f(a):\n    b = a.c()\n    return list(map(lambda d: b(d), a))\n"
+    )
+    call = weakref.ref(facts.calls_named("list")[0])
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        facts.forget()
+        del facts
+        assert call() is None
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -71,6 +71,7 @@ def facts_of(syntax: Syntax) -> Facts:
         make_texts=lambda: tuple(text_fact(grammar, node) for node in found.texts),
         make_arms=lambda: all_arms(found.forks, grammar),
         make_tries=lambda facts: tries_of(found, facts, resolver),
+        forget=resolver.forget,
     )
 
 

@@ -44,11 +44,9 @@ _COMMENT = re.compile(r"(?:^|\s)(?:#|//|/\*)\s*\w.*")
 _DECLARED = re.compile(rb"(export\s+)?(default\s+)?(async\s+)?function\s*\*?\s*\w")
 _SOCKETS = ("websocket", "websocket_route")
 _IN_THREAD = (
-    "asyncio.to_thread",
-    "anyio.to_thread.run_sync",
-    "fastapi.concurrency.run_in_threadpool",
+    "asyncio.to_thread", "anyio.to_thread.run_sync", "fastapi.concurrency.run_in_threadpool",
     "starlette.concurrency.run_in_threadpool",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +71,8 @@ class Facts:
     make_texts: Callable[[], tuple[Text, ...]]
     make_arms: Callable[[], tuple[Arm, ...]]
     make_tries: Callable[[Facts], tuple[Try, ...]]
+    forget: Callable[[], None]
+    """Ends the use of facts: see `Resolver.forget`."""
 
     # Made when a rule asks for them: for most texts, none does.
 

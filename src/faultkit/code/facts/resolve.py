@@ -84,6 +84,16 @@ class Resolver:
         self._assigned = self._targets_of_calls()
         self._factories = self._local_factories()
 
+    def forget(self) -> None:
+        """Break the circles among facts, so that Python frees them at once, without its garbage collector.
+
+        Nothing may be asked of the facts afterwards. It need not be called; but the collector takes a
+        twentieth of the time of a review."""
+        self._calls.clear()
+        self._scopes.clear()
+        for scope in self.found.scopes:
+            scope.bound.clear()
+
     # Facts.
 
     def calls(self) -> tuple[Call, ...]:

@@ -68,6 +68,7 @@ def review_text(syntax: Syntax, *, file: str = "", rules: Iterable[Rule] = DEFAU
         # A rule that was not asked for may be the one that a comment suppresses.
         others = [rule for rule in RULES if rule not in listed]
         list(_reviewed(fragment, facts, coverage, file, others))
+    facts.forget()
     found += [(each, None) for each in findings_about(coverage, file, listed, RULES)]
     found.sort(key=lambda each: (each[0].span.start, each[0].rule.id))
     return TextReview(

@@ -56,9 +56,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if each.scope is not None and each.scope not in seen and (hit := _of_member(each, facts)) is not None:
             seen.add(each.scope)
             yield hit
-    for call in facts.calls:
+    for call in facts.calls_of_method(*_STORES):
         scope = facts.named_function_of(call)
-        if scope is None or scope in seen or call.method not in _STORES:
+        if scope is None or scope in seen:
             continue
         if (hit := _of_cache(call, scope, facts)) is not None:
             seen.add(scope)

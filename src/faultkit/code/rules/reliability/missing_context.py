@@ -18,13 +18,15 @@ _PLAIN = {
     "net/http.Post": "http.NewRequestWithContext and Do",
     "os/exec.Command": "exec.CommandContext",
 }
+_BARE = ("context.Background", "context.TODO")
 _SQL = {"Query": "QueryContext", "QueryRow": "QueryRowContext", "Exec": "ExecContext"}
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     sql = {each.call for each in sql_calls(facts)}
     for call in facts.calls:
-        scope = _with_context(call, facts)
+        may_hit = call.name in _PLAIN or call.name in _BARE or (call.method in _SQL and call in sql)
+        scope = _with_context(call, facts) if may_hit else None
         if scope is None:
             continue
         if call.name in _PLAIN:
@@ -38,7 +40,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif call in sql and call.method in _SQL and not _is_given_context(call):
             what = f"{call.written}() continues after the caller has gone; use {_SQL[call.method]}"
             yield Hit(call.span, what, LIKELY)
-        elif call.name in ("context.Background", "context.TODO") and not _is_apart(call, scope, facts):
+        elif call.name in _BARE and not _is_apart(call, scope, facts):
             yield Hit(call.span, f"{call.written}() hides the caller's context", LIKELY)
 
 

@@ -23,8 +23,8 @@ _MADE_ONCE = frozenset(("Bean", "PostConstruct", "Provides", "Singleton", "Befor
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        scope = facts.named_function_of(call)
-        if scope is None or not _POOLS.search(call.name) or _is_kept(call, scope, facts):
+        scope = facts.named_function_of(call) if _POOLS.search(call.name) else None
+        if scope is None or _is_kept(call, scope, facts):
             continue
         if scope.short_name in ("__init__", "<init>", scope.owner.rpartition(".")[2]):
             continue

@@ -103,8 +103,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _properties(facts)
     for call in facts.calls:
         severity = _severity(call, facts)
-        scope = facts.function_of(call)
-        if severity is None or scope is None or not call.assigned or call.is_managed:
+        scope = None if severity is None else facts.function_of(call)
+        if scope is None or not call.assigned or call.is_managed:
             continue
         name = call.assigned[0]
         if not name.isidentifier() or name == "_" or _is_outer(name, call, scope, facts):

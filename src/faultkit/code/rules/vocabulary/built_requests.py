@@ -41,6 +41,11 @@ _CLIENT_MADE = re.compile(r"^reqwest\.Client(\.(new|default)|(Builder\.new|\.bui
 _VERB_CALL = re.compile(r"\.(get|post|put|patch|delete|head|request)\(\).*\.send$")
 
 
+def builds_requests(language: str) -> bool:
+    """Return whether `built_request` knows a language."""
+    return language in _READERS
+
+
 def built_request(call: Call, facts: Facts) -> BuiltRequest | None:
     """Return what a call sends, if it sends an HTTP request."""
     reader = _READERS.get(facts.language)

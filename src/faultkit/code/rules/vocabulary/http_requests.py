@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from faultkit.code.facts import Argument, Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.built_requests import built_request
+from faultkit.code.rules.vocabulary.built_requests import builds_requests, built_request
 from faultkit.code.rules.vocabulary.client_fields import is_endless_field, is_session_field
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
@@ -244,8 +244,9 @@ def http_requests(facts: Facts) -> tuple[HttpRequest, ...]:
 
 
 def _requests(facts: Facts) -> Iterator[HttpRequest]:
+    builds = builds_requests(facts.language)
     for call in facts.calls:
-        if (built := built_request(call, facts)) is not None:
+        if builds and (built := built_request(call, facts)) is not None:
             yield HttpRequest(call, BUILT[built.library], built.method, built.timeout, built.url)
             continue
         library = library_of(call, facts.language)

@@ -23,6 +23,13 @@ _ENDLESS = re.compile(
 )
 _POLICY = re.compile(r"[rR]etry|[pP]olicy|[pP]ipeline|[rR]esilien")
 _RUNS = frozenset(("executeSupplier", "executeCallable", "executeRunnable", "decorateSupplier", "execute"))
+_METHODS = {
+    "java": (*_RUNS, "waitDuration", "maxAttempts", "Retryable", "retry", "indefinitely", "infiniteRetry",
+             "noBackoff", "withMaxRetries"),
+    "python": ("Retrying", "AsyncRetrying", "Retry"),
+}  # fmt: skip
+"""The methods that are looked at, where they are few."""
+_METHODS["kotlin"] = _METHODS["java"]
 _URLLIB3 = ("urllib3.util.retry.Retry", "urllib3.util.Retry", "urllib3.Retry")
 _GO_LIMITS = re.compile(r"WithMaxRetries|WithContext|MaxElapsedTime|Context\(")
 
@@ -40,8 +47,9 @@ def policies(facts: Facts) -> Iterator[Retry]:
         "typescript": _javascript,
         "tsx": _javascript,
     }.get(facts.language)
+    methods = _METHODS.get(facts.language)
     if find is not None:
-        for call in facts.calls:
+        for call in facts.calls if methods is None else facts.calls_of_method(*methods):
             yield from find(call, facts)
     if facts.language == "kotlin":
         yield from _repeated(facts)
