@@ -134,4 +134,75 @@ CASES = [
         }
         """,
     ),
+    bad(
+        _RULE,
+        "python",
+        """
+        import asyncio
+
+        class Devices:
+            def __init__(self):
+                self._lock = asyncio.Lock()
+                self._devices = {}
+
+            async def ask(self, name, text):
+                async with self._lock:
+                    reader, writer = self._devices[name]
+                    writer.write(text)
+                    await writer.drain()
+                    return await reader.readline()
+        """,
+        9,
+    ),
+    bad(
+        _RULE,
+        "java",
+        """
+        class Devices {
+            private final Map<String, Socket> sockets = new HashMap<>();
+
+            public synchronized void send(String name, byte[] text) throws IOException {
+                Socket socket = sockets.get(name);
+                socket.getOutputStream().write(text);
+            }
+        }
+        """,
+        4,
+    ),
+    good(
+        _RULE,
+        "java",
+        """
+        class Devices {
+            private final Map<String, Socket> sockets = new ConcurrentHashMap<>();
+
+            public void send(String name, byte[] text) throws IOException {
+                Socket socket = sockets.get(name);
+                synchronized (socket) {
+                    socket.getOutputStream().write(text);
+                }
+            }
+
+            public synchronized void note(String name) {
+                StringBuilder text = texts.get(name);
+                text.append(name);
+            }
+        }
+        """,
+    ),
+    good(
+        _RULE,
+        "python",
+        """
+        import asyncio
+
+        class Devices:
+            async def ask(self, name, text):
+                async with self._lock:
+                    reader, writer, own = self._devices[name]
+                async with own:
+                    writer.write(text)
+                    return await reader.readline()
+        """,
+    ),
 ]

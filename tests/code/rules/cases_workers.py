@@ -307,4 +307,85 @@ CASES = [
             loop.run_until_complete(task)
         """,
     ),
+    bad(
+        "workers-not-awaited",
+        "rust",
+        """
+        async fn main() {
+            let (tx, rx) = mpsc::channel::<Order>(256);
+            tokio::spawn(ship(rx));
+            axum::serve(listener, app(tx)).with_graceful_shutdown(stopped()).await.unwrap();
+        }
+        """,
+        3,
+    ),
+    good(
+        "workers-not-awaited",
+        "rust",
+        """
+        async fn main() {
+            let (tx, rx) = mpsc::channel::<Order>(256);
+            let shipping = tokio::spawn(ship(rx));
+            tokio::spawn(report());
+            axum::serve(listener, app(tx)).with_graceful_shutdown(stopped()).await.unwrap();
+            shipping.await.unwrap();
+        }
+        """,
+    ),
+    bad(
+        "workers-not-awaited",
+        "kotlin",
+        """
+        class Mails(private val sender: Sender) : AutoCloseable {
+            private val scope = CoroutineScope(SupervisorJob())
+            private val queue = Channel<Mail>(500)
+
+            init {
+                scope.launch {
+                    for (mail in queue) {
+                        sender.send(mail)
+                    }
+                }
+            }
+
+            override fun close() {
+                scope.cancel()
+            }
+        }
+        """,
+        14,
+    ),
+    good(
+        "workers-not-awaited",
+        "kotlin",
+        """
+        class Mails(private val sender: Sender) : AutoCloseable {
+            private val scope = CoroutineScope(SupervisorJob())
+            private val queue = Channel<Mail>(500)
+            private val worker = scope.launch { for (mail in queue) sender.send(mail) }
+
+            override fun close() {
+                queue.close()
+                runBlocking { worker.join() }
+                scope.cancel()
+            }
+        }
+        """,
+    ),
+    bad(
+        "unbounded-fan-out",
+        "go",
+        """
+        package ingest
+
+        func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+        	var batch []Event
+        	json.NewDecoder(r.Body).Decode(&batch)
+        	for _, event := range batch {
+        		go h.store.Append(context.Background(), event)
+        	}
+        }
+        """,
+        7,
+    ),
 ]

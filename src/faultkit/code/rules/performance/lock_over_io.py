@@ -56,6 +56,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             each.call for each in remote_calls(facts) if each.kind == "database" and each.through is None
         ]
         waits |= {call for call in asked if not _is_of_driver(call, facts)}
+    yield from _of_items(facts)
     for call in sorted(waits, key=lambda each: each.span):
         found = _lock_around(call, facts)
         if found is not None:
@@ -64,6 +65,50 @@ def _check(facts: Facts) -> Iterator[Hit]:
             # Tasks that wait for a lock cost little, and a query is short if the database is well.
             mild: Severity | None = None if is_shared and call in http else "medium"
             yield Hit(call.span, what, LIKELY if is_shared else POSSIBLE, mild)
+
+
+_TALKS = frozenset(
+    (
+        "write", "flush", "readLine", "sendall", "recv", "drain", "readexactly", "readuntil", "readline",
+        "Write", "Read", "ReadLine", "WriteLine", "Flush", "WriteAsync", "ReadAsync", "FlushAsync", "send",
+        "sendMessage", "getOutputStream", "getInputStream", "SendAsync", "Send", "send_bytes", "send_text",
+        "send_json", "WriteString",
+    )
+)  # fmt: skip
+_LINES = re.compile(
+    r"conn(ection)?\d*$|sock(et)?$|stream$|session$|^ws$|peer$|writer$|reader$|link$|client$|device$", re.I
+)
+"""Names of connections."""
+_ITEM = re.compile(
+    r"^(await )?(self\.|this\.|\w+\.)?\w+\s*"
+    r"(\[[^\]]+\]|\.(get|Get|getValue|GetValueOrDefault)\([^()]*\)(!!)?)$"
+)
+
+
+def _of_items(facts: Facts) -> Iterator[Hit]:
+    """Yield a lock of all connections that is held while one of them is written to or read."""
+    if facts.language not in ("python", "java", "go", "csharp", "kotlin"):
+        return
+    for region in lock_regions(facts):
+        scope = facts.named_function_of(region)
+        inside = list(facts.within(facts.assignments, region.span))
+        taken = {
+            name
+            for each in inside
+            if each.value is not None and _ITEM.match(each.value.text.strip())
+            for name in re.findall(r"\w+", " ".join(each.targets))
+            if _LINES.search(name)
+        }
+        if scope is None or not taken or re.split(r"[.\[]", region.lock)[0] in taken:
+            continue
+        for call in facts.within(facts.calls, region.span):
+            root = re.split(r"[.\[(]", call.written)[0]
+            if call.method in _TALKS and root in taken and "." in call.written:
+                lock = "the lock of this object" if region.lock == "self" else region.lock
+                what = f"{call.written}() waits for one connection while {lock} is held, which all need"
+                start = call.span.start if region.taken is None else region.taken.start
+                yield Hit(Span(start, call.span.end), what, LIKELY, "medium")
+                break
 
 
 _OTHERS = re.compile(

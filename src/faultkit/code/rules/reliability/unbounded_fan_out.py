@@ -371,6 +371,9 @@ def _limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -> 
         for each in facts.assignments_to(name, call)
         if each.scope is not None
     ]
+    if _is_whole(source, call, facts):
+        around, sizes = [], [text.replace(source, "") for text in sizes]
+        source = ""
     own = [source, *around, *sizes, *(_without_executor(span, call, facts) for span in spans)]
     if call.method == "push" and f"{call.receiver_written}.len()" in whole:
         return True
@@ -387,6 +390,17 @@ def _limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -> 
         return True
     limits = _names_of_limits(facts)
     return bool(limits) and any(limits & words_of(text) for text in (*own, *called))
+
+
+def _is_whole(source: str, call: Call, facts: Facts) -> bool:
+    """Return whether `batch` is all that a request sent, not one of several parts of something."""
+    scope = facts.named_function_of(call)
+    if scope is None or not re.fullmatch(r"\w*(batch|chunk|page)\w*", source, re.IGNORECASE):
+        return False
+    if scope.route is None and not any(each.type.endswith("http.Request") for each in scope.parameters):
+        return False
+    given = {each.name for each in scope.parameters}
+    return source not in given and not any(source in loop.targets for loop in facts.loops)
 
 
 def _without_executor(span: Span, call: Call, facts: Facts) -> str:

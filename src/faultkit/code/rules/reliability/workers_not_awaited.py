@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, LIKELY, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, KOTLIN, LIKELY, RUST, Hit, Rule
 
 _SIGNALS = re.compile(r"(^|\.)(ctrl_c|recv)$|tokio\.signal\.")
 _WAITS = re.compile(r"join|\bwait\b|JoinSet|TaskTracker|select!|\.await\b.*handle")
@@ -21,6 +21,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _left(facts)
     elif facts.language == "rust":
         yield from _spawned(facts)
+        yield from _drained(facts)
+    elif facts.language == "kotlin":
+        yield from _cancelled(facts)
     else:
         yield from _hosted(facts)
 
@@ -104,6 +107,51 @@ def _spawned(facts: Facts) -> Iterator[Hit]:
             break
 
 
+_RECEIVERS = re.compile(
+    r"let\s+\(\s*\w+\s*,\s*(?:mut\s+)?(\w+)\s*\)\s*=\s*[\w:]*\b(?:channel|unbounded_channel|bounded)\b"
+)
+
+
+def _drained(facts: Facts) -> Iterator[Hit]:
+    """Yield workers of a channel that a server leaves behind when it has shut down in order (Rust)."""
+    for call in facts.calls_of_method("with_graceful_shutdown"):
+        scope = facts.named_function_of(call)
+        if scope is None:
+            continue
+        text = facts.text(scope.body)
+        receivers = {*_RECEIVERS.findall(text)}
+        after = facts.text(Span(call.span.end, scope.body.end))
+        for spawned in facts.within(facts.calls_of_method("spawn"), scope.body):
+            words = {*re.findall(r"\w+", facts.text(spawned.span))}
+            names = [name for name in spawned.assigned if name != "_"]
+            waited = any(re.search(rf"\b{re.escape(name)}\b", after) for name in names)
+            if receivers & words and not waited and not re.search(r"JoinSet|TaskTracker|\.join\(", text):
+                what = f"the worker of {spawned.written}() is cut off with what waits in its channel"
+                yield Hit(spawned.span, what, LIKELY)
+
+
+def _cancelled(facts: Facts) -> Iterator[Hit]:
+    """Yield scopes that are cancelled while the coroutine that empties a channel still works (Kotlin)."""
+    channels = [
+        each.targets[0].removeprefix("self.")
+        for each in facts.assignments
+        if each.scope is None and each.value is not None and re.match(r"Channel\s*[<(]", each.value.text)
+    ]
+    reads = any(loop.kind == "each" and loop.over in channels for loop in facts.loops)
+    for call in facts.calls_of_method("cancel") if reads else ():
+        scope = facts.named_function_of(call)
+        if scope is None or not re.match(r"(close|stop|shutdown)", scope.short_name):
+            continue
+        if (
+            not re.search(r"join|cancelAndJoin|drain", facts.text(scope.body))
+            and "cope" in call.receiver_written
+        ):
+            what = (
+                f"{call.written}() cuts off the coroutine that empties {channels[0]}, with what waits in it"
+            )
+            yield Hit(call.span, what, LIKELY)
+
+
 def _hosted(facts: Facts) -> Iterator[Hit]:
     """Yield hosted services whose StopAsync does not wait for the task that StartAsync began (C#)."""
     for scope in facts.scopes:
@@ -125,10 +173,10 @@ def _hosted(facts: Facts) -> Iterator[Hit]:
                 what = f"StopAsync() does not wait for the task of {call.written}(), which is cut off"
                 yield Hit(call.span, what, LIKELY)
         for each in facts.within(facts.assignments, scope.body):
-            call = each.call
-            if call is None or call.is_awaited or not each.targets or not _is_task(each.targets[0], facts):
+            kept = each.call
+            if kept is None or kept.is_awaited or not each.targets or not _is_task(each.targets[0], facts):
                 continue
-            if not re.search(r"Async$|^Run$|StartNew$", call.method):
+            if not re.search(r"Async$|^Run$|StartNew$", kept.method):
                 continue
             name = each.targets[0].removeprefix("self.")
             if not re.search(rf"\b{re.escape(name)}\b", facts.text(stop.span)):
@@ -156,6 +204,6 @@ RULE = Rule(
     fix="Ask the workers to stop, and wait for them with a deadline before the program ends.",
     kind="reliability",
     severity="medium",
-    languages=(*GO, *RUST, *CSHARP),
+    languages=(*GO, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )
