@@ -117,4 +117,61 @@ CASES = [
         "class D(private val gap: Long) { private var last = 0L\n fun allow(): Boolean { val now = System.currentTimeMillis()\n if (now - last < gap) return false\n last = now\n return true } }",
         3,
     ),
+    bad(
+        "retry-without-limit",
+        "typescript",
+        "import got from 'got';\nexport const api = got.extend({ retry: { limit: Infinity } });",
+        2,
+    ),
+    good(
+        "retry-without-limit",
+        "typescript",
+        "import got from 'got';\nexport const api = got.extend({ retry: { limit: 3 } });",
+    ),
+    bad(
+        "response-not-closed",
+        "go",
+        'package a\nimport (\n\t"fmt"\n\t"net/http"\n)\nfunc f(c *http.Client, u string) (*http.Response, error) {\n\tresp, err := c.Get(u)\n\tif err != nil { return nil, err }\n\tif resp.StatusCode >= 400 {\n\t\treturn nil, fmt.Errorf("x: %s", resp.Status)\n\t}\n\treturn resp, nil\n}',
+        9,
+    ),
+    good(
+        "response-not-closed",
+        "go",
+        'package a\nimport (\n\t"fmt"\n\t"net/http"\n)\nfunc f(c *http.Client, u string) (*http.Response, error) {\n\tresp, err := c.Get(u)\n\tif err != nil { return nil, err }\n\tif resp.StatusCode >= 400 {\n\t\tresp.Body.Close()\n\t\treturn nil, fmt.Errorf("x: %s", resp.Status)\n\t}\n\treturn resp, nil\n}',
+    ),
+    bad(
+        "whole-file-loaded",
+        "javascript",
+        "const express = require('express');\nconst app = express();\napp.use(express.json({ limit: '500mb' }));",
+        3,
+    ),
+    good(
+        "whole-file-loaded",
+        "javascript",
+        "const express = require('express');\nconst app = express();\napp.use(express.json({ limit: '10mb' }));",
+    ),
+    bad(
+        "whole-file-loaded",
+        "python",
+        "import zipfile\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.post('/b')\ndef up(file):\n    with zipfile.ZipFile(file.file) as z:\n        z.extractall('/srv')",
+        7,
+    ),
+    bad(
+        "list-membership-in-loop",
+        "go",
+        'package a\nimport "slices"\nfunc f(events []Event) []string {\n\tvar seen []string\n\tfor _, e := range events {\n\t\tif !slices.Contains(seen, e.ID) {\n\t\t\tseen = append(seen, e.ID)\n\t\t}\n\t}\n\treturn seen\n}',
+        6,
+    ),
+    bad(
+        "http-client-per-call",
+        "csharp",
+        "class A { string F(string u) {\n using var c = new WebClient();\n return c.DownloadString(u); } }",
+        2,
+    ),
+    bad(
+        "connection-per-call",
+        "javascript",
+        "const { Kafka } = require('kafkajs');\nasync function publish(event) {\n const kafka = new Kafka({ brokers: ['x'] });\n const producer = kafka.producer();\n await producer.send(event);\n await producer.disconnect();\n}",
+        3,
+    ),
 ]

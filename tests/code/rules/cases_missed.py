@@ -86,7 +86,7 @@ CASES = [
     _good_java("wall-clock-for-durations", "void f() { long deadline = System.nanoTime() + n;\n while (System.nanoTime() < deadline) { go(); } }"),
     good("wall-clock-for-durations", _PY, "import time\ndef f(row):\n    return time.time() < row.expires_at"),
     # Spring's client waits for ever unless it is told not to.
-    _bad_java("http-call-without-timeout", "private final RestTemplate rest = new RestTemplate();\nString f() { return rest.getForObject(url, String.class); }", 2),
+    _bad_java("http-call-without-timeout", "private final RestTemplate rest = new RestTemplate();\nString f() { return rest.getForObject(url, String.class); }", 1),
     _bad_java("http-call-without-timeout", "String f() { return new RestTemplate().getForObject(url, String.class); }", 1),
     _good_java("http-call-without-timeout", "private final RestTemplate rest = new RestTemplate(factory);\nString f() { return rest.getForObject(url, String.class); }"),
     _good_java("http-call-without-timeout", "private final RestTemplate rest;\nA(RestTemplate rest) { this.rest = rest; }\nString f() { return rest.getForObject(url, String.class); }"),

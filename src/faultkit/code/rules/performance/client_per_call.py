@@ -107,6 +107,10 @@ def _is_for_one(call: Call, facts: Facts) -> bool:
     if scope is None or any(_TEST.search(each.name) for each in scope.decorators):
         return False
     sends = [each for each in http_requests(facts) if call in chain(each.call)]
+    if call.name == "WebClient":
+        return any(
+            each.method.startswith(("Download", "Upload", "OpenRead")) for each in facts.calls_on(call)
+        )
     names = {*call.assigned}
     given = any(
         argument.value.text.removeprefix("&").removesuffix(".clone()") in names

@@ -157,7 +157,9 @@ def _is_ended(call: Call, facts: Facts) -> bool:
         return False
     if facts.language == "python" and not scope.is_method:
         return False
-    return any(each.method in _ENDS for each in facts.calls_on(call))
+    used = [*facts.calls_on(call)]
+    used += [each for one in used for each in facts.calls_on(one)]  # kafka.producer().disconnect()
+    return any(each.method in _ENDS for each in used)
 
 
 def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:

@@ -91,9 +91,13 @@ def _is_read(name: str, scope: Scope, facts: Facts) -> bool:
 def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
     """Return True if the list grows or has many items, False if it may be short, None if it is no list."""
     bound = [each for each in facts.assignments if name in each.targets and facts.function_of(each) is scope]
+    grown = [
+        each for each in bound if each.value is not None and each.value.text.startswith(f"append({name},")
+    ]
     for each in bound:
-        if each.span.start >= loop.body.start and each.span.end <= loop.body.end:
+        if each.span.start >= loop.body.start and each.span.end <= loop.body.end and each not in grown:
             return None  # Created for each item.
+    bound = [each for each in bound if each not in grown]
     if not bound:
         given = [each for each in scope.parameters if each.name == name]
         if given and (
@@ -104,16 +108,16 @@ def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
     value = bound[-1].value
     text = "" if value is None else value.text
     if value is None:
-        return None
+        return True if facts.language == "go" and grown else None
     if _OF_ONE.search(text):
         return None
     empty = re.fullmatch(_EMPTY, text)
     if empty:
-        grown = any(
+        grows = bool(grown) or any(
             call.method in _GROWS and call.receiver_written == name
             for call in facts.within(facts.calls, scope.body)
         )
-        return True if grown else None
+        return True if grows else None
     if facts.language in _TYPED:
         return False if facts.language == "java" or _COPIED.search(text) else None
     if re.match(r"(set|frozenset|dict|new Set|new Map|Counter)\b|\{", text) or value.shape == "text":

@@ -23,11 +23,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call, place in off.items():
         what = f"{call.written}() switches the library's own limit off and may wait for ever"
         yield Hit(place, what, LIKELY)
+    told = set[Call]()
     for request in http_requests(facts):
         call, default_s = request.call, request.library.default_s
         if request.timeout is not False or call in off:
             continue
-        if default_s is None:
+        if (client := _client_apart(call, facts)) is not None:
+            if client not in told:
+                told.add(client)
+                what = f"the client of {client.written} has no timeout, and its requests may wait for ever"
+                yield Hit(client.span, what, CERTAIN)
+        elif default_s is None:
             yield Hit(call.span, f"{call.written}() has no timeout and may wait for ever", CERTAIN)
         else:
             by = f"{request.library.name} allows {default_s:g} s"
@@ -42,6 +48,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(client.span, what, LIKELY)
     for span, what in endless_clients(facts):
         yield Hit(span, what, LIKELY)
+
+
+_LIMITED_AS_CLIENT = re.compile(r"^(net/http\.Client|(.*\.)?RestTemplate)$")
+"""Clients whose limit can be set where they are made, and not for one request."""
+
+
+def _client_apart(call: Call, facts: Facts) -> Call | None:
+    """Return the client of a call, if this text makes it elsewhere and that is where its limit belongs."""
+    client = call.origin
+    if client is None or not client.constructs or not _LIMITED_AS_CLIENT.match(client.name):
+        return None
+    return None if facts.named_function_of(client) is facts.named_function_of(call) else client
 
 
 def _switched_off(facts: Facts) -> Iterator[tuple[Call, Span]]:

@@ -26,6 +26,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if request.library.name == "net/http":
             if _go_open(call, facts):
                 yield Hit(call.span, f"the body that {call.written}() gives is never closed", LIKELY)
+            elif (place := _go_left(call, facts)) is not None:
+                what = f"the body that {call.written}() gives is not closed on this way"
+                yield Hit(place, what, LIKELY)
         elif _streams(call) and not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"the answer that {call.written}() streams is not closed", LIKELY)
 
@@ -87,6 +90,26 @@ def _go_open(call: Call, facts: Facts) -> bool:
         for step in facts.within(facts.steps, function.span)
     )
     return not (closed or given or returned)
+
+
+def _go_left(call: Call, facts: Facts) -> Span | None:
+    """Return where a response that is else returned is left for its status, with its body open."""
+    scope = facts.function_of(call)
+    if scope is None or not call.assigned or call.assigned[0] == "_":
+        return None
+    name = call.assigned[0]
+    text = facts.text(scope.body)
+    if re.search(rf"\bdefer\b[^\n]*{name}\.Body|{name}\.Body\.Close", text) or f"return {name}" not in text:
+        return None
+    for step in facts.own(facts.steps, scope):
+        if step.kind != "branch" or step.span.start < call.span.end or f"{name}.StatusCode" not in step.text:
+            continue
+        inside = facts.text(step.span).replace(step.text, "", 1)
+        if "return" in inside and not re.search(
+            rf"return [^\n]*\b{name}\b(?!\.)|\({name}[,)]|{name}\.Body", inside
+        ):
+            return step.span
+    return None
 
 
 def _streams(call: Call) -> bool:

@@ -10,7 +10,8 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests, request_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
-from faultkit.code.rules.vocabulary.repetition import Retry, retries
+from faultkit.code.rules.vocabulary.repetition import retries
+from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
 
 _KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 
 
@@ -14,6 +15,24 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if retry.limited is False:
             yield Hit(retry.span, "this retries without a limit of tries or time", LIKELY)
     yield from _tasks(facts)
+    if facts.language in JAVASCRIPT:
+        yield from _options(facts)
+
+
+_LIMITS = re.compile(r"(^|\.)(limit|retries|maxRetries|retryLimit|numOfAttempts|maxAttempts|attempts)$")
+
+
+def _options(facts: Facts) -> Iterator[Hit]:
+    """Yield options of clients and helpers that retry for ever: `retry: { limit: Infinity }`."""
+    for call in facts.calls:
+        about = "retry" in call.name.lower() or any("retry" in each.name for each in call.arguments)
+        for each in call.arguments if about else ():
+            endless = _LIMITS.search(each.name) and each.value.text in (
+                "Infinity",
+                "Number.POSITIVE_INFINITY",
+            )
+            if endless or (each.name.endswith("forever") and each.value.shape == "true"):
+                yield Hit(each.value.span, f"{each.name} of {each.value.text} retries for ever", LIKELY)
 
 
 def _tasks(facts: Facts) -> Iterator[Hit]:

@@ -43,6 +43,14 @@ _GO_PACKED = re.compile(r"^compress/(gzip|zlib|flate|bzip2)\.NewReader$")
 def _is_bomb(call: Call, facts: Facts) -> bool:
     """Return whether a handler unpacks what a client sent without a limit for the result."""
     first = call.argument(place=0)
+    if facts.language == "java":
+        packed = call.method in ("readAllBytes", "readBytes") and call.origin is not None
+        return packed and "InputStream(req" in facts.text(call.span) and "GZIP" in call.name
+    if call.method == "extractall" and facts.language == "python" and facts.route_of(call) is not None:
+        scope = facts.named_function_of(call)
+        return scope is not None and not re.search(
+            r"file_size|infolist|\.size\b|limit", facts.text(scope.body)
+        )
     if first is None or facts.route_of(call) is None:
         return False
     if facts.language == "go":
@@ -69,6 +77,10 @@ def _javascript(call: Call, facts: Facts) -> bool:
     """Return whether a listener collects all parts of a request, or multer keeps uploads in memory."""
     if call.name == "multer" and "memoryStorage" in facts.text_with_values(call):
         return not call.has("limits", "limits.fileSize") and not call.spreads
+    limit = call.argument("limit") if _PARSERS.match(call.name) else None
+    if limit is not None:
+        return _PARSERS = re.compile(r"^(express|body-parser|bodyParser|koa-bodyparser)\b")
+_HUGE.fullmatch(limit.value.literal or limit.value.text) is not None
     first = call.argument(place=0) if call.method == "on" else None
     if first is None or first.value.literal != "data" or len(call.positional) != 2:
         return False
@@ -77,6 +89,9 @@ def _javascript(call: Call, facts: Facts) -> bool:
     given = call.positional[1].value
     collects = re.search(r"\+=|\.push\(", given.text) is not None
     return collects and given.shape == "function" and not re.search(r"length|destroy|LIMIT|MAX", given.text)
+
+
+_HUGE = re.compile(r"(\d{4,}|[1-9]\d\d|[5-9]\d)\s*mb|\d+\s*gb|Infinity", re.IGNORECASE)
 
 
 def _rust(call: Call, facts: Facts) -> bool:
