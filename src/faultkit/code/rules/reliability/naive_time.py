@@ -80,4 +80,5 @@ RULE = Rule(
     severity="low",
     languages=(*PYTHON, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
+    words=(b"now", b"Now", b"fromtimestamp"),
 )

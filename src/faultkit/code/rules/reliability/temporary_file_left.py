@@ -153,5 +153,8 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
-    words=(b"emp", b"tmpdir"),
-)
+    words=(
+        b"mkstemp", b"mkdtemp", b"mktemp", b"NamedTemporaryFile", b"CreateTemp", b"MkdirTemp", b"TempFile",
+        b"TempDir", b"createTemp", b"tmpdir", b"GetTemp", b"temp_dir", b"gettempdir",
+    ),
+)  # fmt: skip
