@@ -16,6 +16,10 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 _OFF = re.compile(r"\b(AutomaticRecoveryEnabled\s*=\s*false|setAutomaticRecoveryEnabled\(\s*false\s*\))")
+_SILENT = re.compile(
+    r"\bheartbeat\s*[=:]\s*0\b|\bsetRequestedHeartbeat\(\s*0\s*\)|\bRequestedHeartbeat\s*=\s*(TimeSpan\.Zero|0\b)"
+)
+_BROKER = re.compile(r"pika|amqp|[rR]abbit")
 _SOCKETS = frozenset(("ws", "ws.WebSocket", "WebSocket"))
 _WHAT = "is not made again when it is lost: nothing arrives any more, and nothing says so"
 
@@ -24,6 +28,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for found in _OFF.finditer(facts.whole_text):
         start = len(facts.whole_text[: found.start()].encode())
         yield Hit(Span(start, start + len(found[0].encode())), f"the connection {_WHAT}", LIKELY)
+    for found in _SILENT.finditer(facts.whole_text) if _BROKER.search(facts.whole_text) else ():
+        start = len(facts.whole_text[: found.start()].encode())
+        what = "without a heartbeat, a peer that is gone is never noticed"
+        yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY)
     if _AGAIN.search(facts.whole_text):
         return
     if facts.language in JAVASCRIPT:
@@ -150,7 +158,7 @@ def _okhttp(facts: Facts) -> Iterator[Hit]:
         if scope.short_name != "onFailure" or not any("WebSocket" in each.type for each in scope.parameters):
             continue
         calls = [each for each in facts.within(facts.calls, scope.body)]
-        if all(
+        if calls and all(
             re.search(r"\b(log|logger|LOG|Log|println|printStackTrace)\b", each.written) for each in calls
         ):
             yield Hit(scope.head, f"the socket {_WHAT}", LIKELY)
@@ -182,6 +190,6 @@ RULE = Rule(
     check=_check,
     words=(
         b"WebSocket", b"amqplib", b"websockets", b"Consume", b"connect_async",
-        b"AutomaticRecovery",
+        b"AutomaticRecovery", b"eartbeat",
     ),
 )  # fmt: skip

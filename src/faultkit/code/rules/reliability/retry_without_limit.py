@@ -17,6 +17,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _tasks(facts)
     if facts.language in JAVASCRIPT:
         yield from _options(facts)
+    for call in facts.calls_of_method("Retry") if facts.language == "python" else ():
+        total = call.argument("total", place=0)
+        counted = call.has("connect", "read", "status", "other")
+        if "urllib3" in call.name and total is not None and total.value.shape == "none" and not counted:
+            yield Hit(call.span, f"{call.written}(total=None) retries for ever", LIKELY)
 
 
 _LIMITS = re.compile(r"(^|\.)(limit|retries|maxRetries|retryLimit|numOfAttempts|maxAttempts|attempts)$")

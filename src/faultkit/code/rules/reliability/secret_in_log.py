@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.logs import log_calls, secret_in
@@ -16,12 +16,34 @@ _ERRORS = ("Error", "Exception")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    told = set[Scope | None]()
     for call in log_calls(facts):
         if (what := secret_in(_arguments(call), facts)) and not _is_shown(call, facts):
+            told.add(facts.named_function_of(call))
             yield Hit(call.span, f"{what} is written to the log", LIKELY)
     for call in _errors(facts):
         if what := secret_in(_arguments(call), facts):
             yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
+    # An address that is logged is one finding.
+    yield from (hit for hit in _in_addresses(facts) if facts.named_function_of(hit) not in told)
+
+
+_IN_ADDRESS = re.compile(
+    r"[?&](?:(?:access_token|api_?key|apikey|client_secret|password)=(?:\$\{|\{|\$(?=[a-z]))"
+    r"|token=(?:\$\{|\{|\$)\s*(?:this\.|self\.)?(?:api_?|access_?|auth_?|bearer_?)token)\s*([\w.]*)",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"redirect|verify|reset|confirm|invite|link|href|mask|redact", re.IGNORECASE)
+
+
+def _in_addresses(facts: Facts) -> Iterator[Hit]:
+    """Yield secrets in the query of an address: servers, proxies and clients log addresses."""
+    for found in _IN_ADDRESS.finditer(facts.whole_text):
+        start = len(facts.whole_text[: found.start()].encode())
+        line = facts.syntax.line_text(facts.syntax.line(start))
+        if not line.lstrip().startswith(("#", "//", "*")) and _LINK.search(line) is None:
+            what = "a secret in an address is written to the logs of all that handle it"
+            yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY, "low")
 
 
 def _errors(facts: Facts) -> Iterator[Call]:

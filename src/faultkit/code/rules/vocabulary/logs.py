@@ -149,10 +149,14 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
             if each.value is None or each.scope is None or each.scope is not facts.function_of(access):
                 continue
             value = each.value
-            shows = value.shape in ("name", "other", "object")
+            shows = value.shape in ("name", "other", "object") or _MAPS.match(value.text) is not None
             if _is_secret_lookup(value.text, facts) or (shows and secret_in(value.span, facts, deep=False)):
                 return written
     return ""
+
+
+_MAPS = re.compile(r"(mapOf|mutableMapOf|hashMapOf|Map\.of|dict)\(")
+"""Calls whose result shows all that they are given."""
 
 
 def _is_given_secret(name: str, access: Access, facts: Facts) -> bool:
@@ -236,12 +240,13 @@ _SHOWING = frozenset(
         "pair", "object", "dictionary", "concatenated_string", "await_expression", "await",
         "non_null_expression", "composite_literal", "literal_value", "keyed_element",
         "literal_element", "array", "list", "expression_list", "token_tree", "argument", "value_argument",
-        "value_arguments", "interpolated_string_expression", "string_literal",
+        "value_arguments", "interpolated_string_expression", "string_literal", "infix_expression",
     )
 )  # fmt: skip
 _FORMATS = frozenset(
     ("format", "String", "str", "repr", "stringify", "dumps", "inspect", "Sprintf", "Sprint", "valueOf",
-     "Any", "Interface", "Str", "With", "Reflect", "pformat", "asString", "toString", "formatted", "dict")
+     "Any", "Interface", "Str", "With", "Reflect", "pformat", "asString", "toString", "formatted", "dict",
+     "mapOf", "mutableMapOf", "hashMapOf", "of")
 )  # fmt: skip
 
 
@@ -269,6 +274,8 @@ def _is_shown(span: Span, within: Span, facts: Facts) -> bool:
                 return False
         elif kind in ("call", "call_expression", "method_invocation"):
             name = parent.child_by_field_name("function") or parent.child_by_field_name("name")
+            if name is None and facts.language == "kotlin" and parent.named_children:
+                name = parent.named_children[0]
             text = "" if name is None else facts.syntax.text(name)
             if name == child or text.rpartition(".")[2] not in _FORMATS:
                 return False

@@ -38,8 +38,12 @@ _USES = frozenset(
 )  # fmt: skip
 """Functions that read or write a file and leave it open."""
 _CSHARP_USES = frozenset(
-    ("CopyToAsync", "CopyTo", "Serialize", "SerializeAsync", "Deserialize", "DeserializeAsync")
-)
+    (
+        "CopyToAsync", "CopyTo", "Serialize", "SerializeAsync", "Deserialize", "DeserializeAsync",
+        "SqlCommand", "NpgsqlCommand", "MySqlCommand", "SqliteCommand", "OracleCommand", "SqlDataAdapter",
+    )
+)  # fmt: skip
+"""Functions and commands of C# that use a stream or a connection and leave it open."""
 _WRAPS = frozenset(
     (
         "bufio.NewReader", "bufio.NewWriter", "bufio.NewScanner", "encoding/json.NewDecoder",
@@ -96,6 +100,8 @@ def _is_outer(name: str, call: Call, facts: Facts) -> bool:
 def only_uses(call: Call, facts: Facts) -> bool:
     """Return whether a call reads or writes its argument, and neither keeps nor closes it."""
     if facts.language == "csharp" and call.method in _CSHARP_USES:
+        return True
+    if facts.language == "kotlin" and call.name in ("load", "store") and "Properties" in facts.whole_text:
         return True
     return (
         call.name in _USES or call.name in _WRAPS or (facts.language == "python" and call.name in _BUILT_IN)

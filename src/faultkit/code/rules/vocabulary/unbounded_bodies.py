@@ -75,12 +75,11 @@ def _python(call: Call, facts: Facts) -> bool:
 
 def _javascript(call: Call, facts: Facts) -> bool:
     """Return whether a listener collects all parts of a request, or multer keeps uploads in memory."""
-    if call.name == "multer" and "memoryStorage" in facts.text_with_values(call):
+    if call.name == "multer" and call.arguments and call.arguments[0].value.shape == "object":
         return not call.has("limits", "limits.fileSize") and not call.spreads
     limit = call.argument("limit") if _PARSERS.match(call.name) else None
     if limit is not None:
-        return _PARSERS = re.compile(r"^(express|body-parser|bodyParser|koa-bodyparser)\b")
-_HUGE.fullmatch(limit.value.literal or limit.value.text) is not None
+        return _HUGE.fullmatch(limit.value.literal or limit.value.text) is not None
     first = call.argument(place=0) if call.method == "on" else None
     if first is None or first.value.literal != "data" or len(call.positional) != 2:
         return False
@@ -91,6 +90,7 @@ _HUGE.fullmatch(limit.value.literal or limit.value.text) is not None
     return collects and given.shape == "function" and not re.search(r"length|destroy|LIMIT|MAX", given.text)
 
 
+_PARSERS = re.compile(r"^(express|body-parser|bodyParser|koa-bodyparser)\b")
 _HUGE = re.compile(r"(\d{4,}|[1-9]\d\d|[5-9]\d)\s*mb|\d+\s*gb|Infinity", re.IGNORECASE)
 
 
