@@ -206,4 +206,13 @@ CASES = [
         "class A { void F(string host) {\n var f = new ConnectionFactory { HostName = host, AutomaticRecoveryEnabled = false }; } }",
         2,
     ),
+    bad(
+        _MISSING,
+        "kotlin",
+        "class A(private val repo: AccountRepository) { fun f(id: Long) {\n val a = repo.findById(id).get()\n a.close() } }",
+        2,
+    ),
+    bad(
+        "wrong-time-unit", "typescript", "function soon(c: Claims) { return c.exp - Date.now() < 60_000; }", 1
+    ),
 ]

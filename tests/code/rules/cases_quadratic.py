@@ -232,4 +232,27 @@ CASES = [
         "javascript",
         "const money = new Intl.NumberFormat('de-DE');\nfunction f(orders) { return orders.map((o) => money.format(o.total)); }",
     ),
+    bad(
+        _MEMBER,
+        "rust",
+        "pub fn fresh(orders: &[Order], known: &Vec<u64>) -> Vec<u64> {\n orders.iter().map(|o| o.id).filter(|id| !known.contains(id)).collect()\n}",
+        2,
+    ),
+    bad(
+        _MEMBER,
+        "csharp",
+        "class A { IEnumerable<Order> F(List<Order> orders, List<int> known) {\n return orders.Where(o => !known.Contains(o.Id)); } }",
+        2,
+    ),
+    good(
+        _MEMBER,
+        "csharp",
+        "class A { IQueryable<Order> F(List<int> ids) { return _db.Orders.Where(o => ids.Contains(o.Id)); } }",
+    ),
+    bad(
+        _MEMBER,
+        "java",
+        "import java.util.List;\nclass A { List<Order> f(List<Order> orders, List<Long> known) {\n return orders.stream().filter(o -> !known.contains(o.id())).toList(); } }",
+        3,
+    ),
 ]

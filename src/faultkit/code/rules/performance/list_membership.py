@@ -65,6 +65,8 @@ def _hits(name: str, place: Placed, facts: Facts) -> Iterator[Hit]:
         for loop in facts.loops
         if loop.kind == "comprehension" and is_within(place.span, loop.span) and is_over_items(loop)
     ]
+    if not around and facts.language in _TYPED:
+        around = _filtered(place, facts)
     scope = facts.named_function_of(place) or facts.function_of(place)
     if scope is None or not around or any(name in loop.targets for loop in facts.loops_around(place)):
         return
@@ -77,6 +79,31 @@ def _hits(name: str, place: Placed, facts: Facts) -> Iterator[Hit]:
         yield Hit(
             place.span, f"every membership test on {name} scans the whole list", LIKELY if long else POSSIBLE
         )
+
+
+_FILTERS = frozenset(
+    (
+        "filter",
+        "retain",
+        "Where",
+        "RemoveAll",
+        "removeIf",
+        "partition",
+        "filterNot",
+        "removeAll",
+        "Except",
+        "anyMatch",
+    )
+)
+
+
+def _filtered(place: Placed, facts: Facts) -> list[Loop]:
+    """Return the call that runs a lambda for each item of a list: `orders.Where(each => …)`."""
+    for call in reversed(facts.calls_around(place)):
+        root = re.match(r"\w+", call.receiver_written)
+        if call.method in _FILTERS and root is not None:
+            return [Loop("each", call.span, call.span, call.line, root[0])]
+    return []
 
 
 def _is_read(name: str, scope: Scope, facts: Facts) -> bool:

@@ -192,6 +192,7 @@ def _optionals(facts: Facts) -> Iterator[Hit]:
 
 def _kotlin(facts: Facts) -> Iterator[Hit]:
     """Yield `repository.findByIdOrNull(id)!!`."""
+    yield from _optionals(facts)
     for call in facts.calls:
         if not re.match(r"find\w*|\w+OrNull|getBy\w*", call.method):
             continue

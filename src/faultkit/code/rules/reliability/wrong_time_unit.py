@@ -191,7 +191,7 @@ def _literal(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
 def _expiry(facts: Facts) -> Iterator[Hit]:
     """Yield comparisons of the times in a token, in seconds, with the clock, in milliseconds."""
     for step in facts.steps_of("binary"):
-        if step.word not in ("<", ">", "<=", ">=") or len(step.sides) != 2:
+        if step.word not in ("<", ">", "<=", ">=", "-") or len(step.sides) != 2:
             continue
         left, right = (each.text.replace("!", "").replace("?", "") for each in step.sides)
         for one, other in ((left, right), (right, left)):
