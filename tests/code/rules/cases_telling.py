@@ -280,4 +280,48 @@ CASES = [
         "import java.io.FileInputStream\nimport java.util.Properties\nfun f(path: String): Properties { val input = FileInputStream(path)\n return Properties().apply { load(input) } }",
         3,
     ),
+    bad(
+        _LOG,
+        "python",
+        "class P:\n    def __init__(self, token):\n        self.headers = {'Authorization': f'Bearer {token}'}\n    def get(self, path):\n        log.debug('GET %s %r', path, self.headers)",
+        5,
+    ),
+    good(
+        _LOG,
+        "python",
+        "class P:\n    def __init__(self):\n        self.headers = {'Accept': 'application/json'}\n    def get(self, path):\n        log.debug('GET %s %r', path, self.headers)",
+    ),
+    bad(
+        _CONNECTION,
+        "python",
+        "from elasticsearch import Elasticsearch\nclass S:\n    def query(self, text):\n        es = Elasticsearch(self.hosts)\n        return es.search(index='p', q=text)['hits']",
+        4,
+    ),
+    good(
+        _CONNECTION,
+        "python",
+        "from elasticsearch import Elasticsearch\nclass S:\n    def __init__(self, hosts):\n        self.es = Elasticsearch(hosts)\n    def query(self, text):\n        return self.es.search(index='p', q=text)['hits']",
+    ),
+    bad(
+        "response-not-closed",
+        "java",
+        "import okhttp3.*;\nclass P { OkHttpClient http = new OkHttpClient(); boolean alive(Request r) throws Exception {\n Response res = http.newCall(r).execute();\n return res.isSuccessful(); } }",
+        3,
+    ),
+    good(
+        "response-not-closed",
+        "java",
+        "import okhttp3.*;\nclass P { OkHttpClient http = new OkHttpClient(); boolean alive(Request r) throws Exception { try (Response res = http.newCall(r).execute()) { return res.isSuccessful(); } } }",
+    ),
+    good(
+        "response-not-closed",
+        "java",
+        "import okhttp3.*;\nclass P { OkHttpClient http = new OkHttpClient(); String load(Request r) throws Exception { Response res = http.newCall(r).execute(); return res.body().string(); } }",
+    ),
+    bad(
+        "whole-file-loaded",
+        "rust",
+        "use axum::extract::Path;\nasync fn get(Path(name): Path<String>) -> R {\n let data = tokio::fs::read(path_of(&name)).await.map_err(not_found)?;\n Ok(Response::new(Body::from(data)))\n}",
+        3,
+    ),
 ]

@@ -55,7 +55,7 @@ _ONE_USE = {
         r"(^|\.)(CosmosClient|MongoClient|ServiceBusClient|BlobServiceClient|QueueServiceClient|EventHubProducerClient"
         r"|ConnectionMultiplexer\.Connect(Async)?|ElasticClient|ElasticsearchClient|Amazon(S3|SQS|DynamoDB|"
         r"SimpleNotificationService|KeyManagementService)Client|GrpcChannel\.ForAddress|ProducerBuilder\b.*\.Build"
-        r"|SecretClient|SmtpClient|ConnectionFactory\.CreateConnection(Async)?)$"
+        r"|SecretClient|ConnectionFactory\.CreateConnection(Async)?)$"
     ),
     "rust": re.compile(
         r"^(sqlx\.(postgres\.|mysql\.)?(Pg|MySql|Sqlite)?Pool(Options)?\b.*\.connect(_with)?|mongodb\.Client\.with_uri_str"
@@ -66,6 +66,14 @@ _ONE_USE = {
 """Clients with connections or a pool of their own, which serve a whole process."""
 _STUB = re.compile(r"^(New\w+Client|fetch|fetch_one|fetch_all|fetch_optional|execute|query_async)$")
 """A stub of gRPC is a view of a connection; queries of Rust are given one to run."""
+_POOLED = frozenset(
+    (
+        "elasticsearch.Elasticsearch", "pymongo.MongoClient", "redis.Redis", "redis.from_url",
+        "redis.Redis.from_url",
+        "sqlalchemy.create_engine", "kafka.KafkaProducer", "confluent_kafka.Producer",
+    )
+)  # fmt: skip
+"""Clients with a pool, which end with their last reference."""
 _ENDS = frozenset(("quit", "end", "close", "disconnect", "$disconnect", "destroy"))
 _ONCE = re.compile(
     r"main|run|migrat|seed|setup|init|start|check|ping|health|test|wait|probe|cmd|command|boot|serve|install|open|connect"
@@ -155,8 +163,11 @@ def _is_ended(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call)
     if scope is None or not any(each.name not in ("self", "cls") for each in scope.parameters):
         return False
-    if facts.language == "python" and not scope.is_method:
-        return False
+    if facts.language == "python":
+        if not scope.is_method:
+            return False
+        if call.name in _POOLED:
+            return bool(facts.calls_on(call))
     used = [*facts.calls_on(call)]
     used += [each for one in used for each in facts.calls_on(one)]  # kafka.producer().disconnect()
     return any(each.method in _ENDS for each in used)

@@ -112,13 +112,13 @@ def _is_looked_through(call: Call, facts: Facts) -> bool:
 
 def _is_sent(call: Call, facts: Facts) -> bool:
     """Return whether the content is the answer, which could be streamed: `res.send(content)`."""
-    names = [*call.assigned[:1]]
+    names = [name for each in (call, *_later(call, facts)) for name in each.assigned[:1]]
     names += re.findall(r"(?:function\s*)?\(\s*\w+\s*,\s*(\w+)\s*\)", facts.text(call.span))
     scope = facts.function_of(call)
     if call.is_argument or call.is_returned:
         return True
     return scope is not None and any(
-        each.method in ("send", "end", "write", "Write", "body", "File", "Bytes", "respondBytes")
+        each.method in ("send", "end", "write", "Write", "body", "File", "Bytes", "respondBytes", "from")
         and argument.value.text == name
         for each in facts.within(facts.calls, scope.body)
         for argument in each.arguments

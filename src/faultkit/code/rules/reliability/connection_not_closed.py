@@ -30,6 +30,8 @@ _OPENS = (
     "com.zaxxer.hikari.HikariDataSource.getConnection",
     "redis.clients.jedis.JedisPool.getResource",
     "OracleConnection",
+    "SmtpClient",
+    "System.Net.Mail.SmtpClient",
     "java.net.Socket",
     "SqlConnection",
     "NpgsqlConnection",

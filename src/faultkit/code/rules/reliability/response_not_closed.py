@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
@@ -17,9 +17,12 @@ _READS = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if facts.language != "go":
+    if facts.language == "python" or facts.language in JAVASCRIPT:
         yield from _left_unread(facts)
     if facts.language in JAVASCRIPT:
+        return
+    if facts.language in ("java", "kotlin"):
+        yield from _okhttp(facts)
         return
     for request in http_requests(facts):
         call = request.call
@@ -31,6 +34,22 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(place, what, LIKELY)
         elif _streams(call) and not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"the answer that {call.written}() streams is not closed", LIKELY)
+
+
+_TAKEN = re.compile(r"\.(string|bytes|close|use|closeQuietly)$")
+
+
+def _okhttp(facts: Facts) -> Iterator[Hit]:
+    """Yield answers of OkHttp and Apache that nothing closes or reads to the end."""
+    for call in facts.calls_of_method("execute"):
+        is_okhttp = re.search(r"(^|\.)OkHttpClient\b.*\.newCall\(\)\.execute$", call.name) is not None
+        if not is_okhttp or not call.assigned or call.is_managed:
+            continue
+        later = [*facts.calls_on(call)]
+        later += [each for one in later for each in facts.calls_on(one)]
+        if any(_TAKEN.search(each.name) for each in later) or is_closed_or_passed_on(call, facts):
+            continue
+        yield Hit(call.span, f"the answer of {call.written}() is never closed", LIKELY)
 
 
 def _left_unread(facts: Facts) -> Iterator[Hit]:
@@ -127,6 +146,6 @@ RULE = Rule(
     fix="Close the body on every way out (Go: defer resp.Body.Close() after the check of err; Python: with).",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *KOTLIN),
     check=_check,
 )

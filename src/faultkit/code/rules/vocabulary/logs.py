@@ -144,6 +144,14 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
             return written
     if deep and written.isidentifier() and _is_given_secret(written, access, facts):
         return written
+    if deep and _FIELD.fullmatch(written):
+        for each in _variables(facts).get(written, ()):
+            if (
+                each.value is not None
+                and each.value.shape == "object"
+                and secret_in(each.value.span, facts, False)
+            ):
+                return written
     if deep and written.isidentifier():
         for each in _variables(facts).get(written, ()):
             if each.value is None or each.scope is None or each.scope is not facts.function_of(access):
@@ -155,6 +163,7 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
     return ""
 
 
+_FIELD = re.compile(r"self\.\w*(headers?|Headers?|config|Config|options|credentials|auth)")
 _MAPS = re.compile(r"(mapOf|mutableMapOf|hashMapOf|Map\.of|dict)\(")
 """Calls whose result shows all that they are given."""
 
