@@ -351,7 +351,12 @@ def test_pure_modules_open_no_files() -> None:
 
 @pytest.mark.parametrize(("text", "owners"), OWNERS.items(), ids=OWNERS)
 def test_each_small_thing_has_one_owner(text: str, owners: tuple[str, ...]) -> None:
-    holders = {source for source, path in FILES_OF_PACKAGE.items() if text in path.read_text("utf-8")}
+    holders = {
+        source
+        for source, path in FILES_OF_PACKAGE.items()
+        # Rules name the calls that they look for.
+        if (source in owners or not source.startswith("code/rules/")) and text in path.read_text("utf-8")
+    }
     assert holders == set(owners)
 
 

@@ -38,8 +38,6 @@ _GROWS = ("append", "push", "add", "extend", "concat", "Add", "AddRange", "addAl
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if not facts.loops:
-        return
     if facts.language in ("python", "kotlin"):
         for step in facts.steps_of("binary"):
             if step.word in _WORDS and len(step.sides) == 2 and step.sides[1].shape == "name":

@@ -58,6 +58,7 @@ def is_lock_name(written: str) -> bool:
 
 
 def regions_around(place: Placed, regions: list[Region]) -> list[Region]:
+    """Return the regions that a place is in, in their order."""
     return [each for each in regions if is_within(place.span, each.span)]
 
 

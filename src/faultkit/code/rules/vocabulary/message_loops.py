@@ -96,4 +96,5 @@ def _is_channel(over: str, facts: Facts) -> bool:
 
 
 def words_of(text: str) -> set[str]:
+    """Return the words of a text, each once."""
     return {*re.findall(r"\w+", text)}

@@ -329,7 +329,7 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
         if in_javascript:
             of_prisma = _PRISMA.match(call.method) is not None and bool(call.receiver_written)
             # Whether it is sent comes last: its arguments show that, and to read them takes long.
-            if not of_prisma and _by_name(call, has_orm) is None:
+            if not (of_prisma or _by_name(call, has_orm) is not None or is_typed_read(call, facts)):
                 continue
             if call.written.partition(".")[0].partition("(")[0] in IN_BROWSER or not _is_sent(call, facts):
                 continue
