@@ -207,6 +207,39 @@ CASES = [
         3,
     ),
     bad(
+        _CACHED,
+        "javascript",
+        """
+        async function lookup(domain, whois) {
+          let record = null;
+          try {
+            record = await whois.query(domain);
+          } catch (err) {
+            console.warn(err);
+          }
+          cache.set(domain, record);
+          return record;
+        }
+        """,
+        8,
+    ),
+    good(
+        _CACHED,
+        "javascript",
+        """
+        async function lookup(domain, whois) {
+          let record = null;
+          try {
+            record = await whois.query(domain);
+          } catch (err) {
+            console.warn(err);
+          }
+          if (record) cache.set(domain, record);
+          return record;
+        }
+        """,
+    ),
+    bad(
         _TAKEN,
         "python",
         """

@@ -71,6 +71,22 @@ CASES = [
     ),
     bad(
         _PER_ITEM,
+        "java",
+        """
+        class Report {
+            void lines(EntityManager em) {
+                List<Parcel> parcels = em.createQuery("from Parcel p").setMaxResults(9).getResultList();
+                for (Parcel parcel : parcels) {
+                    add(em.createQuery("select count(s) from Scan s where s.parcel = :p")
+                        .setParameter("p", parcel).getSingleResult());
+                }
+            }
+        }
+        """,
+        5,
+    ),
+    bad(
+        _PER_ITEM,
         "csharp",
         """
         public class Exporter

@@ -56,7 +56,12 @@ def _through_functions(facts: Facts) -> Iterator[Loop]:
 
 def _source(loop: Loop, facts: Facts) -> str:
     """Return the query whose result the loop goes through: its own text, or what its variable was given."""
-    if "get_queryset(" in loop.over:
+    if "object_list" in loop.over:
+        # The list of a view of Django.
+        made = [facts.text(each.body) for each in facts.scopes if each.short_name == "get_queryset"]
+        if made:
+            return " ".join(made)
+    if "get_queryset(" in loop.over or "object_list" in loop.over:
         # The query of a view of Django is a field of its class.
         return " ".join(
             each.value.text

@@ -70,7 +70,8 @@ def _saved(facts: Facts) -> Iterator[Hit]:
         loop = _loop(call, facts)
         if loop is None or call.positional or call.receiver_written not in _words(loop):
             continue
-        if not is_over_data(loop, facts) and frequency_of(loop, facts) not in ("request", "message"):
+        is_query = ".objects." in loop.over or is_over_data(loop, facts)
+        if not is_query and frequency_of(loop, facts) not in ("request", "message"):
             continue
         if call.is_awaited or (facts.language == "python" and has_models):
             yield Hit(call.span, f"{call.written}() sends one row at a time", LIKELY)

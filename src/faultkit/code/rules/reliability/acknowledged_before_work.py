@@ -15,14 +15,14 @@ _QUICK = re.compile(
     r"^(loads|json|debug|info|warn\w*|error|log|print(f|ln)?|Print(f|ln)?|Unmarshal|String|len|now|Now|time|split|strip"
     r"|format|str|int|dict|list|isinstance|append|inc|observe|start|ack|close|stop|exit|select|cancelled|context"
     r"|poll|Poll|consume|Consume|fetch|FetchMessage|ReadMessage|recv|next|ofSeconds|ofMillis|model_validate\w*"
-    r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|ok|Ok|Some"
-    r"|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|timeout|orElseThrow|ok_or_else|unwrap)$"
+    r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|ok|Ok|Some|size|sorted|entries"
+    r"|values|items|keys|extend|iterator|stream|filter|flatMap|collect|count|forEach|partitions|timeout|unwrap"
+    r"|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|orElseThrow|ok_or_else)$"
 )
 _READS = re.compile(
-    r"^(get|read|parse|decode|deserialize|extract|validate|verify|check|assert|ensure|is|has|to|from|as|receive|commit"
-    r"|convert|map|Get|Read|Parse|TryParse|Decode|Deserialize|Extract|Validate|Verify|Check|Is|Has|To|From|Convert)"
-    r"(_\w+|[A-Z0-9]\w*)?$|(nack|reject|dead_?letter|abandon)\w*$",
-    re.IGNORECASE,
+    r"^([gG]et|[rR]ead|[pP]arse|[tT]ryParse|[dD]ecode|[dD]eserialize|[eE]xtract|[vV]alidate|[vV]erify|[cC]heck|[aA]ssert"
+    r"|[eE]nsure|[iI]s|[hH]as|[tT]o|[fF]rom|[aA]s|[rR]eceive|[cC]ommit|[cC]onvert|map)(_\w+|[A-Z0-9]\w*)?$"
+    r"|^([nN]ack|[rR]eject|[dD]ead_?[lL]etter|[aA]bandon)|_(nack|reject)$|(Nack|Reject)(Async)?$"
 )
 """Calls that look at a message, or that return it to its queue."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Call, Facts, is_within
+from faultkit.code.facts import Assignment, Call, Facts, Handler, is_within
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 
 _HANDLED = re.compile(r"\.catch\(|\.finally\(|\bcatch\b|\bfinally\b")
@@ -30,7 +30,12 @@ _EMPTY = re.compile(r"^(None|\[\]|\{\}|\(\)|False|0|\"\"|'')$")
 _ONCE = re.compile(r"\b(?:OnceLock|OnceCell|Lazy|LazyLock)<Result<")
 
 
+_CACHE = re.compile(r"cache|memo|lru|\bstore\b|redis", re.IGNORECASE)
+_PUTS = frozenset(("set", "put", "Set", "setex", "Add", "add", "insert", "StringSetAsync", "set_ex"))
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from _after_failure(facts)
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
     elif facts.language in ("java", "kotlin", "csharp"):
@@ -42,6 +47,51 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _once(facts)
     elif facts.language == "rust":
         yield from _cells(facts)
+
+
+def _after_failure(facts: Facts) -> Iterator[Hit]:
+    """Yield `cache.set(key, value)` after a try that set the value, and whose handler goes on."""
+    for each in facts.tries if _CACHE.search(facts.whole_text) and facts.language != "go" else ():
+        scope = facts.named_function_of(each)
+        if scope is None or not any(
+            call.is_awaited or call.receiver_written for call in facts.within(facts.calls, each.body)
+        ):
+            continue
+        goes_on = [
+            one for one in each.handlers if not (one.exits or one.raises) and _leaves(one, facts) is False
+        ]
+        names = {
+            name
+            for one in facts.within(facts.assignments, each.body)
+            for name in one.targets
+            if one.call is not None
+        }
+        if len(goes_on) != len(each.handlers) or not names or not each.handlers:
+            continue
+        for call in facts.within(facts.calls, scope.body):
+            if (
+                call.span.start < each.span.end
+                or call.method not in _PUTS
+                or not _CACHE.search(call.receiver_written)
+            ):
+                continue
+            if any(one.value.text in names for one in call.positional) and not _is_in_branch(
+                call, each.span.end, facts
+            ):
+                yield Hit(call.span, f"{call.written}() keeps what is there after a failure, too", LIKELY)
+                break
+
+
+def _leaves(handler: Handler, facts: Facts) -> bool:
+    return any(
+        step.kind in ("return", "raise", "continue", "break")
+        for step in facts.within(facts.steps, handler.body)
+    )
+
+
+def _is_in_branch(call: Call, after: int, facts: Facts) -> bool:
+    """Return whether it is stored only under a condition: `if (record) cache.set(…)`."""
+    return any(is_within(call.span, arm.span) and arm.span.start >= after for arm in facts.arms)
 
 
 # JavaScript.

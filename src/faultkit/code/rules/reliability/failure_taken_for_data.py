@@ -14,7 +14,7 @@ _EMPTY = re.compile(
     r"^(\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|nil"
     r"|new (Map|Set|List|Dictionary|HashSet|ArrayList|HashMap)\b.*"
     r"|Array\.Empty.*|Enumerable\.Empty.*|Collections\.empty\w+\(\)|(List|Set|Map)\.of\(\)"
-    r"|empty\w+\(\)|\w+Of\(\)|\[\]\w.*\{\}|make\(.*\)|map\[.*\{\}|Vec::new\(\)|vec!\[\]|HashMap::new\(\))$"
+    r"|empty\w+\(\)|\w+Of\(\)|\[\]\w.*\{\}|make\(.*\)|map\[.*\{\}|Vec::new\(\)|vec!\[\]|(Hash|BTree)(Map|Set)::new\(\)|Default::default\(\)|Vec::default\(\))$"
 )
 _NUMBER = re.compile(r"^(0|0\.0|0L|0m|BigDecimal\.ZERO|Decimal\(0\))$")
 _NO = re.compile(r"^(false|False|Task\.FromResult\(false\))$")
@@ -99,6 +99,14 @@ def _is_counted(caller: Call, facts: Facts) -> bool:
     """Return whether the caller asks whether there is anything: `len(matches()) > 0`."""
     around = facts.syntax.line_text(facts.line(caller))
     name = re.escape(caller.method)
+    names = "|".join(re.escape(name) for name in caller.assigned if name.isidentifier())
+    outer = facts.named_function_of(caller)
+    if names and outer is not None:
+        rest = facts.text(Span(caller.span.end, outer.body.end))
+        counted = rf"\b(?:{names})\??\.(Count|length|size|isEmpty|is_empty|Length|Any)\b"
+        asks = rf"{counted}|\blen\((?:{names})\)|\bnot (?:{names})\b"
+        if re.search(asks, rest):
+            return True
     return (
         re.search(
             rf"\blen\([^()]*{name}\(|{name}\([^()]*\)\)?\.(isEmpty|length|size|Count|Any|is_empty)", around

@@ -8,6 +8,11 @@ from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _STORE = re.compile(r"(^|[./])I?\w*(Repository|Repo|Dao|DAO|Queries|Querier|QueryService)$")
+_JPA = re.compile(r"(^|[./])(EntityManager|StatelessSession|Session)$")
+_JPA_MADE = re.compile(r"(openSession|getCurrentSession|openStatelessSession|createEntityManager)\(\)\.\w+$")
+_JPA_READS = frozenset(
+    ("createQuery", "createNativeQuery", "createNamedQuery", "createSQLQuery", "find", "get", "getReference")
+)
 _JDBC = re.compile(r"(^|[./])(Named(Parameter)?)?Jdbc(Template|Operations|Client)$")
 _READS = re.compile(
     r"^_?([gG]et|[fF]ind|[lL]oad|[fF]etch|[lL]ist|[cC]ount|[eE]xists|[lL]ookup|[rR]ead|[aA]ny|[sS]um|[sS]earch)"
@@ -42,7 +47,9 @@ def is_typed_read(call: Call, facts: Facts) -> bool:
 def is_built(call: Call, facts: Facts) -> bool:
     """Return whether a read only begins a query, which the calls on it complete."""
     if facts.language == "kotlin":
-        return _EXPOSED.match(call.written) is not None
+        return _EXPOSED.match(call.written) is not None or call.method.startswith("create")
+    if facts.language == "java":
+        return call.method.startswith("create") and call.method in _JPA_READS
     return facts.language == "python" and call.method in ("select", "filter", "all", "find")
 
 
@@ -55,6 +62,14 @@ def _java(call: Call, facts: Facts) -> bool:
         return False
     if call.method.startswith("query") and _JDBC.search(type_of_receiver(call, facts)):
         return True
+    if call.method in _JPA_READS and (
+        _JPA.search(type_of_receiver(call, facts)) or _JPA_MADE.search(call.name)
+    ):
+        return not any(
+            each.method in ("executeUpdate", "execute")
+            for each in facts.calls
+            if each.span.start == call.span.start
+        )
     if call.method.startswith(("select", "count")) and type_of_receiver(call, facts).endswith("Mapper"):
         return True  # MyBatis.
     return _is_on_store(call, facts)
