@@ -228,7 +228,8 @@ def _futures(facts: Facts) -> Iterator[Hit]:
         if call.method.partition("<")[0] not in ("Lazy", "AsyncLazy") or not call.constructs:
             continue
         made = re.match(r"new\s+(AsyncLazy<|Lazy<(Value)?Task<)", facts.text(call.span))
-        if made is not None and not re.search(r"\bcatch\b|IsFaulted", facts.whole_text):
+        is_kept = bool(call.assigned) and not call.is_returned
+        if made is not None and is_kept and not re.search(r"\bcatch\b|IsFaulted", facts.whole_text):
             yield Hit(call.span, "a task that has failed stays in the Lazy for ever", LIKELY)
 
 

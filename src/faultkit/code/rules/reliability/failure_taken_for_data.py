@@ -60,7 +60,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for handler in each.handlers:
             if handler.raises or _is_told(handler, facts):
                 continue
-            yield from _of_handler(handler, each, asked, scope, facts)
+            found = list(_of_handler(handler, each, asked, scope, facts))
+            yield from found
+            if found:
+                break
     yield from _of_defaults(facts)
 
 
@@ -116,7 +119,9 @@ def _is_counted(caller: Call, facts: Facts) -> bool:
 
 
 def _is_told(handler: Handler, facts: Facts) -> bool:
-    """Return whether a type of error says that there is nothing: not found, no such key."""
+    """Return whether the error says that there is nothing: not found, no such key; in Go, if none logs it."""
+    if facts.language == "go":
+        return not any(is_logging(call) for call in facts.within(facts.calls, handler.body))
     return bool(handler.types) and all(
         re.search(
             r"NotFound|NoSuch|DoesNotExist|KeyError|NoResult|Missing|Empty|FileNotFound|StopIteration", each

@@ -99,6 +99,8 @@ def _is_state(path: str, write: Call, reads: list[Call], outer: Scope, facts: Fa
         )
     if _STATE.search(path):
         return True
+    if any(each.scope is not None for each in facts.assignments_to(path, write)):
+        return False  # A path that is put together here: files of any kind.
     return _STORES.search(facts.text(outer.span)) is not None or _STATE.search(outer.owner) is not None
 
 
