@@ -11,7 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.lock_regions import Region, lock_regions, regions_around
 
-_CHANGES = frozenset(
+_CHANGING = frozenset(
     (
         "append", "add", "update", "pop", "remove", "insert", "extend", "setdefault", "clear", "discard",
         "popitem", "appendleft", "popleft", "put", "computeIfAbsent", "compute", "merge", "putIfAbsent",
@@ -54,16 +54,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not any(regions_around(_Body(scope.body), regions) or _holds(scope, regions) for scope in methods):
             continue
         for field, kind in fields.items():
-            uses = list(_uses(field, owner, facts))
-            late = [
-                each
-                for each in uses
-                if not _STARTS.match(each.scope.short_name) and not _is_maker(each.scope, owner)
-            ]
-            held = [each for each in late if _is_held(each, regions)]
-            yield from _for_readers(field, late, regions)
-            if not any(each.changes for each in held):
+            changes = [each for each in _changes(field, owner, facts) if _is_late(each, owner)]
+            yield from _for_readers(field, changes, regions)
+            if not any(_is_held(each, regions) for each in changes):
                 continue
+            reads = _reads(field, owner, changes, facts)
+            late = [*changes, *(each for each in reads if _is_late(each, owner))]
+            held = [each for each in late if _is_held(each, regions)]
             loose = [
                 each
                 for each in late
@@ -147,9 +144,18 @@ def _kind(field: Assignment, facts: Facts) -> str:
     return ""
 
 
-def _uses(field: str, owner: str, facts: Facts) -> Iterator[_Use]:
-    """Yield uses of a field in methods of its class."""
-    names = {f"self.{field}"} | (set() if facts.language in ("go", "python") else {field})
+def _is_late(use: _Use, owner: str) -> bool:
+    """Return whether a use runs when other threads may know the object."""
+    return not _STARTS.match(use.scope.short_name) and not _is_maker(use.scope, owner)
+
+
+def _names(field: str, facts: Facts) -> set[str]:
+    return {f"self.{field}"} | (set() if facts.language in ("go", "python") else {field})
+
+
+def _changes(field: str, owner: str, facts: Facts) -> Iterator[_Use]:
+    """Yield changes of a field in methods of its class."""
+    names = _names(field, facts)
     items = {f"{name}[]" for name in names}
     changed: list[Span] = []
     for each in facts.assignments:
@@ -157,7 +163,7 @@ def _uses(field: str, owner: str, facts: Facts) -> Iterator[_Use]:
             continue
         changed.append(each.span)
     for call in facts.calls:
-        on = call.receiver_written in names and call.method in _CHANGES
+        on = call.method in _CHANGING and call.receiver_written in names
         drops = (
             call.name in ("delete", "clear")
             and call.positional
@@ -174,6 +180,11 @@ def _uses(field: str, owner: str, facts: Facts) -> Iterator[_Use]:
         scope = facts.named_function_of(_Body(span))
         if scope is not None and scope.owner == owner and not _is_shadowed(field, scope, names):
             yield _Use(span, scope, True)
+
+
+def _reads(field: str, owner: str, changes: list[_Use], facts: Facts) -> Iterator[_Use]:
+    """Yield uses of a field that change nothing."""
+    names = _names(field, facts)
     for loop in facts.loops if facts.language == "python" else ():
         scope = facts.named_function_of(loop)
         if (
@@ -187,7 +198,7 @@ def _uses(field: str, owner: str, facts: Facts) -> Iterator[_Use]:
             scope = facts.named_function_of(access)
             if scope is None or scope.owner != owner or _is_shadowed(field, scope, names):
                 continue
-            if not any(span.start <= access.span.start < span.end for span in changed):
+            if not any(each.span.start <= access.span.start < each.span.end for each in changes):
                 yield _Use(access.span, scope, False)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
@@ -31,6 +32,10 @@ _TAKES = {
 _READS = frozenset(("RLock", "EnterReadLock"))
 
 
+_WORDS = (b"ock", b"ynchronized", b"utex", b"Monitor", b"emaphore", b"acquire", b"WaitAsync")
+"""Of which one stands in each text that takes a lock."""
+
+
 class Region(NamedTuple):
     """Where a lock is held."""
 
@@ -43,8 +48,11 @@ class Region(NamedTuple):
     """The call or head that takes it."""
 
 
+@lru_cache(maxsize=4)
 def lock_regions(facts: Facts) -> list[Region]:
     """Return where locks are held, in the order of the text."""
+    if not any(word in facts.syntax.source for word in _WORDS):
+        return []
     found = [*_managed(facts), *_called(facts)]
     if facts.language in ("java", "kotlin"):
         found += _of_objects(facts)
