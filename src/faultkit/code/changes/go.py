@@ -47,7 +47,8 @@ def _change(
 def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
     imports, edits = GoImports(source), dict[int, Edit]()
     for call in filter(None, map(source.call_at, findings)):
-        client = call.origin
+        # A client that is made apart from its calls is reported where it is made.
+        client = call if call.name == "net/http.Client" else call.origin
         if client is not None and client.name == "net/http.Client":
             literal = _literal(source, client)
             if literal is not None and all(each.type != "literal_element" for each in literal.named_children):
