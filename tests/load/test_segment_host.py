@@ -83,3 +83,14 @@ def test_a_segment_ends_if_the_coordinator_is_not_heard_from(monkeypatch: pytest
     while host._sender._process.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_segment_that_has_not_begun_waits_for_slower_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segment_host, "LEASE_S", 0.2)
+    host = SegmentHost(segment_to_json(segment()))
+    try:
+        assert not host._closed.wait(1.5)
+        monkeypatch.setattr(segment_host, "WAITING_S", 0.2)
+        assert host._closed.wait(PATIENCE_S)
+    finally:
+        host.close()

@@ -39,7 +39,7 @@ WORKER = """
 import sys
 from faultkit.load import segment_host
 from distributed.cli.dask_worker import main
-segment_host.LEASE_S = 3.0
+segment_host.LEASE_S = segment_host.WAITING_S = 3.0
 main(sys.argv[1:])
 """
 
@@ -169,6 +169,7 @@ MOMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_worker_is_named_and_its_segment_is_not_run_again(tmp_path: Path, moment: str) -> None:
     with cluster(tmp_path) as (made, place):

@@ -26,6 +26,8 @@ FOLD_S = 1.0
 """Seconds from one line to the next."""
 LEASE_S = 15.0
 """Seconds without a word of the coordinator after which a segment stops."""
+WAITING_S = 120.0
+"""The same before it has begun: a worker may have to wait for others that take longer to be ready."""
 
 _used_tokens: set[str] = set()
 """Tokens of the segments that this process has taken on."""
@@ -120,5 +122,6 @@ class SegmentHost:
 
     def _watch(self) -> None:
         while not self._closed.wait(1.0):
-            if time.monotonic() > self._heard_at + LEASE_S:
+            lease_s = WAITING_S if self._run is None else LEASE_S
+            if time.monotonic() > self._heard_at + lease_s:
                 self.close()
