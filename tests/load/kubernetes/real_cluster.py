@@ -172,18 +172,18 @@ class RealCluster:
         """Return the processes that run, by index."""
         return self.node.running()
 
-    def limit_pods(self) -> Callable[[], None]:
-        """Let no pod be made by a quota, until the function that is returned is called."""
+    def limit_pods(self, most: int) -> Callable[[], None]:
+        """Let at most so many pods be made by a quota, until the function that is returned is called."""
         core = client.CoreV1Api(self.admin)
         quota = {
             "apiVersion": "v1",
             "kind": "ResourceQuota",
             "metadata": {"name": "none"},
-            "spec": {"hard": {"pods": "0"}},
+            "spec": {"hard": {"pods": str(most)}},
         }
         core.create_namespaced_resource_quota("faultkit", quota)
         core.patch_namespaced_resource_quota_status(
-            "none", "faultkit", {"status": {"hard": {"pods": "0"}, "used": {"pods": "0"}}}
+            "none", "faultkit", {"status": {"hard": {"pods": str(most)}, "used": {"pods": "0"}}}
         )
 
         def lift() -> None:
