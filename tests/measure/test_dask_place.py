@@ -169,6 +169,7 @@ MOMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_worker_is_named_and_its_segment_is_not_run_again(tmp_path: Path, moment: str) -> None:
     with cluster(tmp_path) as (made, place):

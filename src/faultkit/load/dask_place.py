@@ -47,17 +47,18 @@ def local_cluster(size: int) -> Iterator[DaskPlace]:
     require_extra("dist", "--on dask")
     from distributed import LocalCluster
 
-    with (
-        LocalCluster(  # type: ignore[no-untyped-call]
+    try:
+        started = LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=size,
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
             memory_limit=0,
             silence_logs=logging.CRITICAL,
-        ) as cluster,
-        _client(cluster, "its own cluster") as client,
-    ):
+        )
+    except (OSError, RuntimeError) as error:
+        raise RunError(f"the Dask cluster did not start: {_first_line(error)}") from None
+    with started as cluster, _client(cluster, "its own cluster") as client:
         # A Ctrl-C in the terminal reaches them, too. It is for this process, which then ends them.
         client.run(ignore_signals, (signal.SIGINT, signal.SIGHUP))
         yield DaskPlace(client, size)
@@ -84,8 +85,8 @@ def _client(cluster: object, name: str) -> Iterator[Any]:
     try:
         client = Client(cluster, timeout=_CONNECT_S)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError, ImportError) as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError("--on", f"expected a Dask scheduler at {name}, got none: {why}") from None
+        problem = f"expected a Dask scheduler at {name}, got none: {_first_line(error)}"
+        raise InputError("--on", problem) from None
     try:
         yield client
     finally:
@@ -144,6 +145,7 @@ class DaskWorker:
     def __init__(self, client: Any, segment: Segment, address: str) -> None:
         self.name = f"worker {segment.share + 1} of {segment.of} ({address})"
         self._client = client
+        self._address = address
         self._lines = LineReader(segment)
         self._actor: Any = None
         self._stop = threading.Event()
@@ -161,7 +163,7 @@ class DaskWorker:
 
     def ready(self) -> Machine:
         try:
-            self._actor = self._future.result(timeout=_READY_S)
+            self._actor = self._answer(self._future, _READY_S)
         except InputError as error:
             raise error.within(self.name) from None
         except (ImportError, AttributeError) as error:
@@ -212,7 +214,7 @@ class DaskWorker:
         if actor is None:
             raise WorkerLost("it was closed")
         try:
-            return self._answer(getattr(actor, method)(*args))
+            return self._answer(getattr(actor, method)(*args), _ANSWER_S)
         except WorkerLost:
             self._actor = None  # Nothing more comes of it, and Dask would wait.
             raise
@@ -222,19 +224,25 @@ class DaskWorker:
             self._actor = None
             raise _lost(error) from None
 
-    def _answer(self, answer: Any) -> Any:
-        deadline = time.monotonic() + _ANSWER_S
+    def _answer(self, answer: Any, limit_s: float) -> Any:
+        """Wait for an answer, and look now and then whether one can still come."""
+        deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:
             with contextlib.suppress(TimeoutError):
                 return answer.result(timeout=_LOOK_S)
             if self._client.status != "running":
                 raise WorkerLost("the scheduler of Dask is gone")
-        raise WorkerLost(f"it did not answer within {_ANSWER_S:g} s")
+            if self._address not in self._client.nthreads():
+                raise WorkerLost("it is no longer in the cluster")
+        raise WorkerLost(f"it did not answer within {limit_s:g} s")
 
 
 def _lost(error: BaseException) -> WorkerLost:
-    text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return WorkerLost(f"Dask reports: {text}")
+    return WorkerLost(f"Dask reports: {_first_line(error)}")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 class SegmentActor:

@@ -93,7 +93,7 @@ def run_load(
         for worker in workers:
             stack.callback(worker.close)
         crew = _Crew(plan, segments, workers)
-        crew.get_ready(str(endpoint), is_loopback(endpoint.host))
+        crew.get_ready(threads, str(endpoint), is_loopback(endpoint.host))
         if callable(begin_at):
             begin_at = begin_at()
         started_at = time.monotonic() + on.margin_s if begin_at is None else begin_at
@@ -119,12 +119,13 @@ class _Crew:
         self._ends: dict[int, SegmentEnd] = {}
         self._defect: Exception | None = None
 
-    def get_ready(self, endpoint: str, is_local: bool) -> None:
+    def get_ready(self, threads: ThreadPoolExecutor, endpoint: str, is_local: bool) -> None:
         """Wait for all workers and read their clocks. Raises InputError if the run cannot be as planned."""
         here = Machine.here()
+        answers = {share: threads.submit(worker.ready) for share, worker in self._workers.items()}
         for share, worker in list(self._workers.items()):
             try:
-                there = worker.ready()
+                there = answers[share].result()
                 if is_local and there.network != here.network:
                     raise InputError(
                         worker.name,
