@@ -218,3 +218,8 @@ def test_an_older_kubernetes_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         assert refusal(PodSettings()) == (
             f"--on: expected Kubernetes 1.29 or newer at {old.url}, got v1.28.3"
         )
+
+
+def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faultkit.base.installation._is_there", lambda module: module != "kubernetes")
+    assert refusal(PodSettings()).startswith('--on kubernetes needs the extra "kubernetes" (send a load from')
