@@ -15,7 +15,7 @@ from faultkit.base.errors import InputError
 from faultkit.load.fold_lines import WorkerLost
 from faultkit.load.kubernetes.manifests import RIGHTS
 from faultkit.load.kubernetes.pod_settings import PodSettings
-from faultkit.load.kubernetes_place import ClusterPlace, cluster
+from faultkit.load.kubernetes_place import ClusterPlace, JobRun, cluster, job_of
 from faultkit.load.load import Load, Target
 from faultkit.load.split import LoadPlan, Segment, split
 from faultkit.load.workers import offset_of
@@ -75,7 +75,7 @@ def test_pods_that_no_node_takes_end_the_wait_with_the_reason(as_coordinator: Cl
 
 
 def test_pods_that_a_quota_forbids_end_the_wait_with_the_reason(as_coordinator: Cluster) -> None:
-    lift = as_coordinator.limit_pods()
+    lift = as_coordinator.limit_pods(0)
     try:
         told = refusal(PodSettings(start_within=1.0))
     finally:
@@ -84,6 +84,36 @@ def test_pods_that_a_quota_forbids_end_the_wait_with_the_reason(as_coordinator: 
         "--on: expected 2 pods running within 1 s, got none: no pod was made for it: FailedCreate"
     )
     assert "exceeded quota" in told
+    until_gone(as_coordinator)
+
+
+def test_a_pod_that_is_not_made_is_a_lost_worker_and_the_others_run(as_coordinator: Cluster) -> None:
+    lift = as_coordinator.limit_pods(1)
+    try:
+        with cluster(2, PodSettings(start_within=2.0)) as place:
+            workers = place.start(segments(2))
+            lost = []
+            for worker in workers:
+                try:
+                    worker.ready()
+                except WorkerLost as error:
+                    lost.append((worker.name, str(error)))
+                worker.close()
+    finally:
+        lift()
+    ((name, why),) = lost
+    assert name.endswith(" of 2 (pod missing)")
+    assert why.startswith("no pod was made for it: FailedCreate: ")
+    until_gone(as_coordinator)
+
+
+def test_a_pod_that_says_nothing_is_given_up(as_coordinator: Cluster) -> None:
+    with cluster(1, PodSettings()) as place:
+        job = JobRun(place.api, job_of(PLAN, PodSettings(), 1), place.jobs)
+        stream = job.attach(job.wait(1, 60.0)[0].name)
+        stream.expect_within(0.1)  # Nothing comes, since it waits for its segment.
+        assert (stream.output.readline(), stream.ended) == ("", "it said nothing for 0.1 s")
+        stream.close()
     until_gone(as_coordinator)
 
 
@@ -188,3 +218,8 @@ def test_an_older_kubernetes_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         assert refusal(PodSettings()) == (
             f"--on: expected Kubernetes 1.29 or newer at {old.url}, got v1.28.3"
         )
+
+
+def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faultkit.base.installation._is_there", lambda module: module != "kubernetes")
+    assert refusal(PodSettings()).startswith('--on kubernetes needs the extra "kubernetes" (send a load from')

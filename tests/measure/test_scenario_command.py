@@ -154,6 +154,13 @@ def test_json_is_all_that_stands_on_stdout(tmp_path: Path) -> None:
             ("run", "a.yaml", "--on", "local:2", "--workers", "2"),
             "--workers: expected none beside --on local",
         ),
+        (("run", "a.yaml", "--dry-run"), "--dry-run: expected --on kubernetes beside it, got none"),
+        (("run", "a.yaml", "--pods", "p.yaml"), "--pods: expected --on kubernetes beside it, got none"),
+        (
+            ("run", "a.yaml", "--on", "local:2", "--pods", "p.yaml"),
+            "--pods: expected --on kubernetes beside it, got --on local:2",
+        ),
+        (("run", "a.yaml", "--on", "kubernetes:2", "--pods", "p.yaml"), "p.yaml: "),
         (("validate", "a.yaml"), "a.yaml: line 5: items[0].call.method: expected"),
         (("review", "none.json"), "RESULTS: expected a file that `fault scenario run` wrote"),
         (("generate",), "--spec-file: expected either --spec-file or --spec-url, got neither"),

@@ -1,7 +1,7 @@
 """A real control plane of Kubernetes on this machine, with a stand-in for the only node.
 
-etcd, the API server with RBAC, and the controllers of Jobs, TTLs and garbage are the real programs, from the
-folder that FAULTKIT_KUBERNETES_BIN names (etcd there, too, or on the PATH). There is no container engine
+etcd, kube-apiserver with RBAC, kube-controller-manager (Jobs, TTLs, garbage) and kubectl are the real
+programs, from the folder that FAULTKIT_KUBERNETES_BIN names, or on the PATH. There is no container engine
 here, so the node is a stand-in: it binds pods to itself, runs their commands as processes, reports their
 status, and serves attachments to the API server over TLS, like a kubelet.
 """
@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import trustme
-import yaml
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 
@@ -112,11 +111,8 @@ class RealCluster:
         self.node = stack.enter_context(StandInNode(self.admin, self.folder))
 
     def _run(self, stack: contextlib.ExitStack, program: str, *flags: str) -> None:
-        path = Path(BIN) / program
-        found = str(path) if path.exists() else shutil.which(program)
-        assert found, f"no {program} in {BIN} or on the PATH"
         log = stack.enter_context((self.folder / f"{program}.log").open("wb"))
-        process = subprocess.Popen([found, *flags], stdout=log, stderr=log, cwd=self.folder)
+        process = subprocess.Popen([_program(program), *flags], stdout=log, stderr=log, cwd=self.folder)
         stack.callback(process.wait)
         stack.callback(process.kill)
 
@@ -130,26 +126,15 @@ class RealCluster:
         raise AssertionError((self.folder / "kube-apiserver.log").read_text()[-3000:])
 
     def _deploy(self) -> None:
-        """Apply the kustomize folder: what `kubectl apply -k` does, for these few kinds."""
-        kustomization = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())
-        namespace = kustomization["namespace"]
-        core, rbac = client.CoreV1Api(self.admin), client.RbacAuthorizationV1Api(self.admin)
-        network = client.NetworkingV1Api(self.admin)
-        for name in kustomization["resources"]:
-            for manifest in yaml.safe_load_all((DEPLOY / name).read_text()):
-                for subject in manifest.get("subjects", ()):
-                    subject["namespace"] = namespace
-                match manifest["kind"]:
-                    case "Namespace":
-                        core.create_namespace(manifest)
-                    case "ServiceAccount":
-                        core.create_namespaced_service_account(namespace, manifest)
-                    case "Role":
-                        rbac.create_namespaced_role(namespace, manifest)
-                    case "RoleBinding":
-                        rbac.create_namespaced_role_binding(namespace, manifest)
-                    case "NetworkPolicy":
-                        network.create_namespaced_network_policy(namespace, manifest)
+        """Apply the kustomize folder."""
+        self.kubectl("apply", "-k", str(DEPLOY))
+
+    def kubectl(self, *args: str, input_: str = "") -> str:
+        """Run kubectl with all rights, and return what it prints."""
+        command = [_program("kubectl"), f"--kubeconfig={self.admin_config()}", *args]
+        done = subprocess.run(command, input=input_, text=True, capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
 
     def kubeconfig(self, name: str, token: str) -> Path:
         """Write a kubeconfig for a bearer of a token, and return its path."""
@@ -187,18 +172,18 @@ class RealCluster:
         """Return the processes that run, by index."""
         return self.node.running()
 
-    def limit_pods(self) -> Callable[[], None]:
-        """Let no pod be made by a quota, until the function that is returned is called."""
+    def limit_pods(self, most: int) -> Callable[[], None]:
+        """Let at most so many pods be made by a quota, until the function that is returned is called."""
         core = client.CoreV1Api(self.admin)
         quota = {
             "apiVersion": "v1",
             "kind": "ResourceQuota",
             "metadata": {"name": "none"},
-            "spec": {"hard": {"pods": "0"}},
+            "spec": {"hard": {"pods": str(most)}},
         }
         core.create_namespaced_resource_quota("faultkit", quota)
         core.patch_namespaced_resource_quota_status(
-            "none", "faultkit", {"status": {"hard": {"pods": "0"}, "used": {"pods": "0"}}}
+            "none", "faultkit", {"status": {"hard": {"pods": str(most)}, "used": {"pods": "0"}}}
         )
 
         def lift() -> None:
@@ -309,6 +294,13 @@ class StandInNode:
                 name, "faultkit", {"status": status}, _preload_content=False
             )
             self._told[name] = status
+
+
+def _program(name: str) -> str:
+    path = Path(BIN) / name
+    found = str(path) if path.exists() else shutil.which(name)
+    assert found, f"no {name} in {BIN} or on the PATH"
+    return found
 
 
 def free_port() -> int:

@@ -33,7 +33,7 @@ class StandInCluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.version = {"major": "1", "minor": "36", "gitVersion": "v1.36.4"}
-        self.has_quota = False
+        self._quota: int | None = None
         self._lock = threading.Lock()
         self._jobs: dict[str, dict[str, Any]] = {}
         self._pods: dict[str, dict[str, Any]] = {}
@@ -93,12 +93,12 @@ class StandInCluster:
         """Return the processes that run, by index."""
         return {each.index: each for each in list(self._processes.values()) if each.poll() is None}
 
-    def limit_pods(self) -> Callable[[], None]:
-        """Let no pod be made by a quota, until the function that is returned is called."""
-        self.has_quota = True
+    def limit_pods(self, most: int) -> Callable[[], None]:
+        """Let at most so many pods be made by a quota, until the function that is returned is called."""
+        self._quota = most
 
         def lift() -> None:
-            self.has_quota = False
+            self._quota = None
 
         return lift
 
@@ -141,7 +141,7 @@ class StandInCluster:
         if core[2] == "events":
             message = 'pods "x" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0'
             event = {"type": "Warning", "reason": "FailedCreate", "message": message}
-            return request.answer(200, {"items": [event] if self.has_quota else []})
+            return request.answer(200, {"items": [] if self._quota is None else [event]})
         wanted = query["labelSelector"][0].partition("=")[2]
         with self._lock:
             pods = [
@@ -182,7 +182,7 @@ class StandInCluster:
     def _create(self, job: dict[str, Any]) -> None:
         name, template = job["metadata"]["name"], job["spec"]["template"]
         self._jobs[name] = job
-        for index in range(0 if self.has_quota else job["spec"]["completions"]):
+        for index in range(job["spec"]["completions"])[: self._quota]:
             labels = {
                 **template["metadata"]["labels"],
                 "batch.kubernetes.io/job-name": name,

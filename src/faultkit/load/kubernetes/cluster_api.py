@@ -96,13 +96,14 @@ class ClusterApi:
         from kubernetes.client.exceptions import ApiException
 
         try:
-            self._jobs.delete_namespaced_job(
+            answer = self._jobs.delete_namespaced_job(
                 name,
                 self.namespace,
                 propagation_policy="Background",
                 _preload_content=False,
                 _request_timeout=_REQUEST_S,
             )
+            answer.data  # noqa: B018  Until it is read, its connection stays open.
         except ApiException as error:
             if error.status != 404:
                 raise self._refusal(error) from None
@@ -148,7 +149,8 @@ class ClusterApi:
                 _preload_content=False,
             )
         except client.ApiException as error:
-            raise RunError(f"it cannot be attached to: {_told(error)}") from None
+            told = _told(error).partition(" -+-+- ")[0]  # Headers and body follow.
+            raise RunError(f"it cannot be attached to: {told}") from None
         return attached.sock
 
     def _call(self, method: Any, *args: Any, **kwargs: Any) -> Any:
