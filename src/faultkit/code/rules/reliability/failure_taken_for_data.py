@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try
 from faultkit.code.facts.build import is_logging
@@ -158,13 +159,14 @@ def _asked(each: Try, facts: Facts) -> Call | None:
     return None
 
 
-def _fields(facts: Facts) -> set[str]:
-    return {
+@lru_cache(maxsize=4)
+def _fields(facts: Facts) -> frozenset[str]:
+    return frozenset(
         target.removeprefix("self.")
         for each in facts.assignments
         for target in each.targets
         if target.startswith("self.") and each.scope is None
-    }
+    )
 
 
 def _is_parameter(call: Call, facts: Facts) -> bool:

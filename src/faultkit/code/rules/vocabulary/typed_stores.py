@@ -92,8 +92,9 @@ def _javascript(call: Call, facts: Facts) -> bool:
         return True
     if not call.arguments or any(each.value.shape == "function" for each in call.positional):
         return False
-    type_ = type_of_receiver(call, facts)
-    return (call.method in _MODEL_READS and _MODEL.search(type_) is not None) or _is_on_store(call, facts)
+    if call.method in _MODEL_READS and _MODEL.search(type_of_receiver(call, facts)):
+        return True
+    return _is_on_store(call, facts)
 
 
 def _python(call: Call, facts: Facts) -> bool:
