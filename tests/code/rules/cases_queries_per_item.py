@@ -275,4 +275,37 @@ CASES = [
                 return task.comments.filter(open=True)
         """,
     ),
+    bad(
+        _PER_ITEM,
+        "java",
+        """
+        class Statements {
+            private final InvoiceRepository invoices;
+            private final PaymentRepository payments;
+            List<Row> rows(long account, PageRequest request) {
+                List<Invoice> batch = invoices.findByAccount(account, request).getContent();
+                List<Row> rows = new ArrayList<>();
+                for (Invoice invoice : batch) {
+                    rows.add(new Row(invoice, payments.findByInvoiceId(invoice.getId())));
+                }
+                return rows;
+            }
+        }
+        """,
+        8,
+    ),
+    good(
+        _PER_ITEM,
+        "java",
+        """
+        class Statements {
+            private final PaymentRepository payments;
+            void all(List<List<Long>> batches) {
+                for (List<Long> batch : batches) {
+                    send(payments.findByInvoiceIdIn(batch));
+                }
+            }
+        }
+        """,
+    ),
 ]

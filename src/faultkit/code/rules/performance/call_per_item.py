@@ -43,6 +43,11 @@ _GROUPS = re.compile(
     r"batch|chunk|page|bulk|shard|partition|region|retr|attempt|backoff|delay|mirror|replica|fallback",
     re.IGNORECASE,
 )
+_LISTS_OF_GROUPS = re.compile(
+    r"(batch|chunk|page|bulk|shard|partition|region|mirror|replica|fallback)\w*(s|ed|\()|retr|attempt|backoff|delay",
+    re.IGNORECASE,
+)
+"""Lists whose items are groups. The items of one page or batch are rows: `for order in batch`."""
 _PAGES = re.compile(r"offset|cursor|skip|\bstart|\bsince\b|\bpart(s|_?num\w*)?\b", re.IGNORECASE)
 _MESSAGES = re.compile(r"message|job|task|msgs|consumer|queue", re.IGNORECASE)
 _FETCHES = re.compile(r"^_?(fetch|load|query|lookup|request|download|enrich)(_|[A-Z]|$)")
@@ -154,7 +159,7 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
         return loop if _is_for_each_number(call, loop, facts) else None
     # The page that a query is given is no list of pages: `orders.findOpen(page)`.
     over = re.sub(r"\([^()]*\)", "()", loop.over) if facts.language in ("java", "kotlin") else loop.over
-    if _GROUPS.search(over) or any(_GROUPS.search(name) for name in loop.targets):
+    if _LISTS_OF_GROUPS.search(over) or any(_GROUPS.search(name) for name in loop.targets):
         return None
     if (
         is_in_steps(loop, facts)

@@ -23,6 +23,8 @@ _EF = (
     r"(?:\.(?:Include|ThenInclude|AsNoTracking|AsQueryable|AsSplitQuery|OrderBy\w*|ThenBy\w*|TagWith)\(\))*"
     r"\.(?:ToList|ToListAsync|ToArray|ToArrayAsync|AsEnumerable|AsAsyncEnumerable)$"
 )
+_EF_SET = re.compile(r"(?:Context|[dD]b|[cC]tx|_context|context)\.(?:[A-Z]\w*|Set\(\))\.")
+_MATERIALIZES = frozenset(("ToList", "ToListAsync", "ToArray", "ToArrayAsync"))
 _LISTED = r"(?:[fF]indAll|[gG]etAll|[lL]istAll|selectAll|All|List|find_all|get_all|list_all)(?:Async)?$"
 _LOADS: dict[str, re.Pattern[str]] = {
     "csharp": re.compile(rf"{_EF}|\w*[rR]epo(?:sitory)?\w*\.{_LISTED}"),
@@ -78,7 +80,19 @@ def sifted_rows(facts: Facts) -> tuple[Sifted, ...]:
         scope = facts.function_of(load)
         if scope is not None and (by := _sifted_by(load, scope, facts)):
             found.append(Sifted(load, by))
+    if facts.language == "csharp":
+        known = {each.load for each in found}
+        found += [each for each in _paged_rows(facts) if each.load not in known]
     return tuple(found)
+
+
+def _paged_rows(facts: Facts) -> Iterator[Sifted]:
+    """Yield loads of Entity Framework, with a condition or not, of which one page is kept."""
+    for call in facts.calls_of_method("Skip"):
+        for load in chain_of(call):
+            if load.method in _MATERIALIZES and _EF_SET.search(load.name):
+                yield Sifted(load, f"{call.method}()")
+                break
 
 
 def _loads(facts: Facts) -> Iterator[Call]:
