@@ -39,7 +39,7 @@ WORKER = """
 import sys
 from faultkit.load import segment_host
 from distributed.cli.dask_worker import main
-segment_host.LEASE_S = segment_host.WAITING_S = 3.0
+segment_host.LEASE_S, segment_host.WAITING_S = 3.0, 10.0
 main(sys.argv[1:])
 """
 
