@@ -109,6 +109,20 @@ CASES = [
         _PER_ITEM,
         "kotlin",
         """
+        import org.jooq.DSLContext
+        class Payslips(private val dsl: DSLContext) {
+            fun month(): List<Slip> =
+                dsl.selectFrom(PEOPLE).where(PEOPLE.ACTIVE.isTrue).fetch().map { person ->
+                    Slip(dsl.selectFrom(HOURS).where(HOURS.PERSON.eq(person.id)).fetch())
+                }
+        }
+        """,
+        5,
+    ),
+    bad(
+        _PER_ITEM,
+        "kotlin",
+        """
         import org.jetbrains.exposed.sql.selectAll
         fun latest(): List<View> = transaction {
             Posts.selectAll().limit(20).map { row ->

@@ -46,10 +46,12 @@ def is_typed_read(call: Call, facts: Facts) -> bool:
 
 def is_built(call: Call, facts: Facts) -> bool:
     """Return whether a read only begins a query, which the calls on it complete."""
-    if facts.language == "kotlin":
-        return _EXPOSED.match(call.written) is not None or call.method.startswith("create")
-    if facts.language == "java":
-        return call.method.startswith("create") and call.method in _JPA_READS
+    if facts.language in ("java", "kotlin"):
+        if call.method.startswith("select") and type_of_receiver(call, facts).endswith("DSLContext"):
+            return True
+        if call.method.startswith("create") and call.method in _JPA_READS:
+            return True
+        return facts.language == "kotlin" and _EXPOSED.match(call.written) is not None
     return facts.language == "python" and call.method in ("select", "filter", "all", "find")
 
 
@@ -70,6 +72,8 @@ def _java(call: Call, facts: Facts) -> bool:
             for each in facts.calls
             if each.span.start == call.span.start
         )
+    if call.method.startswith(("select", "fetch")) and type_of_receiver(call, facts).endswith("DSLContext"):
+        return True  # jOOQ.
     if call.method.startswith(("select", "count")) and type_of_receiver(call, facts).endswith("Mapper"):
         return True  # MyBatis.
     return _is_on_store(call, facts)
