@@ -96,15 +96,18 @@ _WORKS = re.compile(
 )
 
 
+_REGISTERS = re.compile(r"^signal\.signal$|(^|\.)add_signal_(?:handler)$")
+
+
 def _python(facts: Facts) -> Iterator[Hit]:
     """Yield handlers of a signal that end the process, or drop what waits in a pool."""
-    for call in facts.calls_of_method("signal", "add_signal_handler"):
-        if call.name != "signal.signal" and call.method != "add_signal_handler":
+    for call in facts.calls:
+        if not _REGISTERS.search(call.name):
             continue
         event, given = call.argument(place=0), call.argument(place=1)
         if event is None or given is None:
             continue
-        # `for sig in (SIGTERM, SIGINT): signal.signal(sig, stop)`
+        # `for sig in (SIGTERM, SIGINT): …`
         if not any(
             _TERMS.search(text)
             for text in (event.value.text, *(each.over for each in facts.loops_around(call)))
