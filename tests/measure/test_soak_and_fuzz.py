@@ -11,7 +11,7 @@ from tests.fuzz.fuzz_budget import Budget
 from tests.fuzz.fuzz_parts import PARTS
 from tests.soak.soak_runs import RUNS, seconds_of
 
-SECONDS = 10.0
+SECONDS = 6.0
 SEED = "ci"
 FUZZED = [name for name in PARTS if name != "mock and gateway"]
 """The rest is tests/mcp/fuzz/test_fuzz.py."""
