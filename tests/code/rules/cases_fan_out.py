@@ -440,4 +440,55 @@ CASES = [
         }
         """,
     ),
+    bad(
+        _RULE,
+        _PY,
+        """
+        import asyncio
+
+        async def convert(path):
+            child = await asyncio.create_subprocess_exec("convert", path)
+            await asyncio.wait_for(child.wait(), 60)
+
+        async def convert_all(folder):
+            await asyncio.gather(*[convert(path) for path in folder.rglob("*.png")])
+        """,
+        8,
+    ),
+    bad(
+        _RULE,
+        _GO,
+        """
+        package a
+        import "golang.org/x/sync/errgroup"
+        func mirror(ctx context.Context, list io.Reader) error {
+            group, ctx := errgroup.WithContext(ctx)
+            scanner := bufio.NewScanner(list)
+            for scanner.Scan() {
+                url := scanner.Text()
+                group.Go(func() error { return download(ctx, url) })
+            }
+            return group.Wait()
+        }
+        """,
+        8,
+    ),
+    good(
+        _RULE,
+        _GO,
+        """
+        package a
+        import "golang.org/x/sync/errgroup"
+        func mirror(ctx context.Context, list io.Reader) error {
+            group, ctx := errgroup.WithContext(ctx)
+            group.SetLimit(8)
+            scanner := bufio.NewScanner(list)
+            for scanner.Scan() {
+                url := scanner.Text()
+                group.Go(func() error { return download(ctx, url) })
+            }
+            return group.Wait()
+        }
+        """,
+    ),
 ]

@@ -57,6 +57,13 @@ _OF_EXECUTOR = re.compile(
 )
 """Executors that start a thread for every task."""
 _PER_TASK = re.compile(r"newVirtualThreadPerTaskExecutor$|newThreadPerTaskExecutor$|newCachedThreadPool$")
+_READS_ON = re.compile(r"^\w+\.(Scan|Next)\(\w*\)$")
+"""The condition of a loop over lines or rows in Go."""
+_PROGRAMS = frozenset(
+    ("create_subprocess_exec", "create_subprocess_shell", "Popen", "CommandContext", "ProcessBuilder",
+     "execFile", "spawn", "execa")
+)  # fmt: skip
+"""Calls that start a program; a machine has room for few at a time."""
 _COROUTINES = frozenset(("launch", "async"))
 _STRONG = re.compile(
     r"semaphore|SetLimit|max_connections\s*=\s*(?!None)\w|p-?limit\b|p-map|bulkhead|buffer_?unordered"
@@ -274,7 +281,7 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
         if scope.short_name and (scope.short_name in texts or scope.short_name in called)
     ]
     if any(
-        call in remote or _is_remote(call, facts)
+        call in remote or _is_remote(call, facts) or call.method in _PROGRAMS
         for scope in named
         for call in facts.within(facts.calls, scope.body)
     ):
@@ -313,7 +320,9 @@ def _per_item(call: Call, facts: Facts) -> Loop | None:
     loop = around[-1]
     if loop.kind == "comprehension" and facts.language == "python" and loop.over.startswith("range("):
         return None
-    if loop.kind not in ("each", "comprehension") or loop.is_async:
+    if loop.is_async or (
+        loop.kind not in ("each", "comprehension") and not _READS_ON.match(loop.over.strip())
+    ):
         return None
     return None if _is_few(loop.over, call, facts) else loop
 
