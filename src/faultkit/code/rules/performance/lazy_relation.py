@@ -244,7 +244,7 @@ _READ_OF_ONE = re.compile(
     r"^(name|title|email|username|fullName|firstName|lastName|displayName|code|sku|price|country"
     r"|Name|Title|Email|UserName|FullName|FirstName|LastName|DisplayName|Code|Sku|Price|Country)$"
 )
-_EF = re.compile(r"\b_?(db|context|dbContext|ctx|dbCtx)\w*\.([A-Z]\w+)\b", re.IGNORECASE)
+_EF = re.compile(r"\b_?(?i:db|context|dbContext|ctx|dbCtx)\w*\.([A-Z]\w+)\b")
 _EF_ENDS = re.compile(r"\.(ToListAsync|ToList|ToArrayAsync|AsAsyncEnumerable|ToArray)\(")
 _EF_LOADED = re.compile(
     r"\.(Include|ThenInclude|Select|ProjectTo|GroupBy|FromSql\w*|SelectMany)\b|AutoInclude"

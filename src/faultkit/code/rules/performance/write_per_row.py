@@ -19,7 +19,7 @@ from faultkit.code.rules.vocabulary.repetition import (
 _GROUPS = re.compile(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
 _SHORT_LINES = 15
 _COMMITS = ("commit", "Commit", "SaveChanges", "SaveChangesAsync")
-_SENDS = re.compile(r"^(send|publish|notify|post|charge|emit|upload|deliver)([A-Z_]\w*)?$", re.IGNORECASE)
+_SENDS = re.compile(r"^(?i:send|publish|notify|post|charge|emit|upload|deliver)([A-Z_]\w*)?$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

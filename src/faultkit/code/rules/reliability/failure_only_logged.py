@@ -12,10 +12,9 @@ from faultkit.code.rules.vocabulary.answers import is_answer, is_failure, respon
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _WRITES = re.compile(
-    r"^_?(save|insert|update|delete|create|store|put|publish|charge|commit|exec|execute|upsert|persist|debit|credit"
-    r"|transfer|mark|record|book|reserve|place|submit|register|cancel|refund|capture|apply|append|write|enqueue)"
-    r"(?![a-z])",
-    re.IGNORECASE,
+    r"^_?(?i:save|insert|update|delete|create|store|put|publish|charge|commit|exec|execute|upsert|persist|debit|credit"
+    r"|transfer|mark|record|book|reserve|place|submit|register|cancel|refund|capture|apply|append|write|enqueue"
+    r"|subscribe|enrol|enroll|pay|order|ship|activate|provision)(?![a-z])"
 )
 _BESIDE = re.compile(
     r"cache|metric|audit|\blog|logger|analytic|notif|mail|event|telemetry|track|stats|hook|slack|index|search|redis"
@@ -23,6 +22,11 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 """Receivers of work that the answer does not depend on."""
+_BESIDE_BY_NAME = re.compile(
+    r"cache|metric|audit|log(?!in)|analytic|notif|mail|telemetry|track|stats|slack|publish|emit",
+    re.IGNORECASE,
+)
+"""Names of functions that do such work."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -33,14 +37,31 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.function_of(each)
         if scope is None or not (scope.route is not None or responder_of(scope, facts)):
             continue
-        handler = next((one for one in each.handlers if (one.only_logs or one.is_empty)), None)
-        if handler is None or handler.exits or handler.raises or not (handler.is_broad or handler.types):
+        handler = next((one for one in each.handlers if _hides(one, each, scope, facts)), None)
+        if handler is None or handler.raises or not (handler.is_broad or handler.types):
             continue
         write = next((call for call in _guarded(each, facts) if _is_write(call, facts)), None)
-        if write is None or not _succeeds_later(each, handler, scope, facts):
+        if write is None or (not handler.exits and not _succeeds_later(each, handler, scope, facts)):
             continue
         what = f"when {write.written}() fails, the request is still answered with success"
         yield Hit(handler.span, what, LIKELY)
+
+
+def _hides(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
+    """Return whether a handler goes on as if nothing had failed, or answers what success is answered with."""
+    if not handler.exits:
+        return handler.only_logs or handler.is_empty
+    own = [step.text.strip() for step in facts.within(facts.steps, handler.body) if step.kind == "return"]
+    good = [
+        step.text.strip()
+        for step in facts.own(facts.steps, scope)
+        if step.kind == "return"
+        and not is_within(step.span, handler.body)
+        and step.span.end > each.body.start
+    ]
+    others = [call for call in facts.within(facts.calls, handler.body) if not is_logging(call)]
+    answers = [call for call in others if facts.text(call.span) in " ".join(own)]
+    return len(own) == 1 and len(own[0]) > 4 and own[0] in good and len(answers) == len(others)
 
 
 def _guarded(each: Try, facts: Facts) -> Iterator[Call]:
@@ -48,13 +69,20 @@ def _guarded(each: Try, facts: Facts) -> Iterator[Call]:
 
 
 def _is_write(call: Call, facts: Facts) -> bool:
-    if not call.receiver_written or _BESIDE.search(call.written) or call.is_deferred:
+    if _is_beside(call) or call.is_deferred:
         return False
     remote = {each.call: each for each in remote_calls(facts)}
     found = remote.get(call)
-    if found is not None and found.kind != "cache":
+    # A function of this text may read first and write then.
+    if found is not None and found.kind != "cache" and (found.through is None or not found.is_read):
         return not found.is_read
     return _WRITES.match(call.method) is not None and bool(call.arguments)
+
+
+def _is_beside(call: Call) -> bool:
+    if call.receiver_written:
+        return _BESIDE.search(call.written) is not None
+    return _BESIDE_BY_NAME.search(call.method) is not None
 
 
 def _succeeds_later(each: Try, handler: Handler, scope: Scope, facts: Facts) -> bool:
@@ -94,7 +122,7 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
             dropped = call.origin
         elif not (call.assigned == ("_",) and call.is_awaited):
             continue
-        if not dropped.is_awaited or _BESIDE.search(dropped.written):
+        if not dropped.is_awaited or _is_beside(dropped):
             continue
         remote = any(
             not each.is_read and each.kind != "cache" and each.call is dropped for each in remote_calls(facts)

@@ -25,18 +25,16 @@ _FORBIDS = re.compile(
 )
 _YES = re.compile(r"^(true|True|Task\.FromResult\(true\))$")
 _DESTROYS = re.compile(
-    r"^_?(delete|remove|deactivate|disable|revoke|cancel|expire|archive|purge|prune|drop|terminate|suspend|unlink|evict"
-    r"|unassign|detach|lock|block|wipe|clear|close|deprovision|uninstall|destroy|reject)"
-    r"(?=_|[A-Z]|$|all|by|many|one|async)",
-    re.IGNORECASE,
+    r"^_?(?i:delete|remove|deactivate|disable|revoke|cancel|expire|archive|purge|prune|drop|terminate|suspend|unlink"
+    r"|evict|unassign|detach|lock|block|wipe|clear|close|deprovision|uninstall|destroy|reject)"
+    r"(?=_|[A-Z]|$)"
 )
 _OF_MEMORY = re.compile(
     r"^(self\.)?(cache|map|list|set|items|results?|seen|known|pending|timers?|\w*[cC]ache|\w*[mM]ap)$"
 )
 _ACTS = re.compile(
-    r"^_?(save|insert|update|create|approve|release|charge|pay|refund|transfer|submit|execute|grant|publish|ship|send"
-    r"|book|place|issue|activate|disburse|delete|remove)(?=_|[A-Z]|$|async)",
-    re.IGNORECASE,
+    r"^_?(?i:save|insert|update|create|approve|release|charge|pay|refund|transfer|submit|execute|grant|publish|ship"
+    r"|send|book|place|issue|activate|disburse|delete|remove)(?=_|[A-Z]|$)"
 )
 _INACTIVE = re.compile(
     r"(^|\.)(is_?)?(active|enabled|valid|visible|available|present|deleted|disabled|archived)$", re.IGNORECASE

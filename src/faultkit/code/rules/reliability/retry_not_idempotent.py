@@ -17,10 +17,9 @@ from faultkit.code.rules.vocabulary.service_clients import service_calls, type_o
 _KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)
 
 _PAYS = re.compile(
-    r"^(charge|pay|capture|refund|transfer|debit|payout|withdraw|disburse|purchase)([A-Z_]\w*)?$"
-    r"|^(place_?order|create_?(order|payment|charge|shipment|invoice|booking|transfer|payout)|send_?(sms|email|mail|money))"
-    r"(async)?$",
-    re.IGNORECASE,
+    r"^(?i:charge|pay|capture|refund|transfer|debit|payout|withdraw|disburse|purchase)([A-Z_]\w*)?$"
+    r"|^(?i:place_?order|create_?(order|payment|charge|shipment|invoice|booking|transfer|payout)"
+    r"|send_?(sms|email|mail|money))(Async)?$"
 )
 """Calls of a client that charge, order or send."""
 _ALL_METHODS = re.compile(r"^(None|False)$|['\"](POST|PATCH)['\"]|=>\s*true$")
