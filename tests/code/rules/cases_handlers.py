@@ -262,4 +262,59 @@ CASES = [
         }
         """,
     ),
+    bad(
+        "failure-only-logged",
+        "python",
+        """
+        @app.post("/hooks")
+        def hook():
+            event = request.get_json()
+            try:
+                apply_event(event)
+            except SQLAlchemyError:
+                logger.exception("not stored")
+                return jsonify(status="received"), 200
+            return jsonify(status="received"), 200
+        """,
+        6,
+    ),
+    good(
+        "failure-only-logged",
+        "python",
+        """
+        @app.post("/hooks")
+        def hook():
+            event = request.get_json()
+            try:
+                apply_event(event)
+            except SQLAlchemyError:
+                logger.exception("not stored")
+                return jsonify(status="failed"), 503
+            try:
+                notify_owner(event)
+            except MailError:
+                logger.exception("not sent")
+            return jsonify(status="received"), 200
+        """,
+    ),
+    bad(
+        "failure-only-logged",
+        "java",
+        """
+        @RestController
+        class Hooks {
+            private final EventStore store;
+            @PostMapping("/hooks")
+            ResponseEntity<String> receive(@RequestBody Event event) {
+                try {
+                    store.insertIfAbsent(event);
+                } catch (DataAccessException e) {
+                    log.error("not stored", e);
+                }
+                return ResponseEntity.ok("received");
+            }
+        }
+        """,
+        8,
+    ),
 ]
