@@ -278,7 +278,7 @@ def proved(file: Path) -> list[str]:
     return [each["fault"] for each in faults]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_change_is_proved_on_running_services(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make proofs short: an app with a short time-out, under one fault. Proofs have tests of their own."""
     quick = partial(ProofSettings, faults=("healthy", "blackhole"))

@@ -194,6 +194,7 @@ def test_a_command_with_one_extra_names_the_other_that_an_option_needs(
     assert_names_extra(run(environment(tmp_path, has) | variables, tmp_path, *args), who, extra)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", [step for step in STEPS if not step.extra], ids=_title)
 def test_a_command_of_the_core_works(step: Step, env: dict[str, str], tmp_path: Path) -> None:
     write_files(tmp_path)

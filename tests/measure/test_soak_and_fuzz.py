@@ -22,7 +22,11 @@ def test_nothing_is_left_after_mixed_traffic(name: str) -> None:
     RUNS[name](seconds_of(name, SECONDS), f"{SEED}-{name}")
 
 
-@pytest.mark.parametrize("name", FUZZED)
+@pytest.mark.parametrize(
+    "name",
+    # Connections of the proxies that are left half-way end with their time limits, a minute later.
+    [pytest.param(name, marks=pytest.mark.thorough) if name == "proxies" else name for name in FUZZED],
+)
 def test_no_input_breaks_what_reads_it(name: str) -> None:
     budget = Budget(f"{SEED}-{name}", SECONDS / len(FUZZED))
     PARTS[name](budget)

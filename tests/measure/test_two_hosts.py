@@ -189,6 +189,7 @@ def test_a_run_that_is_terminated_ends_its_fault_at_once(drill: Drill) -> None:
     assert drill.near.pids() == []
 
 
+@pytest.mark.thorough
 def test_a_cut_cable_ends_the_fault_there_and_the_item_here_is_inconclusive(drill: Drill) -> None:
     running = drill.begin()
     _ip("-n", drill.near.name, "link", "set", "cable", "down")

@@ -75,7 +75,7 @@ def seen(run: ProgramRun) -> list[str]:
     return [f"{mark.tool}:{mark.outcome}:{mark.fault}" for mark in run.trace.calls]
 
 
-@pytest.mark.parametrize("era", ["legacy", "auto"])
+@pytest.mark.parametrize("era", [pytest.param("legacy", marks=pytest.mark.thorough), "auto"])
 def test_an_agent_on_the_sdks_client_is_seen_to_cancel_and_to_take_another_tool(
     era: str, manifest: str
 ) -> None:

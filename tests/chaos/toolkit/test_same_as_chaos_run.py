@@ -130,7 +130,7 @@ def test_a_file_runs_as_chaos_run_runs_it(shop: Shop, stage: Stage, name: str) -
     compare(shop, stage, name)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in CASES if name not in QUICK])
 def test_every_other_file_runs_as_chaos_run_runs_it(shop: Shop, stage: Stage, name: str) -> None:
     compare(shop, stage, name)
