@@ -333,4 +333,40 @@ CASES = [
         }
         """,
     ),
+    bad(
+        _DROPPED,
+        "typescript",
+        """
+        import { Job, Worker } from 'bullmq';
+        export class Digests {
+          constructor(private readonly mailer: Mailer, private readonly logger: Logger) {}
+          async process(job: Job<Digest>): Promise<void> {
+            try {
+              await this.mailer.send(job.data.to, job.data.text);
+            } catch (err) {
+              this.logger.error({ err }, 'digest failed');
+            }
+          }
+        }
+        """,
+        7,
+    ),
+    good(
+        _DROPPED,
+        "typescript",
+        """
+        import { Job, Worker } from 'bullmq';
+        export class Digests {
+          constructor(private readonly mailer: Mailer, private readonly logger: Logger) {}
+          async process(job: Job<Digest>): Promise<void> {
+            try {
+              await this.mailer.send(job.data.to, job.data.text);
+            } catch (err) {
+              this.logger.error({ err }, 'digest failed');
+              throw err;
+            }
+          }
+        }
+        """,
+    ),
 ]

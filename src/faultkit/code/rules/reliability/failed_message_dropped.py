@@ -21,6 +21,7 @@ _PARSES = frozenset({"loads", "parse", "toString", "decode", "readValue", "get",
 
 _TASKS = re.compile(r"(^|\.)(shared_task|task|actor|periodic_task)$")
 _WORKERS = re.compile(r"^(bullmq\.Worker|bull\w*\.process|\w+[qQ]ueue\.process|bull\(?\)?\.process)$")
+_JOB = re.compile(r"^(bull\w*\.)?(Sandboxed)?Job\b")
 _PARAMETERS = re.compile(r"(ProcessMessageEventArgs|ConsumeContext|ServiceBusReceivedMessage|SQSEvent)\b")
 
 
@@ -136,6 +137,10 @@ def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
                 ]
                 for each in [scope] if scope is not None else named:
                     yield each, "the worker"
+    for scope in facts.scopes if facts.imports_any("bullmq", "bull") else ():
+        # A method of another class, or of a file that starts the worker: its job says what it is for.
+        if scope.name and any(_JOB.search(each.type) for each in scope.parameters[:1]):
+            yield scope, "the worker"
     if b"batchItemFailures" in facts.syntax.source:
         return
     for scope in facts.scopes:
