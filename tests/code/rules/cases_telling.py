@@ -324,4 +324,46 @@ CASES = [
         "use axum::extract::Path;\nasync fn get(Path(name): Path<String>) -> R {\n let data = tokio::fs::read(path_of(&name)).await.map_err(not_found)?;\n Ok(Response::new(Body::from(data)))\n}",
         3,
     ),
+    bad(
+        "secret-in-log",
+        "rust",
+        """
+        use tracing::info;
+        #[derive(Debug, Deserialize)]
+        pub struct Mail {
+            host: String,
+            password: String,
+        }
+        #[derive(Debug, Deserialize)]
+        pub struct Settings {
+            port: u16,
+            mail: Mail,
+        }
+        impl Settings {
+            fn load(path: &Path) -> Result<Self> {
+                let settings: Self = read(path)?;
+                info!(?settings, "loaded");
+                Ok(settings)
+            }
+        }
+        """,
+        15,
+    ),
+    good(
+        "secret-in-log",
+        "rust",
+        """
+        use tracing::info;
+        #[derive(Debug, Deserialize)]
+        pub struct Settings {
+            port: u16,
+            host: String,
+        }
+        fn load(path: &Path) -> Result<Settings> {
+            let settings: Settings = read(path)?;
+            info!(?settings, %path, "loaded");
+            Ok(settings)
+        }
+        """,
+    ),
 ]

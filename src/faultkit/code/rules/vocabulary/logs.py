@@ -105,8 +105,11 @@ def secret_in(span: Span, facts: Facts, deep: bool = True) -> str:
     return _secret_hole(span, facts)
 
 
-_HOLES = {"kotlin": re.compile(r"\$([A-Za-z_]\w*)"), "rust": re.compile(r"\{([a-z_]\w*)(?::[^{}]*)?\}")}
-"""Names inside of texts that no syntax tree shows."""
+_HOLES = {
+    "kotlin": re.compile(r"\$([A-Za-z_]\w*)"),
+    "rust": re.compile(r"(?:\{|[(,]\s*[?%])([a-z_]\w*)(?=[:},)])"),
+}
+"""Names that no syntax tree shows: inside of texts, and `?config` of tracing."""
 
 
 def _secret_hole(span: Span, facts: Facts) -> str:

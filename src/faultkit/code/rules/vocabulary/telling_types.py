@@ -117,13 +117,26 @@ def telling_types(facts: Facts) -> dict[str, str]:
     if parts is None:
         return {}
     own_text = {scope.owner.rpartition(".")[2] for scope in facts.scopes if scope.short_name in _OWN_TEXT}
-    found = {}
-    for each in pattern.finditer(facts.whole_text):
-        name = next(group for group in each.groups() if group)
-        listed = parts.findall(each[each.lastindex or 0])
-        secret = next((part for part in listed if is_secret_name(part, facts)), "")
-        if secret and name not in own_text and f"Debug for {name}" not in facts.whole_text:
+    found = dict[str, str]()
+    bodies = {
+        next(group for group in each.groups() if group): each[each.lastindex or 0]
+        for each in pattern.finditer(facts.whole_text)
+    }
+    shown = {
+        name: body
+        for name, body in bodies.items()
+        if name not in own_text and f"Debug for {name}" not in facts.whole_text
+    }
+    for name, body in shown.items():
+        secret = next((part for part in parts.findall(body) if is_secret_name(part, facts)), "")
+        if secret:
             found[name] = secret
+    inner = dict(found)
+    for name, body in shown.items():
+        # A part of such a type is written out with the whole: `smtp: SmtpConfig`.
+        held = next((each for each in inner if re.search(rf"[:\s]{each}\b", body)), "")
+        if held and name != held:
+            found.setdefault(name, inner[held])
     return found
 
 
@@ -135,4 +148,6 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
                 return each.type.rpartition(".")[2].removeprefix("~")
     made = facts.assignments_to(name, place)
     types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
+    if types and types[-1] == "Self":
+        types = [scope.owner for scope in facts.functions_around(place)]
     return types[-1].rpartition(".")[2].removeprefix("~") if types else ""
