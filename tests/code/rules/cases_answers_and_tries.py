@@ -254,4 +254,28 @@ CASES = [
         }
         """,
     ),
+    good(
+        "retry-of-non-idempotent-call",
+        "typescript",
+        """
+        import axios from 'axios';
+        async function withRetry<T>(work: () => Promise<T>): Promise<T> {
+          for (let attempt = 1; ; attempt++) {
+            try {
+              return await work();
+            } catch (error) {
+              if (attempt > 3) throw error;
+              await sleep(100 * 2 ** attempt);
+            }
+          }
+        }
+        export async function charge(body: Charge) {
+          const key = randomUUID();
+          return withRetry(async () => {
+            const headers = { 'X-Request-Id': randomUUID(), 'Idempotency-Key': key };
+            return (await axios.post('/charges', body, { headers, timeout: 5000 })).data;
+          });
+        }
+        """,
+    ),
 ]

@@ -100,7 +100,7 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
 
 
 _FRESH = re.compile(
-    r"(idempot|dedup|request[-_]?id)[\w\-\"'\])]*\s*[:=,(]+\s*[^\n]*"
+    r"(idempot|dedup|request[-_]?id)[\w\-\"'\])]*\s*[:=,(]+\s*[^\n]*?"
     r"(uuid4|uuid1|randomUUID|NewString\(|uuid\.New\(|NewGuid|new_v4|now_v7|nanoid\(|ulid|uuidv4\(|\bv4\(\))",
     re.IGNORECASE,
 )
@@ -112,7 +112,7 @@ def _has_key(call: Call, tried: Span, facts: Facts) -> bool:
     inside = facts.text(tried)
     around = facts.loops_around(call)
     if _FRESH.search(facts.text(around[-1].body) if around else inside):
-        return False
+        return _KEY.search(_FRESH.sub("", inside)) is not None
     return any(_KEY.search(each) for each in (inside, facts.text_with_values(call)))
 
 
