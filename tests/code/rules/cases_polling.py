@@ -215,4 +215,28 @@ CASES = [
         """,
         6,
     ),
+    bad(
+        "busy-loop",
+        "go",
+        """
+        package a
+        func (b *Batcher) Run(ctx context.Context) {
+            var events []Event
+            for {
+                select {
+                case event := <-b.queue:
+                    events = append(events, event)
+                case <-ctx.Done():
+                    return
+                default:
+                }
+                if len(events) >= 100 {
+                    b.flush(ctx, events)
+                    events = nil
+                }
+            }
+        }
+        """,
+        5,
+    ),
 ]

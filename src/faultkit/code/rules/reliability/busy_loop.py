@@ -147,7 +147,7 @@ def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
         alone = not any(
             call.span.end < use.select.start or call.span.start > use.select.end
             for call in calls
-            if not _is_quick(call)
+            if not _is_quick(call) and not _is_conditional(call.span, loop, facts)
         )
         if idle and alone:
             yield Hit(
