@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
-_STORE = re.compile(r"(^|[./])I?\w*(Repository|Repo|Dao|DAO|Queries|Querier|QueryService)$")
-_JPA = re.compile(r"(^|[./])(EntityManager|StatelessSession|Session)$")
-_JPA_MADE = re.compile(r"(openSession|getCurrentSession|openStatelessSession|createEntityManager)\(\)\.\w+$")
+_STORE = NamePattern(r"(^|[./])I?\w*(Repository|Repo|Dao|DAO|Queries|Querier|QueryService)$")
+_JPA = NamePattern(r"(^|[./])(EntityManager|StatelessSession|Session)$")
+_JPA_MADE = NamePattern(r"(openSession|getCurrentSession|openStatelessSession|createEntityManager)\(\)\.\w+$")
 _JPA_READS = frozenset(
     ("createQuery", "createNativeQuery", "createNamedQuery", "createSQLQuery", "find", "get", "getReference")
 )
-_JDBC = re.compile(r"(^|[./])(Named(Parameter)?)?Jdbc(Template|Operations|Client)$")
-_READS = re.compile(
+_JDBC = NamePattern(r"(^|[./])(Named(Parameter)?)?Jdbc(Template|Operations|Client)$")
+_READS = NamePattern(
     r"^_?([gG]et|[fF]ind|[lL]oad|[fF]etch|[lL]ist|[cC]ount|[eE]xists|[lL]ookup|[rR]ead|[aA]ny|[sS]um|[sS]earch)"
     r"([A-Z_]\w*)?$"
 )
@@ -25,17 +24,17 @@ _MODEL_READS = frozenset(
         "estimatedDocumentCount", "findAll", "findByPk",
     )
 )  # fmt: skip
-_MODEL = re.compile(r"(^|[./])(\w*Repository|\w*Model|EntityRepository)$")
-_PRISMA = re.compile(r"(^|\.)_?prisma(Service|Client)?\.\w+$")
+_MODEL = NamePattern(r"(^|[./])(\w*Repository|\w*Model|EntityRepository)$")
+_PRISMA = NamePattern(r"(^|\.)_?prisma(Service|Client)?\.\w+$")
 _PRISMA_READS = frozenset(("count", "aggregate", "groupBy", "findMany", "findFirst", "findUnique"))
-_SEA_ORM = re.compile(
+_SEA_ORM = NamePattern(
     r"\.(find|find_by_id|find_related|find_also_related|select_only)(\(\)\.\w+)*\(\)\.(one|all|count)$"
 )
-_EXPOSED = re.compile(r"^[A-Z]\w*\.(selectAll|select|find|findById|slice)$")
-_PEEWEE = re.compile(
+_EXPOSED = NamePattern(r"^[A-Z]\w*\.(selectAll|select|find|findById|slice)$")
+_PEEWEE = NamePattern(
     r"^[A-Z]\w*\.(select|get|get_or_none|get_by_id)$|^models\.[A-Z]\w*\.(select|get|get_or_none)$"
 )
-_TORTOISE = re.compile(r"^([a-z_]+\.)*[A-Z]\w*\.(get|get_or_none|filter|all|find_one|find|exists)$")
+_TORTOISE = NamePattern(r"^([a-z_]+\.)*[A-Z]\w*\.(get|get_or_none|filter|all|find_one|find|exists)$")
 
 
 def is_typed_read(call: Call, facts: Facts) -> bool:
