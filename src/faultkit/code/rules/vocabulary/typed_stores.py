@@ -59,23 +59,27 @@ def _is_on_store(call: Call, facts: Facts) -> bool:
 
 
 def _java(call: Call, facts: Facts) -> bool:
-    if not call.arguments:
-        return False
-    if call.method.startswith("query") and _JDBC.search(type_of_receiver(call, facts)):
+    if _is_on_store(call, facts):
         return True
-    if call.method in _JPA_READS and (
-        _JPA.search(type_of_receiver(call, facts)) or _JPA_MADE.search(call.name)
-    ):
-        return not any(
-            each.method in ("executeUpdate", "execute")
-            for each in facts.calls
-            if each.span.start == call.span.start
-        )
-    if call.method.startswith(("select", "fetch")) and type_of_receiver(call, facts).endswith("DSLContext"):
+    method = call.method
+    if not (method.startswith(("query", "select", "fetch", "count")) or method in _JPA_READS):
+        return False
+    type_ = type_of_receiver(call, facts) if call.arguments else ""
+    if method.startswith("query"):
+        return _JDBC.search(type_) is not None
+    if method.startswith(("select", "fetch")) and type_.endswith("DSLContext"):
         return True  # jOOQ.
-    if call.method.startswith(("select", "count")) and type_of_receiver(call, facts).endswith("Mapper"):
-        return True  # MyBatis.
-    return _is_on_store(call, facts)
+    if method.startswith(("select", "count")):
+        return type_.endswith("Mapper")  # MyBatis.
+    if method not in _JPA_READS or not call.arguments:
+        return False
+    return (_JPA.search(type_) or _JPA_MADE.search(call.name)) is not None and not _is_write(call, facts)
+
+
+def _is_write(call: Call, facts: Facts) -> bool:
+    """Return whether a query of JPA is one that changes rows: `createQuery(…).executeUpdate()`."""
+    ends = facts.calls_of_method("executeUpdate", "execute")
+    return any(each.span.start == call.span.start for each in ends)
 
 
 def _kotlin(call: Call, facts: Facts) -> bool:
