@@ -34,6 +34,12 @@ CASES = [
     bad(
         _HTTP,
         "rust",
+        "fn f() -> R { let plain = ureq::Agent::config_builder().http_status_as_error(false).build();\n keep(ureq::agent()) }",
+        2,
+    ),
+    bad(
+        _HTTP,
+        "rust",
         "use reqwest::blocking::Client;\nfn f() -> R { Client::builder().timeout(None).build() }",
         2,
     ),
@@ -57,6 +63,12 @@ CASES = [
         "java",
         'class A { A(Properties p) { p.put("mail.smtp.host", "x");\n s = Session.getInstance(p); } }',
         2,
+    ),
+    bad(
+        _HTTP,
+        "java",
+        'import jakarta.mail.Session;\nclass A { A(Properties p) { p.put("mail.smtp.host", "x");\n s = Session.getDefaultInstance(p); } }',
+        3,
     ),
     good(
         _HTTP,

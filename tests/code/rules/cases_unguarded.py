@@ -133,6 +133,44 @@ CASES = [
         13,
         16,
     ),
+    bad(
+        _RULE,
+        "python",
+        """
+        import threading
+
+        class Inbox:
+            def __init__(self):
+                self._ready = threading.Condition()
+                self._taken = {}
+
+            def take(self, seat, name):
+                with self._ready:
+                    self._taken[seat] = name
+
+            def free(self, seat):
+                self._taken.pop(seat, None)
+        """,
+        13,
+    ),
+    good(
+        _RULE,
+        "python",
+        """
+        # No lock: a client that is opened and closed.
+        class Seats:
+            def __init__(self, gateway):
+                self._gateway = gateway
+                self._taken = {}
+
+            def take(self, seat, name):
+                with self._gateway:
+                    self._taken[seat] = name
+
+            def free(self, seat):
+                self._taken.pop(seat, None)
+        """,
+    ),
     good(
         _RULE,
         "python",

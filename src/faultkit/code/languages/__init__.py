@@ -32,6 +32,11 @@ class Language:
     def module(self) -> str:
         return self.wheel.replace("-", "_")
 
+    @property
+    def family(self) -> str:
+        """The name of the language whose libraries it uses: JavaScript for TypeScript."""
+        return "javascript" if self.name in ("typescript", "tsx") else self.name
+
 
 LANGUAGES: dict[str, Language] = {
     language.name: language

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
     CERTAIN,
     CSHARP,
@@ -306,7 +305,7 @@ def _java(facts: Facts) -> Iterator[Hit]:
             what = f"{call.written}() blocks a thread of the event loop until it is done"
             yield Hit(call.span, what, LIKELY)
             continue
-        head = facts.text(Span(scope.span.start, scope.body.start))
+        head = facts.text(scope.head)
         if _REACTIVE.search(head.partition("(")[0]) and not _ON_POOL.search(facts.text(scope.span)):
             yield Hit(
                 call.span, f"{call.written}() blocks a thread of the event loop until it is done", LIKELY

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.applied_functions import given_to_all
+from faultkit.code.rules.vocabulary.applied_functions import Applied, given_functions
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
@@ -88,7 +88,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what += f" (it calls {remote.through.written}())"
         often = remote.is_read and frequency_of(loop, facts) in ("request", "message")
         yield Hit(call.span, what, LIKELY if remote.is_read else POSSIBLE, None if often else "medium")
-    for call, over in given_to_all(facts):
+    for call, over in _in_given_functions(facts):
         if call not in seen:
             seen.add(call)
             yield Hit(call.span, f"{call.written}() goes out once for every item of {over}", LIKELY, "medium")
@@ -98,6 +98,32 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if loop is not None and not loop.is_async and not _is_together(call, loop, facts):
                 what = f"{call.written}() is awaited once for every item of {_over(loop)}, one after another"
                 yield Hit(call.span, what, POSSIBLE, "medium")
+
+
+def _in_given_functions(facts: Facts) -> Iterator[tuple[Call, str]]:
+    """Yield reads of a database by a function that is given to `map` over what a query returned."""
+    asked = [each for each in remote_calls(facts) if each.through is None]
+    known = {each.call for each in asked}
+    reads = [each.call for each in asked if each.is_read and each.kind == "database"]
+    for applied in given_functions(facts) if reads else ():
+        if not _is_of_query(applied, known, facts):
+            continue
+        for call in reads:
+            if not is_within(call.span, applied.scope.body):
+                continue
+            if re.search(rf"(?<![\w.]){re.escape(applied.item)}\b", facts.text(call.span)):
+                yield call, applied.over.strip()[:40]
+
+
+def _is_of_query(applied: Applied, known: set[Call], facts: Facts) -> bool:
+    """Return whether the list comes from a query or a request."""
+    if {*chain_of(applied.at)} & known:
+        return True
+    name = base_name(applied.over)
+    made = facts.assignments_to(name, applied.at) if name else ()
+    return any(
+        each.call is not None and (each.call in known or {*chain_of(each.call)} & known) for each in made
+    )
 
 
 def _is_told_elsewhere(remote: RemoteCall, loop: Loop, facts: Facts) -> bool:

@@ -42,22 +42,22 @@ _JVM_CLIENTS = (
     r"|StorageOptions\.getDefaultInstance\(\)\.getService)$"
 )
 _ONE_USE = {
-    "java": re.compile(_JVM_CLIENTS),
-    "kotlin": re.compile(_JVM_CLIENTS),
-    "go": re.compile(
+    "java": NamePattern(_JVM_CLIENTS),
+    "kotlin": NamePattern(_JVM_CLIENTS),
+    "go": NamePattern(
         r"^(database/sql\.Open|github\.com/jackc/pgx/v\d/pgxpool\.(Connect|New)|github\.com/jmoiron/sqlx\.(Open|Connect)"
         r"|gorm\.io/gorm\.Open|github\.com/(redis/)?go-redis/(redis/)?v?\d*\.?NewClient"
         r"|go\.mongodb\.org/mongo-driver(/v2)?/mongo\.Connect|github\.com/segmentio/kafka-go\.Writer"
         r"|google\.golang\.org/grpc\.(Dial|NewClient|DialContext)|github\.com/rabbitmq/amqp091-go\.Dial"
         r"|cloud\.google\.com/go/(storage|pubsub|bigquery|firestore)\.NewClient)$"
     ),
-    "csharp": re.compile(
+    "csharp": NamePattern(
         r"(^|\.)(CosmosClient|MongoClient|ServiceBusClient|BlobServiceClient|QueueServiceClient|EventHubProducerClient"
         r"|ConnectionMultiplexer\.Connect(Async)?|ElasticClient|ElasticsearchClient|Amazon(S3|SQS|DynamoDB|"
         r"SimpleNotificationService|KeyManagementService)Client|GrpcChannel\.ForAddress|ProducerBuilder\b.*\.Build"
         r"|SecretClient|ConnectionFactory\.CreateConnection(Async)?)$"
     ),
-    "rust": re.compile(
+    "rust": NamePattern(
         r"^(sqlx\.(postgres\.|mysql\.)?(Pg|MySql|Sqlite)?Pool(Options)?\b.*\.connect(_with)?|mongodb\.Client\.with_uri_str"
         r"|redis\.Client\.open|lapin\.Connection\.connect|aws_sdk_\w+\.Client\.(new|from_conf)"
         r"|tokio_postgres\.connect|deadpool_\w+\..*\.create_pool)$"

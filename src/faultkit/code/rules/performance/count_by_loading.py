@@ -9,6 +9,7 @@ from functools import partial
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.row_queries import row_queries
 
@@ -20,14 +21,14 @@ _JAVASCRIPT = re.compile(r"(findMany|findAll|find|toArray)\(\)\.length$")
 _CSHARP = re.compile(r"\.(ToListAsync|ToArrayAsync|ToList|ToArray)\(\)\.(Count|Length|Any)$")
 _REPOSITORY = re.compile(r"(Repository|Repo|Dao|DAO|repository)\.\w+\(\)")
 _LOADS = {
-    "python": re.compile(
+    "python": NamePattern(
         r"\.(all|fetchall|scalars\(\)\.all|objects(\.\w+\(\))*\.(all|filter|exclude)|to_list|fetch)$"
     ),
-    "javascript": re.compile(r"\.(findMany|findAll|find|toArray|getMany|lean|exec)$"),
-    "java": re.compile(r"(Repository|Repo|Dao|DAO|repository)\.(find|list|get)\w*$|\.getResultList$"),
-    "csharp": re.compile(r"\.(ToListAsync|ToArrayAsync)$|[cC]ontext(\.\w+(\(\))?)*\.ToList$"),
-    "go": re.compile(r"gorm\.io/gorm\.DB(\.\w+\(\))*\.Find$|\.(Select|SelectContext)$"),
-    "rust": re.compile(r"\.(fetch_all|load|all)$"),
+    "javascript": NamePattern(r"\.(findMany|findAll|find|toArray|getMany|lean|exec)$"),
+    "java": NamePattern(r"(Repository|Repo|Dao|DAO|repository)\.(find|list|get)\w*$|\.getResultList$"),
+    "csharp": NamePattern(r"\.(ToListAsync|ToArrayAsync)$|[cC]ontext(\.\w+(\(\))?)*\.ToList$"),
+    "go": NamePattern(r"gorm\.io/gorm\.DB(\.\w+\(\))*\.Find$|\.(Select|SelectContext)$"),
+    "rust": NamePattern(r"\.(fetch_all|load|all)$"),
 }
 _LOADS["kotlin"] = _LOADS["java"]
 _COUNTED = {
@@ -85,7 +86,7 @@ def _at_once(facts: Facts) -> Iterator[Hit]:
 
 def _by_variable(facts: Facts) -> Iterator[Hit]:
     """Yield rows whose variable is read once, for its length."""
-    language = "javascript" if facts.language in ("typescript", "tsx") else facts.language
+    language = facts.syntax.language.family
     queries = {rows.call for rows in row_queries(facts) if not rows.is_limited and not rows.is_one}
     sent = {each.call for each in sql_calls(facts)}
     for call in facts.calls:
@@ -133,15 +134,7 @@ RULE = Rule(
     languages=EVERY_LANGUAGE,
     check=_check,
     words=(
-        b"len(",
-        b"bool(",
-        b".length",
-        b"size",
-        b"isEmpty",
-        b"Count",
-        b"Length",
-        b"Any(",
-        b"is_empty",
+        b"len(", b"bool(", b".length", b"size", b"Empty", b"Count", b"Length", b"Any(", b"any(", b"is_empty",
         b"count",
     ),
-)
+)  # fmt: skip

@@ -16,7 +16,7 @@ _COPIES = frozenset(
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        subject = _subject(call, facts)
+        subject = _subject(call)
         if not re.fullmatch(r"[A-Za-z_][\w.]*", subject):
             continue
         loops = [loop for loop in facts.loops_around(call) if is_over_data(loop, facts)]
@@ -39,7 +39,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{subject} is copied as a whole for every item", LIKELY)
 
 
-def _subject(call: Call, facts: Facts) -> str:
+def _subject(call: Call) -> str:
     """Return what a call copies deeply; empty if it copies nothing."""
     first = call.argument(place=0)
     if first is None:

@@ -23,7 +23,7 @@ from faultkit.code.rules.rule import (
 )
 from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.http_requests import http_requests
-from faultkit.code.rules.vocabulary.lock_regions import lock_regions
+from faultkit.code.rules.vocabulary.lock_regions import guard_of, lock_regions
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 
@@ -170,21 +170,14 @@ def _rust(waits: set[Call], facts: Facts) -> Iterator[Hit]:
         scope = facts.function_of(taken)
         if scope is None or taken.arguments:
             continue
-        # `self.peers.lock().unwrap()` of threads; those of tasks are awaited.
-        unwrapped = next(
-            (each for each in facts.calls_on(taken) if each.method in ("unwrap", "expect")), None
-        )
-        names = taken.assigned or (() if unwrapped is None else unwrapped.assigned)
-        if len(names) != 1:
+        found = guard_of(taken, facts)
+        if found is None:
             yield from _temporary(taken, scope, facts)
             continue
-        guard, block = names[0].removeprefix("mut ").strip(), node_at(taken.span, facts)
-        while block is not None and block.type != "block":
-            block = block.parent
-        if block is None or guard == "_":
+        guard, rest = found
+        if guard == "_":
             continue
         word = re.compile(rf"\b{re.escape(guard)}\b")
-        rest = Span(taken.span.end, block.end_byte)
         items = _items_of(guard, facts.text(rest))
         for each in facts.within(facts.calls, rest):
             if each.method == "drop" and word.search(facts.text(each.span)):
@@ -353,7 +346,7 @@ def _acquired(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None
 
 
 def _java(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
-    if re.search(r"\bsynchronized\b", facts.text(Span(scope.span.start, scope.body.start))):
+    if re.search(r"\bsynchronized\b", facts.text(scope.head)):
         return "this", True
     for name, body in _blocks(facts):
         if is_within(call.span, body) and is_within(body, scope.body):

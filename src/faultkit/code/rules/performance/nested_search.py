@@ -82,7 +82,7 @@ def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts) -> bool:
 
 
 def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
-    language = "javascript" if facts.language in JAVASCRIPT else facts.language
+    language = facts.syntax.language.family
     for call in facts.calls_of_method(*_SEARCHES.get(language, ())):
         given = call.argument(place=0)
         if given is None or given.value.shape != "function" or "=" not in given.value.text:

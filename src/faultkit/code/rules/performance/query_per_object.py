@@ -17,7 +17,6 @@ _ASKS = frozenset(
     ("filter", "exclude", "order_by", "first", "last", "latest", "earliest", "aggregate", "values_list",
      "values", "exists", "count")
 )  # fmt: skip
-_LOADS = frozenset(("all",))
 _PRELOADS = re.compile(r"prefetch_related|select_related|annotate\(")
 _SERIALIZER = re.compile(r"Serializer$")
 
@@ -30,13 +29,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _in_resolvers(facts: Facts) -> Iterator[Hit]:
     """Yield queries of a resolver of a field, which runs for each object that has the field."""
-    resolvers = [(scope, item) for scope in facts.scopes if (item := _parent(scope, facts))]
+    resolvers = [
+        (scope, item)
+        for scope in facts.scopes
+        if (item := _parent(scope, facts)) and not _LOADER.search(facts.text(scope.span))
+    ]
     for remote in remote_calls(facts) if resolvers else ():
         if not remote.is_read or remote.through is not None:
             continue
         for scope, item in resolvers:
-            text = facts.text(scope.span)
-            if not is_within(remote.call.span, scope.body) or _LOADER.search(text):
+            if not is_within(remote.call.span, scope.body):
                 continue
             if re.search(rf"(?<![\w.]){re.escape(item)}\b", facts.text(remote.call.span)):
                 what = f"{remote.call.written}() asks once for every {item} of a list"
@@ -81,7 +83,7 @@ def _in_serializers(facts: Facts) -> Iterator[Hit]:
             if len(parts) < 3 or parts[0] != item or "(" in parts[1]:
                 continue
             method = parts[2].removesuffix("()")
-            if method in _ASKS or (method in _LOADS and has_view and not preloads):
+            if method in _ASKS or (method == "all" and has_view and not preloads):
                 what = f"{item}.{parts[1]} is asked for by a query of its own for every {item}"
                 yield Hit(call.span, what, LIKELY if has_view and not preloads else POSSIBLE)
                 break

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 from faultkit.code.rules.vocabulary.unbounded_bodies import unbounded_bodies
 
@@ -44,7 +44,7 @@ _DATA = re.compile(r"\.(csv|tsv|log|txt|jsonl|ndjson|dat|xml|gz)\b|data|export|d
 def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in unbounded_bodies(facts):
         yield Hit(span, what, LIKELY)
-    whole = _WHOLE.get("javascript" if facts.language in JAVASCRIPT else facts.language)
+    whole = _WHOLE.get(facts.syntax.language.family)
     for call in facts.calls:
         if call.method == "readlines" and facts.language == "python" and not call.arguments:
             is_own = any(scope.short_name == call.method for scope in facts.scopes)

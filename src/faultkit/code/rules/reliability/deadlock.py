@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.languages.syntax import Node, Span
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
-from faultkit.code.rules.vocabulary.failures import node_at
-from faultkit.code.rules.vocabulary.lock_regions import Region, lock_regions
+from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, Region, guard_of, lock_regions
 
 _ORDERS = re.compile(
     r"\bsort|identityHashCode|compareTo|\bmin\(|\bmax\(|[<>]=?\s*\w+(\.\w+)*\.?\w*|tryLock|try_lock",
@@ -34,18 +33,11 @@ def _guards(facts: Facts) -> list[Region]:
     for taken in facts.calls_of_method("lock", "write"):
         if taken.arguments or not taken.receiver_written:
             continue
-        unwrapped = next(
-            (each for each in facts.calls_on(taken) if each.method in ("unwrap", "expect")), None
-        )
-        names = taken.assigned or (() if unwrapped is None else unwrapped.assigned)
-        block: Node | None = node_at(taken.span, facts)
-        while block is not None and block.type != "block":
-            block = block.parent
-        if len(names) != 1 or names[0] == "_" or block is None:
+        guard = guard_of(taken, facts)
+        if guard is None or guard[0] == "_":
             continue
-        guard = re.compile(rf"\bdrop\(\s*{re.escape(names[0].removeprefix('mut ').strip())}\b")
-        rest = Span(taken.span.end, block.end_byte)
-        dropped = guard.search(facts.text(rest))
+        name, rest = guard
+        dropped = re.search(rf"\bdrop\(\s*{re.escape(name)}\b", facts.text(rest))
         end = rest.end if dropped is None else rest.start + len(facts.text(rest)[: dropped.start()].encode())
         found.append(Region(taken.receiver_written, Span(rest.start, end), taken=taken.span))
     return sorted(found, key=lambda each: each.span.start)
@@ -167,5 +159,5 @@ RULE = Rule(
     severity="high",
     languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
-    words=(b"ock", b"ynchronized", b"Monitor"),
+    words=LOCK_WORDS,
 )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from faultkit.code.facts import Assignment, Facts, Loop, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.lock_regions import Region, lock_regions, regions_around
+from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, Region, lock_regions, regions_around
 
 _CHANGING = frozenset(
     (
@@ -314,5 +314,5 @@ RULE = Rule(
     severity="high",
     languages=(*PYTHON, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
-    words=(b"ock", b"ynchronized", b"Monitor", b"Semaphore"),
+    words=LOCK_WORDS,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Argument, Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
 _SECONDS, _MILLIS, _NANOS = "seconds", "milliseconds", "nanoseconds"
@@ -55,7 +55,7 @@ _EXPIRY = re.compile(r"(^|\.)(exp|iat|nbf)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    language = "javascript" if facts.language in JAVASCRIPT else facts.language
+    language = facts.syntax.language.family
     takes = _TAKES[language]
     for call in facts.calls:
         if unit := takes.get(call.name):

@@ -51,26 +51,28 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
         yield from _switched_off(facts)
     if facts.language == "python" and facts.imports_any("aiohttp"):
         yield from _switched_off(facts)
-    for find in {
-        "go": (_resty,),
-        "rust": (_rust,),
-        "python": (_models,),
-        "java": (_zero,),
-        "kotlin": (_zero,),
-    }.get(facts.language, ()):
+    by_language = {"go": _resty, "rust": _rust, "python": _models, "java": _zero, "kotlin": _zero}
+    find = by_language.get(facts.language)
+    if find is not None:
         yield from find(facts)
 
 
-_RESTY_LIMITS = ("SetTimeout", "SetContext", "NewWithClient")
-_RUST_LIMITS = frozenset(
-    ("timeout", "timeout_read", "timeout_global", "timeout_recv_response", "http_status_as_error")
-)
+_MAIL_SESSIONS = (
+    "jakarta.mail.Session.getInstance", "jakarta.mail.Session.getDefaultInstance",
+    "javax.mail.Session.getInstance", "javax.mail.Session.getDefaultInstance",
+    "Session.getInstance", "Session.getDefaultInstance",
+)  # fmt: skip
+_RESTY = NamePattern(r"^github\.com/go-resty/resty(/v\d)?\.New$")
+_RESTY_LIMITS = ("SetTimeout", "SetContext", "NewWithClient", "WithTimeout")
+_UREQ = ("ureq.AgentBuilder.new", "ureq.Agent.new", "ureq.agent", "ureq.Agent.new_with_defaults")
+_UREQ_LIMITS = ("timeout", "timeout_read", "timeout_global", "timeout_recv_response")
+_MODELS = NamePattern(r"^(openai|anthropic|mistralai|cohere)\.\w+$")
 
 
 def _resty(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield clients of resty in a text that sets no limit for any."""
-    made = [each for each in facts.calls if re.match(r"^github\.com/go-resty/resty(/v\d)?\.New$", each.name)]
-    if made and not facts.calls_of_method(*_RESTY_LIMITS) and not facts.calls_of_method("WithTimeout"):
+    made = [each for each in facts.calls_of_method("New") if _RESTY.match(each.name)]
+    if made and not facts.calls_of_method(*_RESTY_LIMITS):
         for call in made:
             yield call.span, f"{call.written}() has no timeout, and its requests may wait for ever"
 
@@ -83,23 +85,16 @@ def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield call.span, f"{call.written}(None) switches the limit off, and requests may wait for ever"
     if not facts.imports_any("ureq") and "ureq::" not in facts.whole_text:
         return
-    if any(each.method in _RUST_LIMITS for each in facts.calls):
+    if facts.calls_of_method(*_UREQ_LIMITS):
         return
-    for call in facts.calls:
-        made = call.name in (
-            "ureq.AgentBuilder.new",
-            "ureq.Agent.new",
-            "ureq.agent",
-            "ureq.Agent.new_with_defaults",
-        )
-        if made:
-            yield call.span, f"{call.written}() has no limit for reading, and requests may wait for ever"
+    for call in facts.calls_named(*_UREQ):
+        yield call.span, f"{call.written}() has no limit for reading, and requests may wait for ever"
 
 
 def _models(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield clients of language models whose limit is switched off (Python)."""
     for call in facts.calls:
-        if not re.match(r"^(openai|anthropic|mistralai|cohere)\.(Async)?\w+$", call.name):
+        if not _MODELS.match(call.name):
             continue
         given = call.argument("timeout")
         if given is not None and given.value.shape == "none":
@@ -122,16 +117,10 @@ def _zero(facts: Facts) -> Iterator[tuple[Span, str]]:
             and call.positional[-1].value.text == "0"
         ):
             yield call.span, f"{call.written}() with a timeout of 0 waits for ever"
-    sessions = [
-        each
-        for each in facts.calls_named("jakarta.mail.Session.getInstance", "javax.mail.Session.getInstance")
-    ]
-    sessions += [each for each in facts.calls_named("Session.getInstance", "Session.getDefaultInstance")]
-    if (
-        sessions
-        and "mail.smtp" in facts.whole_text
-        and not re.search(r"mail\.smtps?\.(write)?timeout", facts.whole_text)
-    ):
+    sessions = facts.calls_named(*_MAIL_SESSIONS)
+    if not sessions or "mail.smtp" not in facts.whole_text:
+        return
+    if not re.search(r"mail\.smtps?\.(write)?timeout", facts.whole_text):
         for call in sessions:
             yield call.span, f"{call.written}() without mail.smtp.timeout waits for ever"
 

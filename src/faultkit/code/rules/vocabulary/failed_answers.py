@@ -59,7 +59,7 @@ def _kotlin(call: Call, handler: Handler, facts: Facts) -> bool:
 
 def _rust(call: Call, handler: Handler, facts: Facts) -> bool:
     scope = facts.named_function_of(call)
-    if scope is None or not _RUST_RETURNS.search(facts.text(Span(scope.span.start, scope.body.start))):
+    if scope is None or not _RUST_RETURNS.search(facts.text(scope.head)):
         return False
     text = facts.text(call.span)
     is_answer = call.written in ("Json", "axum.Json", "HttpResponse.Ok().json") or text.startswith(

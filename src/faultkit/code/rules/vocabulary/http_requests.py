@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from faultkit.code.facts import Argument, Call, Facts
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_requests import builds_requests, built_request
 from faultkit.code.rules.vocabulary.client_fields import is_endless_field, is_session_field
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -396,7 +395,7 @@ def _spreads_without_timeout(call: Call, facts: Facts) -> bool:
     if facts.language != "python" or scope is None or len(spread) != 1:
         return False
     name = spread[0].value.text.strip("*")
-    takes = re.search(rf"\*\*\s*{re.escape(name)}\b", facts.text(Span(scope.span.start, scope.body.start)))
+    takes = re.search(rf"\*\*\s*{re.escape(name)}\b", facts.text(scope.head))
     if takes is None or not _PRIVATE.match(scope.short_name) or "timeout" in facts.text(scope.span):
         return False
     callers = facts.callers_of(scope)

@@ -10,8 +10,11 @@ from typing import NamedTuple
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.nesting import Placed
 from faultkit.code.languages.syntax import Node, Span
+from faultkit.code.rules.vocabulary.failures import node_at
 
-_LOCK = re.compile(r"(^|[._])_*\w*(lock|mutex|mtx|mu|guard|gate|cond)\w*$", re.IGNORECASE)
+_LOCK = re.compile(r"lock|mutex|mtx|(?<![^\W_])(mu|guard|gate|cond|condition)(?![^\W\d_])", re.IGNORECASE)
+"""`state_lock`, `mu`, `_gate`; no `gateway`, no `seconds`."""
+_LAST_WORD = re.compile(r"[a-z](Mu|Guard|Gate|Cond|Condition)\d*$")
 _NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
 _MADE = frozenset(
     ("threading.Lock", "threading.RLock", "threading.Condition", "multiprocessing.Lock", "asyncio.Lock")
@@ -32,8 +35,8 @@ _TAKES = {
 _READS = frozenset(("RLock", "EnterReadLock"))
 
 
-_WORDS = (b"ock", b"ynchronized", b"utex", b"Monitor", b"emaphore", b"acquire", b"WaitAsync")
-"""Of which one stands in each text that takes a lock."""
+LOCK_WORDS = (b"ock", b"ynchronized", b"utex", b"Monitor", b"emaphore", b"ondition", b"acquire", b"WaitAsync")
+"""Words of which one stands in each text that takes a lock."""
 
 
 class Region(NamedTuple):
@@ -51,7 +54,7 @@ class Region(NamedTuple):
 @lru_cache(maxsize=4)
 def lock_regions(facts: Facts) -> list[Region]:
     """Return where locks are held, in the order of the text."""
-    if not any(word in facts.syntax.source for word in _WORDS):
+    if not any(word in facts.syntax.source for word in LOCK_WORDS):
         return []
     found = [*_managed(facts), *_called(facts)]
     if facts.language in ("java", "kotlin"):
@@ -62,12 +65,29 @@ def lock_regions(facts: Facts) -> list[Region]:
 def is_lock_name(written: str) -> bool:
     """Return whether a variable is a lock by its name."""
     last = written.replace("()", "").rpartition(".")[2]
+    if _LAST_WORD.search(last) is not None:
+        return True
     return _LOCK.search(last) is not None and _NOT_LOCK.search(last) is None
 
 
 def regions_around(place: Placed, regions: list[Region]) -> list[Region]:
     """Return the regions that a place is in, in their order."""
     return [each for each in regions if is_within(place.span, each.span)]
+
+
+def guard_of(taken: Call, facts: Facts) -> tuple[str, Span] | None:
+    """Return the variable that keeps a lock, and the rest of the block that it lives in (Rust).
+
+    None if the lock is given back at the end of its statement."""
+    # `self.peers.lock().unwrap()` of threads; those of tasks are awaited.
+    unwrapped = next((each for each in facts.calls_on(taken) if each.method in ("unwrap", "expect")), None)
+    names = taken.assigned or (() if unwrapped is None else unwrapped.assigned)
+    block = node_at(taken.span, facts)
+    while block is not None and block.type != "block":
+        block = block.parent
+    if len(names) != 1 or block is None:
+        return None
+    return names[0].removeprefix("mut ").strip(), Span(taken.span.end, block.end_byte)
 
 
 def _managed(facts: Facts) -> Iterator[Region]:
@@ -78,7 +98,7 @@ def _managed(facts: Facts) -> Iterator[Region]:
                 Span(max(0, call.span.start - 6), call.span.start)
             ).startswith("lock"):
                 name = re.sub(r"^lock\s*\(|\)\s*$", "", head.partition("{")[0].strip())
-                yield Region(_own(name, facts), body, taken=call.span)
+                yield Region(_own(name), body, taken=call.span)
         elif facts.language == "python" and (call.name in _MADE or is_lock_name(call.written)):
             yield Region(call.written, body, taken=call.span)
 
@@ -103,9 +123,7 @@ def _called(facts: Facts) -> Iterator[Region]:
     if facts.language == "kotlin":
         for call in facts.calls_of_method("withLock", "read", "write"):
             if call.receiver_written and (call.method == "withLock" or is_lock_name(call.receiver_written)):
-                yield Region(
-                    _own(call.receiver_written, facts), call.span, call.method == "read", call.callee
-                )
+                yield Region(_own(call.receiver_written), call.span, call.method == "read", call.callee)
 
 
 def _ends(call: Call, name: str, pairs: dict[str, str], scope: Scope, facts: Facts) -> list[int]:
@@ -147,26 +165,25 @@ def _of_objects(facts: Facts) -> Iterator[Region]:
     if facts.language == "kotlin":
         for scope in facts.scopes:
             if any(each.method == "Synchronized" for each in scope.decorators):
-                yield Region("self", scope.body, taken=Span(scope.span.start, scope.body.start))
+                yield Region("self", scope.body, taken=scope.head)
         for call in facts.calls_of_method("synchronized"):
             if call.arguments:
-                yield Region(_own(call.arguments[0].value.text, facts), call.span, taken=call.callee)
+                yield Region(_own(call.arguments[0].value.text), call.span, taken=call.callee)
         return
     if b"synchronized" not in facts.syntax.source:
         return
     for scope in facts.scopes:
-        head = Span(scope.span.start, scope.body.start)
-        if re.search(r"\bsynchronized\b", facts.text(head)):
-            yield Region("self", scope.body, taken=head)
+        if re.search(r"\bsynchronized\b", facts.text(scope.head)):
+            yield Region("self", scope.body, taken=scope.head)
     todo: list[Node] = [facts.syntax.root]
     while todo:
         node = todo.pop()
         if node.type == "synchronized_statement" and (body := node.child_by_field_name("body")) is not None:
             head = Span(node.start_byte, body.start_byte)
             name = facts.text(head).removeprefix("synchronized").strip().strip("()")
-            yield Region(_own(name, facts), Span(body.start_byte, body.end_byte), taken=head)
+            yield Region(_own(name), Span(body.start_byte, body.end_byte), taken=head)
         todo += node.named_children
 
 
-def _own(name: str, facts: Facts) -> str:
+def _own(name: str) -> str:
     return re.sub(r"^this\b", "self", name.strip())

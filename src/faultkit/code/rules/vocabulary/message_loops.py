@@ -79,9 +79,6 @@ def _matched(call: Call, loop: Loop, facts: Facts) -> set[str]:
     return names | made
 
 
-_CHANNELS = frozenset(("Consume", "Messages", "Channel", "Chan", "Subscribe", "Events", "Listen"))
-
-
 def _is_channel(over: str, facts: Facts) -> bool:
     """Return whether the items of a loop are messages: of a Go channel, or of a consumer."""
     bare = over.rpartition(".")[2]

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 
-_READ_BY_NAME = re.compile(
-    r"\.(findById|findOne|findByPk|findUnique|findFirst|findUniqueOrThrow|findFirstOrThrow|findOneBy|findOneByOrFail"
-    r"|findOneOrFail|find_one|find_by_id|findBy[A-Z]\w*|getById|getReferenceById|getOne|queryForObject|fetchval|fetchrow"
-    r"|executeTakeFirst|executeTakeFirstOrThrow|awaitSingle\w*|awaitOne\w*|fetch_one|fetch_optional|query_one|query_opt|scalar_one|scalar_one_or_none|scalar|one|one_or_none|first|First"
-    r"|get_or_404|fetchone)$"
-    r"|\.(First|FirstOrDefault|Single|SingleOrDefault|Find|QuerySingle|QueryFirst|ExecuteScalar|QuerySingleOrDefault"
-    r"|QueryFirstOrDefault|GetById|Get)(Async)?$|get_object_or_404$|[sS]ession\w*(\(\))?\.get$|objects\.get$"
+_READS = frozenset(
+    (
+        "findById", "findOne", "findByPk", "findUnique", "findFirst", "findUniqueOrThrow", "findFirstOrThrow",
+        "findOneBy", "findOneByOrFail", "findOneOrFail", "find_one", "find_by_id", "getById",
+        "getReferenceById", "getOne", "queryForObject", "fetchval", "fetchrow", "executeTakeFirst",
+        "executeTakeFirstOrThrow", "fetch_one", "fetch_optional", "query_one", "query_opt", "scalar_one",
+        "scalar_one_or_none", "scalar", "one", "one_or_none", "first", "get_or_404", "fetchone",
+        # C#, also with `Async` at the end, and Go.
+        "First", "FirstOrDefault", "Single", "SingleOrDefault", "Find", "QuerySingle", "QueryFirst",
+        "ExecuteScalar", "QuerySingleOrDefault", "QueryFirstOrDefault", "GetById", "Get",
+    )
+)  # fmt: skip
+"""Methods that read one row or value."""
+_READ_BY_NAME = NamePattern(
+    r"\.(findBy[A-Z]\w*|awaitSingle\w*|awaitOne\w*)$|get_object_or_404$|[sS]ession\w*(\(\))?\.get$|objects\.get$"
 )
 _PATH = r"(?:\.\w+|\[[\"'][\w-]+[\"']\]|\.get\w*\(\)|\?\.\w+)"
 _COMPUTED = re.compile(
@@ -26,7 +36,7 @@ _FIELD = re.compile(r"\w+")
 
 def read_names(scope: Scope, facts: Facts) -> dict[str, Call]:
     """Return the variables that hold rows or values that a function has read, with that call."""
-    known = {each.call for each in remote_calls(facts) if each.is_read and each.kind == "database"}
+    known = _database_reads(facts)
     found: dict[str, Call] = {}
     for each in facts.within(facts.assignments, scope.body):
         if each.value is None or len(each.targets) > 2 or each.operator not in ("=", ":="):
@@ -43,6 +53,11 @@ def read_names(scope: Scope, facts: Facts) -> dict[str, Call]:
     return found
 
 
+@lru_cache(maxsize=4)
+def _database_reads(facts: Facts) -> frozenset[Call]:
+    return frozenset(each.call for each in remote_calls(facts) if each.is_read and each.kind == "database")
+
+
 def first_call(each: Assignment, facts: Facts) -> Call | None:
     """Return the call with which a value begins: `repo.find(id)` of `repo.find(id) ?: throw Missing(id)`."""
     if each.value is None or each.value.shape == "function":
@@ -52,11 +67,13 @@ def first_call(each: Assignment, facts: Facts) -> Call | None:
     return max(found, key=lambda call: call.span.end, default=None)
 
 
-def _is_read(call: Call, known: set[Call]) -> bool:
-    return call in known or _READ_BY_NAME.search(call.name) is not None
+def _is_read(call: Call, known: frozenset[Call]) -> bool:
+    if call in known or ("." in call.name and call.method.removesuffix("Async") in _READS):
+        return True
+    return _READ_BY_NAME.search(call.name) is not None
 
 
-def _add_scanned(found: dict[str, Call], known: set[Call], scope: Scope, facts: Facts) -> None:
+def _add_scanned(found: dict[str, Call], known: frozenset[Call], scope: Scope, facts: Facts) -> None:
     """Add what `row.Scan(&x)` and `db.First(&x)` have filled."""
     for call in facts.within(
         facts.calls_of_method("Scan", "First", "Take", "Find", "Get", "GetContext"), scope.body

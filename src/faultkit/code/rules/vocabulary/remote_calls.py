@@ -314,10 +314,10 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
         if facts.language in LANGUAGES:
             if (asked := built_query(call, facts)) is not None:
                 yield RemoteCall(call, *asked)
-            elif is_typed_read(call, facts):
-                yield RemoteCall(_query_of(call, facts), "database", True)
                 continue
             if facts.language != "kotlin":
+                if is_typed_read(call, facts):
+                    yield RemoteCall(_query_of(call, facts), "database", True)
                 continue
         if facts.language == "java" and (prepared := _prepared(call)) is not None:
             yield prepared
@@ -336,10 +336,10 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
             if of_prisma:
                 yield RemoteCall(call, "database", True)
                 continue
-        if facts.language in ("go", "java", "kotlin") and (stored := _stored(call, facts)) is not None:
-            yield stored
+        if facts.language == "go" and _is_stored_in_go(call, facts):
+            yield RemoteCall(call, "database", True)
             continue
-        if facts.language != "go" and is_typed_read(call, facts):
+        if is_typed_read(call, facts):
             yield RemoteCall(_query_of(call, facts), "database", True)
             continue
         origin, found = call.origin, _by_name(call, has_orm)
@@ -356,21 +356,16 @@ _STORE_READS = NamePattern(
 )
 
 
-def _stored(call: Call, facts: Facts) -> RemoteCall | None:
-    """Return a read of an object that is declared as a repository or a store."""
-    if not _STORE_READS.match(call.method):
-        return None
-    first = call.argument(place=0) if facts.language == "go" else None
-    if facts.language == "go" and (first is None or not re.search(r"ctx|[cC]ontext", first.value.text)):
-        return None
+def _is_stored_in_go(call: Call, facts: Facts) -> bool:
+    """Return whether a call reads from an object that is declared as a repository or a store (Go)."""
+    first = call.argument(place=0) if _STORE_READS.match(call.method) else None
+    if first is None or not re.search(r"ctx|[cC]ontext", first.value.text):
+        return False
     type_ = type_of_receiver(call, facts)
-    if facts.language == "go" and not type_ and call.receiver.startswith("self."):
+    if not type_ and call.receiver.startswith("self."):
         # The type is declared in another file of the package.
-        return RemoteCall(call, "database", True) if _STORES.search(call.receiver_written) else None
-    is_store = _STORE_TYPE.search(type_) is not None
-    # In Java, a store may be anything that keeps something, also in memory.
-    is_sure = facts.language == "go" or not type_.endswith("Store")
-    return RemoteCall(call, "database", True) if is_store and is_sure else None
+        return _STORES.search(call.receiver_written) is not None
+    return _STORE_TYPE.search(type_) is not None
 
 
 def _prepared(call: Call) -> RemoteCall | None:

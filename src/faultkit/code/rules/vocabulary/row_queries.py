@@ -154,7 +154,7 @@ _NOT_MODELS = frozenset(("Array", "Object", "Promise", "Map", "Set", "Reflect", 
 
 
 def _orm(facts: Facts) -> Iterator[RowQuery]:
-    language = "javascript" if facts.language in ("typescript", "tsx") else facts.language
+    language = facts.syntax.language.family
     known = {sql.call for sql in sql_calls(facts)}
     for call in facts.calls if language in _MANY else ():
         if call in known or call.is_decorator:

@@ -81,7 +81,7 @@ def _is_class_in_transaction(scope: Scope, facts: Facts) -> bool:
         return False
     name = re.escape(scope.owner.rpartition(".")[2])
     head = rf"@Transactional\b(?![^{{;]*(?:NOT_SUPPORTED|NEVER|readOnly))[^{{;]*\bclass\s+{name}\b"
-    text = facts.text(Span(scope.span.start, scope.body.start))
+    text = facts.text(scope.head)
     # In Kotlin, a method is public unless it says otherwise.
     is_public = (
         re.search(r"\b(private|internal|protected)\b", text) is None

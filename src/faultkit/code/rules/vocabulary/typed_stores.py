@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
-_STORE = re.compile(r"(^|[./])I?\w*(Repository|Repo|Dao|DAO|Queries|Querier|QueryService)$")
-_JPA = re.compile(r"(^|[./])(EntityManager|StatelessSession|Session)$")
-_JPA_MADE = re.compile(r"(openSession|getCurrentSession|openStatelessSession|createEntityManager)\(\)\.\w+$")
+_STORE = NamePattern(r"(^|[./])I?\w*(Repository|Repo|Dao|DAO|Queries|Querier|QueryService)$")
+_JPA = NamePattern(r"(^|[./])(EntityManager|StatelessSession|Session)$")
+_JPA_MADE = NamePattern(r"(openSession|getCurrentSession|openStatelessSession|createEntityManager)\(\)\.\w+$")
 _JPA_READS = frozenset(
     ("createQuery", "createNativeQuery", "createNamedQuery", "createSQLQuery", "find", "get", "getReference")
 )
-_JDBC = re.compile(r"(^|[./])(Named(Parameter)?)?Jdbc(Template|Operations|Client)$")
-_READS = re.compile(
+_JDBC = NamePattern(r"(^|[./])(Named(Parameter)?)?Jdbc(Template|Operations|Client)$")
+_READS = NamePattern(
     r"^_?([gG]et|[fF]ind|[lL]oad|[fF]etch|[lL]ist|[cC]ount|[eE]xists|[lL]ookup|[rR]ead|[aA]ny|[sS]um|[sS]earch)"
     r"([A-Z_]\w*)?$"
 )
@@ -25,17 +24,17 @@ _MODEL_READS = frozenset(
         "estimatedDocumentCount", "findAll", "findByPk",
     )
 )  # fmt: skip
-_MODEL = re.compile(r"(^|[./])(\w*Repository|\w*Model|EntityRepository)$")
-_PRISMA = re.compile(r"(^|\.)_?prisma(Service|Client)?\.\w+$")
+_MODEL = NamePattern(r"(^|[./])(\w*Repository|\w*Model|EntityRepository)$")
+_PRISMA = NamePattern(r"(^|\.)_?prisma(Service|Client)?\.\w+$")
 _PRISMA_READS = frozenset(("count", "aggregate", "groupBy", "findMany", "findFirst", "findUnique"))
-_SEA_ORM = re.compile(
+_SEA_ORM = NamePattern(
     r"\.(find|find_by_id|find_related|find_also_related|select_only)(\(\)\.\w+)*\(\)\.(one|all|count)$"
 )
-_EXPOSED = re.compile(r"^[A-Z]\w*\.(selectAll|select|find|findById|slice)$")
-_PEEWEE = re.compile(
+_EXPOSED = NamePattern(r"^[A-Z]\w*\.(selectAll|select|find|findById|slice)$")
+_PEEWEE = NamePattern(
     r"^[A-Z]\w*\.(select|get|get_or_none|get_by_id)$|^models\.[A-Z]\w*\.(select|get|get_or_none)$"
 )
-_TORTOISE = re.compile(r"^([a-z_]+\.)*[A-Z]\w*\.(get|get_or_none|filter|all|find_one|find|exists)$")
+_TORTOISE = NamePattern(r"^([a-z_]+\.)*[A-Z]\w*\.(get|get_or_none|filter|all|find_one|find|exists)$")
 
 
 def is_typed_read(call: Call, facts: Facts) -> bool:
@@ -60,23 +59,27 @@ def _is_on_store(call: Call, facts: Facts) -> bool:
 
 
 def _java(call: Call, facts: Facts) -> bool:
-    if not call.arguments:
-        return False
-    if call.method.startswith("query") and _JDBC.search(type_of_receiver(call, facts)):
+    if _is_on_store(call, facts):
         return True
-    if call.method in _JPA_READS and (
-        _JPA.search(type_of_receiver(call, facts)) or _JPA_MADE.search(call.name)
-    ):
-        return not any(
-            each.method in ("executeUpdate", "execute")
-            for each in facts.calls
-            if each.span.start == call.span.start
-        )
-    if call.method.startswith(("select", "fetch")) and type_of_receiver(call, facts).endswith("DSLContext"):
+    method = call.method
+    if not (method.startswith(("query", "select", "fetch", "count")) or method in _JPA_READS):
+        return False
+    type_ = type_of_receiver(call, facts) if call.arguments else ""
+    if method.startswith("query"):
+        return _JDBC.search(type_) is not None
+    if method.startswith(("select", "fetch")) and type_.endswith("DSLContext"):
         return True  # jOOQ.
-    if call.method.startswith(("select", "count")) and type_of_receiver(call, facts).endswith("Mapper"):
-        return True  # MyBatis.
-    return _is_on_store(call, facts)
+    if method.startswith(("select", "count")):
+        return type_.endswith("Mapper")  # MyBatis.
+    if method not in _JPA_READS or not call.arguments:
+        return False
+    return (_JPA.search(type_) or _JPA_MADE.search(call.name)) is not None and not _is_write(call, facts)
+
+
+def _is_write(call: Call, facts: Facts) -> bool:
+    """Return whether a query of JPA is one that changes rows: `createQuery(…).executeUpdate()`."""
+    ends = facts.calls_of_method("executeUpdate", "execute")
+    return any(each.span.start == call.span.start for each in ends)
 
 
 def _kotlin(call: Call, facts: Facts) -> bool:
