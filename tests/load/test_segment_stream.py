@@ -6,18 +6,21 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
 
 import pytest
 
 from faultkit.base.errors import InputError
+from faultkit.base.network import new_token
+from faultkit.load import segment_host, segment_stream
 from faultkit.load.clock_offset import measure_offset
 from faultkit.load.fold import Fold, SegmentEnd
 from faultkit.load.fold_lines import WorkerLost
 from faultkit.load.load import Load, Target, instants
 from faultkit.load.places import Machine, SegmentWorker
+from faultkit.load.segment_stream import serve
 from faultkit.load.split import VERSION, LoadPlan, Segment, segment_to_json, split
 from faultkit.load.stream_worker import StreamWorker
 from faultkit.load.workers import run_load
@@ -183,6 +186,24 @@ def test_a_clock_that_cannot_be_read_well_enough_is_refused(monkeypatch: pytest.
 def test_another_machine_cannot_reach_a_proxy_on_the_loopback_of_this_one() -> None:
     with pytest.raises(InputError, match=r"pod 0: expected an address that it can reach, got 127\.0\.0\.1:9"):
         run_load(NOWHERE, Load(1.0, 10.0), on=Far())
+
+
+def test_a_segment_ends_though_its_input_stays_open_if_no_word_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segment_host, "LEASE_S", 0.5)
+    monkeypatch.setattr(segment_stream, "FOLD_S", 0.05)  # The worker's own readings of lines renew nothing.
+    (segment,) = split(LoadPlan(NOWHERE, Load(600.0, 10.0)), [new_token()])
+    out = StringIO()
+
+    def words() -> Iterator[str]:
+        yield segment_to_json(segment)
+        yield f"begin {time.monotonic()!r}"
+        deadline = time.monotonic() + PATIENCE_S
+        while '"kind":"failed"' not in out.getvalue():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    assert serve(words(), out) == 0
+    assert "its sender was lost: it was closed" in out.getvalue()
 
 
 def test_a_worker_whose_input_stays_open_without_a_segment_ends_by_itself() -> None:

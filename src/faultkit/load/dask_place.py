@@ -3,7 +3,7 @@
 Each segment is an actor on one worker of the cluster, and all traffic goes by Dask's own connections. Dask
 runs tasks of a dead worker again elsewhere. That cannot happen to a segment: an actor begins only when the
 coordinator says so, which it says once, to the worker that was ready; a worker's process refuses a token that
-it has seen; and an actor that hears nothing from its coordinator ends.
+it has seen; and an actor ends if no call of its coordinator comes.
 """
 
 from __future__ import annotations
@@ -255,15 +255,19 @@ class SegmentActor:
         return self._host.machine
 
     async def clock(self) -> float:
+        self._host.renew_lease()
         return self._host.clock()
 
     async def begin(self, begin_at: float) -> None:
+        self._host.renew_lease()
         self._host.begin(begin_at)
 
     async def take(self) -> list[str]:
+        self._host.renew_lease()
         return self._host.take()
 
     async def stop(self) -> None:
+        self._host.renew_lease()
         self._host.stop()
 
     async def close(self) -> None:

@@ -4,7 +4,8 @@ Requests are sent from a process of its own, so that folding and the traffic wit
 them late. Once a second, what was measured becomes a line of text (`faultkit.load.fold_lines`); the transport
 takes the lines and carries them to the coordinator.
 
-If the coordinator is not heard from for some time, it has ended or is cut off: then the segment stops.
+The transport renews the lease of the segment with each word of the coordinator. If none comes for some time,
+the coordinator has ended or is cut off: then the segment stops.
 """
 
 from __future__ import annotations
@@ -50,7 +51,6 @@ class SegmentHost:
         self._folded_at = time.monotonic()
         self._run: threading.Thread | None = None
         self._closed = threading.Event()
-        self._heard_at = time.monotonic()
         self._sender = ChildProcess(
             "faultkit.load.local_workers:Sender", segment, name="the sender", on_message=self._add
         )
@@ -59,6 +59,7 @@ class SegmentHost:
         except BaseException:
             self._sender.close()
             raise
+        self.renew_lease()
         threading.Thread(target=self._watch, name="fault-lease", daemon=True).start()
 
     @property
@@ -66,14 +67,16 @@ class SegmentHost:
         """Where it runs, as `Machine.parse` reads it."""
         return str(Machine.here())
 
+    def renew_lease(self) -> None:
+        """Note that a word of the coordinator has come."""
+        self._renewed_at = time.monotonic()
+
     def clock(self) -> float:
         """Return the time of this machine's monotonic clock."""
-        self._heard_at = time.monotonic()
-        return self._heard_at
+        return time.monotonic()
 
     def begin(self, begin_at: float) -> None:
         """Run the segment from `begin_at` on, an instant of this machine's clock. Once."""
-        self._heard_at = time.monotonic()
         if self._run is not None:
             raise InputError("token", "expected a segment that has not been run, got one that has")
         self._run = threading.Thread(target=self._send, args=(begin_at,), name="fault-segment", daemon=True)
@@ -81,7 +84,6 @@ class SegmentHost:
 
     def take(self, wait_s: float = 0.0) -> list[str]:
         """Return the lines since the last call; wait for the first of them for some time."""
-        self._heard_at = time.monotonic()
         lines = []
         try:
             lines.append(self._lines.get(timeout=wait_s) if wait_s else self._lines.get_nowait())
@@ -92,7 +94,6 @@ class SegmentHost:
 
     def stop(self) -> None:
         """End the run early; what was measured is still folded."""
-        self._heard_at = time.monotonic()
         self._sender.interrupt()
 
     def close(self) -> None:
@@ -123,5 +124,5 @@ class SegmentHost:
     def _watch(self) -> None:
         while not self._closed.wait(1.0):
             lease_s = WAITING_S if self._run is None else LEASE_S
-            if time.monotonic() > self._heard_at + lease_s:
+            if time.monotonic() > self._renewed_at + lease_s:
                 self.close()

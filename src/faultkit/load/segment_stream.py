@@ -43,11 +43,10 @@ def serve(words: Iterator[str], out: TextIO, within_s: float | None = None) -> i
     try:
         _write(out, f"ready {host.machine}")
         for line in words:
+            host.renew_lease()
             match line.split():
-                case ["clock" | "alive" as word]:
-                    now = host.clock()
-                    if word == "clock":
-                        _write(out, f"clock {now!r}")
+                case ["clock"]:
+                    _write(out, f"clock {host.clock()!r}")
                 case ["begin", at]:
                     host.begin(float(at))
                     writer.start()
