@@ -194,6 +194,20 @@ def test_the_clock_of_a_pod_is_read_over_its_streams(as_coordinator: Cluster) ->
     until_gone(as_coordinator)
 
 
+def test_a_pod_that_has_answered_may_be_silent_while_others_get_ready(
+    as_coordinator: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("faultkit.load.kubernetes_place._ANSWER_S", 0.5)
+    with cluster(1, PodSettings()) as place:
+        (worker,) = place.start(segments(1))
+        worker.ready()
+        worker.clock()
+        time.sleep(1.5)  # Three times as long as an answer may take.
+        worker.clock()
+        worker.close()
+    until_gone(as_coordinator)
+
+
 def test_a_pod_that_ends_before_it_is_ready_is_lost_with_its_exit_code(as_coordinator: Cluster) -> None:
     with cluster(1, PodSettings()) as place:
         (worker,) = place.start(segments(1))
