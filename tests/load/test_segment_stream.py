@@ -12,7 +12,8 @@ from io import StringIO
 
 import pytest
 
-from faultkit.base.errors import InputError
+from faultkit.base.child_process import ChildEnded, ChildProcess
+from faultkit.base.errors import InputError, RunError
 from faultkit.base.network import new_token
 from faultkit.load import segment_host, segment_stream
 from faultkit.load.clock_offset import measure_offset
@@ -106,6 +107,9 @@ def test_a_refusal_is_an_error_that_names_the_worker() -> None:
     [
         ([""], "its output ended"),
         (["gossip\n"], 'it said "gossip" where "ready" was expected'),
+        (["refused {\n"], 'it said "refused" where "ready" was expected'),
+        (['refused {"path": "version"}\n'], 'it said "refused" where "ready" was expected'),
+        (['failed {"text": "its sender was lost", "lost": true}\n'], "its sender was lost"),
     ],
 )
 def test_a_stream_that_says_something_else_is_a_lost_worker(lines: list[str], why: str) -> None:
@@ -113,6 +117,32 @@ def test_a_stream_that_says_something_else_is_a_lost_worker(lines: list[str], wh
     worker = StreamWorker("pod 0", segment, StringIO("".join(lines)), StringIO())
     with pytest.raises(WorkerLost, match=why):
         worker.ready()
+
+
+def test_a_worker_that_could_not_get_ready_is_no_bad_input() -> None:
+    (segment,) = split(LoadPlan(NOWHERE, Load(1.0, 10.0)), ["token"])
+    said = 'failed {"text": "cannot start a process", "lost": false}\n'
+    with pytest.raises(RunError, match=r"^pod 0: cannot start a process$"):
+        StreamWorker("pod 0", segment, StringIO(said), StringIO()).ready()
+
+
+def test_a_sender_that_ends_before_it_is_ready_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(child: ChildProcess) -> None:
+        raise ChildEnded(child.name, "was ended by SIGKILL")
+
+    monkeypatch.setattr(ChildProcess, "ready", ended)
+    (segment,) = split(LoadPlan(NOWHERE, Load(1.0, 10.0)), [new_token()])
+    out = StringIO()
+    assert serve(iter([segment_to_json(segment)]), out) == 4
+    with pytest.raises(WorkerLost, match=r"^its sender was lost: it was ended by SIGKILL$"):
+        StreamWorker("pod 0", segment, StringIO(out.getvalue()), StringIO()).ready()
+
+
+@pytest.mark.parametrize("said", ["ready 5\n", "clock soon\n", "clock\n"])
+def test_an_answer_that_is_no_clock_is_a_lost_worker(said: str) -> None:
+    (segment,) = split(LoadPlan(NOWHERE, Load(1.0, 10.0)), ["token"])
+    with pytest.raises(WorkerLost, match="where its clock was expected"):
+        StreamWorker("pod 0", segment, StringIO(said), StringIO()).clock()
 
 
 def test_the_clock_of_a_worker_is_read_over_its_streams() -> None:

@@ -40,7 +40,8 @@ class SegmentHost:
     def __init__(self, written: str) -> None:
         """Take on a segment, given as JSON, and get ready to run it.
 
-        Raises InputError if it is of another version, damaged, or was taken on before."""
+        Raises InputError if it is of another version, damaged, or was taken on before; WorkerLost if the
+        process that sends has ended."""
         segment = segment_from_json(written)
         if segment.token in _used_tokens:
             raise InputError("token", "expected a segment that has not been run, got one that has")
@@ -56,6 +57,9 @@ class SegmentHost:
         )
         try:
             self._sender.ready()
+        except ChildEnded as error:
+            self._sender.close()
+            raise _sender_lost(error) from None
         except BaseException:
             self._sender.close()
             raise
@@ -108,7 +112,7 @@ class SegmentHost:
             self._lines.put(self._writer.end(end))
         except ChildEnded as error:
             self._fold()
-            self._lines.put(self._writer.failed(WorkerLost(f"its sender was lost: {error.how}"), lost=True))
+            self._lines.put(self._writer.failed(_sender_lost(error), lost=True))
         except Exception as error:
             self._lines.put(self._writer.failed(error, lost=False))
 
@@ -126,3 +130,7 @@ class SegmentHost:
             lease_s = WAITING_S if self._run is None else LEASE_S
             if time.monotonic() > self._renewed_at + lease_s:
                 self.close()
+
+
+def _sender_lost(error: ChildEnded) -> WorkerLost:
+    return WorkerLost(f"its sender was lost: {error.how}")
