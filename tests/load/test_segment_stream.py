@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
+from itertools import count
 
 import pytest
 
@@ -211,6 +212,15 @@ def test_a_clock_that_cannot_be_read_well_enough_is_refused(monkeypatch: pytest.
     monkeypatch.setattr("faultkit.load.clock_offset.MOST", 6)
     with pytest.raises(InputError, match=r"pod 0: expected a clock that can be read to 10 ms, got \d+ ms"):
         run_load(REMOTE, Load(1.0, 10.0), on=Far(read_s=0.03))
+
+
+def test_a_clock_that_is_set_while_it_is_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = count(1000.0, 50.0)
+    monkeypatch.setattr(Elsewhere, "clock", lambda worker: next(times))
+    with pytest.raises(
+        InputError, match=r"^pod 0: expected a clock .* 10 ms, got one that was set meanwhile$"
+    ):
+        run_load(REMOTE, Load(1.0, 10.0), on=Far())
 
 
 def test_another_machine_cannot_reach_a_proxy_on_the_loopback_of_this_one() -> None:

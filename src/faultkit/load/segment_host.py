@@ -15,12 +15,11 @@ import threading
 import time
 
 from faultkit.base.child_process import ChildEnded, ChildProcess
-from faultkit.base.errors import InputError
 from faultkit.load.fold import Counts, Folder
 from faultkit.load.fold_lines import LineWriter, WorkerLost
 from faultkit.load.places import Machine
 from faultkit.load.samples import Samples
-from faultkit.load.split import segment_from_json
+from faultkit.load.split import already_run, segment_from_json
 from faultkit.load.tally import exact_limit
 
 FOLD_S = 1.0
@@ -32,6 +31,7 @@ WAITING_S = 120.0
 
 _used_tokens: set[str] = set()
 """Tokens of the segments that this process has taken on."""
+_taking = threading.Lock()
 
 
 class SegmentHost:
@@ -43,9 +43,10 @@ class SegmentHost:
         Raises InputError if it is of another version, damaged, or was taken on before; WorkerLost if the
         process that sends has ended."""
         segment = segment_from_json(written)
-        if segment.token in _used_tokens:
-            raise InputError("token", "expected a segment that has not been run, got one that has")
-        _used_tokens.add(segment.token)
+        with _taking:
+            if segment.token in _used_tokens:
+                raise already_run()
+            _used_tokens.add(segment.token)
         self._folder = Folder(segment.plan.expect, exact_limit(segment.plan.load))
         self._writer = LineWriter(segment)
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -82,7 +83,7 @@ class SegmentHost:
     def begin(self, begin_at: float) -> None:
         """Run the segment from `begin_at` on, an instant of this machine's clock. Once."""
         if self._run is not None:
-            raise InputError("token", "expected a segment that has not been run, got one that has")
+            raise already_run()
         self._run = threading.Thread(target=self._send, args=(begin_at,), name="fault-segment", daemon=True)
         self._run.start()
 
