@@ -154,6 +154,14 @@ def test_without_a_kubeconfig_both_ways_are_named(tmp_path: Path, monkeypatch: p
     )
 
 
+def test_a_context_without_a_kubeconfig_is_refused_also_in_a_pod(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    told = refusal(PodSettings(context="staging"))
+    assert told == f'--on: expected a kubeconfig ({tmp_path / "none"}) with the context "staging", got none'
+
+
 def test_a_kubeconfig_that_is_no_yaml_is_an_input_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
