@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from zlib import crc32
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from faultkit.base.errors import RunError
@@ -149,13 +149,14 @@ def test_no_damage_passes_for_a_figure(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(lines[0]) - 1))
     other = data.draw(st.characters(min_codepoint=32, max_codepoint=126))
     damaged = lines[0][:at] + other + lines[0][at + 1 :]
-    if damaged.lower() == lines[0]:
-        return
+    assume(damaged != lines[0])
     with pytest.raises(WorkerLost, match="its report 1 came damaged"):
         reader.read(damaged)
 
 
-@pytest.mark.parametrize("text", ["", "\n", "hello", "00000000 {}", "00000000", "zz {}", "ï¿½"])
+@pytest.mark.parametrize(
+    "text", ["", "\n", "hello", "00000000 {}", "00000000", "zz {}", '+af73c42 {"n": 1}', "ï¿½"]
+)
 def test_what_is_no_line_is_damage(text: str) -> None:
     with pytest.raises(WorkerLost, match="came damaged"):
         sent()[0].read(text)

@@ -154,6 +154,14 @@ def test_without_a_kubeconfig_both_ways_are_named(tmp_path: Path, monkeypatch: p
     )
 
 
+def test_a_context_without_a_kubeconfig_is_refused_also_in_a_pod(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    told = refusal(PodSettings(context="staging"))
+    assert told == f'--on: expected a kubeconfig ({tmp_path / "none"}) with the context "staging", got none'
+
+
 def test_a_kubeconfig_that_is_no_yaml_is_an_input_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +198,20 @@ def test_the_clock_of_a_pod_is_read_over_its_streams(as_coordinator: Cluster) ->
         offset = offset_of(worker)
         # The pods of these clusters are processes of this machine, so the true offset is 0.
         assert abs(offset.offset_s) <= offset.uncertain_s
+        worker.close()
+    until_gone(as_coordinator)
+
+
+def test_a_pod_that_has_answered_may_be_silent_while_others_get_ready(
+    as_coordinator: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("faultkit.load.kubernetes_place._ANSWER_S", 0.5)
+    with cluster(1, PodSettings()) as place:
+        (worker,) = place.start(segments(1))
+        worker.ready()
+        worker.clock()
+        time.sleep(1.5)  # Three times as long as an answer may take.
+        worker.clock()
         worker.close()
     until_gone(as_coordinator)
 

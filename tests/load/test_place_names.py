@@ -25,9 +25,12 @@ def test_the_forms_of_places(text: str, name: PlaceName) -> None:
     assert name.is_local == text.startswith("local")
 
 
-def test_a_cluster_of_this_machine_has_a_worker_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 6)
-    assert parse_place("dask") == PlaceName("dask", 6)
+@pytest.mark.parametrize(("cores", "workers"), [(6, 6), (None, 1), (96, 64)])
+def test_a_cluster_of_this_machine_has_a_worker_for_each_core(
+    cores: int | None, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert parse_place("dask") == PlaceName("dask", workers)
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,23 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
+from itertools import count
 
 import pytest
 
-from faultkit.base.errors import InputError
+from faultkit.base.child_process import ChildEnded, ChildProcess
+from faultkit.base.errors import InputError, RunError
+from faultkit.base.network import new_token
+from faultkit.load import segment_host, segment_stream
 from faultkit.load.clock_offset import measure_offset
 from faultkit.load.fold import Fold, SegmentEnd
 from faultkit.load.fold_lines import WorkerLost
 from faultkit.load.load import Load, Target, instants
 from faultkit.load.places import Machine, SegmentWorker
+from faultkit.load.segment_stream import serve
 from faultkit.load.split import VERSION, LoadPlan, Segment, segment_to_json, split
 from faultkit.load.stream_worker import StreamWorker
 from faultkit.load.workers import run_load
@@ -103,6 +108,9 @@ def test_a_refusal_is_an_error_that_names_the_worker() -> None:
     [
         ([""], "its output ended"),
         (["gossip\n"], 'it said "gossip" where "ready" was expected'),
+        (["refused {\n"], 'it said "refused" where "ready" was expected'),
+        (['refused {"path": "version"}\n'], 'it said "refused" where "ready" was expected'),
+        (['failed {"text": "its sender was lost", "lost": true}\n'], "its sender was lost"),
     ],
 )
 def test_a_stream_that_says_something_else_is_a_lost_worker(lines: list[str], why: str) -> None:
@@ -110,6 +118,32 @@ def test_a_stream_that_says_something_else_is_a_lost_worker(lines: list[str], wh
     worker = StreamWorker("pod 0", segment, StringIO("".join(lines)), StringIO())
     with pytest.raises(WorkerLost, match=why):
         worker.ready()
+
+
+def test_a_worker_that_could_not_get_ready_is_no_bad_input() -> None:
+    (segment,) = split(LoadPlan(NOWHERE, Load(1.0, 10.0)), ["token"])
+    said = 'failed {"text": "cannot start a process", "lost": false}\n'
+    with pytest.raises(RunError, match=r"^pod 0: cannot start a process$"):
+        StreamWorker("pod 0", segment, StringIO(said), StringIO()).ready()
+
+
+def test_a_sender_that_ends_before_it_is_ready_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(child: ChildProcess) -> None:
+        raise ChildEnded(child.name, "was ended by SIGKILL")
+
+    monkeypatch.setattr(ChildProcess, "ready", ended)
+    (segment,) = split(LoadPlan(NOWHERE, Load(1.0, 10.0)), [new_token()])
+    out = StringIO()
+    assert serve(iter([segment_to_json(segment)]), out) == 4
+    with pytest.raises(WorkerLost, match=r"^its sender was lost: it was ended by SIGKILL$"):
+        StreamWorker("pod 0", segment, StringIO(out.getvalue()), StringIO()).ready()
+
+
+@pytest.mark.parametrize("said", ["ready 5\n", "clock soon\n", "clock\n"])
+def test_an_answer_that_is_no_clock_is_a_lost_worker(said: str) -> None:
+    (segment,) = split(LoadPlan(NOWHERE, Load(1.0, 10.0)), ["token"])
+    with pytest.raises(WorkerLost, match="where its clock was expected"):
+        StreamWorker("pod 0", segment, StringIO(said), StringIO()).clock()
 
 
 def test_the_clock_of_a_worker_is_read_over_its_streams() -> None:
@@ -180,9 +214,36 @@ def test_a_clock_that_cannot_be_read_well_enough_is_refused(monkeypatch: pytest.
         run_load(REMOTE, Load(1.0, 10.0), on=Far(read_s=0.03))
 
 
+def test_a_clock_that_is_set_while_it_is_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = count(1000.0, 50.0)
+    monkeypatch.setattr(Elsewhere, "clock", lambda worker: next(times))
+    with pytest.raises(
+        InputError, match=r"^pod 0: expected a clock .* 10 ms, got one that was set meanwhile$"
+    ):
+        run_load(REMOTE, Load(1.0, 10.0), on=Far())
+
+
 def test_another_machine_cannot_reach_a_proxy_on_the_loopback_of_this_one() -> None:
     with pytest.raises(InputError, match=r"pod 0: expected an address that it can reach, got 127\.0\.0\.1:9"):
         run_load(NOWHERE, Load(1.0, 10.0), on=Far())
+
+
+def test_a_segment_ends_though_its_input_stays_open_if_no_word_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segment_host, "LEASE_S", 0.5)
+    monkeypatch.setattr(segment_stream, "FOLD_S", 0.05)  # The worker's own readings of lines renew nothing.
+    (segment,) = split(LoadPlan(NOWHERE, Load(600.0, 10.0)), [new_token()])
+    out = StringIO()
+
+    def words() -> Iterator[str]:
+        yield segment_to_json(segment)
+        yield f"begin {time.monotonic()!r}"
+        deadline = time.monotonic() + PATIENCE_S
+        while '"kind":"failed"' not in out.getvalue():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    assert serve(words(), out) == 0
+    assert "its sender was lost: it was closed" in out.getvalue()
 
 
 def test_a_worker_whose_input_stays_open_without_a_segment_ends_by_itself() -> None:

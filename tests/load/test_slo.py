@@ -104,6 +104,17 @@ def test_a_verdict_holds_whatever_would_have_become_of_dropped_arrivals_or_is_no
     assert judge(slo, dropping(sent=1000, dropped=10_000, bad=200), 10.0).passed is None
 
 
+def test_gaps_of_streams_that_were_never_sent_are_not_counted_as_arrivals() -> None:
+    tally = dropping(sent=10, dropped=5)
+    tally.figures = ItemFigures("stream")
+    tally.figures.slot_at(0.0).gaps.record_all([0.1] * 200)
+    result = judge(Slo("gap", "", 90, 500.0), tally, 10.0)
+    assert (result.passed, result.total) == (None, 200)
+    assert result.warning == (
+        "Some streams were never sent: about 100 of 300 gaps are unknown, and decide this."
+    )
+
+
 @pytest.mark.parametrize("slo", [LATENCY, ERROR, AVAILABLE])
 def test_where_all_was_dropped_there_is_no_verdict(slo: Slo) -> None:
     result = judge(slo, dropping(sent=0, dropped=1000), 10.0)

@@ -3,7 +3,7 @@
 Each segment is an actor on one worker of the cluster, and all traffic goes by Dask's own connections. Dask
 runs tasks of a dead worker again elsewhere. That cannot happen to a segment: an actor begins only when the
 coordinator says so, which it says once, to the worker that was ready; a worker's process refuses a token that
-it has seen; and an actor that hears nothing from its coordinator ends.
+it has seen; and an actor ends if no call of its coordinator comes.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _LOOK_S = 1.0
 _POLL_S = 0.5
 _MARGIN_S = 1.0
 _CLOSE_S = 5.0
+_FEWER = "the cluster has fewer workers than before"
 
 
 @contextlib.contextmanager
@@ -124,13 +125,13 @@ class AbsentWorker:
         self.name = f"worker {segment.share + 1} of {segment.of}"
 
     def ready(self) -> Machine:
-        raise WorkerLost("the cluster has fewer workers than before")
+        raise WorkerLost(_FEWER)
 
     def clock(self) -> float:
-        raise WorkerLost("the cluster has fewer workers than before")
+        raise WorkerLost(_FEWER)
 
     def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
-        raise WorkerLost("the cluster has fewer workers than before")
+        raise WorkerLost(_FEWER)
 
     def interrupt(self) -> None:
         """Do nothing: there is none."""
@@ -179,7 +180,7 @@ class DaskWorker:
 
     def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
         self._call("begin", begin_at)
-        silent_s = 0.0
+        came_at = time.monotonic()
         told = False
         while not self._closed.is_set():
             if self._stop.is_set() and not told:
@@ -191,8 +192,9 @@ class DaskWorker:
                 if isinstance(message, SegmentEnd):
                     return message
                 on_fold(message)
-            silent_s = 0.0 if lines else silent_s + _POLL_S
-            if silent_s > _SILENT_S:
+            if lines:
+                came_at = time.monotonic()
+            elif time.monotonic() > came_at + _SILENT_S:
                 raise WorkerLost(f"it sent nothing for {_SILENT_S:g} s")
             self._closed.wait(_POLL_S)
         raise WorkerLost("it was closed")
@@ -255,15 +257,19 @@ class SegmentActor:
         return self._host.machine
 
     async def clock(self) -> float:
+        self._host.renew_lease()
         return self._host.clock()
 
     async def begin(self, begin_at: float) -> None:
+        self._host.renew_lease()
         self._host.begin(begin_at)
 
     async def take(self) -> list[str]:
+        self._host.renew_lease()
         return self._host.take()
 
     async def stop(self) -> None:
+        self._host.renew_lease()
         self._host.stop()
 
     async def close(self) -> None:

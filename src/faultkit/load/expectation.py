@@ -36,11 +36,11 @@ def why_not_met(expect: Expectation, sample: Sample) -> str | None:
         return f"expected a result, got {failure.label}"
     if sample.status == 0 and failure:
         wanted = "an answer" if expect.status is None else f"status {expect.status}"
-        return f"expected {wanted}, got none ({Failure(sample.failure).label})"
+        return f"expected {wanted}, got none ({failure.label})"
     if expect.status is not None and sample.status != expect.status:
         return f"status: expected {expect.status}, got {sample.status}"
-    if Failure(sample.failure) not in (Failure.NONE, Failure.STATUS):
-        return f"expected a whole answer, got {Failure(sample.failure).label}"
+    if failure not in (Failure.NONE, Failure.STATUS):
+        return f"expected a whole answer, got {failure.label}"
     took_ms = sample.total_s * 1000  # From the real start: a late start is not the service's fault.
     limit_ms = expect.response_time_under_ms
     if limit_ms is not None and took_ms > limit_ms:

@@ -81,3 +81,8 @@ class LostWorker:
     """Requests whose results arrived; others may have been sent, too."""
     dropped: int = 0
     """Arrivals that it did not send, as far as it reported them."""
+
+    @property
+    def missing(self) -> int | None:
+        """Planned requests that nothing is known about; None for a load without a schedule."""
+        return None if self.planned is None else max(self.planned - self.measured - self.dropped, 0)

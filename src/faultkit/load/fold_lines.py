@@ -34,6 +34,10 @@ class WorkerLost(RunError):
     """A worker has ended, is silent, or sends what cannot be used."""
 
 
+def _checksum(written: str) -> str:
+    return f"{crc32(written.encode('utf-8', 'surrogateescape')):08x}"
+
+
 class LineWriter:
     """Writes the messages of one worker."""
 
@@ -60,7 +64,7 @@ class LineWriter:
         head = {"token": self._segment.token, "digest": self._segment.digest, "number": self._number}
         self._number += 1
         written = json.dumps({**head, "kind": kind, **rest}, separators=(",", ":"))
-        return f"{crc32(written.encode()):08x} {written}"
+        return f"{_checksum(written)} {written}"
 
 
 class LineReader:
@@ -76,7 +80,7 @@ class LineReader:
         own; RunError for a defect of the worker."""
         check, _, written = line.rstrip("\n").partition(" ")
         try:
-            whole = int(check, 16) == crc32(written.encode("utf-8", "surrogateescape"))
+            whole = check == _checksum(written)
             message = json.loads(written) if whole else {}
         except ValueError:
             whole = False

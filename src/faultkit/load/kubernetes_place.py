@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from faultkit.base.errors import FaultkitError, InputError, RunError
 from faultkit.base.text import count_of
@@ -193,25 +194,22 @@ class PodWorker:
         """Connect to the pod and give it its segment; if that fails, the worker is lost."""
         try:
             self._stream = stream = self._job.attach(self._pod)
-            stream.expect_within(_READY_S)
             self._worker = StreamWorker(self.name, self._segment, stream.output, stream.input, stream.close)
         except RunError as error:
             self._lost = str(error)
 
     def ready(self) -> Machine:
-        with self._told():
+        with self._awaiting(_READY_S):
             return self._of_stream().ready()
 
     def clock(self) -> float:
-        self._wait_for(_ANSWER_S)
-        with self._told():
+        with self._awaiting(_ANSWER_S):
             theirs = self._of_stream().clock()
         self._ahead_s = theirs - time.monotonic()
         return theirs
 
     def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
-        self._wait_for(max(begin_at - self._ahead_s - time.monotonic(), 0.0) + _SILENT_S)
-        with self._told():
+        with self._awaiting(max(begin_at - self._ahead_s - time.monotonic(), 0.0) + _SILENT_S):
             return self._of_stream().run(begin_at, on_fold)
 
     def interrupt(self) -> None:
@@ -234,15 +232,17 @@ class PodWorker:
             raise WorkerLost(self._lost)
         return self._worker
 
-    def _wait_for(self, seconds: float) -> None:
+    @contextlib.contextmanager
+    def _awaiting(self, seconds: float) -> Iterator[None]:
+        """Lose the worker if nothing comes from it for so long. The reason is the cluster's, if it has one.
+
+        Afterwards it may be silent again: it waits for others that are not ready yet."""
         if self._stream is not None:
             self._stream.expect_within(seconds)
-
-    @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        """Add to a loss what the cluster tells about it."""
         try:
             yield
+            if self._stream is not None:
+                self._stream.expect_within(inf)
         except WorkerLost as error:
             if self._lost or self._stream is None:
                 raise

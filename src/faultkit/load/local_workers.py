@@ -24,7 +24,7 @@ from faultkit.load.fold_lines import WorkerLost
 from faultkit.load.places import Machine
 from faultkit.load.samples import Samples
 from faultkit.load.segment import run_segment
-from faultkit.load.split import Segment
+from faultkit.load.split import Segment, already_run
 from faultkit.load.tally import exact_limit
 
 MOST_LOCAL = 64
@@ -118,7 +118,7 @@ class Sender:
         """Send the segment; reports go to the parent meanwhile. Raises InputError the second time."""
         segment, self._segment = self._segment, None
         if segment is None:
-            raise InputError("token", "expected a segment that has not been run, got one that has")
+            raise already_run()
         if self._route is None:
             return SegmentEnd(0.0, cut_short=True)
         reports: queue.SimpleQueue[Report | None] = queue.SimpleQueue()

@@ -52,10 +52,14 @@ def parse_place(text: str, path: str = "--on") -> PlaceName:
     if found is None:
         raise InputError(path, f'expected {FORMS}, got "{text}"')
     kind = cast(Kind, found[1])
-    size = int(found[2]) if found[2] else os.cpu_count() or 1 if kind == "dask" else 1
+    size = int(found[2]) if found[2] else _usual_size(kind)
     if not 1 <= size <= _MOST[kind]:
         raise InputError(path, f'expected 1 to {_MOST[kind]} workers, got "{text}"')
     return PlaceName(kind, size)
+
+
+def _usual_size(kind: Kind) -> int:
+    return min(os.cpu_count() or 1, MOST_LOCAL) if kind == "dask" else 1
 
 
 def open_place(name: PlaceName) -> AbstractContextManager[Place]:

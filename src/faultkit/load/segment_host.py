@@ -4,7 +4,8 @@ Requests are sent from a process of its own, so that folding and the traffic wit
 them late. Once a second, what was measured becomes a line of text (`faultkit.load.fold_lines`); the transport
 takes the lines and carries them to the coordinator.
 
-If the coordinator is not heard from for some time, it has ended or is cut off: then the segment stops.
+The transport renews the lease of the segment with each word of the coordinator. If none comes for some time,
+the coordinator has ended or is cut off: then the segment stops.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ import threading
 import time
 
 from faultkit.base.child_process import ChildEnded, ChildProcess
-from faultkit.base.errors import InputError
 from faultkit.load.fold import Counts, Folder
 from faultkit.load.fold_lines import LineWriter, WorkerLost
 from faultkit.load.places import Machine
 from faultkit.load.samples import Samples
-from faultkit.load.split import segment_from_json
+from faultkit.load.split import already_run, segment_from_json
 from faultkit.load.tally import exact_limit
 
 FOLD_S = 1.0
@@ -31,6 +31,7 @@ WAITING_S = 120.0
 
 _used_tokens: set[str] = set()
 """Tokens of the segments that this process has taken on."""
+_taking = threading.Lock()
 
 
 class SegmentHost:
@@ -39,26 +40,31 @@ class SegmentHost:
     def __init__(self, written: str) -> None:
         """Take on a segment, given as JSON, and get ready to run it.
 
-        Raises InputError if it is of another version, damaged, or was taken on before."""
+        Raises InputError if it is of another version, damaged, or was taken on before; WorkerLost if the
+        process that sends has ended."""
         segment = segment_from_json(written)
-        if segment.token in _used_tokens:
-            raise InputError("token", "expected a segment that has not been run, got one that has")
-        _used_tokens.add(segment.token)
+        with _taking:
+            if segment.token in _used_tokens:
+                raise already_run()
+            _used_tokens.add(segment.token)
         self._folder = Folder(segment.plan.expect, exact_limit(segment.plan.load))
         self._writer = LineWriter(segment)
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._folded_at = time.monotonic()
         self._run: threading.Thread | None = None
         self._closed = threading.Event()
-        self._heard_at = time.monotonic()
         self._sender = ChildProcess(
             "faultkit.load.local_workers:Sender", segment, name="the sender", on_message=self._add
         )
         try:
             self._sender.ready()
+        except ChildEnded as error:
+            self._sender.close()
+            raise _sender_lost(error) from None
         except BaseException:
             self._sender.close()
             raise
+        self.renew_lease()
         threading.Thread(target=self._watch, name="fault-lease", daemon=True).start()
 
     @property
@@ -66,22 +72,23 @@ class SegmentHost:
         """Where it runs, as `Machine.parse` reads it."""
         return str(Machine.here())
 
+    def renew_lease(self) -> None:
+        """Note that a word of the coordinator has come."""
+        self._renewed_at = time.monotonic()
+
     def clock(self) -> float:
         """Return the time of this machine's monotonic clock."""
-        self._heard_at = time.monotonic()
-        return self._heard_at
+        return time.monotonic()
 
     def begin(self, begin_at: float) -> None:
         """Run the segment from `begin_at` on, an instant of this machine's clock. Once."""
-        self._heard_at = time.monotonic()
         if self._run is not None:
-            raise InputError("token", "expected a segment that has not been run, got one that has")
+            raise already_run()
         self._run = threading.Thread(target=self._send, args=(begin_at,), name="fault-segment", daemon=True)
         self._run.start()
 
     def take(self, wait_s: float = 0.0) -> list[str]:
         """Return the lines since the last call; wait for the first of them for some time."""
-        self._heard_at = time.monotonic()
         lines = []
         try:
             lines.append(self._lines.get(timeout=wait_s) if wait_s else self._lines.get_nowait())
@@ -92,7 +99,6 @@ class SegmentHost:
 
     def stop(self) -> None:
         """End the run early; what was measured is still folded."""
-        self._heard_at = time.monotonic()
         self._sender.interrupt()
 
     def close(self) -> None:
@@ -107,7 +113,7 @@ class SegmentHost:
             self._lines.put(self._writer.end(end))
         except ChildEnded as error:
             self._fold()
-            self._lines.put(self._writer.failed(WorkerLost(f"its sender was lost: {error.how}"), lost=True))
+            self._lines.put(self._writer.failed(_sender_lost(error), lost=True))
         except Exception as error:
             self._lines.put(self._writer.failed(error, lost=False))
 
@@ -123,5 +129,9 @@ class SegmentHost:
     def _watch(self) -> None:
         while not self._closed.wait(1.0):
             lease_s = WAITING_S if self._run is None else LEASE_S
-            if time.monotonic() > self._heard_at + lease_s:
+            if time.monotonic() > self._renewed_at + lease_s:
                 self.close()
+
+
+def _sender_lost(error: ChildEnded) -> WorkerLost:
+    return WorkerLost(f"its sender was lost: {error.how}")

@@ -4,7 +4,9 @@ For engines that start a program on another machine and give access to its strea
 of the input is a word of the coordinator, each line of the output an answer or a fold:
 
     input                           output
-    the segment, as JSON            ready MACHINE     or: refused {"path": …, "problem": …}
+    the segment, as JSON            ready MACHINE
+                                    or: refused {"path": …, "problem": …}     for a segment that it cannot run
+                                    or: failed {"text": …, "lost": …}         if it could not get ready
     clock                           clock SECONDS
     begin SECONDS                   (a line of `faultkit.load.fold_lines` once a second, until the end)
     stop
@@ -12,7 +14,7 @@ of the input is a word of the coordinator, each line of the output an answer or 
 
 The end of the input ends the worker: then the coordinator has ended, or has all that it wants. With SECONDS,
 it also ends if no segment comes within that time: an input may stay open though nothing is at its other end.
-Exit codes: 0, that of the error for a segment that was refused, or 4 if none came.
+Exit codes: 0, that of the error if it did not get ready, or 4 if no segment came.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from faultkit.base.errors import FaultkitError, InputError, RunError
+from faultkit.load.fold_lines import WorkerLost
 from faultkit.load.segment_host import FOLD_S, SegmentHost
 
 
@@ -35,19 +38,17 @@ def serve(words: Iterator[str], out: TextIO, within_s: float | None = None) -> i
     try:
         host = SegmentHost(_first(words, within_s))
     except FaultkitError as error:
-        path, problem = (error.path, error.problem) if isinstance(error, InputError) else ("", str(error))
-        _write(out, f"refused {json.dumps({'path': path, 'problem': problem})}")
+        _write(out, _why_not_ready(error))
         return error.exit_code
     over = threading.Event()
     writer = threading.Thread(target=_write_folds, args=(host, out, over), name="fault-folds", daemon=True)
     try:
         _write(out, f"ready {host.machine}")
         for line in words:
+            host.renew_lease()
             match line.split():
-                case ["clock" | "alive" as word]:
-                    now = host.clock()
-                    if word == "clock":
-                        _write(out, f"clock {now!r}")
+                case ["clock"]:
+                    _write(out, f"clock {host.clock()!r}")
                 case ["begin", at]:
                     host.begin(float(at))
                     writer.start()
@@ -57,6 +58,12 @@ def serve(words: Iterator[str], out: TextIO, within_s: float | None = None) -> i
     finally:
         over.set()
         host.close()
+
+
+def _why_not_ready(error: FaultkitError) -> str:
+    if isinstance(error, InputError):
+        return f"refused {json.dumps({'path': error.path, 'problem': error.problem})}"
+    return f"failed {json.dumps({'text': str(error), 'lost': isinstance(error, WorkerLost)})}"
 
 
 def _first(words: Iterator[str], within_s: float | None) -> str:

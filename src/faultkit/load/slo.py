@@ -215,11 +215,11 @@ def _judge_window(slo: Slo, window: _Window, grain_s: float) -> SloResult:
     start_s = None if slo.window_s is None else seen.start_s
     total = len(seen.response)
     if not total:
-        return SloResult(slo, passed, None, None, 0, 0, _unsure(window), start_s)
+        return SloResult(slo, passed, None, None, 0, 0, _unsure(slo, window), start_s)
     found = judge_one(slo, WindowCase(seen))
     lost = isinf(found.measured)
     texts = (
-        _unsure(window) if passed is None else None,
+        _unsure(slo, window) if passed is None else None,
         f"{seen.errors} of {total} requests failed: at {slo.objective:g}% there is no "
         f"{'event' if slo.kind == 'first_event' else 'answer'}."
         if lost
@@ -276,10 +276,12 @@ _JUDGES: dict[SloKind, Callable[[Slo, WindowCase], _Judgement]] = {
 _FROM_THE_WORST = (False, None, True)
 
 
-def _unsure(window: _Window) -> str:
-    arrivals = len(window.seen.response) + window.dropped
+def _unsure(slo: Slo, window: _Window) -> str:
+    total = len(window.seen.response) + window.dropped
     missing = "have no result" if window.has_lost else "were never sent"
-    return f"{window.dropped} of {arrivals} arrivals {missing}: what would have become of them decides this."
+    if slo.kind == "gap":
+        return f"Some streams {missing}: about {window.dropped} of {total} gaps are unknown, and decide this."
+    return f"{window.dropped} of {total} arrivals {missing}: what would have become of them decides this."
 
 
 def _weaknesses(slo: Slo, total: int, grain_s: float) -> Iterator[str]:

@@ -74,6 +74,11 @@ def _other_version(version: object) -> InputError:
     return InputError("version", f"expected a segment of faultkit {VERSION}, got one of {version}")
 
 
+def already_run() -> InputError:
+    """Return the error for a segment that is to be run a second time."""
+    return InputError("token", "expected a segment that has not been run, got one that has")
+
+
 def split(plan: LoadPlan, tokens: Iterable[str]) -> list[Segment]:
     """Return as many segments as there are tokens; together they send each request of the plan once."""
     given = list(tokens)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Callable
-from typing import IO
+from collections.abc import Callable, Mapping
+from typing import IO, Any
 
-from faultkit.base.errors import InputError
+from faultkit.base.errors import FaultkitError, InputError, RunError
 from faultkit.load.fold import Fold, SegmentEnd
 from faultkit.load.fold_lines import LineReader, WorkerLost
 from faultkit.load.places import Machine
@@ -41,20 +41,29 @@ class StreamWorker:
 
     def ready(self) -> Machine:
         word, _, rest = self._line().partition(" ")
+        if word == "ready":
+            return Machine.parse(rest)
+        try:
+            error = self._why_not_ready(word, json.loads(rest))
+        except (ValueError, KeyError, TypeError):
+            error = WorkerLost(f'it said "{word[:40]}" where "ready" was expected')
+        raise error
+
+    def _why_not_ready(self, word: str, told: Mapping[str, Any]) -> FaultkitError:
         if word == "refused":
-            refusal = json.loads(rest)
-            raise InputError(str(refusal["path"]), str(refusal["problem"])).within(self.name)
-        if word != "ready":
-            raise WorkerLost(f'it said "{word[:40]}" where "ready" was expected')
-        return Machine.parse(rest)
+            return InputError(str(told["path"]), str(told["problem"])).within(self.name)
+        if word == "failed":
+            text = str(told["text"])
+            return WorkerLost(text) if told["lost"] else RunError(f"{self.name}: {text}")
+        raise ValueError
 
     def clock(self) -> float:
         self._say("clock")
         word, _, rest = self._line().partition(" ")
-        try:
-            return float(rest) if word == "clock" else float("")
-        except ValueError:
-            raise WorkerLost(f'it said "{word[:40]}" where its clock was expected') from None
+        if word == "clock":
+            with contextlib.suppress(ValueError):
+                return float(rest)
+        raise WorkerLost(f'it said "{word[:40]}" where its clock was expected')
 
     def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
         self._say(f"begin {begin_at!r}")

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from math import inf
+from math import inf, isfinite
 from typing import Protocol
 
 from faultkit.base.address import is_loopback
@@ -219,7 +219,8 @@ class _Crew:
         self._workers.pop(share).close()
 
     def result(self, collector: _Collector) -> LoadResult:
-        """Return the outcome. Raises a defect of a worker, and RunError if nothing was measured at all."""
+        """Return the outcome. Raises a defect of a worker, and RunError if the only worker was lost, or all
+        before anything was measured."""
         if self._defect is not None:
             raise self._defect
         tally = collector.tally
@@ -227,10 +228,8 @@ class _Crew:
             raise RunError(self._who_was_lost())
         lost = tuple(self._loss_of(share, collector) for share in sorted(self._lost))
         for each in lost:
-            missing = None
-            if each.planned is not None and tally.lost is not None:
-                missing = tally.lost + max(each.planned - each.measured - each.dropped, 0)
-            tally.lost = missing
+            missing = each.missing
+            tally.lost = None if tally.lost is None or missing is None else tally.lost + missing
         return LoadResult(
             tally=tally,
             dropped=tally.dropped,
@@ -257,15 +256,16 @@ class _Crew:
 
 
 def offset_of(worker: SegmentWorker) -> ClockOffset:
-    """Return how far the clock of a worker is from this one. Raises InputError if it cannot be told."""
+    """Return how far the clock of a worker is from this one. Raises InputError if that is too uncertain."""
     offset = measure_offset(worker.clock, time.monotonic)
-    if not offset.usable:
-        raise InputError(
-            worker.name,
-            f"expected a clock that can be read to {MOST_UNCERTAIN_S * 1000:g} ms, "
-            f"got {offset.uncertain_s * 1000:.0f} ms: its answers take too long",
-        )
-    return offset
+    if offset.usable:
+        return offset
+    got = "one that was set meanwhile"
+    if isfinite(offset.uncertain_s):
+        got = f"{offset.uncertain_s * 1000:.0f} ms: its answers take too long"
+    raise InputError(
+        worker.name, f"expected a clock that can be read to {MOST_UNCERTAIN_S * 1000:g} ms, got {got}"
+    )
 
 
 class _Inbox:

@@ -188,6 +188,9 @@ def open_cluster(settings: PodSettings) -> ClusterApi:
     configuration = client.Configuration()
     paths = os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
     has_file = any(os.path.exists(path) for path in paths.split(os.pathsep))
+    if settings.context is not None and not has_file:
+        problem = f'expected a kubeconfig ({paths}) with the context "{settings.context}", got none'
+        raise InputError("--on", problem)
     try:
         if has_file:
             config.load_kube_config(paths, settings.context, configuration)

@@ -12,6 +12,7 @@ import select
 import socket
 import threading
 import time
+from math import inf
 from typing import Any, TextIO
 
 _STDIN, _STDOUT, _STATUS = 0, 1, 3
@@ -35,7 +36,7 @@ class PodStream:
         self.output: TextIO = near.makefile("r", encoding="utf-8", errors="surrogateescape", newline="\n")
         self.input: TextIO = near.makefile("w", encoding="utf-8", newline="\n")
         self._near = near
-        self._patience_s = float("inf")
+        self._patience_s = inf
         self._read_at = time.monotonic()
         self._closed = threading.Event()
         self._pump = threading.Thread(target=self._move, name="fault-pod-stream", daemon=True)
@@ -58,12 +59,15 @@ class PodStream:
 
     def _move(self) -> None:
         try:
+            poll = select.poll()  # Not `select`: with many pods, descriptors are beyond its 1024.
+            poll.register(self._websocket.sock, select.POLLIN)
+            poll.register(self._far, select.POLLIN)
             while not self._closed.is_set():
                 if self._pending():
                     from_pod, from_us = True, False
                 else:
-                    ready = select.select([self._websocket.sock, self._far], [], [], _CHECK_S)[0]
-                    from_pod, from_us = self._websocket.sock in ready, self._far in ready
+                    ready = {descriptor for descriptor, _ in poll.poll(1000 * _CHECK_S)}
+                    from_pod, from_us = self._websocket.sock.fileno() in ready, self._far.fileno() in ready
                 if from_pod and not self._take_frame():
                     return
                 if from_us and not self._send_chunk():
@@ -94,8 +98,8 @@ class PodStream:
         if opcode in (frame.OPCODE_BINARY, frame.OPCODE_TEXT) and frame.data:
             channel, data = frame.data[0], frame.data[1:]
             if channel == _STDOUT and data:
-                self._read_at = time.monotonic()
                 self._far.sendall(data)
+                self._read_at = time.monotonic()  # Only now: a slow reader here is no silence of the pod.
             if channel == _STATUS:  # The last word: how the attachment ended.
                 return False
         return True
