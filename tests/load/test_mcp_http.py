@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -108,6 +112,36 @@ def test_a_session_that_the_server_forgot_is_opened_again() -> None:
     assert summary.mcp.levels == {"transport": 1, "protocol": 0, "tool": 0}
     assert server.counts["initialize"] == 2
     assert server.counts["tools/call"] == len(rows)
+
+
+@dataclass
+class ClosesIdleConnections(McpServer):
+    """Opens a session for the second time only after it has closed the other connections."""
+
+    open: list[socket.socket] = field(default_factory=list)
+
+    def serve(self, connection: socket.socket, number: int) -> None:
+        self.open.append(connection)
+        super().serve(connection, number)
+
+    def _reply(self, connection: socket.socket, id: object, result: object, headers: str = "") -> None:
+        if headers and self.counts["initialize"] == 2:
+            time.sleep(0.2)  # The next calls come, and the first of them takes the idle connection.
+            for each in self.open:
+                if each is not connection:
+                    with suppress(OSError):  # It may be closed already.
+                        each.shutdown(socket.SHUT_RDWR)
+            time.sleep(0.1)
+        super()._reply(connection, id, result, headers)
+
+
+def test_a_connection_that_is_closed_while_its_call_waits_for_the_session_is_replaced() -> None:
+    server = ClosesIdleConnections(lambda number: "forget" if number == 2 else "json")
+    rows, _ = run(server, Load(0.7, 20.0, 1, keep_alive=True), timeout_s=2.0)
+    assert server.counts["initialize"] == 2
+    assert {row.failure for row in rows} == {Failure.NONE, Failure.CLIENT_STATUS}
+    assert server.counts["tools/call"] == len(rows)
+    assert all(0 < row.first_byte_s <= row.total_s for row in rows)
 
 
 def test_an_open_load_deals_its_calls_to_all_sessions() -> None:

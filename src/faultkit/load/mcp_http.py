@@ -127,6 +127,8 @@ class HttpMcpEngine(Engine):
         connection.carry(request)
         if connection.fd >= 0:
             connection.ask_again()
+        elif connection.kept:
+            self.crossed(connection)  # The server has closed it while the call waited for its session.
         else:
             self._connect(connection)
 
