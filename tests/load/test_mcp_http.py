@@ -13,11 +13,12 @@ import pytest
 
 from faultkit.base.errors import TargetError
 from faultkit.load.load import Load, McpTarget, Target
+from faultkit.load.mcp_target import MOST_RESTARTS
 from faultkit.load.response import Failure
 from faultkit.load.segment import call_once
 from tests.load.mcp_http_server import McpServer
 from tests.load.servers import OK, answering, read_request, serving, url_of
-from tests.load.test_mcp_stdio import Served, loaded
+from tests.load.test_mcp_stdio import ENDLESS, Served, loaded
 
 
 def target_at(url: str, **more: object) -> McpTarget:
@@ -112,6 +113,18 @@ def test_a_session_that_the_server_forgot_is_opened_again() -> None:
     assert summary.mcp.levels == {"transport": 1, "protocol": 0, "tool": 0}
     assert server.counts["initialize"] == 2
     assert server.counts["tools/call"] == len(rows)
+
+
+def test_a_tool_error_is_an_answer_so_the_session_may_be_opened_again() -> None:
+    server = McpServer(lambda number: "forget, tool_error")
+    with serving(server.serve) as endpoint:
+        target = target_at(url_of(endpoint, "/mcp"))
+        rows, summary = loaded(
+            Served(target, Path()), ENDLESS, until=lambda rows: len(rows) > 4 * MOST_RESTARTS
+        )
+    assert {row.failure for row in rows} == {Failure.TOOL_ERROR, Failure.CLIENT_STATUS}
+    assert summary.mcp is not None
+    assert summary.mcp.restarts > MOST_RESTARTS
 
 
 @dataclass

@@ -271,7 +271,7 @@ class HttpMcpEngine(Engine):
         else:
             self.errors += failure is not Failure.NONE
             self._recorder.add(connection, now, status, failure)
-        connection.session.note(connection.reader.status, failure)
+        connection.session.note(connection.reader.status)
 
     def _count(self, connection: McpConnection, failure: Failure) -> None:
         self._choice.release(connection.session)
@@ -350,9 +350,9 @@ class HttpSession:
         if connection in self._waiting:
             self._waiting.remove(connection)
 
-    def note(self, status: int, failure: Failure) -> None:
-        """Note the outcome of a call; open the session again if the server does not know it any more."""
-        if failure is Failure.NONE:
+    def note(self, status: int) -> None:
+        """Note the status of a call; open the session again if the server does not know it any more."""
+        if 200 <= status < 300:
             self._opens = 0
         elif status == 404 and self._id is not None and self._is_open and self._opens <= MOST_RESTARTS:
             self.open()
