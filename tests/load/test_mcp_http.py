@@ -198,6 +198,11 @@ def test_a_server_that_is_not_there_is_no_result(closed_port: int) -> None:
         call_once(target_at(f"http://127.0.0.1:{closed_port}/mcp"))
 
 
+def test_a_connection_that_fails_at_once_is_no_result() -> None:
+    with pytest.raises(TargetError, match="the server opens no session: unreachable"):
+        call_once(target_at("http://255.255.255.255/mcp"))
+
+
 def test_the_opening_can_be_stopped() -> None:
     with serving(answering(b"")) as endpoint:
         assert call_once(target_at(url_of(endpoint)), lambda: True) is None
