@@ -35,7 +35,7 @@ def check_authorities(path: str, field: str) -> None:
         raise InputError(field, f'expected a PEM file of certificates, got "{path}": {why}') from None
 
 
-def add_client_certificate(
+def add_certificate(
     context: ssl.SSLContext, cert: str, key: str, fields: tuple[str, str] = ("cert", "key")
 ) -> None:
     """Let a context identify itself by this certificate. Raises InputError, which names one of the `fields`,
@@ -77,7 +77,7 @@ def mutual_tls(
     client_ca: a PEM file with the authorities of the clients' certificates; no others are trusted"""
     check_authorities(client_ca, fields[2])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    add_client_certificate(context, cert, key, fields[:2])
+    add_certificate(context, cert, key, fields[:2])
     try:
         names = _names_in(context, cert)
     except ssl.SSLError as error:
