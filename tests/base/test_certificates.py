@@ -6,11 +6,13 @@ import socket
 import ssl
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 
+from faultkit.base import certificates
 from faultkit.base.certificates import client_context, mutual_tls, why_handshake_failed
 from faultkit.base.errors import InputError
 from tests.proxy.control.certificates import Certificates
@@ -38,6 +40,20 @@ def test_the_names_of_a_server_are_read_from_its_certificate(tmp_path: Path) -> 
     authority = Certificates(tmp_path)
     files = authority.issue("Host.Example", "*.example.org", "10.1.2.3", "::1")
     assert mutual_tls(*files, authority.ca).names == ("host.example", "*.example.org", "10.1.2.3", "::1")
+
+
+def test_the_names_are_read_where_tls_1_3_is_switched_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Older(ssl.SSLContext):
+        """A context as the settings of OpenSSL may make it."""
+
+        def __init__(self, protocol: int) -> None:
+            self.maximum_version = ssl.TLSVersion.TLSv1_2
+
+    monkeypatch.setattr(certificates, "ssl", SimpleNamespace(**{**vars(ssl), "SSLContext": Older}))
+    authority = Certificates(tmp_path)
+    assert mutual_tls(*authority.issue("host.example"), authority.ca).names == ("host.example",)
 
 
 @pytest.mark.parametrize(

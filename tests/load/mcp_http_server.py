@@ -84,7 +84,7 @@ class McpServer:
         connection.sendall(http(200, body, headers))
 
     def _call(self, connection: socket.socket, id: int, session: str, do: str) -> bool:
-        result = {"content": [], "isError": do == "tool_error"}
+        result = {"content": [], "isError": do.endswith("tool_error")}
         reply = json.dumps({"jsonrpc": "2.0", "id": id, "result": result}).encode()
         note = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {}}).encode()
         error = {"jsonrpc": "2.0", "id": id, "error": {"code": -32602, "message": "no"}}
@@ -114,7 +114,7 @@ class McpServer:
                 connection.sendall(http(400, json.dumps({**error, "id": None}).encode()))
             case "other id":
                 connection.sendall(http(200, json.dumps({**error, "id": 999999}).encode()))
-            case "forget":
+            case "forget" | "forget, tool_error":
                 with self.lock:
                     self.sessions.discard(session)
                 connection.sendall(http(200, reply))

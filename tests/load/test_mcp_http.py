@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from faultkit.base.errors import TargetError
 from faultkit.load.load import Load, McpTarget, Target
+from faultkit.load.mcp_target import MOST_RESTARTS
 from faultkit.load.response import Failure
 from faultkit.load.segment import call_once
 from tests.load.mcp_http_server import McpServer
 from tests.load.servers import OK, answering, read_request, serving, url_of
-from tests.load.test_mcp_stdio import Served, loaded
+from tests.load.test_mcp_stdio import ENDLESS, Served, loaded
 
 
 def target_at(url: str, **more: object) -> McpTarget:
@@ -110,6 +115,48 @@ def test_a_session_that_the_server_forgot_is_opened_again() -> None:
     assert server.counts["tools/call"] == len(rows)
 
 
+def test_a_tool_error_is_an_answer_so_the_session_may_be_opened_again() -> None:
+    server = McpServer(lambda number: "forget, tool_error")
+    with serving(server.serve) as endpoint:
+        target = target_at(url_of(endpoint, "/mcp"))
+        rows, summary = loaded(
+            Served(target, Path()), ENDLESS, until=lambda rows: len(rows) > 4 * MOST_RESTARTS
+        )
+    assert {row.failure for row in rows} == {Failure.TOOL_ERROR, Failure.CLIENT_STATUS}
+    assert summary.mcp is not None
+    assert summary.mcp.restarts > MOST_RESTARTS
+
+
+@dataclass
+class ClosesIdleConnections(McpServer):
+    """Opens a session for the second time only after it has closed the other connections."""
+
+    open: list[socket.socket] = field(default_factory=list)
+
+    def serve(self, connection: socket.socket, number: int) -> None:
+        self.open.append(connection)
+        super().serve(connection, number)
+
+    def _reply(self, connection: socket.socket, id: object, result: object, headers: str = "") -> None:
+        if headers and self.counts["initialize"] == 2:
+            time.sleep(0.2)  # The next calls come, and the first of them takes the idle connection.
+            for each in self.open:
+                if each is not connection:
+                    with suppress(OSError):  # It may be closed already.
+                        each.shutdown(socket.SHUT_RDWR)
+            time.sleep(0.1)
+        super()._reply(connection, id, result, headers)
+
+
+def test_a_connection_that_is_closed_while_its_call_waits_for_the_session_is_replaced() -> None:
+    server = ClosesIdleConnections(lambda number: "forget" if number == 2 else "json")
+    rows, _ = run(server, Load(0.7, 20.0, 1, keep_alive=True), timeout_s=2.0)
+    assert server.counts["initialize"] == 2
+    assert {row.failure for row in rows} == {Failure.NONE, Failure.CLIENT_STATUS}
+    assert server.counts["tools/call"] == len(rows)
+    assert all(0 < row.first_byte_s <= row.total_s for row in rows)
+
+
 def test_an_open_load_deals_its_calls_to_all_sessions() -> None:
     server = McpServer()
     rows, _ = run(server, Load(0.3, 40.0, 3, keep_alive=True))
@@ -149,6 +196,11 @@ def test_a_session_that_cannot_be_opened_is_no_result(answer: bytes, expected: s
 def test_a_server_that_is_not_there_is_no_result(closed_port: int) -> None:
     with pytest.raises(TargetError, match="the server opens no session: refused"):
         call_once(target_at(f"http://127.0.0.1:{closed_port}/mcp"))
+
+
+def test_a_connection_that_fails_at_once_is_no_result() -> None:
+    with pytest.raises(TargetError, match="the server opens no session: unreachable"):
+        call_once(target_at("http://255.255.255.255/mcp"))
 
 
 def test_the_opening_can_be_stopped() -> None:

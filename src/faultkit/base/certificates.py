@@ -35,7 +35,7 @@ def check_authorities(path: str, field: str) -> None:
         raise InputError(field, f'expected a PEM file of certificates, got "{path}": {why}') from None
 
 
-def add_client_certificate(
+def add_certificate(
     context: ssl.SSLContext, cert: str, key: str, fields: tuple[str, str] = ("cert", "key")
 ) -> None:
     """Let a context identify itself by this certificate. Raises InputError, which names one of the `fields`,
@@ -77,7 +77,7 @@ def mutual_tls(
     client_ca: a PEM file with the authorities of the clients' certificates; no others are trusted"""
     check_authorities(client_ca, fields[2])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    add_client_certificate(context, cert, key, fields[:2])
+    add_certificate(context, cert, key, fields[:2])
     try:
         names = _names_in(context, cert)
     except ssl.SSLError as error:
@@ -102,7 +102,7 @@ def _names_in(server: ssl.SSLContext, cert: str) -> tuple[str, ...]:
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     near = client.wrap_bio(to_client, to_server)
     far = server.wrap_bio(to_server, to_client, server_side=True)
-    for side in (near, far, near):
+    for side in (near, far, near, far, near):  # TLS 1.3 needs the first three.
         with contextlib.suppress(ssl.SSLWantReadError):
             side.do_handshake()
     certificate: dict[str, Any] = near.getpeercert() or {}

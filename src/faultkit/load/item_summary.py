@@ -74,11 +74,11 @@ def mcp_summary(figures: ItemFigures) -> McpSummary | None:
     """Return the summary of MCP calls; None if these are none."""
     if figures.kind != "mcp":
         return None
-    levels = dict.fromkeys(LEVELS, 0)
+    levels: dict[str, int] = dict.fromkeys(LEVELS, 0)
     for number, count in figures.total().failures.items():
         if number:
             levels[Failure(number).level] += count
-    return McpSummary(figures.sessions, figures.restarts, {level: levels[level] for level in LEVELS})
+    return McpSummary(figures.sessions, figures.restarts, levels)
 
 
 def _spread(times: Histogram) -> Spread:

@@ -158,8 +158,8 @@ class CallSession(Protocol):
     def forget(self, connection: McpConnection) -> None:
         """Give up a call that waits for the session."""
 
-    def note(self, status: int, failure: Failure) -> None:
-        """Note the outcome of a call."""
+    def note(self, status: int) -> None:
+        """Note the status of the answer to a call."""
 
     def answer(self, request: Incoming) -> None:
         """Answer a request of the server."""

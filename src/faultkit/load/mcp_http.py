@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from faultkit.base.errors import TargetError
 from faultkit.load.connection import Connection
 from faultkit.load.engine import Engine
 from faultkit.load.engine_base import Requester
 from faultkit.load.item_figures import FigureRecorder
 from faultkit.load.load import McpTarget
 from faultkit.load.mcp_exchange import CallSession, McpConnection, McpReader, McpRequests
+from faultkit.load.mcp_opening import SessionOpening
 from faultkit.load.mcp_target import (
     INITIALIZED,
     MOST_RESTARTS,
@@ -39,7 +39,6 @@ _DRAIN_S = 1.0
 """Seconds for which a stream is read on after the reply."""
 _GOODBYE_S = 1.0
 """Seconds for ending the sessions after a run."""
-_CHECK_S = 0.1
 _MOST_PAGES = 100
 
 
@@ -59,7 +58,6 @@ class HttpMcpEngine(Engine):
         self, target: McpTarget, route: Route, loop: Loop, sessions: int, *, is_shared: bool
     ) -> None:
         super().__init__(route, loop, loop.clock())
-        self._target = target
         self.requests = McpRequests(target, keep_alive=route.keep_alive)
         self._figures: FigureRecorder = FigureRecorder("mcp", loop.clock())
         self._sessions = [HttpSession(self) for _ in range(sessions)]
@@ -68,27 +66,20 @@ class HttpMcpEngine(Engine):
         self._aside: dict[Connection, None] = {}
         """Connections that are needed for no call: of opening and ending sessions, and of streams that are
         read to their end."""
-        self._opened = 0
-        self._refused: str | None = None
-        self._stopped: Callable[[], bool] = lambda: False
+        self.opening = SessionOpening(target, loop, sessions, self._figures)
 
     def open(self, stopped: Callable[[], bool]) -> bool:
         """Open all sessions; return False if that was stopped. Raises TargetError if one cannot be opened."""
         if stopped():
             return False
-        self._stopped = stopped
-        self._check_stopped(0.0)
         for session in self._sessions:
             session.open()
-        self.run()
-        if self._refused is not None:
-            raise TargetError(f"{self._target}: {self._refused}")
-        return not self.is_opening
+        return self.opening.wait(self.run, stopped)
 
     def close(self) -> None:
         """End the sessions, and close every connection."""
         self._is_closing = True
-        if self._defect is None and not self.is_opening:
+        if self._defect is None and not self.opening.is_under_way:
             for connection in list(self.pending):
                 connection.close()
             self.pending.clear()
@@ -127,6 +118,8 @@ class HttpMcpEngine(Engine):
         connection.carry(request)
         if connection.fd >= 0:
             connection.ask_again()
+        elif connection.kept:
+            self.crossed(connection)  # The server has closed it while the call waited for its session.
         else:
             self._connect(connection)
 
@@ -269,7 +262,7 @@ class HttpMcpEngine(Engine):
         else:
             self.errors += failure is not Failure.NONE
             self._recorder.add(connection, now, status, failure)
-        connection.session.note(connection.reader.status, failure)
+        connection.session.note(connection.reader.status)
 
     def _count(self, connection: McpConnection, failure: Failure) -> None:
         self._choice.release(connection.session)
@@ -277,38 +270,10 @@ class HttpMcpEngine(Engine):
 
     # --- for sessions -------------------------------------------------------------------------
 
-    @property
-    def is_opening(self) -> bool:
-        """Whether the run waits for its first sessions."""
-        return self._opened < len(self._sessions)
-
-    def refuse(self, why: str) -> None:
-        """End the opening: a session cannot be opened."""
-        self._refused = self._refused or why
-        self.loop.stop()
-
-    def opened(self, *, again: bool) -> None:
-        """Count a session that was opened."""
-        self._figures.figures.sessions += 1
-        if again:
-            self._figures.figures.restarts += 1
-            return
-        self._opened += 1
-        if not self.is_opening:
-            self.loop.stop()
-
     def stop_if_all_ended(self) -> None:
         """Stop the loop when no session has to be ended any more."""
         if not any(session.is_ending for session in self._sessions):
             self.loop.stop()
-
-    def _check_stopped(self, at: float) -> None:
-        if not self.is_opening:
-            return
-        if self._stopped():
-            self.loop.stop()
-        else:
-            self.loop.call_at(self._clock() + _CHECK_S, self._check_stopped, None)
 
 
 class HttpSession:
@@ -348,9 +313,9 @@ class HttpSession:
         if connection in self._waiting:
             self._waiting.remove(connection)
 
-    def note(self, status: int, failure: Failure) -> None:
-        """Note the outcome of a call; open the session again if the server does not know it any more."""
-        if failure is Failure.NONE:
+    def note(self, status: int) -> None:
+        """Note the status of a call; open the session again if the server does not know it any more."""
+        if 200 <= status < 300:
             self._opens = 0
         elif status == 404 and self._id is not None and self._is_open and self._opens <= MOST_RESTARTS:
             self.open()
@@ -420,15 +385,15 @@ class HttpSession:
     def _opened(self) -> None:
         self._heads = self._heads.for_calls()
         self._is_open = True
-        self._engine.opened(again=self._was_open)
+        self._engine.opening.opened(again=self._was_open)
         self._was_open = True
         waiting, self._waiting = self._waiting, []
         for connection in waiting:
             self._send(connection)
 
     def _not_opened(self, why: str) -> None:
-        if self._engine.is_opening:
-            self._engine.refuse(why)
+        if self._engine.opening.is_under_way:
+            self._engine.opening.refuse(why)
             return
         # The calls go out without a session, so that their outcomes show what the server says to that.
         self._is_open = True

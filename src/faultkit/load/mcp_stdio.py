@@ -14,6 +14,7 @@ from faultkit.base.errors import TargetError
 from faultkit.load.engine_base import LoadEngine, Requester
 from faultkit.load.item_figures import FigureRecorder
 from faultkit.load.load import McpTarget
+from faultkit.load.mcp_opening import SessionOpening
 from faultkit.load.mcp_process import McpProcess, end_all
 from faultkit.load.mcp_target import (
     INITIALIZED,
@@ -33,7 +34,6 @@ _PAUSE_S = 0.01
 _RESTART_S = 0.05
 """Pause before a server is started again; it doubles with each further start."""
 _MOST_PAUSE_S = 1.0
-_CHECK_S = 0.1
 
 
 class StdioCall:
@@ -75,24 +75,16 @@ class StdioMcpEngine(LoadEngine[StdioCall]):
         self._figures: FigureRecorder = FigureRecorder("mcp", loop.clock())
         self._sessions = [StdioSession(self) for _ in range(sessions)]
         self._choice = SessionChoice(self._sessions, is_shared=is_shared)
-        self._opened = 0
-        self._refused: str | None = None
-        self._stopped: Callable[[], bool] = lambda: False
+        self.opening = SessionOpening(target, loop, sessions, self._figures)
 
     def open(self, stopped: Callable[[], bool]) -> bool:
         """Open all sessions; return False if that was stopped. Raises TargetError if one cannot be opened."""
-        self._stopped = stopped
         for session in self._sessions:
             session.start()
         self.loop.call_at(self._clock() + self._timeout_s, self._opening_timed_out, None)
         if stopped():
             return False
-        self._check_stopped(0.0)
-        if self._refused is None:
-            self.run()
-        if self._refused is not None:
-            raise TargetError(f"{self.target}: {self._refused}")
-        return self._opened == len(self._sessions)
+        return self.opening.wait(self.run, stopped)
 
     def close(self) -> None:
         """End the servers."""
@@ -111,39 +103,11 @@ class StdioMcpEngine(LoadEngine[StdioCall]):
         call.session.forget(call)
         self.over(call, self._clock(), Failure.TIMEOUT)
 
-    def _check_stopped(self, at: float) -> None:
-        if self._opened == len(self._sessions):
-            return
-        if self._stopped():
-            self.loop.stop()
-        else:
-            self.loop.call_at(self._clock() + _CHECK_S, self._check_stopped, None)
-
     def _opening_timed_out(self, at: float) -> None:
-        if self._opened < len(self._sessions):
-            self.refuse(f"no session within {self._timeout_s:g} s")
+        if self.opening.is_under_way:
+            self.opening.refuse(f"no session within {self._timeout_s:g} s")
 
     # --- for sessions -------------------------------------------------------------------------
-
-    @property
-    def is_opening(self) -> bool:
-        """Whether the run waits for its first sessions."""
-        return self._opened < len(self._sessions)
-
-    def refuse(self, why: str) -> None:
-        """End the opening: a session cannot be opened."""
-        self._refused = self._refused or why
-        self.loop.stop()
-
-    def opened(self, *, again: bool) -> None:
-        """Count a session that was opened."""
-        self._figures.figures.sessions += 1
-        if again:
-            self._figures.figures.restarts += 1
-            return
-        self._opened += 1
-        if not self.is_opening:
-            self.loop.stop()
 
     def over(self, call: StdioCall, now: float, failure: Failure) -> None:
         """Record a call, and let its load model go on."""
@@ -202,7 +166,7 @@ class StdioSession:
             self._waiting.append(call)
 
     def forget(self, call: StdioCall) -> None:
-        """Give a call up; the server is told."""
+        """Give up a call, and send its cancellation if it was sent."""
         if call in self._waiting:
             self._waiting.remove(call)
         elif self.calls.pop(call.id, None) is not None and self.process is not None:
@@ -235,14 +199,14 @@ class StdioSession:
             if self._engine.target.era == "legacy":
                 self.process.send(INITIALIZED)
             self._open()
-        elif self._engine.is_opening:
-            self._engine.refuse(f"the server refuses to open a session: {refusal_in(reply)}")
+        elif self._engine.opening.is_under_way:
+            self._engine.opening.refuse(f"the server refuses to open a session: {refusal_in(reply)}")
         else:
             self.process.close_input()
 
     def _open(self) -> None:
         self._is_open = True
-        self._engine.opened(again=self._was_open)
+        self._engine.opening.opened(again=self._was_open)
         self._was_open = True
         waiting, self._waiting = self._waiting, []
         for call in waiting:
@@ -251,7 +215,7 @@ class StdioSession:
     def _on_end(self) -> None:
         if self.process is None or self.is_closing:
             return
-        why = self.process.why_ended() if self._engine.is_opening else ""
+        why = self.process.why_ended() if self._engine.opening.is_under_way else ""
         self.process.discard()
         self.process = None
         self._lost(why)
@@ -259,8 +223,8 @@ class StdioSession:
     def _lost(self, why: str) -> None:
         engine = self._engine
         self._is_open = False
-        if engine.is_opening:
-            engine.refuse(why)
+        if engine.opening.is_under_way:
+            engine.opening.refuse(why)
             return
         self.is_gone = self._starts > MOST_RESTARTS
         now = engine.loop.clock()

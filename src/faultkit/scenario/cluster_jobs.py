@@ -13,10 +13,10 @@ import yaml
 from faultkit.load.kubernetes.manifests import Manifest
 from faultkit.load.kubernetes.pod_settings import PodSettings
 from faultkit.load.kubernetes_place import job_of
-from faultkit.load.load import Target
 from faultkit.load.split import LoadPlan
-from faultkit.scenario.routes import time_limit_s
+from faultkit.scenario.routes import Routes, target_of
 from faultkit.scenario.scenario_model import LoadStrategy, Scenario
+from faultkit.scenario.strategy import load_of
 
 
 def jobs_as_yaml(scenarios: Sequence[Scenario], settings: PodSettings, size: int) -> str:
@@ -29,5 +29,5 @@ def _jobs(scenarios: Sequence[Scenario], settings: PodSettings, size: int) -> It
     for scenario in scenarios:
         for item in scenario.items:
             if isinstance(item.strategy, LoadStrategy):
-                target = Target(item.call.method, item.call.url, timeout_s=time_limit_s(item.call))
-                yield job_of(LoadPlan(target, item.strategy.load), settings, size)
+                target = target_of(item.call, Routes((), None), {})
+                yield job_of(LoadPlan(target, load_of(item.strategy, item.call)), settings, size)

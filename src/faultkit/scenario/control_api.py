@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from faultkit.base.address import is_loopback, parse_endpoint
-from faultkit.base.certificates import add_client_certificate, check_authorities, client_context
+from faultkit.base.certificates import add_certificate, check_authorities, client_context
 from faultkit.base.documents.checks import shown
 from faultkit.base.documents.key_tables import Key, KeyTable, given
 from faultkit.base.documents.mapping_reader import MappingReader
@@ -104,7 +104,7 @@ class ControlApi:
         context = client_context(self.ca or True)
         if self.cert is not None and self.key is not None:
             fields = called.get("cert", "cert"), called.get("key", "key")
-            add_client_certificate(context, self.cert, self.key, fields)
+            add_certificate(context, self.cert, self.key, fields)
         return ControlClient(self.at, tls=context, token_env=self.token_env)
 
 

@@ -169,7 +169,7 @@ def _without_unseen(faults: Sequence[WrittenFault], run: Summary, after: Snapsho
 
 
 def _calls(item: ScenarioItem, measured: Measurements) -> tuple[report.CallResult, ...]:
-    expects = _expects_of_calls(item)
+    expects = item.expect.of_calls
     return tuple(
         call_result(
             number,
@@ -183,12 +183,8 @@ def _calls(item: ScenarioItem, measured: Measurements) -> tuple[report.CallResul
     )
 
 
-def _expects_of_calls(item: ScenarioItem) -> bool:
-    return item.expect.of_calls
-
-
 def _expects(item: ScenarioItem) -> bool:
-    return _expects_of_calls(item) or bool(item.expect.all_slo_are_valid)
+    return item.expect.of_calls or bool(item.expect.all_slo_are_valid)
 
 
 def _caveats(item: ScenarioItem) -> list[str]:

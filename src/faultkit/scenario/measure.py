@@ -13,7 +13,7 @@ from typing import Protocol
 
 from faultkit.load.expectation import why_not_met
 from faultkit.load.fold import LostWorker
-from faultkit.load.load import AnyTarget, Load, McpTarget
+from faultkit.load.load import AnyTarget, Load
 from faultkit.load.places import Place
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.segment import call_once
@@ -23,7 +23,7 @@ from faultkit.plan import Plan, Rule
 from faultkit.proxy.data_plane import FaultPlane, Lateness, Snapshot
 from faultkit.scenario.run_events import CallProgress, LoadProgress, PhaseBegan, RunListener
 from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, ScenarioItem
-from faultkit.scenario.strategy import stepped_rules, stepped_value
+from faultkit.scenario.strategy import load_of, stepped_rules, stepped_value
 
 
 class StopFlag(Protocol):
@@ -62,9 +62,7 @@ class ItemMeter:
 
     def load(self, strategy: LoadStrategy, *, baseline: bool, on: Place) -> None:
         """Run the same load twice: without the faults, then with them."""
-        load = replace(strategy.load, seed=self._seed)
-        if isinstance(self._target, McpTarget):
-            load = replace(load, clients=strategy.clients)  # Each has a session, also in an open load.
+        load = replace(load_of(strategy, self._item.call), seed=self._seed)
         if baseline and self._item.faults:
             self._notify(PhaseBegan("baseline", load.duration_s))
             result = self._run_load(load, on, lambda began: None)

@@ -73,7 +73,7 @@ def _check_item(item: ScenarioItem, path: str, api: ControlApi | None) -> None:
 
 def _check_proxies(item: ScenarioItem, path: str, api: ControlApi, proxies: Sequence[OpenProxy]) -> None:
     """Refuse an item that needs a proxy which is not open at the control API."""
-    there = f"{api.at} (there are {', '.join(proxy.name for proxy in proxies) or 'none'})"
+    there = _there(api, proxies)
     for index, given in enumerate(item.maps):
         if not any((p.listen.port, p.upstream) == (given.listen.port, given.upstream) for p in proxies):
             expected = f"a proxy that is open at {there}"
@@ -87,14 +87,18 @@ def _check_proxies(item: ScenarioItem, path: str, api: ControlApi, proxies: Sequ
         _through(item.through, f"{path}.proxy.through", api, proxies)
 
 
+def _there(api: ControlApi, proxies: Sequence[OpenProxy]) -> str:
+    """Return the place of a control API with the names of its proxies, for a message."""
+    return f"{api.at} (there are {', '.join(proxy.name for proxy in proxies) or 'none'})"
+
+
 def _through(
     name: str, path: str, api: ControlApi, proxies: Sequence[OpenProxy]
 ) -> tuple[OpenProxy, Endpoint]:
     """Return the proxy of that name, and where this machine reaches it."""
     proxy = next((each for each in proxies if each.name == name), None)
     if proxy is None:
-        names = ", ".join(each.name for each in proxies) or "none"
-        raise InputError(path, f'expected the name of a proxy at {api.at} (there are {names}), got "{name}"')
+        raise InputError(path, f'expected the name of a proxy at {_there(api, proxies)}, got "{name}"')
     host = proxy.listen.host
     if ip_address(host).is_unspecified:
         host = api.host

@@ -35,7 +35,9 @@ from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.load.load import Load, Model, Spacing
 from faultkit.plan import Rule
 from faultkit.scenario.scenario_model import (
+    Call,
     LoadStrategy,
+    McpCall,
     RepeatStrategy,
     ScenarioItem,
     SingleStrategy,
@@ -290,6 +292,11 @@ def chosen_steps(faults: Sequence[WrittenFault], name: str) -> Stepped:
     if by_chance and all(target == PROBABILITY for _, target in found):
         return tuple(by_chance)
     return tuple(found)
+
+
+def load_of(strategy: LoadStrategy, call: Call) -> Load:
+    """Return the load for a call. Each client of an MCP load has a session, also in an open load."""
+    return replace(strategy.load, clients=strategy.clients) if isinstance(call, McpCall) else strategy.load
 
 
 def stepped_rules(item: ScenarioItem, call_number: int) -> tuple[Rule, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.base.certificates import add_client_certificate, client_context, mutual_tls
+from faultkit.base.certificates import add_certificate, client_context, mutual_tls
 from faultkit.base.http import listener as listener_module
 from faultkit.base.http.listener import MOST_CONNECTIONS, Listener, most_connections
 from tests.proxy.control.certificates import Certificates
@@ -118,7 +118,7 @@ def test_a_failed_handshake_takes_no_place_of_another_connection(tmp_path: Path)
     authority = Certificates(tmp_path)
     server = mutual_tls(*authority.issue("localhost"), authority.ca).context
     client = client_context(authority.ca)
-    add_client_certificate(client, *authority.issue("client.test", file="client"))
+    add_certificate(client, *authority.issue("client.test", file="client"))
 
     async def main() -> None:
         sock = bound()

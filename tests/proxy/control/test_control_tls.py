@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.address import Endpoint
-from faultkit.base.certificates import add_client_certificate, client_context, mutual_tls
+from faultkit.base.certificates import add_certificate, client_context, mutual_tls
 from faultkit.base.errors import FaultkitError, InputError, TargetError
 from faultkit.plan import Plan
 from faultkit.proxy.control.control_client import ControlClient
@@ -30,7 +30,7 @@ class SecureApi:
     ) -> ControlClient:
         context = client_context(trust or self.authority.ca)
         if identity is not None:
-            add_client_certificate(context, *identity)
+            add_certificate(context, *identity)
         return ControlClient(f"https://{host}:{self.port}", TOKEN, context)
 
 

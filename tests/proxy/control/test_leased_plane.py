@@ -12,7 +12,7 @@ import pytest
 
 from faultkit import __version__
 from faultkit.base.address import Endpoint
-from faultkit.base.certificates import add_client_certificate, client_context, mutual_tls
+from faultkit.base.certificates import add_certificate, client_context, mutual_tls
 from faultkit.base.errors import TargetError
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, Trigger, parse_schedule, read_plan
@@ -202,7 +202,7 @@ def test_over_tls_a_run_needs_a_certificate(tmp_path: Path, has_certificate: boo
     tls = mutual_tls(*authority.issue("localhost"), authority.ca)
     context = client_context(authority.ca)
     if has_certificate:
-        add_client_certificate(context, *authority.issue("client.test", file="client"))
+        add_certificate(context, *authority.issue("client.test", file="client"))
     with Plane(BEFORE) as there, ControlServer(there, Endpoint("127.0.0.1", 0), TOKEN, tls=tls) as control:
         plane = LeasedPlane(ControlClient(f"https://localhost:{control.bound.port}", TOKEN, context))
         if not has_certificate:

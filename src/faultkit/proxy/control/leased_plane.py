@@ -214,9 +214,9 @@ class LeasedPlane:
     def _lose(self, why: str) -> LeaseLost:
         """Note that the lease is lost, and renew it no longer, so that its rules end in any case."""
         with self._lock:
-            self._lost = self._lost or why
+            self._lost = first = self._lost or why
         self._ended.set()
-        return LeaseLost(self._lost)
+        return LeaseLost(first)
 
     def _end(self) -> None:
         self._ended.set()
