@@ -42,7 +42,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _futures(facts)
     elif facts.language == "python":
         yield from _tasks(facts)
-        yield from _decorated(facts)
+        yield from failures_in_cached_functions(facts)
     elif facts.language == "go":
         yield from _once(facts)
     elif facts.language == "rust":
@@ -253,7 +253,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, f"{found[1]} keeps the task also if it fails", LIKELY)
 
 
-def _decorated(facts: Facts) -> Iterator[Hit]:
+def failures_in_cached_functions(facts: Facts) -> Iterator[Hit]:
     """Yield cached coroutines, and cached functions that return nothing after an error."""
     for scope in facts.scopes:
         cached = next((each for each in scope.decorators if _DECORATORS.search(each.name)), None)

@@ -53,6 +53,16 @@ _SOFT = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from failures_acted_on(facts)
+
+
+@lru_cache(maxsize=4)
+def failures_acted_on(facts: Facts) -> tuple[Hit, ...]:
+    """Return the answers to a failure on which the program acts; other rules need not report them again."""
+    return (*_of_handlers(facts), *_of_defaults(facts))
+
+
+def _of_handlers(facts: Facts) -> Iterator[Hit]:
     for each in facts.tries:
         asked = _asked(each, facts)
         scope = facts.named_function_of(each)
@@ -65,7 +75,6 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield from found
             if found:
                 break
-    yield from _of_defaults(facts)
 
 
 def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
@@ -242,4 +251,5 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
+    words=(b"except", b"catch", b"nil", b"Err(", b"unwrap_or", b"getOr"),
 )
