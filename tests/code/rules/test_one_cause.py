@@ -113,9 +113,51 @@ async fn on_signal() {
     std::process::exit(0);
 }
 """
+EXIT_OF_HOOK = """
+class Main {
+    void run() {
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            Runtime.getRuntime().halt(0);
+        }));
+    }
+}
+"""
+SERVER_AND_EXIT = """
+async fn serve() {
+    tokio::spawn(async {
+        tokio::signal::ctrl_c().await.ok();
+        std::process::exit(0);
+    });
+    axum::serve(listener, app).await.unwrap();
+}
+"""
+SERVER_CLOSED_HARD = """
+package main
+
+import (
+	"net/http"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	server := &http.Server{Addr: ":8080"}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt)
+	go server.ListenAndServe()
+	<-stop
+	server.Close()
+}
+"""
+SERVER_ALONE = """
+async fn serve() {
+    axum::serve(listener, app).await.unwrap();
+}
+"""
 EMPTY, TAKEN, KEPT = "failure-looks-empty", "failure-taken-for-data", "failed-result-cached"
 SHARED, UNGUARDED, LOADED = "shared-mutable-state", "unguarded-access", "loaded-by-every-caller"
 WORKERS, CUT_OFF = "workers-not-awaited", "work-cut-off-at-the-end"
+ABRUPT, GRACELESS = "abrupt-exit", "no-graceful-shutdown"
 
 
 @pytest.mark.parametrize(
@@ -131,6 +173,10 @@ WORKERS, CUT_OFF = "workers-not-awaited", "work-cut-off-at-the-end"
         pytest.param(COUNTED, "java", (SHARED, LOADED), LOADED, id="counted"),
         pytest.param(TASK_CUT_OFF, "rust", (WORKERS, CUT_OFF), WORKERS, id="task-cut-off"),
         pytest.param(EXIT_ALONE, "rust", (WORKERS, CUT_OFF), CUT_OFF, id="exit-alone"),
+        pytest.param(EXIT_OF_HOOK, "java", (ABRUPT, CUT_OFF), CUT_OFF, id="exit-of-hook"),
+        pytest.param(SERVER_AND_EXIT, "rust", (GRACELESS, CUT_OFF), CUT_OFF, id="server-and-exit"),
+        pytest.param(SERVER_CLOSED_HARD, "go", (GRACELESS, CUT_OFF), CUT_OFF, id="server-closed-hard"),
+        pytest.param(SERVER_ALONE, "rust", (GRACELESS, CUT_OFF), GRACELESS, id="server-alone"),
     ],
 )
 def test_one_of_two_rules_reports(code: str, language: str, slugs: tuple[str, str], reports: str) -> None:

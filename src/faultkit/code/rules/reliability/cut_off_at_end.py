@@ -16,7 +16,8 @@ _WAITS_IN_GO = re.compile(r"<-|\.Wait\(|\bselect\s*\{|\.Shutdown\(|\.Sleep\(|[wW
 _TERMS = re.compile(r"SIGTERM|SIGINT|\"TERM\"")
 
 
-def _check(facts: Facts) -> Iterator[Hit]:
+def ends_that_cut_off(facts: Facts) -> Iterator[Hit]:
+    """Yield what ends the program, or stops a server, without a wait for the work that runs."""
     if facts.language == "go":
         yield from _left_early(facts)
         yield from _closed_hard(facts)
@@ -266,7 +267,7 @@ RULE = Rule(
     kind="reliability",
     severity="medium",
     languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
-    check=_check,
+    check=ends_that_cut_off,
     words=(
         b"Shutdown",
         b"os/signal",
