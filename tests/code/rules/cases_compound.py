@@ -46,8 +46,7 @@ CASES = [
         6,
         9,
         11,
-        13,
-        18,
+        18,  # What is counted in line 13, loaded-by-every-caller finds.
     ),
     good(
         _RULE,
@@ -122,6 +121,22 @@ CASES = [
     ),
     bad(
         _RULE,
+        "kotlin",
+        """
+        class Seats {
+            private val taken = ConcurrentHashMap<String, String>()
+
+            fun take(seat: String, name: String): Boolean {
+                if (taken.containsKey(seat)) return false
+                taken[seat] = name
+                return true
+            }
+        }
+        """,
+        6,
+    ),
+    bad(
+        "loaded-by-every-caller",
         "kotlin",
         """
         class Pools {

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.reliability.cut_off_at_end import ends_that_cut_off
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 
 _EXITS = {
     "python": ("os._exit", "os.abort", "sys.exit", "exit", "quit"),
@@ -29,7 +31,13 @@ _HARD = ("os._exit", "os.abort", "Runtime.getRuntime().halt", "process.abort")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     after_fork = facts.calls_named("os.fork", "os.forkpty")
-    for call in facts.calls_named(*_EXITS.get(facts.language, _NODE)):
+    exits = facts.calls_named(*_EXITS.get(facts.language, _NODE))
+    on_signal: set[Span] = set()
+    if exits and facts.language not in JAVASCRIPT:
+        on_signal = {each.span for each in ends_that_cut_off(facts)}
+    for call in exits:
+        if call.span in on_signal:
+            continue
         if call.name in _HARD and not after_fork:
             if facts.function_of(call) is not None and not facts.comment_at(call):
                 yield Hit(call.span, f"{call.written}() ends the process without any clean-up", POSSIBLE)

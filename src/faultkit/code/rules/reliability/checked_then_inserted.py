@@ -173,25 +173,20 @@ def _is_new(insert: Call, facts: Facts) -> bool:
 def _by_sql(facts: Facts) -> Iterator[Hit]:
     """Yield `INSERT INTO t` after a `SELECT … FROM t` whose result decides."""
     sent = sql_calls(facts)
-    for insert in sent:
+    checks: dict[tuple[Scope | None, str], list[Call]] = {}
+    for each in sent:
+        table = _FROM.search(each.sql) if each.verb == "select" else None
+        if table is not None and re.search(r"\bwhere\b", each.sql, re.IGNORECASE):
+            key = facts.named_function_of(each.call), table[1].lower()
+            checks.setdefault(key, []).append(each.call)
+    for insert in sent if checks else ():
         into = _INTO.search(insert.sql) if insert.verb == "insert" else None
         scope = facts.named_function_of(insert.call)
         if into is None or scope is None or re.search(r"\bselect\b", insert.sql, re.IGNORECASE):
             continue
-        for check in sent:
-            table = _FROM.search(check.sql) if check.verb == "select" else None
-            if (
-                table is None
-                or table[1].lower() != into[1].lower()
-                or check.call.span.end > insert.call.span.start
-            ):
-                continue
-            if not _is_condition(check.call, scope, facts):
-                continue
-            if facts.named_function_of(check.call) is scope and re.search(
-                r"\bwhere\b", check.sql, re.IGNORECASE
-            ):
-                what = f"another request may insert into {into[1]} between {check.call.written}() and this"
+        for check in checks.get((scope, into[1].lower()), ()):
+            if check.span.end <= insert.call.span.start and _is_condition(check, scope, facts):
+                what = f"another request may insert into {into[1]} between {check.written}() and this"
                 yield Hit(insert.call.span, what, LIKELY)
                 break
 

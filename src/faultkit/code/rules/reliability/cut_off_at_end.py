@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.reliability.workers_not_awaited import tasks_cut_off
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 
 _SERVES = frozenset(("ListenAndServe", "ListenAndServeTLS", "Serve", "ServeTLS", "Start", "StartTLS"))
@@ -15,7 +16,8 @@ _WAITS_IN_GO = re.compile(r"<-|\.Wait\(|\bselect\s*\{|\.Shutdown\(|\.Sleep\(|[wW
 _TERMS = re.compile(r"SIGTERM|SIGINT|\"TERM\"")
 
 
-def _check(facts: Facts) -> Iterator[Hit]:
+def ends_that_cut_off(facts: Facts) -> Iterator[Hit]:
+    """Yield what ends the program, or stops a server, without a wait for the work that runs."""
     if facts.language == "go":
         yield from _left_early(facts)
         yield from _closed_hard(facts)
@@ -96,13 +98,10 @@ _WORKS = re.compile(
 )
 
 
-_REGISTERS = re.compile(r"^signal\.signal$|(^|\.)add_signal_(?:handler)$")
-
-
 def _python(facts: Facts) -> Iterator[Hit]:
     """Yield handlers of a signal that end the process, or drop what waits in a pool."""
-    for call in facts.calls:
-        if not _REGISTERS.search(call.name):
+    for call in facts.calls_of_method("signal", "add_signal_handler"):
+        if call.method == "signal" and call.name != "signal.signal":
             continue
         event, given = call.argument(place=0), call.argument(place=1)
         if event is None or given is None:
@@ -175,9 +174,14 @@ _RUST_WORKS = re.compile(
 
 
 def _rust(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls_named("std.process.exit", "process.exit"):
+    exits = facts.calls_named("std.process.exit", "process.exit")
+    if not exits or not _RUST_WORKS.search(facts.whole_text):
+        return
+    # The rule about workers names the task that is cut off.
+    named = {facts.named_function_of(each) for each in tasks_cut_off(facts)}
+    for call in exits:
         scope = facts.function_of(call)
-        if scope is None or not _RUST_WORKS.search(facts.whole_text):
+        if scope is None or facts.named_function_of(call) in named:
             continue
         waits = [each for each in facts.own(facts.calls, scope) if _RUST_SIGNALS.search(each.name)]
         given = [each for each in facts.calls_around(call) if _RUST_SIGNALS.search(each.name)]
@@ -263,7 +267,7 @@ RULE = Rule(
     kind="reliability",
     severity="medium",
     languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
-    check=_check,
+    check=ends_that_cut_off,
     words=(
         b"Shutdown",
         b"os/signal",

@@ -27,9 +27,7 @@ _TASKS = frozenset(("create_task", "ensure_future", "async", "supplyAsync"))
 _FUTURE = r"(?:CompletableFuture|ListenableFuture|Future|Deferred|Task|ValueTask|Mono|Uni)<"
 _DECORATORS = re.compile(r"(^|\.)(lru_cache|cache|cached|memoize|ttl_cache|alru_cache)$")
 _EMPTY = re.compile(r"^(None|\[\]|\{\}|\(\)|False|0|\"\"|'')$")
-_ONCE = re.compile(r"\b(?:OnceLock|OnceCell|Lazy|LazyLock)<Result<")
-
-
+_ONCE = r"\b(?:OnceLock|OnceCell|Lazy|LazyLock)<Result<"
 _CACHE = re.compile(r"cache|memo|lru|\bstore\b|redis", re.IGNORECASE)
 _PUTS = frozenset(("set", "put", "Set", "setex", "Add", "add", "insert", "StringSetAsync", "set_ex"))
 
@@ -42,7 +40,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _futures(facts)
     elif facts.language == "python":
         yield from _tasks(facts)
-        yield from _decorated(facts)
+        yield from failures_in_cached_functions(facts)
     elif facts.language == "go":
         yield from _once(facts)
     elif facts.language == "rust":
@@ -57,16 +55,15 @@ def _after_failure(facts: Facts) -> Iterator[Hit]:
             call.is_awaited or call.receiver_written for call in facts.within(facts.calls, each.body)
         ):
             continue
-        goes_on = [
-            one for one in each.handlers if not (one.exits or one.raises) and _leaves(one, facts) is False
-        ]
+        if any(one.exits or one.raises or _leaves(one, facts) for one in each.handlers):
+            continue
         names = {
             name
             for one in facts.within(facts.assignments, each.body)
             for name in one.targets
             if one.call is not None
         }
-        if len(goes_on) != len(each.handlers) or not names or not each.handlers:
+        if not names or not each.handlers:
             continue
         for call in facts.within(facts.calls, scope.body):
             if (
@@ -109,14 +106,14 @@ def _promises(facts: Facts) -> Iterator[Hit]:
         )
         if not (is_field or is_file) or not _is_guarded(each, target, facts):
             continue
-        if _is_pending(each.value.text, each.call, each, facts) and not _is_handled(each, target, facts):
+        if _is_pending(each.value.text, each.call, each, facts) and not _is_handled(each, facts):
             yield Hit(each.span, f"{_shown(target)} keeps the promise also if it rejects", LIKELY)
     for call in facts.calls_of_method("set"):
         if len(call.positional) != 2 or not call.receiver_written or not _is_map(call, facts):
             continue
         value = call.positional[1].value
         made = next((one for one in facts.within(facts.calls, value.span) if one.span == value.span), None)
-        if _is_pending(value.text, made, call, facts) and not _is_handled(call, value.text, facts):
+        if _is_pending(value.text, made, call, facts) and not _is_handled(call, facts):
             yield Hit(
                 call.span, f"{_shown(call.receiver_written)} keeps the promise also if it rejects", LIKELY
             )
@@ -156,10 +153,9 @@ def _is_guarded(each: Assignment, target: str, facts: Facts) -> bool:
     if target.endswith("[]"):
         bare += r"\[[^\]]*\]"
     return any(
-        step.kind == "branch"
-        and is_within(each.span, step.span)
+        is_within(each.span, step.span)
         and re.search(rf"!\s*\(?(this\.)?{bare}(?![\w.])|{bare}\s*===?\s*(null|undefined)|\bin\s", step.text)
-        for step in facts.steps
+        for step in facts.steps_of("branch")
     )
 
 
@@ -199,7 +195,7 @@ def _holds_promises(place: Call | Assignment, facts: Facts) -> bool:
     return re.search(rf"\b{bare}\b[^;\n]*\b(Map|Record)<[^;\n]*Promise<", facts.whole_text) is not None
 
 
-def _is_handled(place: Call | Assignment, target: str, facts: Facts) -> bool:
+def _is_handled(place: Call | Assignment, facts: Facts) -> bool:
     scope = facts.named_function_of(place)
     text = facts.text(place.span if scope is None else scope.body)
     return _HANDLED.search(text) is not None
@@ -253,7 +249,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, f"{found[1]} keeps the task also if it fails", LIKELY)
 
 
-def _decorated(facts: Facts) -> Iterator[Hit]:
+def failures_in_cached_functions(facts: Facts) -> Iterator[Hit]:
     """Yield cached coroutines, and cached functions that return nothing after an error."""
     for scope in facts.scopes:
         cached = next((each for each in scope.decorators if _DECORATORS.search(each.name)), None)
@@ -306,7 +302,7 @@ def _once(facts: Facts) -> Iterator[Hit]:
 def _cells(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method("get_or_init"):
         name = call.receiver_written.rpartition(".")[2]
-        if re.search(rf"\b{re.escape(name)}\s*:[^;=\n]*{_ONCE.pattern}", facts.whole_text):
+        if re.search(rf"\b{re.escape(name)}\s*:[^;=\n]*{_ONCE}", facts.whole_text):
             yield Hit(call.span, f"{name} keeps an error for every later caller", LIKELY)
 
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.reliability.failed_result_cached import failures_in_cached_functions
+from faultkit.code.rules.reliability.failure_taken_for_data import failures_acted_on
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
@@ -16,7 +19,7 @@ _EMPTY = re.compile(
     r"\[\]|\{\}|None|null|nil|undefined|0|0\.0|\"\"|''|``|false|False|list\(\)|dict\(\)|set\(\)|\(\)"
     r"|Collections\.empty\w+\(\)|(List|Set|Map|Optional)\.(of|empty)\(\)"
     r"|new (ArrayList|HashMap|List|Dictionary)<[^>]*>\(\)"
-    r"|Array\.Empty<[^>]*>\(\)|Enumerable\.Empty<[^>]*>\(\)|\[\]|empty(List|Map|Set)(<[^>]*>)?\(\)|listOf(<[^>]*>)?\(\)"
+    r"|Array\.Empty<[^>]*>\(\)|Enumerable\.Empty<[^>]*>\(\)|empty(List|Map|Set)(<[^>]*>)?\(\)|listOf(<[^>]*>)?\(\)"
     r"|BigDecimal\.ZERO|vec!\[\]|Vec::new\(\)"
     r")\)?\s*;?"
 )
@@ -35,6 +38,18 @@ _KOTLIN_DEFAULTS = frozenset(("getOrDefault", "getOrNull", "getOrElse"))
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    found = tuple(_answers(facts))
+    # What the program then does, or keeps in a cache, says more about the same answer.
+    worse = [*failures_acted_on(facts)] if found else []
+    if found and facts.language == "python":
+        worse += failures_in_cached_functions(facts)
+    for place, hit in found:
+        if not any(is_within(each.span, place) for each in worse):
+            yield hit
+
+
+def _answers(facts: Facts) -> Iterator[tuple[Span, Hit]]:
+    """Yield hits, each with the handler or the call that gives the empty answer."""
     asked = {each.call for each in remote_calls(facts) if each.kind != "cache" and each.is_read}
     asked |= {*service_calls(facts)}
     if not asked:
@@ -43,11 +58,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not any(is_within(call.span, each.body) for call in asked):
             continue
         for handler in each.handlers:
-            yield from _handled(each, handler, facts)
+            yield from ((handler.body, hit) for hit in _handled(each, handler, facts))
     if facts.language in JAVASCRIPT:
-        yield from _promises(asked, facts)
+        yield from ((hit.span, hit) for hit in _promises(asked, facts))
     if facts.language in ("rust", "kotlin"):
-        yield from _defaults(asked, facts)
+        yield from ((hit.span, hit) for hit in _defaults(asked, facts))
 
 
 def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
@@ -73,7 +88,7 @@ def _given(handler: Handler, facts: Facts) -> str | None:
     """Return the empty value that a handler gives; None if it gives something else."""
     for step in facts.within(facts.steps, handler.body):
         if step.kind == "return":
-            return _empty_in(step.text if step.text else "", facts)
+            return _empty_in(step.text, facts)
     if facts.language == "kotlin":
         lines = [line.strip() for line in facts.text(handler.body).strip("{} \n").splitlines()]
         return lines[-1] if lines and _EMPTY.fullmatch(lines[-1]) else None

@@ -51,19 +51,28 @@ _SOFT = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from failures_acted_on(facts)
+
+
+@lru_cache(maxsize=4)
+def failures_acted_on(facts: Facts) -> tuple[Hit, ...]:
+    """Return the answers to a failure on which the program acts; other rules need not report them again."""
+    return (*_of_handlers(facts), *_of_defaults(facts))
+
+
+def _of_handlers(facts: Facts) -> Iterator[Hit]:
     for each in facts.tries:
         asked = _asked(each, facts)
         scope = facts.named_function_of(each)
         if asked is None or scope is None:
             continue
         for handler in each.handlers:
-            if handler.raises or _is_told(handler, facts):
+            if handler.raises or _is_an_answer(handler, facts):
                 continue
             found = list(_of_handler(handler, each, asked, scope, facts))
             yield from found
             if found:
                 break
-    yield from _of_defaults(facts)
 
 
 def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
@@ -117,9 +126,10 @@ def _is_counted(caller: Call, facts: Facts) -> bool:
     )
 
 
-def _is_told(handler: Handler, facts: Facts) -> bool:
-    """Return whether the error says that there is nothing: not found, no such key; in Go, if none logs it."""
+def _is_an_answer(handler: Handler, facts: Facts) -> bool:
+    """Return whether the error says that there is nothing: not found, no such key."""
     if facts.language == "go":
+        # A handler does not name the kind of the error; one that matters is logged.
         return not any(is_logging(call) for call in facts.within(facts.calls, handler.body))
     return bool(handler.types) and all(
         re.search(
@@ -195,31 +205,26 @@ def _of_defaults(facts: Facts) -> Iterator[Hit]:
         if scope is None or made is None:
             continue
         if facts.language == "rust":
-            given = call.positional[0].value.text if call.positional else "vec![]"
             is_asked = any(each.is_awaited for each in (made, *_before(made)))
         else:
-            given = call.positional[0].value.text if call.positional else ""
-            # `() => {}` gives nothing, and `() => ({})` an object.
-            given = (
-                re.sub(r"^\(?\w*\)?\s*=>\s*", "", given) if call.method == "catch" else given.strip("{} \n")
-            )
             is_asked = call.method == "catch" or made.method == "runCatching"
-            given = (
-                ""
-                if given == "{}"
-                else given.removeprefix("(").removesuffix(")")
-                if given == "({})"
-                else given
-            )
-        given = re.sub(r"^\|_?\w*\|\s*", "", given)
-        act = (
-            _acts(Span(call.span.end, scope.body.end), _DESTROYS, facts)
-            if is_asked and _EMPTY.match(given)
-            else ""
-        )
-        if act:
+        if not is_asked or not _EMPTY.match(_default_of(call, facts)):
+            continue
+        if act := _acts(Span(call.span.end, scope.body.end), _DESTROYS, facts):
             what = f"if {made.written}() fails, an empty answer counts as its answer, and {act} acts on it"
             yield Hit(call.span, what, LIKELY)
+
+
+def _default_of(call: Call, facts: Facts) -> str:
+    """Return what a call gives in place of an answer: the value, or what the given function returns."""
+    given = call.positional[0].value.text if call.positional else ""
+    if facts.language == "rust":
+        return re.sub(r"^\|_?\w*\|\s*", "", given) or "vec![]"
+    if call.method != "catch":
+        return given.strip("{} \n")
+    returned = re.sub(r"^\(?\w*\)?\s*=>\s*", "", given)
+    # `() => {}` gives nothing, and `() => ({})` an object.
+    return {"{}": "", "({})": "{}"}.get(returned, returned)
 
 
 def _before(call: Call) -> Iterator[Call]:
@@ -240,4 +245,5 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
+    words=(b"except", b"catch", b"nil", b"Err(", b"unwrap_or", b"getOr"),
 )

@@ -41,7 +41,8 @@ _STORES = frozenset(
 )  # fmt: skip
 
 
-def _check(facts: Facts) -> Iterator[Hit]:
+def loads_by_every_caller(facts: Facts) -> Iterator[Hit]:
+    """Yield values that every caller loads until one of them has stored it, one for each function."""
     if is_for_screen(facts):
         return
     seen: set[Scope] = set()
@@ -219,5 +220,5 @@ RULE = Rule(
     kind="reliability",
     severity="medium",
     languages=EVERY_LANGUAGE,
-    check=_check,
+    check=loads_by_every_caller,
 )

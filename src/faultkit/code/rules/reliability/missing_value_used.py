@@ -92,7 +92,9 @@ _REQUIRED = re.compile(r"require\b|rejectOnEmpty|OrFail|orFail|OrThrow")
 def _is_of_caller(call: Call, name: str, later: str, facts: Facts) -> bool:
     """Return whether a caller gives the key, so that it may be that of nothing.
 
-    What a lookup must find it is told to, and Bookshelf (`row.get('id')`) is told elsewhere."""
+    A lookup with an option such as `rejectOnEmpty` raises by itself. Bookshelf, whose rows are read by
+    `row.get('id')`, has that option elsewhere.
+    """
     text = " ".join(facts.text(each.span) for each in (call, *chain_of(call)))
     if _REQUIRED.search(text) or re.search(rf"\b{name}\.(get|related)\(", later):
         return False

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.reliability.cut_off_at_end import ends_that_cut_off
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.signal_handlers import handlers_of_sigterm
 
@@ -42,18 +43,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _jvm(facts)
         return
     if facts.language == "rust":
-        if facts.calls_of_method(*_RUST_STOPS):
-            return
-        named = facts.calls_named("axum.serve", "hyper.Server.bind().serve", "axum.Server.bind().serve")
-        tonic = [
-            call
-            for call in facts.calls_of_method("serve", "serve_with_incoming")
-            if "Server.builder()" in call.name and facts.imports_any("tonic")
-        ]
-        for call in (*named, *tonic, *facts.calls_named("warp.serve().run")):
-            if call.is_awaited or call.name == "axum.serve":
-                what = f"nothing stops {call.written}() in order: it is cut off with its requests"
-                yield Hit(call.span, what, POSSIBLE)
+        yield from _rust(facts)
         return
     yield from _exits_at_once(facts)
     signals = any("SIGTERM" in text.text or "SIGINT" in text.text for text in facts.texts)
@@ -111,10 +101,29 @@ _JVM = re.compile(r"io\.grpc\..*ServerBuilder\b.*\.start$|com\.sun\.net\.httpser
 _CLOSES = frozenset(("close", "stop", "disconnect", "quit", "drain", "shutdown", "end", "destroy", "flush"))
 
 
+def _rust(facts: Facts) -> Iterator[Hit]:
+    if facts.calls_of_method(*_RUST_STOPS):
+        return
+    named = facts.calls_named("axum.serve", "hyper.Server.bind().serve", "axum.Server.bind().serve")
+    tonic = [
+        call
+        for call in facts.calls_of_method("serve", "serve_with_incoming")
+        if "Server.builder()" in call.name and facts.imports_any("tonic")
+    ]
+    served = (*named, *tonic, *facts.calls_named("warp.serve().run"))
+    # What ends the program is the better place to report.
+    for call in served if served and not any(ends_that_cut_off(facts)) else ():
+        if call.is_awaited or call.name == "axum.serve":
+            what = f"nothing stops {call.written}() in order: it is cut off with its requests"
+            yield Hit(call.span, what, POSSIBLE)
+
+
 def _go(facts: Facts) -> Iterator[Hit]:
     if facts.calls_of_method("Shutdown", "GracefulStop", "ShutdownWithContext"):
         return
-    served = [call for call in facts.calls_named(*_GO)]
+    served = facts.calls_named(*_GO)
+    if served and any(ends_that_cut_off(facts)):
+        return  # What closes the server is the better place to report.
     notified = facts.calls_named("os/signal.Notify")
     if facts.imports_any("os/signal") and not notified:
         return  # A context that ends with the signal is given to other code.

@@ -20,7 +20,6 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 is_within(loop.span, each.finally_) for loop in facts.loops_around(step)
             ):
                 continue
-            # Inside of its own try in the block, an error under way is another one.
             yield Hit(step.span, f"{step.kind} in finally drops the error that is under way", CERTAIN)
             break
 

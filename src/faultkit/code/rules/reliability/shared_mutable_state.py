@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.reliability.loaded_by_every_caller import loads_by_every_caller
+from faultkit.code.rules.reliability.unguarded_access import uses_without_lock
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.compound_actions import compound_actions
 
@@ -52,6 +54,18 @@ _AT_START = frozenset(("PostConstruct", "Autowired", "Inject", "PreDestroy", "Ev
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    found = tuple(_found(facts))
+    if not found:
+        return
+    # Two rules know more: which lock guards the field elsewhere, and that a value is made several times.
+    guarded = {facts.named_function_of(each) for each in uses_without_lock(facts)}
+    loaded = {each.span for each in loads_by_every_caller(facts)}
+    for hit in found:
+        if hit.span not in loaded and facts.named_function_of(hit) not in guarded:
+            yield hit
+
+
+def _found(facts: Facts) -> Iterator[Hit]:
     if facts.language in (*JAVA, *CSHARP, *KOTLIN):
         yield from _fields(facts)
         for span, what in compound_actions(facts):

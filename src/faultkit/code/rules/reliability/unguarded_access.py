@@ -44,7 +44,8 @@ class _Use(NamedTuple):
     changes: bool
 
 
-def _check(facts: Facts) -> Iterator[Hit]:
+def uses_without_lock(facts: Facts) -> Iterator[Hit]:
+    """Yield uses of a field without the lock that is held elsewhere, the first of each function."""
     regions = [each for each in lock_regions(facts) if not _is_of_tasks(each, facts)]
     if not regions:
         return
@@ -313,6 +314,6 @@ RULE = Rule(
     kind="reliability",
     severity="high",
     languages=(*PYTHON, *GO, *JAVA, *CSHARP, *KOTLIN),
-    check=_check,
+    check=uses_without_lock,
     words=LOCK_WORDS,
 )

@@ -32,7 +32,7 @@ _EMITTERS = {
 _NEEDS_LISTENER = ("child_process.", "net.", "tls.", "ws", "dgram.", "worker_threads.")
 """Objects that are often handed on before anything listens: only those that this text listens to count."""
 _CHAIN = 4000
-"""Bytes in which the end of a chain is looked for."""
+"""How far behind its begin the end of a chain is looked for; code without semicolons has no other limit."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -78,7 +78,8 @@ def _is_handled(name: str, call: Call, text: str) -> bool:
         return True
     # `.on('open', …).on('error', …)`, a list of events, or a listener for all of them.
     if re.search(
-        rf"\b{own}\b[^;]*?\.\s*(on|once)\(\s*['\"`]error['\"`]|\b{own}\.onerror\b|events?\.once\(\s*{own}\b",
+        rf"\b{own}\b[^;]{{0,{_CHAIN}}}?\.\s*(on|once)\(\s*['\"`]error['\"`]"
+        rf"|\b{own}\.onerror\b|events?\.once\(\s*{own}\b",
         text,
     ):
         return True

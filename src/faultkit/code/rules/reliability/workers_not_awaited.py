@@ -20,7 +20,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _groups(facts)
         yield from _left(facts)
     elif facts.language == "rust":
-        yield from _spawned(facts)
+        yield from tasks_cut_off(facts)
         yield from _drained(facts)
     elif facts.language == "kotlin":
         yield from _cancelled(facts)
@@ -85,7 +85,7 @@ def _left(facts: Facts) -> Iterator[Hit]:
                 break
 
 
-def _spawned(facts: Facts) -> Iterator[Hit]:
+def tasks_cut_off(facts: Facts) -> Iterator[Hit]:
     """Yield tasks of a function that waits for a signal and then ends without them."""
     for scope in facts.scopes:
         inside = list(facts.own(facts.calls, scope))
@@ -98,8 +98,6 @@ def _spawned(facts: Facts) -> Iterator[Hit]:
             continue
         for call in spawned:
             names = [name for name in call.assigned if name != "_"]
-            if any(re.search(rf"\b{re.escape(name)}\b(?!\.abort)", after) for name in names):
-                continue
             if any(re.search(rf"\b{re.escape(name)}\b", after) for name in names):
                 continue
             what = f"{call.written}() starts a task that is cut off when the function ends after the signal"
