@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from faultkit.base.errors import TargetError
+from faultkit.base.process_identity import group_is_alive
 from faultkit.load.engines import mcp_engine_of
 from faultkit.load.fold import Counts
 from faultkit.load.load import Load, McpTarget
@@ -195,6 +199,22 @@ def test_a_stopped_run_leaves_no_process_behind(journal: Path) -> None:
     loaded(server, Load(600.0, None, 2, "closed"), lambda rows: server.counts()["call"] == 2)
     assert len(server.pids()) == 2
     assert not any(map(is_running, server.pids()))
+
+
+@pytest.mark.skipif(shutil.which("setsid") is None, reason="there is no setsid(1)")
+def test_what_a_server_started_in_another_group_ends_with_it(journal: Path, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    server = served(journal)
+    child = f"setsid sleep 60 >/dev/null 2>&1 </dev/null & echo $! >>{pids}"
+    script = f"{child}; exec {shlex.join(server.target.command)}"
+    target = replace(server.target, command=("/bin/sh", "-c", script))
+    loaded(Served(target, journal), Load(0.05, None, 3, "closed"))
+    started = [int(pid) for pid in pids.read_text().split()]
+    assert len(started) == 3
+    deadline = time.monotonic() + 20.0
+    while any(map(group_is_alive, started)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(map(group_is_alive, started))
 
 
 @pytest.mark.parametrize(

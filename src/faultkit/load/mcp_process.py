@@ -7,6 +7,7 @@ leads a process group, which a guard ends if this process is killed, and its des
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable
@@ -14,7 +15,7 @@ from contextlib import suppress
 
 from faultkit.base.errors import TargetError
 from faultkit.base.external_program import inherited_environment
-from faultkit.base.process_group import end_popen_group, kill_group
+from faultkit.base.process_group import kill_group, signal_group
 from faultkit.base.process_guard import guard_group
 from faultkit.base.process_identity import descendants_of, kill_processes
 from faultkit.load.load import McpTarget
@@ -27,6 +28,7 @@ _STDERR_BYTES = 2048
 _GRACE_S = 1.5
 """Seconds for all processes together to end when their stdin is closed."""
 _TERM_S = 1.0
+"""Seconds for all of them to end after SIGTERM."""
 
 
 class McpProcess:
@@ -43,6 +45,8 @@ class McpProcess:
         self._unsent = b""
         self._stderr = b""
         self._has_ended = False
+        self._started: dict[int, str] = {}
+        """What it has started, by process id, with the time of its start."""
         try:
             self._process = subprocess.Popen(
                 target.command,
@@ -168,40 +172,50 @@ class McpProcess:
             if stream is not None and not stream.closed and stream.fileno() == fd:
                 stream.close()
 
-    def discard(self) -> None:
-        """Kill what is left of a server that has closed its output."""
-        started = descendants_of(self._process.pid)
-        kill_group(self._process.pid)
-        kill_processes(started)
+    def note_descendants(self) -> None:
+        """Note what the server has started. When it ends, its children belong to init."""
+        if self._process.poll() is None:
+            self._started |= descendants_of(self._process.pid)
+
+    def terminate(self) -> None:
+        """Send SIGTERM to a server that still runs."""
+        if self._process.poll() is None:
+            self.note_descendants()
+            with suppress(PermissionError):
+                signal_group(self._process.pid, signal.SIGTERM)
+
+    def await_end(self, deadline: float) -> None:
+        """Wait until the server has ended, or until `deadline` (monotonic)."""
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_TERM_S)
+            self._process.wait(max(deadline - time.monotonic(), 0))
+
+    def discard(self) -> None:
+        """Kill what is left of the server and of all that it started."""
+        self.note_descendants()
+        kill_group(self._process.pid)
+        kill_processes(self._started)
+        self.await_end(time.monotonic() + _TERM_S)
         for fd in tuple(self._open):
             self._close(fd)
-
-    def end_by(self, deadline: float) -> None:
-        """End the process and all that it started; its stdin is closed. It may take until `deadline`
-        (monotonic) to exit by itself."""
-        self._has_ended = True
-        # Looked for while the server lives: when it ends, its children belong to init.
-        started = descendants_of(self._process.pid)
-        try:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(max(deadline - time.monotonic(), 0))
-            if self._process.poll() is None:
-                started |= descendants_of(self._process.pid)
-                end_popen_group(self._process, _TERM_S)
-        finally:
-            kill_group(self._process.pid)
-            kill_processes(started)
-            for fd in tuple(self._open):
-                self._close(fd)
 
 
 def end_all(processes: Iterable[McpProcess]) -> None:
     """End these processes side by side, and leave none behind."""
     ending = list(processes)
-    for process in ending:
-        process.close_input()
-    deadline = time.monotonic() + _GRACE_S
-    for process in ending:
-        process.end_by(deadline)
+    try:
+        for process in ending:
+            process.note_descendants()
+            process.close_input()
+        _await_all(ending, _GRACE_S)
+        for process in ending:
+            process.terminate()
+        _await_all(ending, _TERM_S)
+    finally:
+        for process in ending:
+            process.discard()
+
+
+def _await_all(processes: Iterable[McpProcess], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    for process in processes:
+        process.await_end(deadline)
