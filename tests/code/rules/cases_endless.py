@@ -1,6 +1,6 @@
 """Clients without a limit of time, or with one that is switched off, in less common libraries."""
 
-# ruff: noqa: E501  (a row of a table is one line)
+# ruff: noqa: E101, E501  (snippets of Go and of other languages)
 
 from __future__ import annotations
 
@@ -12,13 +12,24 @@ CASES = [
     bad(
         _HTTP,
         "go",
-        'package a\nimport "github.com/go-resty/resty/v2"\nfunc f() *resty.Client { return resty.New().SetBaseURL("x") }',
+        """
+        package a
+        import "github.com/go-resty/resty/v2"
+        func f() *resty.Client { return resty.New().SetBaseURL("x") }
+        """,
         3,
     ),
     good(
         _HTTP,
         "go",
-        'package a\nimport (\n\t"time"\n\t"github.com/go-resty/resty/v2"\n)\nfunc f() *resty.Client { return resty.New().SetTimeout(5 * time.Second) }',
+        """
+        package a
+        import (
+        	"time"
+        	"github.com/go-resty/resty/v2"
+        )
+        func f() *resty.Client { return resty.New().SetTimeout(5 * time.Second) }
+        """,
     ),
     bad(
         _HTTP,
@@ -50,13 +61,20 @@ CASES = [
     bad(
         _HTTP,
         "java",
-        "import feign.Request;\nclass A { Request.Options f() {\n return new Request.Options(0, TimeUnit.SECONDS, 0, TimeUnit.SECONDS, true); } }",
+        """
+        import feign.Request;
+        class A { Request.Options f() {
+         return new Request.Options(0, TimeUnit.SECONDS, 0, TimeUnit.SECONDS, true); } }
+        """,
         3,
     ),
     good(
         _HTTP,
         "java",
-        "import feign.Request;\nclass A { Request.Options f() { return new Request.Options(2, TimeUnit.SECONDS, 5, TimeUnit.SECONDS, true); } }",
+        """
+        import feign.Request;
+        class A { Request.Options f() { return new Request.Options(2, TimeUnit.SECONDS, 5, TimeUnit.SECONDS, true); } }
+        """,
     ),
     bad(
         _HTTP,
@@ -84,7 +102,11 @@ CASES = [
     bad(
         _SOCKET,
         "go",
-        'package a\nimport "net/smtp"\nfunc f(m []byte) error { return smtp.SendMail("x:25", nil, "a", nil, m) }',
+        """
+        package a
+        import "net/smtp"
+        func f(m []byte) error { return smtp.SendMail("x:25", nil, "a", nil, m) }
+        """,
         3,
     ),
     bad(
@@ -96,7 +118,13 @@ CASES = [
     good(
         _SOCKET,
         "python",
-        "import ldap\ndef f(uri, dn, secret):\n    c = ldap.initialize(uri)\n    c.set_option(ldap.OPT_NETWORK_TIMEOUT, 5)\n    c.simple_bind_s(dn, secret)",
+        """
+        import ldap
+        def f(uri, dn, secret):
+            c = ldap.initialize(uri)
+            c.set_option(ldap.OPT_NETWORK_TIMEOUT, 5)
+            c.simple_bind_s(dn, secret)
+        """,
     ),
     bad(
         _SOCKET,
@@ -109,24 +137,42 @@ CASES = [
     bad(
         _HTTP,
         "java",
-        "import java.net.*;\nclass A { int f(String u) throws Exception {\n HttpURLConnection c = (HttpURLConnection) URI.create(u).toURL().openConnection();\n return c.getResponseCode(); } }",
+        """
+        import java.net.*;
+        class A { int f(String u) throws Exception {
+         HttpURLConnection c = (HttpURLConnection) URI.create(u).toURL().openConnection();
+         return c.getResponseCode(); } }
+        """,
         3,
     ),
     bad(
         _HTTP,
         "java",
-        'import java.net.*;\nclass A { byte[] f(String b) throws Exception {\n try (var in = new URL(b + "/x").openStream()) { return in.readNBytes(9); } } }',
+        """
+        import java.net.*;
+        class A { byte[] f(String b) throws Exception {
+         try (var in = new URL(b + "/x").openStream()) { return in.readNBytes(9); } } }
+        """,
         3,
     ),
     good(
         _HTTP,
         "java",
-        "import java.net.*;\nclass A { byte[] f(URL resource) throws Exception { try (var in = resource.openStream()) { return in.readNBytes(9); } } }",
+        """
+        import java.net.*;
+        class A { byte[] f(URL resource) throws Exception { try (var in = resource.openStream()) { return in.readNBytes(9); } } }
+        """,
     ),
     bad(
         "wall-clock-for-durations",
         "kotlin",
-        "class D(private val gap: Long) { private var last = 0L\n fun allow(): Boolean { val now = System.currentTimeMillis()\n if (now - last < gap) return false\n last = now\n return true } }",
+        """
+        class D(private val gap: Long) { private var last = 0L
+         fun allow(): Boolean { val now = System.currentTimeMillis()
+         if (now - last < gap) return false
+         last = now
+         return true } }
+        """,
         3,
     ),
     bad(
@@ -143,35 +189,92 @@ CASES = [
     bad(
         "response-not-closed",
         "go",
-        'package a\nimport (\n\t"fmt"\n\t"net/http"\n)\nfunc f(c *http.Client, u string) (*http.Response, error) {\n\tresp, err := c.Get(u)\n\tif err != nil { return nil, err }\n\tif resp.StatusCode >= 400 {\n\t\treturn nil, fmt.Errorf("x: %s", resp.Status)\n\t}\n\treturn resp, nil\n}',
+        """
+        package a
+        import (
+        	"fmt"
+        	"net/http"
+        )
+        func f(c *http.Client, u string) (*http.Response, error) {
+        	resp, err := c.Get(u)
+        	if err != nil { return nil, err }
+        	if resp.StatusCode >= 400 {
+        		return nil, fmt.Errorf("x: %s", resp.Status)
+        	}
+        	return resp, nil
+        }
+        """,
         9,
     ),
     good(
         "response-not-closed",
         "go",
-        'package a\nimport (\n\t"fmt"\n\t"net/http"\n)\nfunc f(c *http.Client, u string) (*http.Response, error) {\n\tresp, err := c.Get(u)\n\tif err != nil { return nil, err }\n\tif resp.StatusCode >= 400 {\n\t\tresp.Body.Close()\n\t\treturn nil, fmt.Errorf("x: %s", resp.Status)\n\t}\n\treturn resp, nil\n}',
+        """
+        package a
+        import (
+        	"fmt"
+        	"net/http"
+        )
+        func f(c *http.Client, u string) (*http.Response, error) {
+        	resp, err := c.Get(u)
+        	if err != nil { return nil, err }
+        	if resp.StatusCode >= 400 {
+        		resp.Body.Close()
+        		return nil, fmt.Errorf("x: %s", resp.Status)
+        	}
+        	return resp, nil
+        }
+        """,
     ),
     bad(
         "whole-file-loaded",
         "javascript",
-        "const express = require('express');\nconst app = express();\napp.use(express.json({ limit: '500mb' }));",
+        """
+        const express = require('express');
+        const app = express();
+        app.use(express.json({ limit: '500mb' }));
+        """,
         3,
     ),
     good(
         "whole-file-loaded",
         "javascript",
-        "const express = require('express');\nconst app = express();\napp.use(express.json({ limit: '10mb' }));",
+        """
+        const express = require('express');
+        const app = express();
+        app.use(express.json({ limit: '10mb' }));
+        """,
     ),
     bad(
         "whole-file-loaded",
         "python",
-        "import zipfile\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.post('/b')\ndef up(file):\n    with zipfile.ZipFile(file.file) as z:\n        z.extractall('/srv')",
+        """
+        import zipfile
+        from fastapi import FastAPI
+        app = FastAPI()
+        @app.post('/b')
+        def up(file):
+            with zipfile.ZipFile(file.file) as z:
+                z.extractall('/srv')
+        """,
         7,
     ),
     bad(
         "list-membership-in-loop",
         "go",
-        'package a\nimport "slices"\nfunc f(events []Event) []string {\n\tvar seen []string\n\tfor _, e := range events {\n\t\tif !slices.Contains(seen, e.ID) {\n\t\t\tseen = append(seen, e.ID)\n\t\t}\n\t}\n\treturn seen\n}',
+        """
+        package a
+        import "slices"
+        func f(events []Event) []string {
+        	var seen []string
+        	for _, e := range events {
+        		if !slices.Contains(seen, e.ID) {
+        			seen = append(seen, e.ID)
+        		}
+        	}
+        	return seen
+        }
+        """,
         6,
     ),
     bad(
@@ -183,7 +286,15 @@ CASES = [
     bad(
         "connection-per-call",
         "javascript",
-        "const { Kafka } = require('kafkajs');\nasync function publish(event) {\n const kafka = new Kafka({ brokers: ['x'] });\n const producer = kafka.producer();\n await producer.send(event);\n await producer.disconnect();\n}",
+        """
+        const { Kafka } = require('kafkajs');
+        async function publish(event) {
+         const kafka = new Kafka({ brokers: ['x'] });
+         const producer = kafka.producer();
+         await producer.send(event);
+         await producer.disconnect();
+        }
+        """,
         3,
     ),
 ]

@@ -1,6 +1,6 @@
 """What clients may choose without a limit: page sizes, patterns, labels of metrics."""
 
-# ruff: noqa: E501  (a row of a table is one line)
+# ruff: noqa: E101, E501  (snippets of Go and of other languages)
 
 from __future__ import annotations
 
@@ -28,29 +28,63 @@ CASES = [
     bad(
         _PAGE,
         "javascript",
-        "app.get('/o', async (req, res) => {\n const limit = Number(req.query.limit) || 50;\n res.json(await db.page(limit));\n});",
+        """
+        app.get('/o', async (req, res) => {
+         const limit = Number(req.query.limit) || 50;
+         res.json(await db.page(limit));
+        });
+        """,
         2,
     ),
     good(
         _PAGE,
         "javascript",
-        "app.get('/o', async (req, res) => {\n const limit = Math.min(Number(req.query.limit) || 50, 100);\n res.json(await db.page(limit));\n});",
+        """
+        app.get('/o', async (req, res) => {
+         const limit = Math.min(Number(req.query.limit) || 50, 100);
+         res.json(await db.page(limit));
+        });
+        """,
     ),
     bad(
         _PAGE,
         "go",
-        'package a\nimport (\n\t"net/http"\n\t"strconv"\n)\nfunc list(w http.ResponseWriter, r *http.Request) {\n\tlimit, err := strconv.Atoi(r.URL.Query().Get("limit"))\n\tuse(err, store.Orders(r.Context(), limit))\n}',
+        """
+        package a
+        import (
+        	"net/http"
+        	"strconv"
+        )
+        func list(w http.ResponseWriter, r *http.Request) {
+        	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+        	use(err, store.Orders(r.Context(), limit))
+        }
+        """,
         7,
     ),
     good(
         _PAGE,
         "go",
-        'package a\nimport (\n\t"net/http"\n\t"strconv"\n)\nfunc list(w http.ResponseWriter, r *http.Request) {\n\tlimit, err := strconv.Atoi(r.URL.Query().Get("limit"))\n\tif limit > 100 { limit = 100 }\n\tuse(err, store.Orders(r.Context(), limit))\n}',
+        """
+        package a
+        import (
+        	"net/http"
+        	"strconv"
+        )
+        func list(w http.ResponseWriter, r *http.Request) {
+        	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+        	if limit > 100 { limit = 100 }
+        	use(err, store.Orders(r.Context(), limit))
+        }
+        """,
     ),
     bad(
         _PAGE,
         "java",
-        'class A { @GetMapping("/o")\n List<O> list(@RequestParam int size) { return repo.findAll(PageRequest.of(0, size)).getContent(); } }',
+        """
+        class A { @GetMapping("/o")
+         List<O> list(@RequestParam int size) { return repo.findAll(PageRequest.of(0, size)).getContent(); } }
+        """,
         2,
     ),
     good(
@@ -61,36 +95,67 @@ CASES = [
     bad(
         _PAGE,
         "csharp",
-        'class A : ControllerBase { [HttpGet("o")]\n public async Task<X> List([FromQuery] int pageSize = 20) { return await _db.Orders.Take(pageSize).ToListAsync(); } }',
+        """
+        class A : ControllerBase { [HttpGet("o")]
+         public async Task<X> List([FromQuery] int pageSize = 20) { return await _db.Orders.Take(pageSize).ToListAsync(); } }
+        """,
         2,
     ),
     bad(
         _PAGE,
         "rust",
-        "use axum::extract::Query;\nasync fn list(Query(q): Query<Page>) -> Json<V> {\n let limit = q.limit.unwrap_or(50);\n Json(repo().orders(limit).await)\n}",
+        """
+        use axum::extract::Query;
+        async fn list(Query(q): Query<Page>) -> Json<V> {
+         let limit = q.limit.unwrap_or(50);
+         Json(repo().orders(limit).await)
+        }
+        """,
         3,
     ),
     good(
         _PAGE,
         "rust",
-        "use axum::extract::Query;\nasync fn list(Query(q): Query<Page>) -> Json<V> { let limit = q.limit.unwrap_or(50).min(100); Json(repo().orders(limit).await) }",
+        """
+        use axum::extract::Query;
+        async fn list(Query(q): Query<Page>) -> Json<V> { let limit = q.limit.unwrap_or(50).min(100); Json(repo().orders(limit).await) }
+        """,
     ),
     bad(
         _PATTERN,
         "python",
-        "import re\nfrom flask import Flask, request\napp = Flask(__name__)\n@app.get('/g')\ndef grep():\n    return find(re.compile(request.args['p']))",
+        """
+        import re
+        from flask import Flask, request
+        app = Flask(__name__)
+        @app.get('/g')
+        def grep():
+            return find(re.compile(request.args['p']))
+        """,
         6,
     ),
     good(
         _PATTERN,
         "python",
-        "import re\nfrom flask import Flask, request\napp = Flask(__name__)\n@app.get('/g')\ndef grep():\n    return find(re.compile(re.escape(request.args['p'])))",
+        """
+        import re
+        from flask import Flask, request
+        app = Flask(__name__)
+        @app.get('/g')
+        def grep():
+            return find(re.compile(re.escape(request.args['p'])))
+        """,
     ),
     good(_PATTERN, "python", "import re\ndef grep(pattern):\n    return re.compile(pattern)"),
     bad(
         _PATTERN,
         "typescript",
-        "app.get('/s', (req, res) => {\n const { q } = req.query;\n res.json(find(new RegExp(q as string, 'i')));\n});",
+        """
+        app.get('/s', (req, res) => {
+         const { q } = req.query;
+         res.json(find(new RegExp(q as string, 'i')));
+        });
+        """,
         3,
     ),
     good(
@@ -101,13 +166,20 @@ CASES = [
     bad(
         _PATTERN,
         "java",
-        'class A { @GetMapping("/g") List<String> g(@RequestParam String pattern) {\n return find(Pattern.compile(pattern)); } }',
+        """
+        class A { @GetMapping("/g") List<String> g(@RequestParam String pattern) {
+         return find(Pattern.compile(pattern)); } }
+        """,
         2,
     ),
     bad(
         _PATTERN,
         "csharp",
-        'class A : ControllerBase { [HttpGet("s")] public IActionResult S([FromQuery] string q) {\n var re = new Regex(q);\n return Ok(Find(re)); } }',
+        """
+        class A : ControllerBase { [HttpGet("s")] public IActionResult S([FromQuery] string q) {
+         var re = new Regex(q);
+         return Ok(Find(re)); } }
+        """,
         2,
     ),
     good(
@@ -118,29 +190,52 @@ CASES = [
     bad(
         _LABEL,
         "python",
-        "from prometheus_client import Counter\nN = Counter('n', 'n', ['path'])\ndef count(request):\n    N.labels(request.url.path).inc()",
+        """
+        from prometheus_client import Counter
+        N = Counter('n', 'n', ['path'])
+        def count(request):
+            N.labels(request.url.path).inc()
+        """,
         4,
     ),
     good(
         _LABEL,
         "python",
-        "from prometheus_client import Counter\nN = Counter('n', 'n', ['method'])\ndef count(request):\n    N.labels(request.method).inc()",
+        """
+        from prometheus_client import Counter
+        N = Counter('n', 'n', ['method'])
+        def count(request):
+            N.labels(request.method).inc()
+        """,
     ),
     bad(
         _LABEL,
         "go",
-        'package a\nimport "github.com/prometheus/client_golang/prometheus"\nvar n = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "n"}, []string{"user"})\nfunc count(userID string) { n.WithLabelValues(userID).Inc() }',
+        """
+        package a
+        import "github.com/prometheus/client_golang/prometheus"
+        var n = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "n"}, []string{"user"})
+        func count(userID string) { n.WithLabelValues(userID).Inc() }
+        """,
         4,
     ),
     good(
         _LABEL,
         "go",
-        'package a\nimport "github.com/prometheus/client_golang/prometheus"\nvar n = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "n"}, []string{"state"})\nfunc count(state string) { n.WithLabelValues(state).Inc() }',
+        """
+        package a
+        import "github.com/prometheus/client_golang/prometheus"
+        var n = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "n"}, []string{"state"})
+        func count(state string) { n.WithLabelValues(state).Inc() }
+        """,
     ),
     bad(
         _LABEL,
         "java",
-        'class M { MeterRegistry registry; void paid(String orderId) {\n registry.counter("paid", "order", orderId).increment(); } }',
+        """
+        class M { MeterRegistry registry; void paid(String orderId) {
+         registry.counter("paid", "order", orderId).increment(); } }
+        """,
         2,
     ),
     good(
@@ -151,30 +246,53 @@ CASES = [
     bad(
         _LABEL,
         "javascript",
-        "const client = require('prom-client');\nconst n = new client.Counter({ name: 'n', labelNames: ['user'] });\nfunction f(user) {\n n.inc({ user: user.email });\n}",
+        """
+        const client = require('prom-client');
+        const n = new client.Counter({ name: 'n', labelNames: ['user'] });
+        function f(user) {
+         n.inc({ user: user.email });
+        }
+        """,
         4,
     ),
     bad(
         _LABEL,
         "csharp",
-        'class M { static readonly Counter Orders = Metrics.CreateCounter("o", "o", "c"); void F(string customerId) {\n Orders.WithLabels(customerId).Inc(); } }',
+        """
+        class M { static readonly Counter Orders = Metrics.CreateCounter("o", "o", "c"); void F(string customerId) {
+         Orders.WithLabels(customerId).Inc(); } }
+        """,
         2,
     ),
     bad(
         _LABEL,
         "rust",
-        "use prometheus::IntCounterVec;\nfn f(hits: &IntCounterVec, user_id: &str) {\n hits.with_label_values(&[user_id]).inc();\n}",
+        """
+        use prometheus::IntCounterVec;
+        fn f(hits: &IntCounterVec, user_id: &str) {
+         hits.with_label_values(&[user_id]).inc();
+        }
+        """,
         3,
     ),
     bad(
         _LABEL,
         "kotlin",
-        'class M(private val registry: MeterRegistry) { fun f(orderId: String) {\n registry.counter("p", "order", orderId).increment() } }',
+        """
+        class M(private val registry: MeterRegistry) { fun f(orderId: String) {
+         registry.counter("p", "order", orderId).increment() } }
+        """,
         2,
     ),
     good(
         _LABEL,
         "python",
-        "import logging\nlog = logging.getLogger(__name__)\ndef f(user_id):\n    metrics = {}\n    log.info('x', extra={'user': user_id})",
+        """
+        import logging
+        log = logging.getLogger(__name__)
+        def f(user_id):
+            metrics = {}
+            log.info('x', extra={'user': user_id})
+        """,
     ),
 ]

@@ -1,6 +1,6 @@
 """Errors of iterations, temporary files, `finally` blocks that return, and units of time."""
 
-# ruff: noqa: E501  (a row of a table is one line)
+# ruff: noqa: E101, E501  (snippets of Go and of other languages)
 
 from __future__ import annotations
 
@@ -24,7 +24,20 @@ CASES = [
     good(
         _ROWS,
         "go",
-        'package a\nimport (\n\t"bufio"\n\t"strings"\n)\nfunc f(s string) (n int) {\n\tsc := bufio.NewScanner(strings.NewReader(s))\n\tfor sc.Scan() {\n\t\tn++\n\t}\n\treturn n\n}',
+        """
+        package a
+        import (
+        	"bufio"
+        	"strings"
+        )
+        func f(s string) (n int) {
+        	sc := bufio.NewScanner(strings.NewReader(s))
+        	for sc.Scan() {
+        		n++
+        	}
+        	return n
+        }
+        """,
     ),
     good(
         _ROWS,
@@ -34,90 +47,197 @@ CASES = [
     bad(
         _ROWS,
         "go",
-        'package a\nimport "database/sql"\nfunc f(rows *sql.Rows) (n int) {\n\tfor rows.Next() {\n\t\tn++\n\t}\n\treturn n\n}',
+        """
+        package a
+        import "database/sql"
+        func f(rows *sql.Rows) (n int) {
+        	for rows.Next() {
+        		n++
+        	}
+        	return n
+        }
+        """,
         4,
     ),
     bad(
         _TEMPORARY,
         "python",
-        "import tempfile\ndef f(html):\n    t = tempfile.NamedTemporaryFile(delete=False)\n    t.write(html)\n    render(t.name)",
+        """
+        import tempfile
+        def f(html):
+            t = tempfile.NamedTemporaryFile(delete=False)
+            t.write(html)
+            render(t.name)
+        """,
         3,
     ),
     good(
         _TEMPORARY,
         "python",
-        "import tempfile\ndef f(html):\n    with tempfile.NamedTemporaryFile() as t:\n        t.write(html)\n        render(t.name)",
+        """
+        import tempfile
+        def f(html):
+            with tempfile.NamedTemporaryFile() as t:
+                t.write(html)
+                render(t.name)
+        """,
     ),
     good(
         _TEMPORARY,
         "python",
-        "import tempfile\ndef f(html):\n    t = tempfile.NamedTemporaryFile(delete=False)\n    t.write(html)\n    return t.name",
+        """
+        import tempfile
+        def f(html):
+            t = tempfile.NamedTemporaryFile(delete=False)
+            t.write(html)
+            return t.name
+        """,
     ),
     bad(
         _TEMPORARY,
         "python",
-        "import shutil, tempfile\ndef f(url):\n    work = tempfile.mkdtemp()\n    clone(url, work)\n    shutil.rmtree(work)",
+        """
+        import shutil, tempfile
+        def f(url):
+            work = tempfile.mkdtemp()
+            clone(url, work)
+            shutil.rmtree(work)
+        """,
         3,
     ),
     good(
         _TEMPORARY,
         "python",
-        "import shutil, tempfile\ndef f(url):\n    work = tempfile.mkdtemp()\n    try:\n        clone(url, work)\n    finally:\n        shutil.rmtree(work)",
+        """
+        import shutil, tempfile
+        def f(url):
+            work = tempfile.mkdtemp()
+            try:
+                clone(url, work)
+            finally:
+                shutil.rmtree(work)
+        """,
     ),
     bad(
         _TEMPORARY,
         "go",
-        'package a\nimport "os"\nfunc f(b []byte) error {\n\tt, err := os.CreateTemp("", "x")\n\tif err != nil { return err }\n\tdefer t.Close()\n\treturn run(t.Name())\n}',
+        """
+        package a
+        import "os"
+        func f(b []byte) error {
+        	t, err := os.CreateTemp("", "x")
+        	if err != nil { return err }
+        	defer t.Close()
+        	return run(t.Name())
+        }
+        """,
         4,
     ),
     good(
         _TEMPORARY,
         "go",
-        'package a\nimport "os"\nfunc f(b []byte) error {\n\tt, err := os.CreateTemp("", "x")\n\tif err != nil { return err }\n\tdefer os.Remove(t.Name())\n\treturn run(t.Name())\n}',
+        """
+        package a
+        import "os"
+        func f(b []byte) error {
+        	t, err := os.CreateTemp("", "x")
+        	if err != nil { return err }
+        	defer os.Remove(t.Name())
+        	return run(t.Name())
+        }
+        """,
     ),
     good(
         _TEMPORARY,
         "go",
-        'package a\nimport "os"\nfunc f() (string, error) {\n\tdir, err := os.MkdirTemp("", "x")\n\treturn dir, err\n}',
+        """
+        package a
+        import "os"
+        func f() (string, error) {
+        	dir, err := os.MkdirTemp("", "x")
+        	return dir, err
+        }
+        """,
     ),
     bad(
         _TEMPORARY,
         "java",
-        'import java.nio.file.*;\nclass A { byte[] f(byte[] in) throws Exception {\n Path t = Files.createTempFile("a", "b");\n Files.write(t, in);\n return convert(t); } }',
+        """
+        import java.nio.file.*;
+        class A { byte[] f(byte[] in) throws Exception {
+         Path t = Files.createTempFile("a", "b");
+         Files.write(t, in);
+         return convert(t); } }
+        """,
         3,
     ),
     good(
         _TEMPORARY,
         "java",
-        'import java.nio.file.*;\nclass A { byte[] f(byte[] in) throws Exception { Path t = Files.createTempFile("a", "b"); try { return convert(t); } finally { Files.deleteIfExists(t); } } }',
+        """
+        import java.nio.file.*;
+        class A { byte[] f(byte[] in) throws Exception { Path t = Files.createTempFile("a", "b"); try { return convert(t); } finally { Files.deleteIfExists(t); } } }
+        """,
     ),
     bad(
         _TEMPORARY,
         "typescript",
-        "import os from 'os';\nimport fs from 'fs/promises';\nasync function f(html: string) {\n const p = os.tmpdir() + '/x.html';\n await fs.writeFile(p, html);\n return render(p);\n}",
+        """
+        import os from 'os';
+        import fs from 'fs/promises';
+        async function f(html: string) {
+         const p = os.tmpdir() + '/x.html';
+         await fs.writeFile(p, html);
+         return render(p);
+        }
+        """,
         4,
     ),
     good(
         _TEMPORARY,
         "typescript",
-        "import os from 'os';\nimport fs from 'fs/promises';\nasync function f(html: string) {\n const p = os.tmpdir() + '/x.html';\n try { await fs.writeFile(p, html); return await render(p); } finally { await fs.rm(p); }\n}",
+        """
+        import os from 'os';
+        import fs from 'fs/promises';
+        async function f(html: string) {
+         const p = os.tmpdir() + '/x.html';
+         try { await fs.writeFile(p, html); return await render(p); } finally { await fs.rm(p); }
+        }
+        """,
     ),
     bad(
         _TEMPORARY,
         "csharp",
-        "class A { async Task<byte[]> F(Stream s) {\n var t = Path.GetTempFileName();\n return await _tool.Run(t); } }",
+        """
+        class A { async Task<byte[]> F(Stream s) {
+         var t = Path.GetTempFileName();
+         return await _tool.Run(t); } }
+        """,
         2,
     ),
     bad(
         _TEMPORARY,
         "kotlin",
-        'import java.io.File\nfun f(b: ByteArray): List<String> {\n val t = File.createTempFile("a", "b")\n t.writeBytes(b)\n return entries(t)\n}',
+        """
+        import java.io.File
+        fun f(b: ByteArray): List<String> {
+         val t = File.createTempFile("a", "b")
+         t.writeBytes(b)
+         return entries(t)
+        }
+        """,
         3,
     ),
     bad(
         _TEMPORARY,
         "rust",
-        'fn f(html: &str) -> std::io::Result<Vec<u8>> {\n let p = std::env::temp_dir().join("x.html");\n std::fs::write(&p, html)?;\n run(&p)\n}',
+        """
+        fn f(html: &str) -> std::io::Result<Vec<u8>> {
+         let p = std::env::temp_dir().join("x.html");
+         std::fs::write(&p, html)?;
+         run(&p)
+        }
+        """,
         2,
     ),
     good(
@@ -130,7 +250,14 @@ CASES = [
     bad(
         _FINALLY,
         "python",
-        "def f(xs):\n    for x in xs:\n        try:\n            g(x)\n        finally:\n            continue",
+        """
+        def f(xs):
+            for x in xs:
+                try:
+                    g(x)
+                finally:
+                    continue
+        """,
         6,
     ),
     good(
@@ -149,32 +276,61 @@ CASES = [
     bad(
         _UNIT,
         "go",
-        'package a\nimport (\n\t"net/http"\n\t"time"\n)\nfunc f(timeoutSeconds int) *http.Client {\n\treturn &http.Client{Timeout: time.Duration(timeoutSeconds)}\n}',
+        """
+        package a
+        import (
+        	"net/http"
+        	"time"
+        )
+        func f(timeoutSeconds int) *http.Client {
+        	return &http.Client{Timeout: time.Duration(timeoutSeconds)}
+        }
+        """,
         7,
     ),
     good(
         _UNIT,
         "go",
-        'package a\nimport "time"\nfunc f(secs int) { time.Sleep(500 * time.Millisecond); time.Sleep(time.Duration(secs) * time.Second); time.Sleep(0) }',
+        """
+        package a
+        import "time"
+        func f(secs int) { time.Sleep(500 * time.Millisecond); time.Sleep(time.Duration(secs) * time.Second); time.Sleep(0) }
+        """,
     ),
     bad(_UNIT, "python", "import requests\ndef f(u):\n    return requests.get(u, timeout=5000)", 3),
     bad(_UNIT, "python", "import time\ndef f(delay_ms):\n    time.sleep(delay_ms)", 3),
     good(
         _UNIT,
         "python",
-        "import time\nimport requests\ndef f(u, delay_ms, wait_seconds):\n    time.sleep(delay_ms / 1000)\n    time.sleep(wait_seconds)\n    time.sleep(3600)\n    return requests.get(u, timeout=120)",
+        """
+        import time
+        import requests
+        def f(u, delay_ms, wait_seconds):
+            time.sleep(delay_ms / 1000)
+            time.sleep(wait_seconds)
+            time.sleep(3600)
+            return requests.get(u, timeout=120)
+        """,
     ),
     bad(
         _UNIT,
         "typescript",
-        "import axios from 'axios';\nconst TIMEOUT_SECONDS = 5;\nexport const api = axios.create({ timeout: TIMEOUT_SECONDS });",
+        """
+        import axios from 'axios';
+        const TIMEOUT_SECONDS = 5;
+        export const api = axios.create({ timeout: TIMEOUT_SECONDS });
+        """,
         3,
     ),
     bad(_UNIT, "typescript", "function isOld(p: Payload) { return p.exp < Date.now(); }", 1),
     good(
         _UNIT,
         "typescript",
-        "import axios from 'axios';\nexport const api = axios.create({ timeout: 5000 });\nfunction isOld(p: Payload) { return p.exp * 1000 < Date.now(); }",
+        """
+        import axios from 'axios';
+        export const api = axios.create({ timeout: 5000 });
+        function isOld(p: Payload) { return p.exp * 1000 < Date.now(); }
+        """,
     ),
     bad(
         _UNIT,
@@ -200,6 +356,16 @@ CASES = [
     good(
         _CONTEXT,
         "go",
-        'package a\nimport (\n\t"context"\n\t"github.com/jackc/pgx/v5/pgxpool"\n)\nfunc f(ctx context.Context, pool *pgxpool.Pool) error {\n\t_, err := pool.Query(ctx, "SELECT 1 FROM t")\n\treturn err\n}',
+        """
+        package a
+        import (
+        	"context"
+        	"github.com/jackc/pgx/v5/pgxpool"
+        )
+        func f(ctx context.Context, pool *pgxpool.Pool) error {
+        	_, err := pool.Query(ctx, "SELECT 1 FROM t")
+        	return err
+        }
+        """,
     ),
 ]

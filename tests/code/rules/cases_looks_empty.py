@@ -1,6 +1,6 @@
 """Failures that look like an empty answer."""
 
-# ruff: noqa: E501  (a row of a table is one line)
+# ruff: noqa: E101, E501  (snippets of Go and of other languages)
 
 from __future__ import annotations
 
@@ -13,23 +13,52 @@ CASES = [
     bad(
         _EMPTY,
         "python",
-        "import requests\ndef load(u):\n    try:\n        return requests.get(u, timeout=5).json()\n    except Exception:\n        return []",
+        """
+        import requests
+        def load(u):
+            try:
+                return requests.get(u, timeout=5).json()
+            except Exception:
+                return []
+        """,
         5,
     ),
     good(
         _EMPTY,
         "python",
-        "import requests\ndef load(u):\n    try:\n        return requests.get(u, timeout=5).json()\n    except Exception as exc:\n        raise LoadError(u) from exc",
+        """
+        import requests
+        def load(u):
+            try:
+                return requests.get(u, timeout=5).json()
+            except Exception as exc:
+                raise LoadError(u) from exc
+        """,
     ),
     good(
         _EMPTY,
         "python",
-        "import requests\ndef load(u):\n    try:\n        return requests.get(u, timeout=5).json()\n    except Exception:\n        log.exception('failed')\n        return []",
+        """
+        import requests
+        def load(u):
+            try:
+                return requests.get(u, timeout=5).json()
+            except Exception:
+                log.exception('failed')
+                return []
+        """,
     ),
     good(
         _EMPTY,
         "python",
-        "import requests\ndef suggestions(u):\n    try:\n        return requests.get(u, timeout=5).json()\n    except Exception:\n        return []",
+        """
+        import requests
+        def suggestions(u):
+            try:
+                return requests.get(u, timeout=5).json()
+            except Exception:
+                return []
+        """,
     ),
     good(
         _EMPTY,
@@ -40,13 +69,21 @@ CASES = [
     bad(
         _EMPTY,
         "typescript",
-        "async function flags(u: string) {\n try { const r = await fetch(u); return await r.json(); } catch {\n return []; } }",
+        """
+        async function flags(u: string) {
+         try { const r = await fetch(u); return await r.json(); } catch {
+         return []; } }
+        """,
         2,
     ),
     bad(
         _EMPTY,
         "typescript",
-        "import axios from 'axios';\nconst load = async (u: string) =>\n axios.get(u).then((r) => r.data).catch(() => []);",
+        """
+        import axios from 'axios';
+        const load = async (u: string) =>
+         axios.get(u).then((r) => r.data).catch(() => []);
+        """,
         3,
     ),
     good(
@@ -57,24 +94,50 @@ CASES = [
     bad(
         _EMPTY,
         "go",
-        'package a\nimport "database/sql"\nfunc roles(db *sql.DB) ([]string, error) {\n\trows, err := db.Query("SELECT role FROM r")\n\tif err != nil {\n\t\treturn nil, nil\n\t}\n\treturn collect(rows)\n}',
+        """
+        package a
+        import "database/sql"
+        func roles(db *sql.DB) ([]string, error) {
+        	rows, err := db.Query("SELECT role FROM r")
+        	if err != nil {
+        		return nil, nil
+        	}
+        	return collect(rows)
+        }
+        """,
         5,
     ),
     good(
         _EMPTY,
         "go",
-        'package a\nimport "database/sql"\nfunc roles(db *sql.DB) ([]string, error) {\n\trows, err := db.Query("SELECT role FROM r")\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\treturn collect(rows)\n}',
+        """
+        package a
+        import "database/sql"
+        func roles(db *sql.DB) ([]string, error) {
+        	rows, err := db.Query("SELECT role FROM r")
+        	if err != nil {
+        		return nil, err
+        	}
+        	return collect(rows)
+        }
+        """,
     ),
     bad(
         _EMPTY,
         "java",
-        'class A { JdbcTemplate jdbc; List<Object> f(long id) { try { return jdbc.queryForList("SELECT x FROM t"); }\n catch (Exception e) { return Collections.emptyList(); } } }',
+        """
+        class A { JdbcTemplate jdbc; List<Object> f(long id) { try { return jdbc.queryForList("SELECT x FROM t"); }
+         catch (Exception e) { return Collections.emptyList(); } } }
+        """,
         2,
     ),
     bad(
         _EMPTY,
         "csharp",
-        "class A { HttpClient _http; async Task<P?> F(string id) { try { return await _http.GetFromJsonAsync<P>(id); }\n catch { return null; } } }",
+        """
+        class A { HttpClient _http; async Task<P?> F(string id) { try { return await _http.GetFromJsonAsync<P>(id); }
+         catch { return null; } } }
+        """,
         2,
     ),
     good(
@@ -85,7 +148,11 @@ CASES = [
     bad(
         _EMPTY,
         "rust",
-        'async fn overdue(pool: &PgPool) -> Vec<I> {\n sqlx::query_as("SELECT * FROM i").fetch_all(pool).await.unwrap_or_default()\n}',
+        """
+        async fn overdue(pool: &PgPool) -> Vec<I> {
+         sqlx::query_as("SELECT * FROM i").fetch_all(pool).await.unwrap_or_default()
+        }
+        """,
         2,
     ),
     good(
@@ -96,7 +163,13 @@ CASES = [
     bad(
         _EMPTY,
         "kotlin",
-        'class S(private val jdbc: JdbcTemplate) { fun f(s: String): List<Int> = try {\n jdbc.queryForList("SELECT x FROM t")\n } catch (e: Exception) {\n emptyList()\n } }',
+        """
+        class S(private val jdbc: JdbcTemplate) { fun f(s: String): List<Int> = try {
+         jdbc.queryForList("SELECT x FROM t")
+         } catch (e: Exception) {
+         emptyList()
+         } }
+        """,
         3,
     ),
 ]

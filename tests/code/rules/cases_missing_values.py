@@ -1,6 +1,6 @@
 """Values that may be missing, panics on input, and lost connections."""
 
-# ruff: noqa: E501  (a row of a table is one line)
+# ruff: noqa: E101, E501  (snippets of Go and of other languages)
 
 from __future__ import annotations
 
@@ -13,23 +13,41 @@ CASES = [
     bad(
         _MISSING,
         "python",
-        "def name(session, uid):\n    user = session.query(User).filter_by(id=uid).first()\n    return user.name",
+        """
+        def name(session, uid):
+            user = session.query(User).filter_by(id=uid).first()
+            return user.name
+        """,
         3,
     ),
     good(
         _MISSING,
         "python",
-        "def name(session, uid):\n    user = session.query(User).filter_by(id=uid).first()\n    if user is None:\n        return ''\n    return user.name",
+        """
+        def name(session, uid):
+            user = session.query(User).filter_by(id=uid).first()
+            if user is None:
+                return ''
+            return user.name
+        """,
     ),
     good(
         _MISSING,
         "python",
-        "def name(session, uid):\n    user = session.query(User).filter_by(id=uid).first()\n    return user.name if user else ''",
+        """
+        def name(session, uid):
+            user = session.query(User).filter_by(id=uid).first()
+            return user.name if user else ''
+        """,
     ),
     bad(
         _MISSING,
         "python",
-        "def balance(cur, key):\n    cur.execute('SELECT balance FROM a WHERE id = %s', (key,))\n    return cur.fetchone()[0]",
+        """
+        def balance(cur, key):
+            cur.execute('SELECT balance FROM a WHERE id = %s', (key,))
+            return cur.fetchone()[0]
+        """,
         3,
     ),
     good(
@@ -40,23 +58,42 @@ CASES = [
     bad(
         _MISSING,
         "javascript",
-        "async function f(req, res) {\n const user = await User.findById(req.params.id);\n res.json({ name: user.name });\n}",
+        """
+        async function f(req, res) {
+         const user = await User.findById(req.params.id);
+         res.json({ name: user.name });
+        }
+        """,
         3,
     ),
     good(
         _MISSING,
         "javascript",
-        "async function f(req, res) {\n const user = await User.findById(req.params.id);\n if (!user) return res.status(404).end();\n res.json({ name: user.name });\n}",
+        """
+        async function f(req, res) {
+         const user = await User.findById(req.params.id);
+         if (!user) return res.status(404).end();
+         res.json({ name: user.name });
+        }
+        """,
     ),
     good(
         _MISSING,
         "javascript",
-        "async function f(req, res) {\n const user = await User.findById(req.params.id);\n res.json({ name: user?.name });\n}",
+        """
+        async function f(req, res) {
+         const user = await User.findById(req.params.id);
+         res.json({ name: user?.name });
+        }
+        """,
     ),
     bad(
         _MISSING,
         "csharp",
-        "class A { async Task<decimal> F(int id) { var a = await _db.Accounts.FirstOrDefaultAsync(x => x.Id == id);\n return a.Balance; } }",
+        """
+        class A { async Task<decimal> F(int id) { var a = await _db.Accounts.FirstOrDefaultAsync(x => x.Id == id);
+         return a.Balance; } }
+        """,
         2,
     ),
     good(
@@ -67,7 +104,10 @@ CASES = [
     bad(
         _MISSING,
         "java",
-        "class A { AccountRepository accounts; B f(long id) {\n return accounts.findById(id).get().balance(); } }",
+        """
+        class A { AccountRepository accounts; B f(long id) {
+         return accounts.findById(id).get().balance(); } }
+        """,
         2,
     ),
     good(
@@ -81,7 +121,10 @@ CASES = [
     bad(
         _MISSING,
         "kotlin",
-        "class A(private val accounts: AccountRepository) { fun f(id: Long): B {\n return accounts.findByIdOrNull(id)!!.balance } }",
+        """
+        class A(private val accounts: AccountRepository) { fun f(id: Long): B {
+         return accounts.findByIdOrNull(id)!!.balance } }
+        """,
         2,
     ),
     good(
@@ -92,24 +135,56 @@ CASES = [
     bad(
         _MISSING,
         "go",
-        "package a\nfunc f(items []Item) map[string]int {\n\tvar n map[string]int\n\tfor _, each := range items {\n\t\tn[each.Kind]++\n\t}\n\treturn n\n}",
+        """
+        package a
+        func f(items []Item) map[string]int {
+        	var n map[string]int
+        	for _, each := range items {
+        		n[each.Kind]++
+        	}
+        	return n
+        }
+        """,
         5,
     ),
     good(
         _MISSING,
         "go",
-        "package a\nfunc f(items []Item) map[string]int {\n\tn := make(map[string]int)\n\tfor _, each := range items {\n\t\tn[each.Kind]++\n\t}\n\treturn n\n}",
+        """
+        package a
+        func f(items []Item) map[string]int {
+        	n := make(map[string]int)
+        	for _, each := range items {
+        		n[each.Kind]++
+        	}
+        	return n
+        }
+        """,
     ),
     bad(
         _MISSING,
         "go",
-        "package a\ntype C struct { hits map[string]int }\nfunc New() *C { return &C{} }\nfunc (c *C) Hit(p string) {\n\tc.hits[p]++\n}",
+        """
+        package a
+        type C struct { hits map[string]int }
+        func New() *C { return &C{} }
+        func (c *C) Hit(p string) {
+        	c.hits[p]++
+        }
+        """,
         5,
     ),
     good(
         _MISSING,
         "go",
-        "package a\ntype C struct { hits map[string]int }\nfunc New() *C { return &C{hits: map[string]int{}} }\nfunc (c *C) Hit(p string) {\n\tc.hits[p]++\n}",
+        """
+        package a
+        type C struct { hits map[string]int }
+        func New() *C { return &C{hits: map[string]int{}} }
+        func (c *C) Hit(p string) {
+        	c.hits[p]++
+        }
+        """,
     ),
     bad(_MISSING, "go", _GO_VALUES + '\treturn m["id"].(string), nil\n}', 6),
     good(
@@ -120,30 +195,56 @@ CASES = [
     bad(
         _MISSING,
         "go",
-        'package a\nimport "strings"\nfunc token(header string) string { return strings.Split(header, " ")[1] }',
+        """
+        package a
+        import "strings"
+        func token(header string) string { return strings.Split(header, " ")[1] }
+        """,
         3,
     ),
     good(
         _MISSING,
         "go",
-        'package a\nimport "strings"\nfunc first(header string) string { return strings.Split(header, " ")[0] }',
+        """
+        package a
+        import "strings"
+        func first(header string) string { return strings.Split(header, " ")[0] }
+        """,
     ),
     bad(
         _PANIC,
         "rust",
-        "use axum::extract::Path;\nasync fn get_item(Path(id): Path<String>) -> Json<Item> {\n let id: i64 = id.parse().unwrap();\n Json(load(id))\n}",
+        """
+        use axum::extract::Path;
+        async fn get_item(Path(id): Path<String>) -> Json<Item> {
+         let id: i64 = id.parse().unwrap();
+         Json(load(id))
+        }
+        """,
         3,
     ),
     bad(
         _PANIC,
         "rust",
-        'use axum::http::HeaderMap;\nasync fn hook(headers: HeaderMap) -> R {\n let sig = headers.get("x-sig").unwrap();\n verify(sig)\n}',
+        """
+        use axum::http::HeaderMap;
+        async fn hook(headers: HeaderMap) -> R {
+         let sig = headers.get("x-sig").unwrap();
+         verify(sig)
+        }
+        """,
         3,
     ),
     bad(
         _PANIC,
         "rust",
-        'fn on_event(b: &[u8]) -> R {\n let v: Value = serde_json::from_slice(b)?;\n let id = v["id"].as_i64().unwrap();\n process(id)\n}',
+        """
+        fn on_event(b: &[u8]) -> R {
+         let v: Value = serde_json::from_slice(b)?;
+         let id = v["id"].as_i64().unwrap();
+         process(id)
+        }
+        """,
         3,
     ),
     good(
@@ -154,62 +255,131 @@ CASES = [
     good(
         _PANIC,
         "rust",
-        "use axum::extract::Path;\nasync fn get_item(Path(id): Path<String>) -> R { let id: i64 = id.parse()?; let g = STATE.lock().unwrap(); Ok(Json(load(id))) }",
+        """
+        use axum::extract::Path;
+        async fn get_item(Path(id): Path<String>) -> R { let id: i64 = id.parse()?; let g = STATE.lock().unwrap(); Ok(Json(load(id))) }
+        """,
     ),
     bad(
         _LOST,
         "javascript",
-        "const WebSocket = require('ws');\nfunction follow(url) {\n const ws = new WebSocket(url);\n ws.on('message', handle);\n ws.on('close', () => console.warn('closed'));\n}",
+        """
+        const WebSocket = require('ws');
+        function follow(url) {
+         const ws = new WebSocket(url);
+         ws.on('message', handle);
+         ws.on('close', () => console.warn('closed'));
+        }
+        """,
         3,
     ),
     good(
         _LOST,
         "javascript",
-        "const WebSocket = require('ws');\nfunction follow(url) {\n const ws = new WebSocket(url);\n ws.on('message', handle);\n ws.on('close', () => setTimeout(() => follow(url), 1000));\n}",
+        """
+        const WebSocket = require('ws');
+        function follow(url) {
+         const ws = new WebSocket(url);
+         ws.on('message', handle);
+         ws.on('close', () => setTimeout(() => follow(url), 1000));
+        }
+        """,
     ),
     good(
         _LOST,
         "javascript",
-        "const WebSocket = require('ws');\nfunction ask(url, done) {\n const ws = new WebSocket(url);\n ws.on('message', (m) => { done(m); ws.close(); });\n}",
+        """
+        const WebSocket = require('ws');
+        function ask(url, done) {
+         const ws = new WebSocket(url);
+         ws.on('message', (m) => { done(m); ws.close(); });
+        }
+        """,
     ),
     bad(
         _LOST,
         "typescript",
-        "import amqp from 'amqplib';\nexport async function start(url: string) {\n const conn = await amqp.connect(url);\n const ch = await conn.createChannel();\n await ch.consume('q', handle);\n}",
+        """
+        import amqp from 'amqplib';
+        export async function start(url: string) {
+         const conn = await amqp.connect(url);
+         const ch = await conn.createChannel();
+         await ch.consume('q', handle);
+        }
+        """,
         3,
     ),
     good(
         _LOST,
         "typescript",
-        "import amqp from 'amqplib';\nexport async function start(url: string) {\n const conn = await amqp.connect(url);\n conn.on('close', () => process.exit(1));\n const ch = await conn.createChannel();\n await ch.consume('q', handle);\n}",
+        """
+        import amqp from 'amqplib';
+        export async function start(url: string) {
+         const conn = await amqp.connect(url);
+         conn.on('close', () => process.exit(1));
+         const ch = await conn.createChannel();
+         await ch.consume('q', handle);
+        }
+        """,
     ),
     bad(
         _LOST,
         "python",
-        "import websockets\nasync def follow(url, queue):\n    async with websockets.connect(url) as ws:\n        async for message in ws:\n            await queue.put(message)",
+        """
+        import websockets
+        async def follow(url, queue):
+            async with websockets.connect(url) as ws:
+                async for message in ws:
+                    await queue.put(message)
+        """,
         3,
     ),
     good(
         _LOST,
         "python",
-        "import websockets\nasync def follow(url, queue):\n    while True:\n        async with websockets.connect(url) as ws:\n            async for message in ws:\n                await queue.put(message)",
+        """
+        import websockets
+        async def follow(url, queue):
+            while True:
+                async with websockets.connect(url) as ws:
+                    async for message in ws:
+                        await queue.put(message)
+        """,
     ),
     bad(
         _LOST,
         "go",
-        'package a\nimport amqp "github.com/rabbitmq/amqp091-go"\nfunc run(ch *amqp.Channel) error {\n\tmsgs, err := ch.Consume("q", "", false, false, false, false, nil)\n\tif err != nil { return err }\n\tfor m := range msgs {\n\t\thandle(m)\n\t}\n\treturn nil\n}',
+        """
+        package a
+        import amqp "github.com/rabbitmq/amqp091-go"
+        func run(ch *amqp.Channel) error {
+        	msgs, err := ch.Consume("q", "", false, false, false, false, nil)
+        	if err != nil { return err }
+        	for m := range msgs {
+        		handle(m)
+        	}
+        	return nil
+        }
+        """,
         6,
     ),
     bad(
         _LOST,
         "csharp",
-        "class A { void F(string host) {\n var f = new ConnectionFactory { HostName = host, AutomaticRecoveryEnabled = false }; } }",
+        """
+        class A { void F(string host) {
+         var f = new ConnectionFactory { HostName = host, AutomaticRecoveryEnabled = false }; } }
+        """,
         2,
     ),
     bad(
         _MISSING,
         "kotlin",
-        "class A(private val repo: AccountRepository) { fun f(id: Long) {\n val a = repo.findById(id).get()\n a.close() } }",
+        """
+        class A(private val repo: AccountRepository) { fun f(id: Long) {
+         val a = repo.findById(id).get()
+         a.close() } }
+        """,
         2,
     ),
     bad(

@@ -1,6 +1,6 @@
 """Work that grows with the square of the data, and compilation in loops, in C#, Kotlin and Rust."""
 
-# ruff: noqa: E501  (a row of a table is one line)
+# ruff: noqa: E101, E501  (snippets of Go and of other languages)
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ CASES = [
     bad(
         _MEMBER,
         "csharp",
-        "class A { List<Payment> Missing(List<Payment> ours, List<string> theirs) {\n var open = new List<Payment>();\n foreach (var p in ours) {\n if (!theirs.Contains(p.Reference)) open.Add(p);\n }\n return open; } }",
+        """
+        class A { List<Payment> Missing(List<Payment> ours, List<string> theirs) {
+         var open = new List<Payment>();
+         foreach (var p in ours) {
+         if (!theirs.Contains(p.Reference)) open.Add(p);
+         }
+         return open; } }
+        """,
         4,
     ),
     good(
@@ -33,13 +40,26 @@ CASES = [
     bad(
         _MEMBER,
         "kotlin",
-        "fun missing(ours: List<Payment>, theirs: List<String>): List<Payment> {\n return ours.filter { it.reference !in theirs }\n}",
+        """
+        fun missing(ours: List<Payment>, theirs: List<String>): List<Payment> {
+         return ours.filter { it.reference !in theirs }
+        }
+        """,
         2,
     ),
     bad(
         _MEMBER,
         "kotlin",
-        "fun fresh(orders: List<Order>): List<String> {\n val seen = mutableListOf<String>()\n for (o in orders) {\n if (o.id in seen) continue\n seen.add(o.id)\n }\n return seen\n}",
+        """
+        fun fresh(orders: List<Order>): List<String> {
+         val seen = mutableListOf<String>()
+         for (o in orders) {
+         if (o.id in seen) continue
+         seen.add(o.id)
+         }
+         return seen
+        }
+        """,
         4,
     ),
     good(
@@ -51,7 +71,15 @@ CASES = [
     bad(
         _MEMBER,
         "rust",
-        "pub fn missing(ours: &[Payment], theirs: &Vec<String>) -> usize {\n let mut n = 0;\n for p in ours {\n if !theirs.contains(&p.reference) { n += 1; }\n }\n n\n}",
+        """
+        pub fn missing(ours: &[Payment], theirs: &Vec<String>) -> usize {
+         let mut n = 0;
+         for p in ours {
+         if !theirs.contains(&p.reference) { n += 1; }
+         }
+         n
+        }
+        """,
         4,
     ),
     good(
@@ -67,13 +95,26 @@ CASES = [
     bad(
         _MEMBER,
         "java",
-        "import java.util.List;\nclass A { int f(List<Payment> ours, List<String> theirs) { int n = 0;\n for (Payment p : ours) {\n if (!theirs.contains(p.reference())) n++;\n }\n return n; } }",
+        """
+        import java.util.List;
+        class A { int f(List<Payment> ours, List<String> theirs) { int n = 0;
+         for (Payment p : ours) {
+         if (!theirs.contains(p.reference())) n++;
+         }
+         return n; } }
+        """,
         4,
     ),
     bad(
         _TEXT,
         "csharp",
-        'class A { string F(IEnumerable<Order> orders) { var csv = "";\n foreach (var o in orders) {\n csv += o.Id + ";";\n }\n return csv; } }',
+        """
+        class A { string F(IEnumerable<Order> orders) { var csv = "";
+         foreach (var o in orders) {
+         csv += o.Id + ";";
+         }
+         return csv; } }
+        """,
         3,
     ),
     good(
@@ -89,18 +130,36 @@ CASES = [
     bad(
         _TEXT,
         "kotlin",
-        'fun render(items: List<Item>): String {\n var xml = "<feed>"\n for (item in items) {\n xml += "<item>${item.title}</item>"\n }\n return xml\n}',
+        """
+        fun render(items: List<Item>): String {
+         var xml = "<feed>"
+         for (item in items) {
+         xml += "<item>${item.title}</item>"
+         }
+         return xml
+        }
+        """,
         4,
     ),
     good(
         _TEXT,
         "kotlin",
-        "fun total(items: List<Item>): Long { var sum = 0L\n for (item in items) { sum += item.price }\n return sum }",
+        """
+        fun total(items: List<Item>): Long { var sum = 0L
+         for (item in items) { sum += item.price }
+         return sum }
+        """,
     ),
     bad(
         _SEARCH,
         "csharp",
-        "class A { void F(List<Order> orders, List<Customer> customers) {\n foreach (var o in orders) {\n var c = customers.FirstOrDefault(x => x.Id == o.CustomerId);\n Use(o, c);\n } } }",
+        """
+        class A { void F(List<Order> orders, List<Customer> customers) {
+         foreach (var o in orders) {
+         var c = customers.FirstOrDefault(x => x.Id == o.CustomerId);
+         Use(o, c);
+         } } }
+        """,
         3,
     ),
     good(
@@ -116,7 +175,12 @@ CASES = [
     bad(
         _SEARCH,
         "kotlin",
-        "fun enrich(orders: List<Order>, customers: List<Customer>) =\n orders.map { o ->\n Row(o, customers.find { it.id == o.customerId })\n }",
+        """
+        fun enrich(orders: List<Order>, customers: List<Customer>) =
+         orders.map { o ->
+         Row(o, customers.find { it.id == o.customerId })
+         }
+        """,
         3,
     ),
     good(
@@ -138,14 +202,25 @@ CASES = [
     bad(
         _COMPILED,
         "kotlin",
-        'fun count(lines: List<String>): Int { var n = 0\n for (line in lines) {\n if (Regex("ERR (a|b)").containsMatchIn(line)) n++\n }\n return n }',
+        """
+        fun count(lines: List<String>): Int { var n = 0
+         for (line in lines) {
+         if (Regex("ERR (a|b)").containsMatchIn(line)) n++
+         }
+         return n }
+        """,
         3,
     ),
     good(_COMPILED, "kotlin", 'val ERR = Regex("ERR")\nfun hit(line: String) = ERR.containsMatchIn(line)'),
     bad(
         "copied-or-sorted-in-loop",
         "csharp",
-        "class A { void F(List<Job> jobs, IEnumerable<Job> incoming) { foreach (var job in incoming) {\n jobs.Add(job);\n jobs.Sort((a, b) => a.Due.CompareTo(b.Due));\n } } }",
+        """
+        class A { void F(List<Job> jobs, IEnumerable<Job> incoming) { foreach (var job in incoming) {
+         jobs.Add(job);
+         jobs.Sort((a, b) => a.Due.CompareTo(b.Due));
+         } } }
+        """,
         3,
     ),
     good(
@@ -156,57 +231,130 @@ CASES = [
     bad(
         "copied-or-sorted-in-loop",
         "kotlin",
-        "fun merge(events: MutableList<Event>, incoming: List<Event>) { for (e in incoming) {\n events.add(e)\n events.sortBy { it.at }\n } }",
+        """
+        fun merge(events: MutableList<Event>, incoming: List<Event>) { for (e in incoming) {
+         events.add(e)
+         events.sortBy { it.at }
+         } }
+        """,
         3,
     ),
     bad(
         "copied-or-sorted-in-loop",
         "kotlin",
-        "fun collect(pages: List<Page>): List<Row> { var rows = listOf<Row>()\n for (page in pages) {\n rows = rows + page.rows\n }\n return rows }",
+        """
+        fun collect(pages: List<Page>): List<Row> { var rows = listOf<Row>()
+         for (page in pages) {
+         rows = rows + page.rows
+         }
+         return rows }
+        """,
         3,
     ),
     good(
         "copied-or-sorted-in-loop",
         "kotlin",
-        "fun collect(pages: List<Page>): List<Row> { val rows = mutableListOf<Row>()\n for (page in pages) { rows.addAll(page.rows) }\n return rows }",
+        """
+        fun collect(pages: List<Page>): List<Row> { val rows = mutableListOf<Row>()
+         for (page in pages) { rows.addAll(page.rows) }
+         return rows }
+        """,
     ),
     bad(
         "copied-or-sorted-in-loop",
         "rust",
-        "fn merge(events: &mut Vec<Event>, incoming: Vec<Event>) { for e in incoming {\n events.push(e);\n events.sort_by_key(|e| e.at);\n } }",
+        """
+        fn merge(events: &mut Vec<Event>, incoming: Vec<Event>) { for e in incoming {
+         events.push(e);
+         events.sort_by_key(|e| e.at);
+         } }
+        """,
         3,
     ),
     bad(
         "unbuffered-writes",
         "rust",
-        'use std::fs::File;\nfn f(path: &str, rows: &[Row]) -> R { let mut out = File::create(path)?;\n for row in rows {\n writeln!(out, "{}", row.id)?;\n }\n Ok(()) }',
+        """
+        use std::fs::File;
+        fn f(path: &str, rows: &[Row]) -> R { let mut out = File::create(path)?;
+         for row in rows {
+         writeln!(out, "{}", row.id)?;
+         }
+         Ok(()) }
+        """,
         4,
     ),
     good(
         "unbuffered-writes",
         "rust",
-        'use std::fs::File;\nfn f(path: &str, rows: &[Row]) -> R { let mut out = BufWriter::new(File::create(path)?); for row in rows { writeln!(out, "{}", row.id)?; } Ok(()) }',
+        """
+        use std::fs::File;
+        fn f(path: &str, rows: &[Row]) -> R { let mut out = BufWriter::new(File::create(path)?); for row in rows { writeln!(out, "{}", row.id)?; } Ok(()) }
+        """,
     ),
     bad(
         "unbuffered-writes",
         "go",
-        'package a\nimport (\n\t"fmt"\n\t"os"\n)\nfunc f(path string, rows []Row) {\n\tf, _ := os.Create(path)\n\tfor _, r := range rows {\n\t\tfmt.Fprintf(f, "%d", r.ID)\n\t}\n}',
+        """
+        package a
+        import (
+        	"fmt"
+        	"os"
+        )
+        func f(path string, rows []Row) {
+        	f, _ := os.Create(path)
+        	for _, r := range rows {
+        		fmt.Fprintf(f, "%d", r.ID)
+        	}
+        }
+        """,
         9,
     ),
     good(
         "unbuffered-writes",
         "go",
-        'package a\nimport (\n\t"bufio"\n\t"fmt"\n\t"os"\n)\nfunc f(path string, rows []Row) {\n\tf, _ := os.Create(path)\n\tw := bufio.NewWriter(f)\n\tfor _, r := range rows {\n\t\tfmt.Fprintf(w, "%d", r.ID)\n\t}\n}',
+        """
+        package a
+        import (
+        	"bufio"
+        	"fmt"
+        	"os"
+        )
+        func f(path string, rows []Row) {
+        	f, _ := os.Create(path)
+        	w := bufio.NewWriter(f)
+        	for _, r := range rows {
+        		fmt.Fprintf(w, "%d", r.ID)
+        	}
+        }
+        """,
     ),
     good(
         "unbuffered-writes",
         "go",
-        'package a\nimport "os"\nfunc f(path string, flags []string) {\n\tf, _ := os.Create(path)\n\tfor _, each := range flags {\n\t\tf.WriteString(each)\n\t}\n}',
+        """
+        package a
+        import "os"
+        func f(path string, flags []string) {
+        	f, _ := os.Create(path)
+        	for _, each := range flags {
+        		f.WriteString(each)
+        	}
+        }
+        """,
     ),
     bad(
         "deep-copy-in-loop",
         "python",
-        "import copy\ndef expand(template, rows):\n    out = []\n    for row in rows:\n        item = copy.deepcopy(template)\n        out.append(item)\n    return out",
+        """
+        import copy
+        def expand(template, rows):
+            out = []
+            for row in rows:
+                item = copy.deepcopy(template)
+                out.append(item)
+            return out
+        """,
         5,
     ),
     good(
@@ -217,31 +365,51 @@ CASES = [
     bad(
         "deep-copy-in-loop",
         "javascript",
-        "function f(state, events) { const seen = [];\n for (const event of events) {\n seen.push(JSON.parse(JSON.stringify(state)));\n }\n return seen; }",
+        """
+        function f(state, events) { const seen = [];
+         for (const event of events) {
+         seen.push(JSON.parse(JSON.stringify(state)));
+         }
+         return seen; }
+        """,
         3,
     ),
     good("deep-copy-in-loop", "javascript", "function f(state) { return structuredClone(state); }"),
     bad(
         _COMPILED,
         "javascript",
-        "function f(orders) { return orders.map((o) => {\n const money = new Intl.NumberFormat('de-DE');\n return money.format(o.total); }); }",
+        """
+        function f(orders) { return orders.map((o) => {
+         const money = new Intl.NumberFormat('de-DE');
+         return money.format(o.total); }); }
+        """,
         2,
     ),
     good(
         _COMPILED,
         "javascript",
-        "const money = new Intl.NumberFormat('de-DE');\nfunction f(orders) { return orders.map((o) => money.format(o.total)); }",
+        """
+        const money = new Intl.NumberFormat('de-DE');
+        function f(orders) { return orders.map((o) => money.format(o.total)); }
+        """,
     ),
     bad(
         _MEMBER,
         "rust",
-        "pub fn fresh(orders: &[Order], known: &Vec<u64>) -> Vec<u64> {\n orders.iter().map(|o| o.id).filter(|id| !known.contains(id)).collect()\n}",
+        """
+        pub fn fresh(orders: &[Order], known: &Vec<u64>) -> Vec<u64> {
+         orders.iter().map(|o| o.id).filter(|id| !known.contains(id)).collect()
+        }
+        """,
         2,
     ),
     bad(
         _MEMBER,
         "csharp",
-        "class A { IEnumerable<Order> F(List<Order> orders, List<int> known) {\n return orders.Where(o => !known.Contains(o.Id)); } }",
+        """
+        class A { IEnumerable<Order> F(List<Order> orders, List<int> known) {
+         return orders.Where(o => !known.Contains(o.Id)); } }
+        """,
         2,
     ),
     good(
@@ -252,7 +420,11 @@ CASES = [
     bad(
         _MEMBER,
         "java",
-        "import java.util.List;\nclass A { List<Order> f(List<Order> orders, List<Long> known) {\n return orders.stream().filter(o -> !known.contains(o.id())).toList(); } }",
+        """
+        import java.util.List;
+        class A { List<Order> f(List<Order> orders, List<Long> known) {
+         return orders.stream().filter(o -> !known.contains(o.id())).toList(); } }
+        """,
         3,
     ),
 ]

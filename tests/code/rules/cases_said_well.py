@@ -1,6 +1,6 @@
 """Health checks that always say yes, errors answered with success, local times, sequential awaits."""
 
-# ruff: noqa: E501  (a row of a table is one line)
+# ruff: noqa: E101, E501  (snippets of Go and of other languages)
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ CASES = [
     bad(
         _SUCCESS,
         "csharp",
-        "class H : IHealthCheck { public async Task<R> CheckHealthAsync(C c) { try { await Ping(); return HealthCheckResult.Healthy(); } catch (Exception ex) {\n return HealthCheckResult.Healthy(ex.Message); } } }",
+        """
+        class H : IHealthCheck { public async Task<R> CheckHealthAsync(C c) { try { await Ping(); return HealthCheckResult.Healthy(); } catch (Exception ex) {
+         return HealthCheckResult.Healthy(ex.Message); } } }
+        """,
         2,
     ),
     good(
@@ -26,7 +29,10 @@ CASES = [
     bad(
         _SUCCESS,
         "java",
-        'class H implements HealthIndicator { public Health health() { try { ping(); return Health.up().build(); } catch (Exception e) {\n return Health.up().withDetail("error", e).build(); } } }',
+        """
+        class H implements HealthIndicator { public Health health() { try { ping(); return Health.up().build(); } catch (Exception e) {
+         return Health.up().withDetail("error", e).build(); } } }
+        """,
         2,
     ),
     good(
@@ -37,13 +43,25 @@ CASES = [
     bad(
         _SUCCESS,
         "go",
-        'package a\nimport "net/http"\nfunc (s *S) ready(w http.ResponseWriter, r *http.Request) {\n\tif err := s.db.PingContext(r.Context()); err != nil {\n\t\ts.log.Warn("down", "err", err)\n\t}\n\tw.WriteHeader(http.StatusOK)\n}',
+        """
+        package a
+        import "net/http"
+        func (s *S) ready(w http.ResponseWriter, r *http.Request) {
+        	if err := s.db.PingContext(r.Context()); err != nil {
+        		s.log.Warn("down", "err", err)
+        	}
+        	w.WriteHeader(http.StatusOK)
+        }
+        """,
         4,
     ),
     bad(
         _SUCCESS,
         "csharp",
-        'class C : ControllerBase { [HttpPost("p")] public async Task<IActionResult> Pay() { try { await _gateway.Pay(); return Ok(); } catch (Exception ex) {\n return Ok(new { error = ex.Message }); } } }',
+        """
+        class C : ControllerBase { [HttpPost("p")] public async Task<IActionResult> Pay() { try { await _gateway.Pay(); return Ok(); } catch (Exception ex) {
+         return Ok(new { error = ex.Message }); } } }
+        """,
         2,
     ),
     good(
@@ -54,7 +72,11 @@ CASES = [
     bad(
         _SUCCESS,
         "kotlin",
-        '@RestController\nclass C { @PostMapping("/p") fun pay(): ResponseEntity<Any> { try { gateway.pay(); return ResponseEntity.ok().build() } catch (e: Exception) {\n return ResponseEntity.ok(mapOf("error" to e.message)) } } }',
+        """
+        @RestController
+        class C { @PostMapping("/p") fun pay(): ResponseEntity<Any> { try { gateway.pay(); return ResponseEntity.ok().build() } catch (e: Exception) {
+         return ResponseEntity.ok(mapOf("error" to e.message)) } } }
+        """,
         3,
     ),
     bad(
@@ -72,19 +94,33 @@ CASES = [
     bad(
         _LOCAL,
         "kotlin",
-        "import java.time.*\nfun issue(user: String) {\n repo.save(Token(user, expiresAt = LocalDateTime.now().plusMinutes(15)))\n}",
+        """
+        import java.time.*
+        fun issue(user: String) {
+         repo.save(Token(user, expiresAt = LocalDateTime.now().plusMinutes(15)))
+        }
+        """,
         3,
     ),
     bad(
         _LOCAL,
         "java",
-        "import java.time.*;\nclass T { void f(Token t) {\n t.setExpiresAt(LocalDateTime.now().plusMinutes(15)); } }",
+        """
+        import java.time.*;
+        class T { void f(Token t) {
+         t.setExpiresAt(LocalDateTime.now().plusMinutes(15)); } }
+        """,
         3,
     ),
     bad(
         _ONE_BY_ONE,
         "csharp",
-        "class D { IProfileApi _p; IOrderApi _o; IOfferApi _f; async Task<X> F(string id) { var a = await _p.GetAsync(id);\n var b = await _o.RecentAsync(id);\n var c = await _f.ForAsync(id);\n return new X(a, b, c); } }",
+        """
+        class D { IProfileApi _p; IOrderApi _o; IOfferApi _f; async Task<X> F(string id) { var a = await _p.GetAsync(id);
+         var b = await _o.RecentAsync(id);
+         var c = await _f.ForAsync(id);
+         return new X(a, b, c); } }
+        """,
         2,
     ),
     good(
@@ -100,7 +136,13 @@ CASES = [
     bad(
         _ONE_BY_ONE,
         "kotlin",
-        "class D(private val p: ProfileClient, private val o: OrderClient, private val f: OfferClient) { suspend fun load(id: String): X {\n val a = p.get(id)\n val b = o.recent(id)\n val c = f.forUser(id)\n return X(a, b, c) } }",
+        """
+        class D(private val p: ProfileClient, private val o: OrderClient, private val f: OfferClient) { suspend fun load(id: String): X {
+         val a = p.get(id)
+         val b = o.recent(id)
+         val c = f.forUser(id)
+         return X(a, b, c) } }
+        """,
         3,
     ),
 ]

@@ -1,6 +1,6 @@
 """Files, uploads and downloads held whole, streams left open, in the languages that came later."""
 
-# ruff: noqa: E501  (a row of a table is one line)
+# ruff: noqa: E101, E501  (snippets of Go and of other languages)
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ CASES = [
     bad(
         _FILE,
         "csharp",
-        'class C : ControllerBase { [HttpGet("r/{id}")] public async Task<IActionResult> Get(Guid id) {\n var bytes = await System.IO.File.ReadAllBytesAsync(Name(id));\n return File(bytes, "application/zip"); } }',
+        """
+        class C : ControllerBase { [HttpGet("r/{id}")] public async Task<IActionResult> Get(Guid id) {
+         var bytes = await System.IO.File.ReadAllBytesAsync(Name(id));
+         return File(bytes, "application/zip"); } }
+        """,
         2,
     ),
     good(
@@ -28,7 +32,11 @@ CASES = [
     bad(
         _FILE,
         "csharp",
-        "class C { int F(string path) { var n = 0;\n foreach (var line in File.ReadAllLines(path)) n++;\n return n; } }",
+        """
+        class C { int F(string path) { var n = 0;
+         foreach (var line in File.ReadAllLines(path)) n++;
+         return n; } }
+        """,
         2,
     ),
     good(
@@ -37,7 +45,11 @@ CASES = [
     bad(
         _FILE,
         "csharp",
-        'class C { [HttpPost("v")] public async Task Up(IFormFile file) { using var m = new MemoryStream();\n await file.CopyToAsync(m);\n await _store.Put(m.ToArray()); } }',
+        """
+        class C { [HttpPost("v")] public async Task Up(IFormFile file) { using var m = new MemoryStream();
+         await file.CopyToAsync(m);
+         await _store.Put(m.ToArray()); } }
+        """,
         2,
     ),
     good(
@@ -48,7 +60,12 @@ CASES = [
     bad(
         _FILE,
         "kotlin",
-        'import java.io.File\n@RestController\nclass E { @GetMapping("/e/{name}")\n fun get(@PathVariable name: String): ByteArray = File("/data", name).readBytes() }',
+        """
+        import java.io.File
+        @RestController
+        class E { @GetMapping("/e/{name}")
+         fun get(@PathVariable name: String): ByteArray = File("/data", name).readBytes() }
+        """,
         4,
     ),
     bad(
@@ -61,53 +78,117 @@ CASES = [
     bad(
         _FILE,
         "rust",
-        "use std::fs;\npub fn count(path: &str) -> std::io::Result<usize> {\n let text = fs::read_to_string(path)?;\n Ok(text.lines().count())\n}",
+        """
+        use std::fs;
+        pub fn count(path: &str) -> std::io::Result<usize> {
+         let text = fs::read_to_string(path)?;
+         Ok(text.lines().count())
+        }
+        """,
         3,
     ),
     good(
         _FILE,
         "rust",
-        "use std::fs;\npub fn load(config_path: &str) -> std::io::Result<usize> { let text = fs::read_to_string(config_path)?; Ok(text.lines().count()) }",
+        """
+        use std::fs;
+        pub fn load(config_path: &str) -> std::io::Result<usize> { let text = fs::read_to_string(config_path)?; Ok(text.lines().count()) }
+        """,
     ),
     bad(
         _FILE,
         "java",
-        'import org.springframework.web.multipart.MultipartFile;\nclass A { @PostMapping("/i") void up(@RequestParam MultipartFile file) throws Exception {\n store(file.getBytes()); } }',
+        """
+        import org.springframework.web.multipart.MultipartFile;
+        class A { @PostMapping("/i") void up(@RequestParam MultipartFile file) throws Exception {
+         store(file.getBytes()); } }
+        """,
         3,
     ),
     bad(
         _FILE,
         "python",
-        "import gzip\nfrom flask import Flask, request\napp = Flask(__name__)\n@app.post('/in')\ndef take():\n    queue.put(gzip.decompress(request.data))\n    return ''",
+        """
+        import gzip
+        from flask import Flask, request
+        app = Flask(__name__)
+        @app.post('/in')
+        def take():
+            queue.put(gzip.decompress(request.data))
+            return ''
+        """,
         6,
     ),
     bad(
         _FILE,
         "go",
-        'package a\nimport (\n\t"compress/gzip"\n\t"io"\n\t"net/http"\n)\nfunc push(w http.ResponseWriter, r *http.Request) {\n\tzr, err := gzip.NewReader(http.MaxBytesReader(w, r.Body, 100))\n\tif err != nil { return }\n\tdata, err := io.ReadAll(zr)\n\tuse(data, err)\n}',
+        """
+        package a
+        import (
+        	"compress/gzip"
+        	"io"
+        	"net/http"
+        )
+        func push(w http.ResponseWriter, r *http.Request) {
+        	zr, err := gzip.NewReader(http.MaxBytesReader(w, r.Body, 100))
+        	if err != nil { return }
+        	data, err := io.ReadAll(zr)
+        	use(data, err)
+        }
+        """,
         10,
     ),
     good(
         _FILE,
         "go",
-        'package a\nimport (\n\t"compress/gzip"\n\t"io"\n\t"net/http"\n)\nfunc push(w http.ResponseWriter, r *http.Request) {\n\tzr, err := gzip.NewReader(http.MaxBytesReader(w, r.Body, 100))\n\tif err != nil { return }\n\tdata, err := io.ReadAll(io.LimitReader(zr, 1000))\n\tuse(data, err)\n}',
+        """
+        package a
+        import (
+        	"compress/gzip"
+        	"io"
+        	"net/http"
+        )
+        func push(w http.ResponseWriter, r *http.Request) {
+        	zr, err := gzip.NewReader(http.MaxBytesReader(w, r.Body, 100))
+        	if err != nil { return }
+        	data, err := io.ReadAll(io.LimitReader(zr, 1000))
+        	use(data, err)
+        }
+        """,
     ),
     bad(
         _FILE,
         "python",
-        "import boto3, csv, io\ns3 = boto3.client('s3')\ndef load(bucket, key):\n    body = s3.get_object(Bucket=bucket, Key=key)['Body'].read().decode()\n    for row in csv.DictReader(io.StringIO(body)):\n        store(row)",
+        """
+        import boto3, csv, io
+        s3 = boto3.client('s3')
+        def load(bucket, key):
+            body = s3.get_object(Bucket=bucket, Key=key)['Body'].read().decode()
+            for row in csv.DictReader(io.StringIO(body)):
+                store(row)
+        """,
         4,
     ),
     bad(
         _BODY,
         "rust",
-        'async fn get(c: &reqwest::Client, u: &str) -> R {\n let b = c.get(u).send().await?.error_for_status()?.bytes().await?;\n tokio::fs::write("x", &b).await?;\n Ok(())\n}',
+        """
+        async fn get(c: &reqwest::Client, u: &str) -> R {
+         let b = c.get(u).send().await?.error_for_status()?.bytes().await?;
+         tokio::fs::write("x", &b).await?;
+         Ok(())
+        }
+        """,
         2,
     ),
     bad(
         _BODY,
         "csharp",
-        'class C { async Task F(string u) {\n var b = await _http.GetByteArrayAsync(u);\n await File.WriteAllBytesAsync("x", b); } }',
+        """
+        class C { async Task F(string u) {
+         var b = await _http.GetByteArrayAsync(u);
+         await File.WriteAllBytesAsync("x", b); } }
+        """,
         2,
     ),
     good(
@@ -118,18 +199,29 @@ CASES = [
     bad(
         _OPEN,
         "java",
-        "import java.nio.file.*;\nclass A { long f(Path p) throws Exception {\n return Files.lines(p).count(); } }",
+        """
+        import java.nio.file.*;
+        class A { long f(Path p) throws Exception {
+         return Files.lines(p).count(); } }
+        """,
         3,
     ),
     good(
         _OPEN,
         "java",
-        "import java.nio.file.*;\nclass A { long f(Path p) throws Exception { try (var lines = Files.lines(p)) { return lines.count(); } } }",
+        """
+        import java.nio.file.*;
+        class A { long f(Path p) throws Exception { try (var lines = Files.lines(p)) { return lines.count(); } } }
+        """,
     ),
     bad(
         _OPEN,
         "csharp",
-        "class C { async Task F(Stream s, string target) {\n var file = File.Create(target);\n await s.CopyToAsync(file); } }",
+        """
+        class C { async Task F(Stream s, string target) {
+         var file = File.Create(target);
+         await s.CopyToAsync(file); } }
+        """,
         2,
     ),
     good(

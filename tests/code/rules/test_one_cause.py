@@ -154,10 +154,29 @@ async fn serve() {
     axum::serve(listener, app).await.unwrap();
 }
 """
+HOSTED = """
+public class MailService : IHostedService {
+    public Task StartAsync(CancellationToken ct) {
+        _ = RunAsync(ct);
+        return Task.CompletedTask;
+    }
+
+    public Task StopAsync(CancellationToken ct) => Task.CompletedTask;
+
+    private async Task RunAsync(CancellationToken ct) { await client.GoAsync(ct); }
+}
+"""
+NOT_HOSTED = """
+public class MailService {
+    public void Send(Mail mail) {
+        _ = client.SendAsync(mail);
+    }
+}
+"""
 EMPTY, TAKEN, KEPT = "failure-looks-empty", "failure-taken-for-data", "failed-result-cached"
 SHARED, UNGUARDED, LOADED = "shared-mutable-state", "unguarded-access", "loaded-by-every-caller"
 WORKERS, CUT_OFF = "workers-not-awaited", "work-cut-off-at-the-end"
-ABRUPT, GRACELESS = "abrupt-exit", "no-graceful-shutdown"
+ABRUPT, GRACELESS, FORGOTTEN = "abrupt-exit", "no-graceful-shutdown", "fire-and-forget"
 
 
 @pytest.mark.parametrize(
@@ -176,6 +195,8 @@ ABRUPT, GRACELESS = "abrupt-exit", "no-graceful-shutdown"
         pytest.param(EXIT_OF_HOOK, "java", (ABRUPT, CUT_OFF), CUT_OFF, id="exit-of-hook"),
         pytest.param(SERVER_AND_EXIT, "rust", (GRACELESS, CUT_OFF), CUT_OFF, id="server-and-exit"),
         pytest.param(SERVER_CLOSED_HARD, "go", (GRACELESS, CUT_OFF), CUT_OFF, id="server-closed-hard"),
+        pytest.param(HOSTED, "csharp", (FORGOTTEN, WORKERS), WORKERS, id="hosted"),
+        pytest.param(NOT_HOSTED, "csharp", (FORGOTTEN, WORKERS), FORGOTTEN, id="not-hosted"),
         pytest.param(SERVER_ALONE, "rust", (GRACELESS, CUT_OFF), GRACELESS, id="server-alone"),
     ],
 )

@@ -173,7 +173,8 @@ _ASYNC = re.compile(r"[a-z0-9]Async$")
 
 def _in_request(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call)
-    if scope is None:
+    # What a hosted service starts and drops is reported by the rule about workers.
+    if scope is None or scope.short_name == "StartAsync":
         return False
     return facts.route_of(call) is not None or scope.owner.endswith(("Controller", "Service", "Handler"))
 
