@@ -145,4 +145,19 @@ CASES = [
     _good_go("socket-without-timeout", 'func f() { conn, err := net.Dial("unix", path)\n use(conn, err) }'),
     _good_go("socket-without-timeout", 'func f() { go http.ListenAndServe("localhost:6060", nil) }'),
     good("fire-and-forget", _PY, "@starts\nasync def go(): ...\nasync def f():\n    go()\n"),
+    good(
+        "subprocess-without-timeout",
+        "python",
+        """
+        import asyncio
+        async def convert(path):
+            child = await asyncio.create_subprocess_exec("convert", path)
+            try:
+                return await asyncio.wait_for(child.wait(), 10)
+            except TimeoutError:
+                child.kill()
+                await child.wait()
+                raise
+        """,
+    ),
 ]

@@ -77,7 +77,7 @@ _POOLED = frozenset(
 _ENDS = frozenset(("quit", "end", "close", "disconnect", "$disconnect", "destroy"))
 _ONCE = re.compile(
     r"main|run|migrat|seed|setup|init|start|check|ping|health|test|wait|probe|cmd|command|boot|serve|install|open|connect"
-    r"|new|create|build|make|provide|import|export|backup|dump|restore",
+    r"|new|create|build|make|provide|import|export|backup|dump|restore|consum|subscri|listen",
     re.IGNORECASE,
 )
 _MAKES = re.compile(

@@ -16,7 +16,10 @@ _COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
 _SETTLES = re.compile(
     r"^(n?ack|term|reject|basic_(n?ack|reject)|double_ack|in_progress)(_with)?(Async)?$", re.IGNORECASE
 )
-_PARSES = frozenset({"loads", "parse", "toString", "decode", "readValue", "get", "String", "value"})
+_PARSES = frozenset(
+    ("loads", "parse", "toString", "decode", "readValue", "get", "String", "value", "Unmarshal", "Decode",
+     "Deserialize", "from_slice", "from_str", "readTree", "decodeFromString", "fromJson")
+)  # fmt: skip
 
 
 _TASKS = re.compile(r"(^|\.)(shared_task|task|actor|periodic_task)$")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
@@ -30,9 +31,21 @@ _COMMANDS = (
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call, hit in _waits(facts):
+        if _is_killed(call, facts):
+            continue
         if facts.route_of(call) is None and (facts.imports_any(*_COMMANDS) or _is_quick(call, facts)):
             continue
         yield hit
+
+
+def _is_killed(call: Call, facts: Facts) -> bool:
+    """Return whether the process was killed just before, so that it ends whatever it does."""
+    killed = [
+        each
+        for each in facts.calls_of_method("kill", "Kill", "destroyForcibly", "start_kill")
+        if each.receiver_written == call.receiver_written != "" and each.span.end <= call.span.start
+    ]
+    return bool(killed) and facts.text(Span(killed[-1].span.end, call.span.start)).count("\n") <= 3
 
 
 def _is_quick(call: Call, facts: Facts) -> bool:
