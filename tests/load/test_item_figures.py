@@ -25,7 +25,7 @@ def figures_of(streams: list[tuple[float, Failure, list[float], int]]) -> ItemFi
         slot.early_ends += failure is Failure.EARLY_END
         recorder.add_time("first_event", 100.0 + at, at / 7)
         recorder.figures.events += len(gaps) + 1
-        recorder.figures.begun += 1
+        slot.begun += 1
         for gap in gaps:
             recorder.add_time("gaps", 100.0 + at, gap)
     return recorder.take()

@@ -18,9 +18,10 @@ from faultkit.load.tally import Tally
 
 
 def test_figures_of_streams_go_through_lines_unchanged() -> None:
-    figures = ItemFigures("stream", events=5, begun=2, sessions=1, restarts=1)
+    figures = ItemFigures("stream", events=5, sessions=1, restarts=1)
     slot = figures.slot_at(3.0)
     slot.failures.update([Failure.NONE, Failure.EARLY_END])
+    slot.begun = 2
     slot.early_ends = 1
     slot.first_event.record_all([0.25])
     slot.no_event.record_all([0.5])

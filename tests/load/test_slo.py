@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.load.item_figures import ItemFigures
+from faultkit.load.item_figures import FigureKind, ItemFigures
 from faultkit.load.load import Load, instants
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
@@ -346,8 +346,9 @@ def figures_tally(figures: ItemFigures, requests: int, dropped: int = 0) -> Tall
 
 def streams() -> ItemFigures:
     """Ten streams: nine have their first event after 100 ms, one has none; gaps of 10 to 200 ms."""
-    figures = ItemFigures("stream", begun=9)
+    figures = ItemFigures("stream")
     slot = figures.slot_at(0.0)
+    slot.begun = 10
     slot.failures.update([Failure.NONE] * 8 + [Failure.EARLY_END, Failure.TIMEOUT])
     slot.early_ends = 1
     slot.first_event.record_all([0.1] * 9)
@@ -399,11 +400,24 @@ def test_dropped_streams_count_for_the_gaps_that_they_would_have_had() -> None:
     assert (sure.passed, unsure.passed) == (True, None)
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "failure"),
+    [("stream", "early_end:99:1%", Failure.NO_STREAM), ("mcp", "tool_error:99:1%", Failure.STATUS)],
+)
+def test_without_a_stream_or_an_answer_of_the_tool_there_is_nothing_to_judge(
+    kind: FigureKind, text: str, failure: Failure
+) -> None:
+    figures = ItemFigures(kind)
+    figures.slot_at(0.0).failures[failure] = 20
+    result = judge(parse_slo(text), figures_tally(figures, 20), 4.0)
+    assert (result.passed, result.warning) == (None, "There were no requests to judge.")
+
+
 def test_tool_errors_are_judged_apart_from_other_errors() -> None:
     figures = ItemFigures("mcp")
-    failures = [Failure.NONE] * 90 + [Failure.TOOL_ERROR] * 4 + [Failure.RPC_ERROR] * 6
+    failures = [Failure.NONE] * 96 + [Failure.TOOL_ERROR] * 4 + [Failure.RPC_ERROR] * 6
     figures.slot_at(0.0).failures.update(failures)
-    result = judge(parse_slo("tool_error:95:5%"), figures_tally(figures, 100), 4.0)
+    result = judge(parse_slo("tool_error:95:5%"), figures_tally(figures, 106), 4.0)
     assert (result.passed, result.measured, result.over, result.total) == (True, 4.0, 4, 100)
     assert judge(parse_slo("tool_error:95:4%"), figures_tally(figures, 100), 4.0).passed is False
 

@@ -80,8 +80,8 @@ class StreamEngine(Engine):
         has_begun = bool(connection.received) and reader.is_stream
         slot = self._figures.slot_at(connection.intended)
         slot.failures[failure] += 1
+        slot.begun += has_begun
         slot.early_ends += is_early and has_begun
-        self._figures.figures.begun += has_begun
         intended = connection.intended
         if has_begun and reader.events:
             self._figures.add_time("first_event", intended, reader.first_event - intended)

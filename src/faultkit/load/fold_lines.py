@@ -209,12 +209,13 @@ def _run_of(document: Mapping[str, Any]) -> HistogramRun:
 def _figures_document(figures: ItemFigures) -> dict[str, Any]:
     return {
         "kind": figures.kind,
-        "counts": [figures.events, figures.begun, figures.sessions, figures.restarts],
+        "counts": [figures.events, figures.sessions, figures.restarts],
         "slot_s": figures.slot_s,
         "slots": [
             [
                 number,
                 _pairs(slot.failures),
+                slot.begun,
                 slot.early_ends,
                 *map(_histogram_document, (slot.first_event, slot.no_event, slot.gaps)),
             ]
@@ -224,19 +225,18 @@ def _figures_document(figures: ItemFigures) -> dict[str, Any]:
 
 
 def _figures_of(document: Mapping[str, Any]) -> ItemFigures:
-    events, begun, sessions, restarts = map(int, document["counts"])
+    events, sessions, restarts = map(int, document["counts"])
     figures = ItemFigures(
         document["kind"],
         slot_s=int(document["slot_s"]),
         events=events,
-        begun=begun,
         sessions=sessions,
         restarts=restarts,
     )
-    for number, failures, early_ends, *times in document["slots"]:
+    for number, failures, begun, early_ends, *times in document["slots"]:
         first_event, no_event, gaps = map(_histogram_of, times)
         figures.slots[int(number)] = FigureSlot(
-            _counter(failures), int(early_ends), first_event, no_event, gaps
+            _counter(failures), int(begun), int(early_ends), first_event, no_event, gaps
         )
     return figures
 

@@ -26,6 +26,8 @@ class FigureSlot:
 
     failures: Counter[int] = field(default_factory=Counter)
     """Requests by number of `Failure`, 0 (none) included; by their intended starts."""
+    begun: int = 0
+    """Streams of which the head came: a success, and an event stream; by their intended starts."""
     early_ends: int = 0
     """Streams that had begun and ended before they were complete; by their intended starts."""
     first_event: Histogram = field(default_factory=Histogram)
@@ -37,6 +39,7 @@ class FigureSlot:
 
     def merge(self, other: FigureSlot) -> None:
         self.failures.update(other.failures)
+        self.begun += other.begun
         self.early_ends += other.early_ends
         self.first_event.merge(other.first_event)
         self.no_event.merge(other.no_event)
@@ -56,8 +59,6 @@ class ItemFigures:
     slot_s: int = 1
     """Length of a slot in seconds: 1, doubled as often as needed."""
     events: int = 0
-    begun: int = 0
-    """Streams of which the head came: a success, and an event stream."""
     sessions: int = 0
     """Sessions that were opened."""
     restarts: int = 0
@@ -73,7 +74,6 @@ class ItemFigures:
     def merge(self, other: ItemFigures) -> None:
         """Add all of another part."""
         self.events += other.events
-        self.begun += other.begun
         self.sessions += other.sessions
         self.restarts += other.restarts
         while self.slot_s < other.slot_s:

@@ -61,7 +61,7 @@ def stream_summary(figures: ItemFigures, total_s: float) -> StreamSummary | None
         return None
     whole = figures.total()
     return StreamSummary(
-        streams=figures.begun,
+        streams=whole.begun,
         events=figures.events,
         events_per_s=figures.events / total_s if total_s > 0 else 0.0,
         early_ends=whole.early_ends,
@@ -97,7 +97,7 @@ JudgedTimes: TypeAlias = tuple[Sequence[float], Sequence[float], float]
 
 def figure_window(kind: str, slot: FigureSlot) -> JudgedTimes:
     """Return what an objective of this kind judges in one window: times to the first event, gaps, or
-    outcomes, whose times do not matter."""
+    outcomes, whose times do not matter: of streams that began, and of calls that the tool answered."""
     if kind == "gap":
         gaps = slot.gaps.ordered()
         return gaps, gaps, slot.gaps.sum_s
@@ -106,6 +106,7 @@ def figure_window(kind: str, slot: FigureSlot) -> JudgedTimes:
         both.merge(slot.first_event)
         both.merge(slot.no_event)
         return both.ordered(), slot.first_event.ordered(), both.sum_s
-    total = slot.failures.total()
-    bad = slot.early_ends if kind == "early_end" else slot.failures[Failure.TOOL_ERROR]
-    return range(total), range(total - bad), 0.0
+    if kind == "early_end":
+        return range(slot.begun), range(slot.begun - slot.early_ends), 0.0
+    good, bad = slot.failures[Failure.NONE], slot.failures[Failure.TOOL_ERROR]
+    return range(good + bad), range(good), 0.0

@@ -113,6 +113,8 @@ def why_no_success(
     often each rule acted, by its name. `calls_tool`: the replies of an MCP server have no status."""
     if calls_tool:
         return _why_no_result(run, baseline)
+    if not isinstance(baseline, Sample) and (why := _why_no_stream(run, baseline)) is not None:
+        return why
     if expect.status is not None:
         return None
     if isinstance(baseline, Sample):
@@ -137,6 +139,22 @@ def why_no_success(
     return f"no answer{made} was 2xx or 3xx ({_answers(run)})"
 
 
+def _why_no_stream(run: Summary, baseline: Summary | None) -> str | None:
+    """Return what became of the calls of an event stream, if none was one for reasons other than the
+    faults."""
+    judged = run if baseline is None else baseline
+    if judged.stream is None or judged.stream.streams or not judged.requests:
+        return None
+    if baseline is None and set(judged.failures) != {Failure.NO_STREAM.label}:
+        return None
+    which = "the calls" if baseline is None else "the baseline's calls, without faults,"
+    return f"none of {which} was answered with an event stream ({_failures(judged)})"
+
+
+def _failures(summary: Summary) -> str:
+    return ", ".join(f"{label}: {count}" for label, count in summary.failures.items())
+
+
 def _why_no_result(run: Summary, baseline: Summary | Sample | None) -> str | None:
     """Return what became of the calls of a tool, if none had a result for reasons other than the faults."""
     if isinstance(baseline, Sample):
@@ -149,8 +167,7 @@ def _why_no_result(run: Summary, baseline: Summary | Sample | None) -> str | Non
     if not judged.requests or judged.errors < judged.requests or not by_server:
         return None
     which = "the calls" if baseline is None else "the baseline's calls, without faults,"
-    counts = ", ".join(f"{label}: {count}" for label, count in judged.failures.items())
-    return f"none of {which} had a result ({counts})"
+    return f"none of {which} had a result ({_failures(judged)})"
 
 
 def _is_success(status: int) -> bool:
