@@ -35,6 +35,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [
+        (
+            ["--proxy-at", "http://127.0.0.1:9", "--proxy-address", "127.0.0.1:3180"],
+            "--proxy-address: expected none beside --proxy-at http://127.0.0.1:9, whose proxies are open",
+        ),
         (["--proxy-key", "a.key"], "--proxy-key: expected --proxy-at beside it, got none"),
         (
             ["--proxy-at", "http://proxy.test:7900"],

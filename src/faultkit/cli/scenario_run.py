@@ -201,6 +201,9 @@ def run_command(
     check_output_path(result, RESULT_EXTENSIONS)
     outputs = [Path(path) for path in (*reports, result)]
     check_outputs_apart(outputs)
+    if proxy_address is not None and proxy_at is not None:
+        expected = f"none beside --proxy-at {proxy_at}, whose proxies are open already"
+        raise InputError("--proxy-address", f"expected {expected}, got {proxy_address}")
     where = _place(place, workers, pods)
     if dry_run and where.kind != "kubernetes":
         raise InputError("--dry-run", f"expected --on kubernetes beside it, got {place or 'none'}")

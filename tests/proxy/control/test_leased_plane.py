@@ -111,6 +111,12 @@ def test_shares_of_a_run_become_seconds_and_schedules_begin_with_the_run(there: 
         assert there.plane.snapshot().acting == ("slow",)
 
 
+def test_rules_without_a_schedule_act_before_the_run_begins(there: There) -> None:
+    with LeasedPlane(there.client) as plane, plane.item():
+        plane.set_plan(SLOW, total_s=40.0, origin=time.monotonic() + 60.0)
+        assert there.plane.snapshot().acting == ("slow",)
+
+
 def test_a_second_run_is_refused_and_changes_nothing(there: There) -> None:
     with LeasedPlane(there.client) as plane, plane.item():
         plane.set_plan(SLOW)
