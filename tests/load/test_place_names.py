@@ -42,6 +42,7 @@ def test_a_cluster_of_this_machine_has_a_worker_for_each_core(
         ("tcp://10.0.0.5:8786", 'got "tcp://10.0.0.5:8786"'),
         ("local:0", '--on: expected 1 to 64 workers, got "local:0"'),
         ("dask:65", '--on: expected 1 to 64 workers, got "dask:65"'),
+        ("dask:1000000", '--on: expected 1 to 64 workers, got "dask:1000000"'),
         ("kubernetes:257", '--on: expected 1 to 256 workers, got "kubernetes:257"'),
         ("local:-1", 'got "local:-1"'),
         ("dask://", "--on: expected"),

@@ -20,7 +20,7 @@ from faultkit.load.places import Place
 FORMS = "local:N, dask:N, dask://HOST:PORT, tls://HOST:PORT or kubernetes:N"
 
 Kind: TypeAlias = Literal["local", "dask", "dask scheduler", "kubernetes"]
-_COUNTED = re.compile(r"(local|dask|kubernetes)(?::([0-9]{1,4}))?", re.ASCII)
+_COUNTED = re.compile(r"(local|dask|kubernetes)(?::([0-9]{1,18}))?", re.ASCII)
 _MOST: dict[str, int] = {"local": MOST_LOCAL, "dask": MOST_LOCAL, "kubernetes": MOST_PODS}
 _SCHEMES = {"dask": "tcp", "tls": "tls"}
 """The scheme of an address here, and Dask's."""
