@@ -190,7 +190,9 @@ def test_a_killed_worker_is_named_and_its_segment_is_not_run_again(tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_without_its_scheduler_a_run_ends_and_names_all_workers(tmp_path: Path, moment: str) -> None:
+def test_without_its_scheduler_a_run_ends_and_names_all_workers(
+    tmp_path: Path, moment: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     with cluster(tmp_path) as (made, place):
         if moment == "before":
             with pytest.raises(RunError, match=r"all 2 workers were lost \(worker 1 of 2 .*; worker 2 of 2 "):
@@ -201,6 +203,7 @@ def test_without_its_scheduler_a_run_ends_and_names_all_workers(tmp_path: Path, 
             assert 0 < result.tally.requests < 80
             assert result.tally.lost == 80 - result.tally.requests
         wait_until(lambda: not made.senders(), "nothing sends any more")
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.slow

@@ -81,18 +81,33 @@ def remote_cluster(address: str) -> Iterator[DaskPlace]:
 def _client(cluster: object, name: str) -> Iterator[Any]:
     from distributed import Client
 
-    # What is lost is in our report; its log would put tracebacks between our lines.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with _quiet_logs():
+        try:
+            client = Client(cluster, timeout=_CONNECT_S)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError, TypeError, ImportError) as error:
+            problem = f"expected a Dask scheduler at {name}, got none: {_first_line(error)}"
+            raise InputError("--on", problem) from None
+        try:
+            yield client
+        finally:
+            with contextlib.suppress(Exception):  # A scheduler that is gone must not hide the result.
+                client.close(timeout=_CLOSE_S)  # type: ignore[no-untyped-call]
+
+
+@contextlib.contextmanager
+def _quiet_logs() -> Iterator[None]:
+    """Keep Dask's log out of the output: what is lost is in our report, without tracebacks.
+
+    Dask gives the logger of its client a level of its own."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    before = [each.level for each in loggers]
+    for each in loggers:
+        each.setLevel(logging.CRITICAL)
     try:
-        client = Client(cluster, timeout=_CONNECT_S)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, TypeError, ImportError) as error:
-        problem = f"expected a Dask scheduler at {name}, got none: {_first_line(error)}"
-        raise InputError("--on", problem) from None
-    try:
-        yield client
+        yield
     finally:
-        with contextlib.suppress(Exception):  # A scheduler that is gone must not hide the result.
-            client.close(timeout=_CLOSE_S)  # type: ignore[no-untyped-call]
+        for each, level in zip(loggers, before, strict=True):
+            each.setLevel(level)
 
 
 @dataclass(frozen=True, slots=True)
