@@ -81,7 +81,7 @@ def remote_cluster(address: str) -> Iterator[DaskPlace]:
 def _client(cluster: object, name: str) -> Iterator[Any]:
     from distributed import Client
 
-    with _quiet_logs():
+    with quiet_logs():
         try:
             client = Client(cluster, timeout=_CONNECT_S)  # type: ignore[no-untyped-call]
         except (OSError, ValueError, TypeError, ImportError) as error:
@@ -95,7 +95,7 @@ def _client(cluster: object, name: str) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _quiet_logs() -> Iterator[None]:
+def quiet_logs() -> Iterator[None]:
     """Keep Dask's log out of the output: what is lost is in our report, without tracebacks.
 
     Dask gives the logger of its client a level of its own."""
