@@ -225,7 +225,7 @@ def test_a_dead_coordinator_leaves_no_process_behind(tmp_path: Path, moment: str
         wait_until(lambda: not made.senders(), "nothing sends any more")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_dead_coordinator_takes_its_own_cluster_along() -> None:
     with serving(answering(OK)) as server:
         command = [sys.executable, "-m", "faultkit.load", url_of(server), "--rate", "40", "--duration", "60"]
@@ -237,7 +237,7 @@ def test_a_dead_coordinator_takes_its_own_cluster_along() -> None:
         wait_until(lambda: not any(is_same_process(*each) for each in family.items()), "all have ended")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_interrupt_in_the_terminal_ends_the_run_and_no_worker_counts_as_lost(tmp_path: Path) -> None:
     requests: list[int] = []
 
@@ -274,7 +274,7 @@ def processes_of(pid: int, *parts: str) -> list[str]:
     return [line for line in listed if any(part in line for part in parts)]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_cluster_behind_tls_is_reached_with_the_configuration_of_dask(tmp_path: Path) -> None:
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
