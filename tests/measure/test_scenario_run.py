@@ -246,9 +246,12 @@ def test_a_service_that_fails_without_faults_fails_its_baseline_call() -> None:
 
 
 def test_an_internal_failure_ends_the_run_and_keeps_finished_items() -> None:
+    killed: list[int] = []
+
     def kill_plane(event: RunEvent) -> None:
-        if isinstance(event, LoadProgress):
-            os.kill(_plane(), signal.SIGKILL)
+        if isinstance(event, LoadProgress) and not killed:
+            killed.append(_plane())
+            os.kill(killed[0], signal.SIGKILL)
 
     with serving() as origin:
         first = item(url(origin), SLOW)
