@@ -13,7 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 export UV_PYTHON_DOWNLOADS=never
 for bin in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin; do PATH="$PATH:$bin"; done
 
-uv="$(command -v uv || true)"
+uv="$(command -v "${UV:-uv}" || true)"
 if [ -z "$uv" ]; then
   python3 -m venv "$folder/uv"
   "$folder/uv/bin/pip" install --quiet --disable-pip-version-check uv
