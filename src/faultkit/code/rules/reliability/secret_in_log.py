@@ -33,17 +33,18 @@ _IN_ADDRESS = re.compile(
     r"|token=(?:\$\{|\{|\$)\s*(?:this\.|self\.)?(?:api_?|access_?|auth_?|bearer_?)token)\s*([\w.]*)",
     re.IGNORECASE,
 )
+_SECRETS = (b"token=", b"api_key=", b"apikey=", b"client_secret=", b"password=")
 _LINK = re.compile(r"redirect|verify|reset|confirm|invite|link|href|mask|redact", re.IGNORECASE)
 
 
 def _in_addresses(facts: Facts) -> Iterator[Hit]:
     """Yield secrets in the query of an address: servers, proxies and clients log addresses."""
-    for found in _IN_ADDRESS.finditer(facts.whole_text):
-        start = len(facts.whole_text[: found.start()].encode())
-        line = facts.syntax.line_text(facts.syntax.line(start))
+    for found in _IN_ADDRESS.finditer(facts.whole_text) if facts.syntax.has_any(*_SECRETS) else ():
+        place = facts.syntax.place_of(found)
+        line = facts.syntax.line_text(facts.syntax.line(place.start))
         if not line.lstrip().startswith(("#", "//", "*")) and _LINK.search(line) is None:
             what = "a secret in an address is written to the logs of all that handle it"
-            yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY, "low")
+            yield Hit(place, what, LIKELY, "low")
 
 
 def _errors(facts: Facts) -> Iterator[Call]:
