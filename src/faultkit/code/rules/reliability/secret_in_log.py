@@ -24,8 +24,32 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in _errors(facts):
         if what := secret_in(_arguments(call), facts):
             yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
+    yield from _in_clients(facts)
     # An address that is logged is one finding.
     yield from (hit for hit in _in_addresses(facts) if facts.named_function_of(hit) not in told)
+
+
+_ALL_LOGGED = re.compile(
+    r"(?:\bLevel|HttpLoggingInterceptor\.Level)\.(?:BODY|HEADERS)\b|\bLogLevel\.(?:ALL|HEADERS)\b"
+    r"|\.EnableSensitiveDataLogging\(\s*(?:true\s*)?\)"
+)
+_ONLY_HERE = re.compile(r"DEBUG|IsDevelopment|isDebug|redactHeader|sanitizeHeader|\bdev\b", re.IGNORECASE)
+
+
+def _in_clients(facts: Facts) -> Iterator[Hit]:
+    """Yield clients whose log has all headers of a request, or all values of a query."""
+    if facts.language not in ("java", "kotlin", "csharp"):
+        return
+    if not facts.imports_any("okhttp3", "io.ktor") and "EnableSensitiveDataLogging" not in facts.whole_text:
+        return
+    if _ONLY_HERE.search(facts.whole_text):
+        return
+    for found in _ALL_LOGGED.finditer(facts.whole_text):
+        start = len(facts.whole_text[: found.start()].encode())
+        line = facts.syntax.line_text(facts.syntax.line(start)).lstrip()
+        if not line.startswith(("//", "*", "case", "import")) and not line.rstrip().endswith("->"):
+            what = f"{found[0].strip('.')} writes headers and bodies to the log, and the secrets in them"
+            yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY)
 
 
 _IN_ADDRESS = re.compile(
