@@ -229,8 +229,9 @@ def run_command(
     if not where.is_local:
         check_place(loaded)
     if dry_run:
-        from faultkit.scenario.cluster_jobs import jobs_as_yaml
+        from faultkit.scenario.cluster_jobs import check_reach, jobs_as_yaml
 
+        check_reach(loaded, settings.listen, settings.control)
         click.echo(jobs_as_yaml(loaded, where.pods, where.size), nl=False)
         return
     stop = threading.Event()

@@ -18,8 +18,8 @@ import yaml
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.installation import require_extra
 from faultkit.base.text import one_line, shortened
-from faultkit.load.kubernetes.manifests import JOB_LABEL, OLDEST_VERSION, RIGHTS, Manifest
-from faultkit.load.kubernetes.pod_settings import PodSettings
+from faultkit.load.kubernetes.manifests import OLDEST_VERSION, RIGHTS, Manifest
+from faultkit.load.kubernetes.pod_settings import JOB_LABEL, PodSettings
 
 _REQUEST_S = (5.0, 15.0)
 """Seconds to connect, and to wait for an answer."""
