@@ -50,7 +50,7 @@ Examples:
   fault scenario run slow.yaml --slo latency:95:300ms --slo error:99:1% --seed 7
   fault scenario run heavy.yaml --on dask://10.0.0.5:8786 --proxy-address 10.0.0.9:3180
   fault scenario run slow.yaml --proxy-at http://127.0.0.1:7900
-  fault scenario run heavy.yaml --on kubernetes:8 --pods pods.yaml --dry-run
+  fault scenario run heavy.yaml --on kubernetes:8 --proxy-address 10.0.0.9:3180 --dry-run
 """
 
 

@@ -25,6 +25,8 @@ from faultkit.scenario.run_events import CallProgress, LoadProgress, PhaseBegan,
 from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, ScenarioItem
 from faultkit.scenario.strategy import load_of, stepped_rules, stepped_value
 
+_POLL_S = 0.1
+
 
 class StopFlag(Protocol):
     """A `threading.Event`, or an object with these two of its methods."""
@@ -32,6 +34,34 @@ class StopFlag(Protocol):
     def is_set(self) -> bool: ...
 
     def wait(self, timeout: float | None = None) -> bool: ...
+
+
+class LosablePlane(Protocol):
+    """A plane whose process, or whose lease, may end by itself."""
+
+    @property
+    def lost(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StopOrLost:
+    """Set once the run is stopped, or the plane is lost: then a load measures nothing more."""
+
+    stop: StopFlag
+    plane: LosablePlane
+
+    def is_set(self) -> bool:
+        return self.stop.is_set() or self.plane.lost is not None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is set, or the time is over; return whether it is set."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self.is_set():
+            left_s = _POLL_S if until is None else min(_POLL_S, until - time.monotonic())
+            if left_s <= 0:
+                return False
+            self.stop.wait(left_s)
+        return True
 
 
 class _Stopped(Exception):
