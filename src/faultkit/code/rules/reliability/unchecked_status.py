@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
 
@@ -44,19 +44,88 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _is_read(request, facts) and not _is_checked(request, facts):
             what = f"the answer of {request.call.written}() is used whatever its status is"
             yield Hit(request.call.span, what, LIKELY)
-        elif _is_dropped(request) and not _is_checked(request, facts):
+        elif _is_dropped(request, facts) and not _is_checked(request, facts):
             what = f"the response of {request.call.written}() is not checked, so a refusal goes unnoticed"
             yield Hit(request.call.span, what, LIKELY)
+    if facts.imports_any("retrofit2.Response"):
+        yield from _retrofit(facts)
+    if facts.imports_any("axios"):
+        yield from _any_status(facts)
 
 
-def _is_dropped(request: HttpRequest) -> bool:
+_KEPT_ON = frozenset(("context", "with_context", "map_err", "unwrap", "expect", "close", "closeQuietly"))
+"""What is called on a response, or on an error in its place, that looks at no status."""
+_WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
+
+def _is_dropped(request: HttpRequest, facts: Facts) -> bool:
     """Return whether the response of a write is unused. Calls that are not awaited belong to another rule."""
     call = request.call
-    if request.library.name in ("net/http", "superagent") or not call.is_discarded:
+    if request.library.name == "net/http":
+        return request.method in _WRITES and _is_only_closed(call, facts)
+    if request.library.name == "superagent":
+        return False
+    later = facts.calls_on(call)
+    if later and not call.assigned and all(each.method in _KEPT_ON for each in later):
+        return request.method in _WRITES and any(each.is_discarded for each in later)
+    if len(call.assigned) == 1 and request.method in _WRITES and not later:
+        scope, name = facts.function_of(call), call.assigned[0]
+        used = "" if scope is None else facts.text(scope.body)
+        return name.isidentifier() and len(re.findall(rf"(?<![\w.]){re.escape(name)}\b", used)) == 1
+    if not call.is_discarded:
         return False
     return request.method in ("POST", "PUT", "PATCH", "DELETE") and (
         call.is_awaited or request.library.name in ("requests", "urllib3", "java.net.http", "httpx")
     )
+
+
+def _is_only_closed(call: Call, facts: Facts) -> bool:
+    """Return whether a response of Go is thrown away, or its body is closed and nothing else is done."""
+    scope = facts.function_of(call)
+    if scope is None or len(call.assigned) != 2:
+        return False
+    name = call.assigned[0]
+    if name == "_":
+        return True
+    uses = re.findall(rf"(?<![\w.]){re.escape(name)}\b[\w.]*", facts.text(scope.body))
+    return all(each in (name, f"{name}.Body.Close", f"{name}.Body") for each in uses) and (
+        uses.count(name) == 1 and f"{name}.Body.Close" in uses
+    )
+
+
+_LOOKED_AT = re.compile(
+    r"\b(isSuccessful|errorBody|HttpException|raw\(\)|isSuccess)\b|\.code\(\)|\.code\b|== ?null|!= ?null"
+)
+
+
+def _retrofit(facts: Facts) -> Iterator[Hit]:
+    """Yield bodies of Retrofit's answers, which are null for every bad status, whose status is not read."""
+    for call in facts.calls_of_method("body"):
+        scope = facts.named_function_of(call)
+        if scope is None or call.arguments or not re.fullmatch(r"[\w.()]+", call.receiver_written):
+            continue
+        if not _LOOKED_AT.search(facts.text(scope.body)):
+            what = f"{call.written}() is null for every bad status, and the status is not looked at"
+            yield Hit(call.span, what, LIKELY)
+
+
+_TAKES_ALL = re.compile(r"=>\s*true\b|^null$|return true\b")
+
+
+def _any_status(facts: Facts) -> Iterator[Hit]:
+    """Yield requests of a client of axios that takes every status for success, if none is read."""
+    clients = [
+        each
+        for each in facts.calls
+        if (given := each.argument("validateStatus")) is not None and _TAKES_ALL.search(given.value.text)
+    ]
+    if not clients or re.search(r"\bstatus\b", facts.whole_text):
+        return
+    for client in clients:
+        sent = [each for each in facts.calls_on(client) if each.is_awaited] or [client]
+        for call in sent:
+            what = f"{call.written}() takes every status for success, and no status is looked at"
+            yield Hit(call.span, what, LIKELY)
 
 
 def _is_read(request: HttpRequest, facts: Facts) -> bool:

@@ -192,14 +192,14 @@ _WITHOUT_LIMIT = ("Java", "Curl", "Js")
 _OKHTTP = re.compile(r"^okhttp3\.OkHttpClient\b.*\.newCall\(\)\.(execute|enqueue|await|executeAsync)$")
 _CONNECTS = re.compile(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openConnection$")
 _STREAMS = re.compile(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openStream$")
-_URL_READS = ("java.net.URL.readText", "java.net.URL.readBytes", "java.net.URL.openStream")
+_URL_READS = re.compile(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.(readText|readBytes|openStream)$")
 _TIMEOUT = re.compile(r"\b(set)?[rR]eadTimeout\b")
 
 
 def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
     if (fluent := _fluent(call, facts)) is not None:
         return fluent
-    if call.name in _URL_READS:
+    if _URL_READS.match(call.name):
         return BuiltRequest("java.net", "GET", is_bounded(call, facts) or False, call.receiver_written)
     if _CONNECTS.match(call.name):
         scope = facts.named_function_of(call)
@@ -208,19 +208,7 @@ def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
         kept = call.is_returned or call.is_argument or scope is None
         return BuiltRequest("java.net", "", True if _TIMEOUT.search(text) else None if kept else False, "")
     if _OKHTTP.match(call.name):
-        # 10 s for each step by default.
-        off = any(
-            each.method in ("readTimeout", "callTimeout")
-            and each.arguments
-            and each.arguments[0].value.text == "0"
-            for each in chain(call)
-        )
-        made = call.origin
-        text = "" if made is None else facts.text_with_values(made)
-        verb = re.search(r"\.(post|put|patch|delete|head|method)\(", text)
-        # A request is a GET until its builder is told otherwise.
-        method = "GET" if verb is None else "" if verb[1] == "method" else verb[1].upper()
-        return BuiltRequest("OkHttp", method, not off or is_bounded(call, facts), "")
+        return _okhttp(call, facts)
     found = _KTOR.match(call.name)
     if found is None or not call.arguments:
         return None
@@ -236,6 +224,22 @@ def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
             timeout = False
     method = "" if found[1] == "request" else found[1].upper()
     return BuiltRequest("Ktor", method, timeout, call.arguments[0].value.text)
+
+
+def _okhttp(call: Call, facts: Facts) -> BuiltRequest:
+    # 10 s for each step by default.
+    off = any(
+        each.method in ("readTimeout", "callTimeout")
+        and each.arguments
+        and each.arguments[0].value.text == "0"
+        for each in chain(call)
+    )
+    made = call.origin
+    text = "" if made is None else facts.text_with_values(made)
+    verb = re.search(r"\.(post|put|patch|delete|head|method)\(", text)
+    # A request is a GET until its builder is told otherwise.
+    method = "GET" if verb is None else "" if verb[1] == "method" else verb[1].upper()
+    return BuiltRequest("OkHttp", method, not off or is_bounded(call, facts), "")
 
 
 _FLUENT = re.compile(
@@ -254,6 +258,8 @@ def _java(call: Call, facts: Facts) -> BuiltRequest | None:
     """Return the request of an `HttpURLConnection`, or of a client of Spring."""
     if (fluent := _fluent(call, facts)) is not None:
         return fluent
+    if call.method == "execute" and _OKHTTP.match(call.name):
+        return _okhttp(call, facts)
     made = call.origin
     # A resource or a file has an address, too.
     if made is not None and _STREAMS.match(call.name) and re.search(r"https?:|\+", facts.text(made.span)):

@@ -8,7 +8,7 @@ from faultkit.code.facts import Call, Facts
 
 _METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
 _OR_SESSION = re.compile(r"\b(or|else)\s+requests\.[sS]ession\(\)|^requests\.[sS]ession\(\)\s+if\b")
-_ENDLESS = re.compile(r"&?http\.Client\{\s*\}|http\.DefaultClient|new\(http\.Client\)")
+_ENDLESS = re.compile(r"&?http\.Client\{[^{}]*\}|http\.DefaultClient|new\(http\.Client\)")
 
 
 def is_endless_field(call: Call, facts: Facts) -> bool:
@@ -22,7 +22,8 @@ def is_endless_field(call: Call, facts: Facts) -> bool:
         if each.name == field
     ]
     set_later = any(name.endswith(f"{field}.Timeout") for name in facts.assigned_names)
-    return bool(given) and not set_later and all(_ENDLESS.fullmatch(text) for text in given)
+    endless = all(_ENDLESS.fullmatch(text) and "Timeout" not in text for text in given)
+    return bool(given) and not set_later and endless and "ResponseHeaderTimeout" not in facts.whole_text
 
 
 def is_session_field(call: Call, facts: Facts) -> bool:

@@ -35,6 +35,7 @@ _OFF = {
         r"(?<![\w.])(\w+\.)?Timeout\s*=\s*((System\.Threading\.)?Timeout\.Infinite\w*|TimeSpan\.MaxValue|-1\b)"
         r"|\bCommandTimeout\s*=\s*0\b|\.SetCommandTimeout\(\s*0\s*\)|\bcommandTimeout:\s*0\b"
     ),
+    "javascript": re.compile(r"\b(headersTimeout|bodyTimeout)\s*:\s*0\b"),
     "python": re.compile(r"ClientTimeout\(\s*(total\s*=\s*)?(None|0)\s*,?\s*\)"),
 }
 
@@ -49,6 +50,10 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
         r"HttpClient|Rest(Client|Sharp)|ommandTimeout", facts.whole_text
     ):
         yield from _switched_off(facts)
+    if facts.syntax.language.family == "javascript" and facts.imports_any("undici"):
+        yield from _switched_off(facts)
+    if facts.language == "kotlin" and facts.imports_any("io.ktor.client.engine"):
+        yield from _ktor(facts)
     if facts.language == "python" and facts.imports_any("aiohttp"):
         yield from _switched_off(facts)
     by_language = {"go": _resty, "rust": _rust, "python": _models, "java": _zero, "kotlin": _zero}
@@ -67,6 +72,17 @@ _RESTY_LIMITS = ("SetTimeout", "SetContext", "NewWithClient", "WithTimeout")
 _UREQ = ("ureq.AgentBuilder.new", "ureq.Agent.new", "ureq.agent", "ureq.Agent.new_with_defaults")
 _UREQ_LIMITS = ("timeout", "timeout_read", "timeout_global", "timeout_recv_response")
 _MODELS = NamePattern(r"^(openai|anthropic|mistralai|cohere)\.\w+$")
+
+
+def _ktor(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield clients of Ktor that install no HttpTimeout; their engines limit some steps, or none."""
+    if re.search(r"^(?!import ).*[tT]imeout", facts.whole_text, re.MULTILINE):
+        return
+    for call in facts.calls_named("io.ktor.client.HttpClient"):
+        engine = call.argument(place=0)
+        # Of engines without any limit, each request is reported.
+        if engine is not None and not re.search(r"Mock|\b(Java|Curl|Js)\b", engine.value.text):
+            yield call.span, f"{call.written}() installs no HttpTimeout, and its requests may wait long"
 
 
 def _resty(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -126,7 +142,7 @@ def _zero(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 
 def _switched_off(facts: Facts) -> Iterator[tuple[Span, str]]:
-    for found in _OFF[facts.language].finditer(facts.whole_text):
+    for found in _OFF[facts.syntax.language.family].finditer(facts.whole_text):
         place = facts.syntax.place_of(found)
         line = facts.syntax.line_text(facts.syntax.line(place.start)).lstrip()
         # A download that lasts may have no limit; a comment says so.
@@ -169,6 +185,8 @@ def _java(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 def _has_limit(facts: Facts) -> bool:
     """Return whether some call or setting of this text is about a limit: `responseTimeout(…)`."""
+    if any(each.arguments for each in facts.calls_of_method("block")):
+        return True  # `mono.block(Duration.ofSeconds(3))`
     called = (each.method.lower() for each in facts.calls if not _OKHTTP.search(each.name))
     names = (name.lower() for name in facts.assigned_names)
     return any("timeout" in name and not name.endswith("exception") for name in (*called, *names))

@@ -182,7 +182,8 @@ def _by_line(form: str, body: str) -> bool:
         or re.search(
             rf"((strings|bytes)\.(Split|SplitSeq|Lines)\w*\(|NewScanner\(\w+\.New(Reader|Buffer)\w*\("
             rf"|csv\.NewReader\(\w+\.New(Reader|Buffer)\w*\(|(io\.)?(StringIO|BytesIO)\("
-            rf"|csv\.(reader|DictReader)\(|StringReader\(|InputStreamReader\(\s*(new )?ByteArrayInputStream\(|Cursor::new\("
+            rf"|csv\.(reader|DictReader)\(|StringReader\(|InputStreamReader\(\s*(new )?ByteArrayInputStream\("
+            rf"|Cursor::new\("
             rf"|GZIPInputStream\(\s*(new )?ByteArrayInputStream\()\s*(string\(|&)?{form}",
             body,
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from faultkit.code.facts import Argument, Call, Facts
+from faultkit.code.facts import Argument, Call, Facts, Scope
 from faultkit.code.rules.vocabulary.built_requests import builds_requests, built_request
 from faultkit.code.rules.vocabulary.client_fields import is_endless_field, is_session_field
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -182,7 +182,7 @@ BUILT: dict[str, Library] = {
         Library("HttpClient", default_s=100, bounds_whole=True, languages=("csharp",)),
         Library("RestSharp", default_s=100, bounds_whole=True, languages=("csharp",)),
         Library("HttpWebRequest", default_s=100, status_raises=True, languages=("csharp",)),
-        Library("OkHttp", languages=("kotlin",)),
+        Library("OkHttp", languages=("java", "kotlin")),
         Library("Ktor", languages=("kotlin",)),
         Library("Spring", status_raises=True, languages=("java", "kotlin")),
         Library("java.net", status_raises=True, languages=("java", "kotlin")),
@@ -210,6 +210,7 @@ _METHOD_KEY = re.compile(r"\bmethod['\"]?\s*[:=]\s*['\"`]([A-Za-z]+)['\"`]")
 _URL = re.compile(r"ur[li]|href|endpoint|path|link|address", re.IGNORECASE)
 _LITERAL_METHOD = re.compile(r"^['\"`]?([A-Za-z]+)['\"`]?$")
 _GO_METHODS = {"Get": "GET", "Head": "HEAD", "Post": "POST", "PostForm": "POST"}
+_GO_LIMITS = re.compile(r"\bcontext\.With(Timeout|Deadline)\w*\(|\.Timeout\s*=|ResponseHeaderTimeout")
 _BUILT = NamePattern(r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build\(\)\.send(Async)?$")
 
 
@@ -277,7 +278,7 @@ def _method(call: Call, library: Library, facts: Facts) -> str:
     if library.name == "urllib":
         return "POST" if call.argument("data", place=1) else "GET"
     if library.name == "java.net.http":
-        return _java_request(call)
+        return _java_request(call, facts)
     if library.name == "RestTemplate":
         return SPRING_METHODS[call.method]
     given = call.argument("method")
@@ -342,9 +343,12 @@ def _go_request(call: Call, facts: Facts) -> str:
     return word.value.text.rpartition("Method")[2].upper()
 
 
-def _java_request(call: Call) -> str:
+def _java_request(call: Call, facts: Facts) -> str:
     given = call.argument(place=0)
     text = "" if given is None else given.value.text
+    if given is not None and given.value.shape == "name":
+        built = [each.value.text for each in facts.assignments_to(text, call) if each.value is not None]
+        text = next((each for each in built if "newBuilder" in each), "")
     for method in ("POST", "PUT", "DELETE"):
         if f".{method}(" in text:
             return method
@@ -391,6 +395,8 @@ def _given(call: Call, library: Library) -> Argument | None:
 def _spreads_without_timeout(call: Call, facts: Facts) -> bool:
     """Return whether a private function passes on `**kwargs`, and no caller puts a timeout among them."""
     scope = facts.named_function_of(call)
+    if facts.language != "python" and scope is not None and call.name == "fetch":
+        return _passes_options_on(call, scope, facts)
     spread = [each for each in call.arguments if each.name == "**"]
     if facts.language != "python" or scope is None or len(spread) != 1:
         return False
@@ -400,6 +406,18 @@ def _spreads_without_timeout(call: Call, facts: Facts) -> bool:
         return False
     callers = facts.callers_of(scope)
     return bool(callers) and not any(each.has("timeout") or each.spreads for each in callers)
+
+
+def _passes_options_on(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether `fetch` gets options that callers in this text give, and none has a signal."""
+    spread = {each.value.text.strip(".") for each in call.arguments if each.name == "..."}
+    given = {each.name for each in scope.parameters}
+    return (
+        bool(spread)
+        and spread <= given
+        and bool(facts.callers_of(scope))
+        and not re.search(r"signal|abort|timeout", facts.whole_text, re.IGNORECASE)
+    )
 
 
 def _unknown_options(call: Call, library: Library) -> bool:
@@ -455,7 +473,12 @@ def _go_timeout(call: Call, facts: Facts) -> bool | None:
     if request is not None and request.method == "NewRequestWithContext":
         context = request.argument(place=0)
         plain = context is not None and context.value.text in ("context.Background()", "context.TODO()")
-        if not plain:
+        if not plain and (
+            context is None
+            or "DefaultClient" in call.name
+            or "Context()" in context.value.text
+            or _GO_LIMITS.search(facts.whole_text)
+        ):
             return None
     client = call.origin
     if client is not None and client.name == "net/http.Client":
