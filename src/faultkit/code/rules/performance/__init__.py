@@ -16,6 +16,7 @@ from faultkit.code.rules.performance import (
     front_of_list,
     key_scan,
     lazy_relation,
+    list_as_queue,
     list_membership,
     lock_over_io,
     log_in_loop,
@@ -67,4 +68,5 @@ PERFORMANCE: tuple[Rule, ...] = (
     query_per_object.RULE,
     unbuffered_writes.RULE,
     deep_copy_in_loop.RULE,
+    list_as_queue.RULE,
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Loop, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_data, is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import is_data, is_few, is_given, is_key, is_over_data
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _LONG = re.compile(
@@ -32,7 +32,9 @@ _EMPTY = (
     r"|mutableListOf(<.*>)?\(\)|ArrayList(<.*>)?\(\)|arrayListOf(<.*>)?\(\)|Vec::(<.*>::)?new\(\)|vec!\[\]"
     r"|Vec::with_capacity\(.*\)"
 )
-_COPIED = re.compile(r"\b(ToList(Async)?|toList|toMutableList|collect(::<Vec<.*>>)?)\(\)$|\bVec<")
+_COPIED = re.compile(
+    r"\b(ToList(Async)?|ToArray|toList|toMutableList|collect(::<Vec<.*>>)?)\(\)$|\bVec<|\.map\s*\{[^{}]*\}$"
+)
 _WORDS = ("in", "not in", "!in")
 _GROWS = ("append", "push", "add", "extend", "concat", "Add", "AddRange", "addAll")
 
@@ -41,20 +43,39 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in ("python", "kotlin"):
         for step in facts.steps_of("binary"):
             if step.word in _WORDS and len(step.sides) == 2 and step.sides[1].shape == "name":
-                yield from _hits(step.sides[1].text, step, facts)
+                yield from _hits(step.sides[1].text, step.sides[0].text, step, facts)
     if facts.language == "python":
         return
     for call in facts.calls_of_method("includes", "indexOf", "contains", "Contains"):
-        if facts.language in _TYPED and call.receiver not in _LISTS:
+        if call.method == "indexOf" and call.assigned:
+            continue  # The place is needed, often to remove the item.
+        if facts.language in _TYPED and call.receiver not in _LISTS and not _is_list(call, facts):
             continue
-        if call.name == "slices.Contains":
-            first = call.argument(place=0)
-            yield from _hits("" if first is None else first.value.text, call, facts)
-        elif facts.language != "go":
-            yield from _hits(call.receiver_written, call, facts)
+        given = [each.value.text for each in call.positional]
+        if call.name == "slices.Contains" and len(given) == 2:
+            yield from _hits(given[0], given[1], call, facts)
+        elif facts.language != "go" and given:
+            yield from _hits(call.receiver_written, given[0], call, facts)
 
 
-def _hits(name: str, place: Placed, facts: Facts) -> Iterator[Hit]:
+_SLICE = r"\b{}\s*:\s*&(?:'\w+ )?(?:mut )?\["
+
+
+def _is_list(call: Call, facts: Facts) -> bool:
+    """Return whether the object of a call is a list that this text makes, or a slice that it is given."""
+    name = call.receiver_written
+    if re.search(r"\.(ToList|ToArray|toList|collect|ToListAsync)\(\)$", call.receiver):
+        made = [facts.text(each.span) for each in facts.assignments_to(name, call)]
+        return name.isidentifier() and not any(re.search(r"Set\b|Map\b", each) for each in made)
+    scope = facts.named_function_of(call)
+    if facts.language != "rust" or scope is None or not name.isidentifier():
+        return False
+    if any(each.scope is not None for each in facts.assignments_to(name, call)):
+        return False  # Another thing of the same name.
+    return re.search(_SLICE.format(name), facts.text(scope.head)) is not None
+
+
+def _hits(name: str, tested: str, place: Placed, facts: Facts) -> Iterator[Hit]:
     if not re.fullmatch(r"[A-Za-z_#][\w.#]*", name):
         return
     around = [loop for loop in facts.loops_around(place) if is_over_items(loop)]
@@ -66,17 +87,65 @@ def _hits(name: str, place: Placed, facts: Facts) -> Iterator[Hit]:
     if not around and facts.language in _TYPED:
         around = _filtered(place, facts)
     scope = facts.named_function_of(place) or facts.function_of(place)
+    if (
+        scope is not None
+        and (not around or name.startswith(("self.", "this.")))
+        and _is_kept(name, place, scope, facts)
+    ):
+        what = f"every membership test on {name} scans the whole list, which grows with each new item"
+        yield Hit(place.span, what, LIKELY)
+        return
     if scope is None or not around or any(name in loop.targets for loop in facts.loops_around(place)):
         return
     long = _is_long(name, scope, around[0], facts)
     if long is None and facts.language in JAVASCRIPT and around[-1].over == name and is_data(name):
         long = True  # `emails.filter((each, at) => emails.indexOf(each) === at)`
+    by_key = is_key(tested) and any(is_given(each, facts) and not is_few(each.over) for each in around)
     if long is not None and (
-        _is_read(name, scope, facts) or any(is_over_data(each, facts) for each in around)
+        by_key or _is_read(name, scope, facts) or any(is_over_data(each, facts) for each in around)
     ):
         yield Hit(
             place.span, f"every membership test on {name} scans the whole list", LIKELY if long else POSSIBLE
         )
+
+
+def _is_kept(name: str, place: Placed, scope: Scope, facts: Facts) -> bool:
+    """Return whether a list remembers what was there: each item that it does not hold is added to it.
+
+    It is a member of an object with a method for one item, or what a `while` loop has done."""
+    around = [loop for loop in facts.loops_around(place) if loop.kind in ("while", "endless")]
+    bare = name.removeprefix("this.").removeprefix("self.")
+    made = [
+        each
+        for each in facts.assignments
+        if each.targets == (f"self.{bare}",) or (each.targets == (bare,) and (around or each.scope is None))
+    ]
+    is_list = any(
+        each.type in _LISTS
+        or (each.value is not None and re.fullmatch(_EMPTY, each.value.text))
+        or re.search(r":\s*(Vec<|\w+\[\])|\b(List|MutableList|ArrayList)<", facts.syntax.line_text(each.line))
+        for each in made
+    )
+    if not is_list or is_few(bare) or (around and not any(_is_own(each, scope, facts) for each in made)):
+        return False
+    inside = around[-1].body if around else scope.body
+    return any(
+        call.method in _GROWS and call.receiver_written.removeprefix("this.").removeprefix("self.") == bare
+        for call in facts.within(facts.calls, inside)
+    ) and (bool(around) or _is_event(scope))
+
+
+_EVENT = re.compile(r"id|key|hash|event|message|msg|item|entry|record|token|url|nonce", re.IGNORECASE)
+
+
+def _is_event(scope: Scope) -> bool:
+    """Return whether a method is given one item, by the name of its parameter."""
+    given = [each.name for each in scope.parameters if each.name not in ("self", "cls", "ctx")]
+    return len(given) in (1, 2) and _EVENT.search(given[0]) is not None
+
+
+def _is_own(each: Assignment, scope: Scope, facts: Facts) -> bool:
+    return facts.named_function_of(each) is scope or each.scope is None
 
 
 _FILTERS = frozenset(
@@ -126,7 +195,10 @@ def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
     if not bound:
         given = [each for each in scope.parameters if each.name == name]
         if given and (
-            facts.language == "go" or given[0].type in ("list", "typing.List") or given[0].type in _LISTS
+            facts.language == "go"
+            or given[0].type in ("list", "typing.List")
+            or given[0].type in _LISTS
+            or (facts.language == "rust" and re.search(_SLICE.format(name), facts.text(scope.head)))
         ):
             return False
         return None

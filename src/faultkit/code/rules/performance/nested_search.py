@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Loop
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_data, is_over_data
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.data_sizes import is_data, is_few, is_given, is_key, is_over_data
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _SEARCHES = {
@@ -43,9 +43,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
     loops = [loop for loop in facts.loops if is_over_items(loop) and not loop.is_async and loop.targets]
     for inner in loops:
         outer = [each for each in loops if each is not inner and is_within(inner.span, each.body)]
-        if not outer or not is_over_data(inner, facts) or not is_over_data(outer[-1], facts):
+        if not outer or not _may_be_long(inner, facts) or not _may_be_long(outer[-1], facts):
             continue
-        if _matches(inner.span, inner, outer[-1], facts):
+        by_name = is_over_data(inner, facts) and is_over_data(outer[-1], facts)
+        if _matches(inner.span, inner, outer[-1], facts, keys_only=not by_name):
             head = Span(inner.span.start, max(inner.span.start + 1, min(inner.body.start, inner.span.end)))
             place = inner.span if inner.kind == "comprehension" else head
             yield Hit(
@@ -54,9 +55,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 LIKELY,
             )
     yield from _found(loops, facts)
+    if facts.language == "rust":
+        yield from _in_rust(facts)
 
 
-def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts) -> bool:
+def _may_be_long(loop: Loop, facts: Facts) -> bool:
+    return is_over_data(loop, facts) or (is_given(loop, facts) and not is_few(loop.over))
+
+
+def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts, *, keys_only: bool = False) -> bool:
     """Return whether an item of one list is compared with one of the other, and the lists are independent."""
     mine, other = _words(inner, facts), _words(outer, facts)
     if (
@@ -69,6 +76,8 @@ def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts) -> bool:
     for step in facts.within(facts.steps, span):
         if step.kind == "binary" and step.word in ("==", "===") and len(step.sides) == 2:
             left, right = step.sides[0].text, step.sides[1].text
+            if keys_only and not (is_key(left) and is_key(right)):
+                continue
             if (_mentions(left, mine) and _mentions(right, other)) or (
                 _mentions(left, other) and _mentions(right, mine)
             ):
@@ -87,10 +96,11 @@ def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
         given = call.argument(place=0)
         if given is None or given.value.shape != "function" or "=" not in given.value.text:
             continue
-        if not is_data(call.receiver_written):
+        by_key = facts.language != "kotlin" and _compares_keys(given.value.text)
+        if not is_data(call.receiver_written) and not by_key:
             continue
         for loop in loops:
-            if not is_over_data(loop, facts):
+            if not is_over_data(loop, facts) and not (by_key and _may_be_long(loop, facts)):
                 continue
             other = _words(loop, facts)
             if (
@@ -106,16 +116,50 @@ def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
                 break
 
 
+def _compares_keys(text: str) -> bool:
+    found = re.search(r"([\w.()?!\[\]\"']+)\s*===?\s*([\w.()?!\[\]\"']+)", text)
+    return found is not None and is_key(found[1]) and is_key(found[2])
+
+
+_RUST_LOOPS = frozenset(("map", "for_each", "filter_map", "flat_map", "filter"))
+
+
+def _in_rust(facts: Facts) -> Iterator[Hit]:
+    """Yield `products.iter().find(|p| p.sku == line.sku)` for each item of another list."""
+    for call in facts.calls_of_method("find", "position", "any"):
+        found = re.fullmatch(r"([\w.]+)\.iter\(\)\.\w+", call.written)
+        given = call.argument(place=0)
+        if found is None or given is None or not _compares_keys(given.value.text):
+            continue
+        item = re.search(r"===?\s*&?(\w+)\.|\b(\w+)\.[\w.()]+\s*==", given.value.text)
+        others = {*re.findall(r"\b(\w+)\.", given.value.text)}
+        around = [loop.targets for loop in facts.loops_around(call) if is_over_items(loop)]
+        around += [
+            tuple(each.name for each in scope.parameters)
+            for scope in facts.functions_around(call)
+            if scope.is_anonymous
+            and any(
+                one.method in _RUST_LOOPS and one.span.start <= scope.span.start
+                for one in facts.calls_around(call)
+            )
+        ]
+        if item is not None and any(others & {*targets} for targets in around if found[1] not in targets):
+            what = f"{call.written}() searches from the start for every item of the other list"
+            yield Hit(call.span, what, LIKELY)
+
+
 def _words(loop: Loop, facts: Facts) -> set[str]:
     """Return names of items; comparing two indices is no search."""
     counted = loop.over.startswith("enumerate(") and len(loop.targets) > 1
     indexed = counted or (facts.language == "go" and loop.kind == "each")
+    if facts.language == "go" and indexed and len(loop.targets) == 1 and re.fullmatch(r"[\w.]+", loop.over):
+        return {f"{loop.over}[{loop.targets[0]}]"}
     targets = loop.targets[1:] if indexed else loop.targets
     return {word for target in targets for word in re.findall(r"[A-Za-z_]\w*", target)} - {"_", "const"}
 
 
 def _mentions(text: str, words: set[str]) -> bool:
-    return any(re.search(rf"(?<![\w.]){re.escape(word)}\b", text) for word in words)
+    return any(re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", text) for word in words)
 
 
 def _name(loop: Loop) -> str:
@@ -130,6 +174,6 @@ RULE = Rule(
     fix="Put one list into a map by its key first, then look each item up.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

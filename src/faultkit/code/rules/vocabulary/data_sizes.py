@@ -22,7 +22,7 @@ _DATA = re.compile(
 _FEW = re.compile(
     r"(arg|argv|option|setting|config|plugin|provider|backend|handler|listener|hook|header|column|field|table|param"
     r"|locale|language|role|permission|server|host|broker|mode|kind|type|flag|env|default|allow|deny|exclude"
-    r"|include|valid|known|supported|required|reserved|missing|extra)(_?names?|_?ids?|s)?$"
+    r"|include|valid|known|supported|required|reserved|missing|extra|definition)(_?names?|_?ids?|s)?$"
     r"|^(args|argv|opts|env|cfg)|config|setting|option",
     re.IGNORECASE,
 )
@@ -110,6 +110,18 @@ def is_given(loop: Loop, facts: Facts) -> bool:
     return bool(base) and any(
         each.name == base for scope in facts.functions_around(loop) if scope.name for each in scope.parameters
     )
+
+
+_KEYS = re.compile(
+    r"(?:^|[._\"'\[(&!]|(?<=[a-z]))(id|uuid|guid|sku|email|e_?mail|url|ref|reference|isbn|ean|iban|phone|number|code|key|hash"
+    r"|slug|address|username|plate|barcode|vin|zip)s?(?:\(\)|[\"'\])]|$)",
+    re.IGNORECASE,
+)
+
+
+def is_key(text: str) -> bool:
+    """Return whether an expression names what rows are told apart by: `row.email`, `order.getId()`."""
+    return _KEYS.search(text.strip()) is not None
 
 
 def is_in_steps(loop: Loop, facts: Facts) -> bool:
