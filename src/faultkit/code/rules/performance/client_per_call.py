@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
@@ -44,6 +44,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if call.is_decorator or facts.function_of(call) is None:
             continue
+        if _is_client(call, facts) and (user := _user_of_factory(call, facts)) is not None:
+            what = f"{call.written}() makes a new client for each call of {user.short_name}()"
+            yield Hit(call.span, what, LIKELY)
+            continue
         if facts.language == "python":
             yield from _python(call, facts)
         elif facts.language == "go":
@@ -67,6 +71,67 @@ def _check(facts: Facts) -> Iterator[Hit]:
             and _is_short_lived(call, facts)
         ):
             yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
+
+
+def _is_client(call: Call, facts: Facts) -> bool:
+    if facts.language == "python":
+        return call.name in _PYTHON
+    if facts.language == "go":
+        return call.name in _GO and (call.name.endswith("Transport") or call.has("Transport"))
+    if facts.language == "csharp":
+        return call.constructs and call.name in _CSHARP
+    if facts.language == "java" and call.method in ("create", "custom", "builder"):
+        return False  # What it returns makes the client later.
+    by_language = {"rust": _RUST.match, "kotlin": _KOTLIN.match, "java": _JAVA.search}
+    find = by_language.get(facts.language)
+    if find is not None:
+        return find(call.name) is not None
+    return call.name in _JAVASCRIPT or _AWS.match(call.name) is not None
+
+
+_KEEPS = re.compile(
+    r"cache|lazy|once|singleton|is None|== ?null|=== ?undefined|\?\?=|\|\|=|== ?nil|get_or_init",
+    re.IGNORECASE,
+)
+
+
+def _user_of_factory(call: Call, facts: Facts) -> Scope | None:
+    """Return a function that gets a new client from the one around a call, uses it and keeps it nowhere."""
+    scope = facts.named_function_of(call)
+    if scope is None or not scope.name or scope.route is not None or not _is_result(call, scope, facts):
+        return None
+    if scope.decorators or _KEEPS.search(facts.text(scope.span)):
+        return None
+    for caller in facts.callers_of(scope):
+        user = facts.named_function_of(caller)
+        if user is None or user is scope or runs_once(user) or user.short_name in _MAKERS:
+            continue
+        kept = caller.is_returned and not facts.calls_on(caller)
+        if kept or caller.is_argument or any("." in name for name in caller.assigned):
+            continue
+        if _KEEPS.search(facts.text(user.span)) or not {*caller.assigned}.isdisjoint(facts.file_names):
+            continue
+        if caller.is_managed or facts.calls_on(caller) or caller.assigned:
+            return user
+    return None
+
+
+_MAKERS = frozenset(
+    ("__init__", "constructor", "init", "new", "New", "build", "create", "main", "start", "setup")
+)
+
+
+def _is_result(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function returns the client that it makes, wrapped in `Ok(…)` or not."""
+    if call.is_returned or _is_kept_later(call, facts):
+        return True
+    if call.is_argument:
+        return any(each.is_returned and each.written in ("Ok", "Some") for each in facts.calls_around(call))
+    names = {*call.assigned}
+    last = facts.text(scope.body).rstrip().removesuffix("}").rstrip()
+    return any(
+        step.kind == "return" and step.text in names for step in facts.within(facts.steps, scope.body)
+    ) or (facts.language == "rust" and last.endswith(facts.text(call.span)))
 
 
 def _python(call: Call, facts: Facts) -> Iterator[Hit]:

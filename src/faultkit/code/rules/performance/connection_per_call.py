@@ -182,6 +182,7 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
     )
     if not is_whole or any(each.method in _CACHED for each in scope.decorators):
         return
+    users = set[Scope]()
     for caller in facts.callers_of(scope):
         if caller.is_returned or any("." in name or "[" in name for name in caller.assigned):
             continue
@@ -189,6 +190,13 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
             what = f"{call.written}() connects anew for every {frequency} that calls {scope.short_name}()"
             yield Hit(call.span, what, LIKELY)
             return
+        user = facts.named_function_of(caller)
+        if user is not None and user.is_method and not runs_once(user) and not _ONCE.match(user.short_name):
+            users.add(user)
+    if scope.is_method and users and "sqlite" not in call.name:
+        one = min(users, key=lambda each: each.line)
+        what = f"{call.written}() connects anew for each call of {one.short_name}()"
+        yield Hit(call.span, what, POSSIBLE)
 
 
 def _is_kept(call: Call, scope: Scope, facts: Facts) -> bool:

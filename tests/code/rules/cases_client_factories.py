@@ -1,0 +1,103 @@
+"""Clients and connections that a helper makes anew for each of its callers."""
+
+from __future__ import annotations
+
+from tests.code.rules.cases import bad, good
+
+_CLIENT = "http-client-per-call"
+_CONNECTION = "connection-per-call"
+
+_RUST = """
+        struct Sms {
+            key: String,
+        }
+
+        impl Sms {
+            pub async fn send(&self, text: &str) -> Result<(), Error> {
+                self.client()?.post(URL).body(text.to_string()).send().await?.error_for_status()?;
+                Ok(())
+            }
+
+            fn client(&self) -> Result<reqwest::Client, Error> {
+                Ok(reqwest::Client::builder().timeout(LIMIT).build()?)
+            }
+        }
+        """
+_PYTHON = """
+        import httpx
+
+        class Api:
+            def _client(self):
+                return httpx.AsyncClient(timeout=5)
+
+            async def user(self, number):
+                async with self._client() as client:
+                    return (await client.get(f"/users/{number}")).raise_for_status().json()
+        """
+_KEPT = """
+        import httpx
+
+        class Api:
+            def __init__(self):
+                self.http = self._client()
+
+            def _client(self):
+                return httpx.AsyncClient(timeout=5)
+
+            async def user(self, number):
+                return (await self.http.get(f"/users/{number}")).raise_for_status().json()
+        """
+_LAZY = """
+        import httpx
+
+        class Api:
+            def _client(self):
+                if self.http is None:
+                    self.http = httpx.AsyncClient(timeout=5)
+                return self.http
+
+            async def user(self, number):
+                return (await self._client().get(f"/users/{number}")).raise_for_status().json()
+        """
+_REPOSITORY = """
+        import psycopg2
+
+        class Users:
+            def _connect(self):
+                return psycopg2.connect(self.dsn, connect_timeout=5)
+
+            def name(self, number):
+                with self._connect() as conn, conn.cursor() as cur:
+                    cur.execute("select name from users where id = %s", (number,))
+                    return cur.fetchone()[0]
+        """
+
+CASES = [
+    bad(_CLIENT, "rust", _RUST, 12),
+    good(_CLIENT, "rust", _RUST.replace("self.client()?.post", "self.http.post")),
+    bad(_CLIENT, "python", _PYTHON, 5),
+    good(_CLIENT, "python", _KEPT),
+    good(_CLIENT, "python", _LAZY),
+    bad(_CLIENT, "kotlin", """
+        class Api {
+            private fun client() = okhttp3.OkHttpClient.Builder().callTimeout(LIMIT).build()
+
+            fun load(url: String): String =
+                client().newCall(request(url)).execute().use { checked(it) }
+        }
+        """, 2),
+    bad(_CLIENT, "csharp", """
+        class Api
+        {
+            private HttpClient Client() => new HttpClient { Timeout = Limit };
+
+            public async Task<string> Load(string url)
+            {
+                using var client = Client();
+                return await client.GetStringAsync(url);
+            }
+        }
+        """, 3),
+    bad(_CONNECTION, "python", _REPOSITORY, 5),
+    good(_CONNECTION, "python", _REPOSITORY.replace("def name(self, number)", "def migrate(self, number)")),
+]  # fmt: skip
