@@ -31,8 +31,9 @@ GOES_ON = re.compile(
 """Conditions of a loop that say nothing about its work: a flag, a deadline."""
 _NOW = frozenset(
     ("get_nowait", "recv_nowait", "receive_nowait", "try_recv", "try_pop", "try_next", "TryDequeue",
-     "TryRead", "TryPop", "TryPeek", "tryReceive", "pollFirst", "pollLast", "lpop", "rpop", "lmove", "rpoplpush", "spop",
-     "zpopmin", "zpopmax", "lPop", "rPop", "lMove", "ListLeftPopAsync", "ListRightPopAsync", "LPop", "RPop")
+     "TryRead", "TryPop", "TryPeek", "tryReceive", "pollFirst", "pollLast", "lpop", "rpop", "lmove",
+     "rpoplpush", "spop", "zpopmin", "zpopmax", "lPop", "rPop", "lMove", "ListLeftPopAsync",
+     "ListRightPopAsync", "LPop", "RPop")
 )  # fmt: skip
 """Methods that answer at once when there is nothing."""
 _NOW_BARE = frozenset(("poll", "TryTake", "shift", "popleft"))
@@ -175,7 +176,7 @@ def _own_wait(call: Call, facts: Facts) -> bool:
 
 
 def _end_of_idle_round(call: Call, loop: Loop, facts: Facts) -> Span | None:
-    """Return where the round ends in which a call found nothing: a `continue`, or the branch with all work."""
+    """Return where the round ends in which a call found nothing: a `continue`, or all work in a branch."""
     after = facts.text(Span(call.span.end, min(loop.body.end, call.span.end + 200)))
     if facts.language in ("rust", "kotlin") and (found := _ELSE_CONTINUE.match(after)):
         return Span(call.span.end, call.span.end + len(found[0].encode()))
@@ -333,6 +334,7 @@ def _waits_before(call: Call, end: Span, loop: Loop, facts: Facts) -> bool:
 
 
 def may_wait(call: Call, facts: Facts) -> bool:
+    """Return whether a call may wait: it pauses, receives, or is a function of this text that does."""
     if is_sleep(call) or (_BLOCKS.match(call.method) and not _is_lookup(call)):
         return True
     return _own_wait(call, facts)
