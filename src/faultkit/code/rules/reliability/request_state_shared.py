@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts, Scope
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.message_loops import words_of
+from faultkit.code.rules.vocabulary.singletons import singletons
 
 _SINGLETON = re.compile(
     r"@(RestController|Controller|Service|Component|WebFilter|ApplicationScoped|Singleton)\b[^{;]*\bclass\s+(\w+)"
@@ -24,10 +27,84 @@ _SCOPED = re.compile(r"@(RequestScope|Scope|SessionScope|RequestScoped)\b|Thread
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if facts.language in (*PYTHON, *JAVASCRIPT):
-        yield from _globals(facts)
-    else:
-        yield from _fields(facts)
+    told = set[Span]()
+    for hit in _globals(facts) if facts.language in (*PYTHON, *JAVASCRIPT) else _fields(facts):
+        told.add(hit.span)
+        yield hit
+    for hit in _hidden_parameters(facts):
+        if hit.span not in told:
+            yield hit
+
+
+_PREPARES = re.compile(
+    r"^_*(constructor|__init__|init|on_?(module|application)|set|configure|connect|start|open$|setup|use|register|bootstrap"
+    r"|load|refresh|reload|update|after|post_?construct|reset|stop|close|shutdown|Configure|Set|Start|Init|Stop|Refresh"
+    r"|Load|Update|Execute)"
+)
+"""Methods that keep something for long on purpose."""
+
+
+def _hidden_parameters(facts: Facts) -> Iterator[Hit]:
+    """Yield fields of single objects that a method sets for one call, for another method to read."""
+    classes = singletons(facts)
+    if not classes:
+        return
+    for each in facts.assignments:
+        scope = each.scope
+        if scope is None or scope.owner.rpartition(".")[2] not in classes or each.operator != "=":
+            continue
+        name = each.targets[0].removeprefix("self.")
+        if each.value is None or not name.isidentifier() or not _is_field_of(name, scope, facts):
+            continue
+        given = {one.name for one in scope.parameters} - {"self"}
+        if name == each.targets[0] and (name in given or _is_local(name, scope, facts)):
+            continue
+        if scope.short_name == scope.owner.rpartition(".")[2] or not given & words_of(each.value.text):
+            continue
+        if _PREPARES.match(scope.short_name) and not (scope.is_async and _is_of_request(name)):
+            continue
+        if any(one.method in ("PostConstruct", "Autowired", "Inject", "Value") for one in scope.decorators):
+            continue
+        if _is_read_by_other(name, scope, facts) and (
+            _is_of_request(name) or _calls_reader(name, scope, facts)
+        ):
+            what = f"{name} belongs to one request, and all requests that run at the same time share it"
+            yield Hit(each.span, what, LIKELY)
+
+
+def _is_field_of(name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a name is a field that the class declares or its constructor sets."""
+    return any(
+        each.owner == scope.owner
+        and each.targets[0] in (f"self.{name}", name)
+        and not each.is_constant
+        and (each.scope is None or each.scope.short_name == "__init__")
+        for each in facts.assignments
+    )
+
+
+def _readers(name: str, scope: Scope, facts: Facts) -> Iterator[Scope]:
+    word = re.compile(rf"(?<![\w.])(?:this\.|self\.){re.escape(name)}\b(?!\s*=[^=])")
+    bare = re.compile(rf"(?<![\w.])(?:this\.)?{re.escape(name)}\b(?!\s*=[^=])")
+    pattern = bare if facts.language in (*JAVA, *KOTLIN, *CSHARP) else word
+    for other in facts.scopes:
+        if other is scope or other.owner != scope.owner or not other.is_method:
+            continue
+        if not any(one.name == name for one in other.parameters) and pattern.search(facts.text(other.body)):
+            yield other
+
+
+def _is_read_by_other(name: str, scope: Scope, facts: Facts) -> bool:
+    return any(True for _ in _readers(name, scope, facts))
+
+
+def _calls_reader(name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether the method that sets a field calls one that reads it."""
+    return any(
+        scope in facts.functions_around(call)
+        for other in _readers(name, scope, facts)
+        for call in facts.callers_of(other)
+    )
 
 
 def _globals(facts: Facts) -> Iterator[Hit]:
@@ -161,5 +238,19 @@ RULE = Rule(
     severity="high",
     languages=(*PYTHON, *JAVASCRIPT, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
-    words=(b"req", b"ctx", b"Request", b"Mapping", b"HttpContext", b"before_request", b"route"),
+    words=(
+        b"req",
+        b"ctx",
+        b"Request",
+        b"Mapping",
+        b"HttpContext",
+        b"before_request",
+        b"route",
+        b"Injectable",
+        b"Service",
+        b"Component",
+        b"Singleton",
+        b"get(",
+        b"post(",
+    ),
 )

@@ -11,6 +11,7 @@ from faultkit.code.rules.reliability.loaded_by_every_caller import loads_by_ever
 from faultkit.code.rules.reliability.unguarded_access import uses_without_lock
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.compound_actions import compound_actions
+from faultkit.code.rules.vocabulary.singletons import singletons
 
 _CHANGES = frozenset(
     [
@@ -27,13 +28,11 @@ _CHANGES = frozenset(
         "popitem",
     ]
 )
-_GUARDS = re.compile(r"\block|mutex|\.Lock\(\)|synchronized|atomic|sync\.Map|RLock|acquire", re.IGNORECASE)
-
-
-_SINGLETON = re.compile(
-    r"@(RestController|Controller|Service|Component|Repository|Singleton|ApplicationScoped|WebServlet|Path)\b"
-    r"[^{;]*\bclass\s+(\w+)"
+_GUARDS = re.compile(
+    r"\block|_lock\b|mutex|\.Lock\(\)|synchronized|atomic|sync\.Map|RLock|acquire", re.IGNORECASE
 )
+
+
 _PLAIN = re.compile(
     r"(^|\.)(HashMap|ArrayList|HashSet|LinkedList|TreeMap|LinkedHashMap|ArrayDeque|StringBuilder"
     r"|(mutable|hash|linked|sorted|array)(Map|List|Set)Of)$"
@@ -75,7 +74,7 @@ def _found(facts: Facts) -> Iterator[Hit]:
     shared = _shared(facts)
     if not shared:
         return
-    for scope in facts.routes():
+    for scope in _serving(facts):
         if scope.is_async and facts.language == "python":
             # One at a time between awaits; a change that spans an await is rare and hard to see.
             continue
@@ -85,11 +84,30 @@ def _found(facts: Facts) -> Iterator[Hit]:
             yield Hit(span, f"{name} is shared by all requests and changed here without a lock", LIKELY)
 
 
+def _serving(facts: Facts) -> list[Scope]:
+    """Return the functions that run for each request: handlers, hooks, and functions that they call."""
+    found = [
+        scope
+        for scope in facts.scopes
+        if scope.route is not None
+        or any(each.method in ("before_request", "after_request", "middleware") for each in scope.decorators)
+    ]
+    called = [
+        scope
+        for scope in facts.scopes
+        if scope.name
+        and not scope.owner
+        and scope not in found
+        and any(facts.named_function_of(call) in found for call in facts.callers_of(scope))
+    ]
+    return [*found, *called]
+
+
 def _fields(facts: Facts) -> Iterator[Hit]:
     """Yield changes of plain collections in classes of which all requests share one object."""
-    text = facts.whole_text
+    classes = {*singletons(facts)}
     if facts.language == "csharp":
-        classes = {scope.owner.rpartition(".")[2] for scope in facts.routes() if scope.owner}
+        classes |= {scope.owner.rpartition(".")[2] for scope in facts.routes() if scope.owner}
         classes |= {name.rpartition(".")[2] for name in facts.classes if _SERVES.search(name)}
         classes |= {
             scope.owner.rpartition(".")[2]
@@ -97,8 +115,6 @@ def _fields(facts: Facts) -> Iterator[Hit]:
             if scope.owner
             and any(each.type.endswith(("HttpContext", "HubCallerContext")) for each in scope.parameters)
         }
-    else:
-        classes = {found[2] for found in _SINGLETON.finditer(text)}
     if facts.language == "kotlin" and facts.imports_any("io.ktor.server"):
         # One object of a class serves all connections, on several threads.
         classes |= {
@@ -186,7 +202,9 @@ def _is_late(scope: Scope, classes: set[str], facts: Facts) -> bool:
 
 def _is_shared(field: Assignment, facts: Facts) -> bool:
     """Return whether all requests see a field: a controller of C# is made for each, so only a static one."""
-    return facts.language != "csharp" or "static" in facts.syntax.line_text(field.line).split()
+    if facts.language != "csharp" or "static" in facts.syntax.line_text(field.line).split():
+        return True
+    return field.owner.rpartition(".")[2] in singletons(facts)
 
 
 def _shared(facts: Facts) -> set[str]:
