@@ -1,18 +1,25 @@
-"""JavaScript: finds intervals that are started for every request or rendering, and never cleared."""
+"""Finds intervals that are started for every request, rendering or object, and never cleared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.ended_objects import kept_timers_of_ended
 from faultkit.code.rules.vocabulary.subscriptions import kept_intervals
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for each in kept_intervals(facts):
+    told = set[Span]()
+    for each in kept_intervals(facts) if facts.language in JAVASCRIPT else ():
         what = f"{each.call.written}() starts an interval for every {each.often}, and none is ever cleared"
+        told.add(each.call.callee)
         yield Hit(each.call.callee, what, LIKELY)
+    for kept in kept_timers_of_ended(facts):
+        if kept.span not in told:
+            yield Hit(kept.span, kept.what, LIKELY)
 
 
 RULE = Rule(
@@ -23,6 +30,7 @@ RULE = Rule(
     fix="Keep the id and call clearInterval when the work or the connection ends, or start one at the start.",
     kind="reliability",
     severity="medium",
-    languages=JAVASCRIPT,
+    languages=(*JAVASCRIPT, *CSHARP),
     check=_check,
+    words=(b"setInterval", b"Timer"),
 )

@@ -1,18 +1,25 @@
-"""JavaScript: finds listeners that are added for every request or rendering, and never removed."""
+"""Finds listeners that are added for every request, rendering or object, and never removed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.ended_objects import kept_listeners_of_ended
 from faultkit.code.rules.vocabulary.subscriptions import kept_listeners
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for each in kept_listeners(facts):
+    told = set[Span]()
+    for each in kept_listeners(facts) if facts.language in JAVASCRIPT else ():
         what = f"{each.call.written}() adds a listener for every {each.often}, and none is ever removed"
+        told.add(each.call.callee)
         yield Hit(each.call.callee, what, LIKELY)
+    for kept in kept_listeners_of_ended(facts):
+        if kept.span not in told:
+            yield Hit(kept.span, kept.what, LIKELY)
 
 
 RULE = Rule(
@@ -24,6 +31,6 @@ RULE = Rule(
     fix="Use once, remove the listener when the work is done, or add it when the program starts.",
     kind="reliability",
     severity="medium",
-    languages=JAVASCRIPT,
+    languages=(*JAVASCRIPT, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )
