@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
+from faultkit.code.rules.vocabulary.failures import only_reports
 
 _LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
 _RECORDS = re.compile(r"""\[["']Records["']\]|\.get\(["']Records["']""")
@@ -34,9 +35,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if not _works(each, facts) or _fails_later(each, scope, facts):
                 continue
             for handler in each.handlers:
-                if handler.is_broad and handler.only_logs and not _COMMENT.search(facts.text(handler.span)):
+                drops = handler.is_broad and (handler.only_logs or only_reports(handler, facts))
+                if drops and not _COMMENT.search(facts.text(handler.span)):
                     what = f"the failure is only logged, so {returns_to} counts the message as done"
-                    yield Hit(handler.head, what, LIKELY)
+                    yield Hit(handler.span, what, LIKELY)
     yield from _acknowledged(facts)
 
 
@@ -56,14 +58,14 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
         if facts.handlers_around(each) or _answers(each, facts):
             continue
         for handler in each.handlers:
-            if not handler.only_logs or handler.exits or handler.raises or _leaves(handler, facts):
+            if not only_reports(handler, facts) or handler.exits or _leaves(handler, facts):
                 continue
             if not (handler.is_broad or not handler.types) or _COMMENT.search(facts.text(handler.span)):
                 continue
             after = next((call for call in acks if _comes_after(call, each, facts)), None)
             if after is not None:
                 what = f"the failure is only logged, and {after.written}() counts the message as done"
-                yield Hit(handler.head, what, LIKELY)
+                yield Hit(handler.span, what, LIKELY)
 
 
 _ANSWERS = re.compile(

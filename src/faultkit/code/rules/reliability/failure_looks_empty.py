@@ -11,6 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.failed_result_cached import failures_in_cached_functions
 from faultkit.code.rules.reliability.failure_taken_for_data import failures_acted_on
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 
@@ -75,7 +76,20 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
     what = f"when the call fails, {given} is given as if that were the answer"
     logged = handler.uses_error or any(map(is_logging, facts.within(facts.calls, handler.body)))
     if not (logged or facts.comment_at(handler) or re.search(r"//|#", facts.text(handler.body))):
-        yield Hit(handler.head, what, LIKELY)
+        yield Hit(handler.span, what, LIKELY)
+    elif (
+        scope.owner
+        and only_reports(handler, facts)
+        and _ASKS.match(scope.short_name)
+        and not _WELCOME.search(scope.name)
+    ):
+        yield Hit(handler.span, what, POSSIBLE)
+
+
+_ASKS = re.compile(r"_*(?i:get|find|load|list|fetch|search|query|read|lookup|is|has|count|balance|all)")
+_WELCOME = re.compile(
+    r"cache|suggest|recommend|metric|stat|avatar|icon|image|thumb|banner|feature|flag|health", re.I
+)
 
 
 def _catches_failures(handler: Handler, facts: Facts) -> bool:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import is_answer, is_failure, responder_of
+from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _WRITES = re.compile(
@@ -32,10 +34,12 @@ _BESIDE_BY_NAME = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "rust":
         yield from _dropped(facts)
-        return
     for each in facts.tries:
         scope = facts.function_of(each)
-        if scope is None or not (scope.route is not None or responder_of(scope, facts)):
+        if scope is None:
+            continue
+        if facts.language == "rust" or not (scope.route is not None or responder_of(scope, facts)):
+            yield from _gone_on(each, scope, facts)
             continue
         handler = next((one for one in each.handlers if _hides(one, each, scope, facts)), None)
         if handler is None or handler.raises or not (handler.is_broad or handler.types):
@@ -45,6 +49,90 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         what = f"when {write.written}() fails, the request is still answered with success"
         yield Hit(handler.span, what, LIKELY)
+
+
+_DONE = re.compile(
+    r"^_?(?i:mark|complete|finish|confirm|set_?status|update_?status|set_?state|commit|advance|checkpoint|save|update|delete"
+    r"|put|insert|record)(?![a-z])"
+)
+_WORDS = re.compile(r"[A-Za-z_]\w*")
+_NO_SUBJECT = frozenset(
+    ("self", "this", "ctx", "context", "cancellationToken", "ct", "token", "true", "false", "await", "new",
+     "None", "null", "nil", "clone", "id", "Id", "ID", "now", "Background")
+)  # fmt: skip
+_TRANSACTIONS = frozenset(("atomic", "begin", "transaction", "begin_nested"))
+
+
+def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
+    """Yield handlers that only log a failed write, after which the work counts as done."""
+    handler = next((one for one in each.handlers if _lets_go(one, facts)), None)
+    if handler is None or facts.handlers_around(each) or re.search(r"//|#|/\*", facts.text(handler.span)):
+        return
+    write = next((call for call in _guarded(each, facts) if _is_write(call, facts)), None)
+    if write is None:
+        return
+    if facts.language == "go" and handler.exits:
+        if _returns_nil(handler, scope, facts):
+            what = f"when {write.written}() fails, the caller is told that nothing did"
+            yield Hit(handler.span, what, LIKELY)
+        return
+    if handler.exits or _leaves_round(handler, facts):
+        return
+    done = _done_after(write, each, handler, scope, facts)
+    if done is not None:
+        what = f"when {write.written}() fails, {done.written}() follows as if it had worked"
+        yield Hit(handler.span, what, LIKELY)
+    elif _is_in_transaction(each, scope, facts) and _written_beside(each, scope, facts):
+        what = f"when {write.written}() fails, the transaction is still committed without it"
+        yield Hit(handler.span, what, LIKELY)
+
+
+def _lets_go(handler: Handler, facts: Facts) -> bool:
+    failures = handler.is_broad or any(name.endswith(("Exception", "Error")) for name in handler.types)
+    return failures and (only_reports(handler, facts) or (handler.is_empty and facts.language == "rust"))
+
+
+def _returns_nil(handler: Handler, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function of Go whose only result is an error returns none."""
+    returns = [step.text for step in facts.within(facts.steps, handler.body) if step.kind == "return"]
+    return (
+        returns == ["nil"]
+        and re.search(r"\)\s*\(?(?:err\s+)?error\)?\s*$", facts.text(scope.head)) is not None
+    )
+
+
+def _leaves_round(handler: Handler, facts: Facts) -> bool:
+    return any(step.kind in ("continue", "break") for step in facts.within(facts.steps, handler.body))
+
+
+def _subjects(call: Call) -> set[str]:
+    return {word for each in call.arguments for word in _WORDS.findall(each.value.text)} - _NO_SUBJECT
+
+
+def _done_after(write: Call, each: Try, handler: Handler, scope: Scope, facts: Facts) -> Call | None:
+    """Return the call behind a failed write that records it as done: it is about the same thing."""
+    loops = facts.loops_around(each)
+    body = loops[-1].body if loops else scope.body
+    end = max(each.span.end, handler.span.end)
+    subjects = _subjects(write)
+    for call in facts.within(facts.calls, Span(end, body.end)):
+        if facts.function_of(call) is not scope or _is_beside(call) or is_logging(call):
+            continue
+        if _DONE.match(call.method) and subjects & _subjects(call) and not facts.are_exclusive(each, call):
+            return call
+    return None
+
+
+def _is_in_transaction(each: Try, scope: Scope, facts: Facts) -> bool:
+    around = any(call.method in _TRANSACTIONS for call in facts.managed_around(each))
+    return around or any(mark.method in ("Transactional", "atomic") for mark in scope.decorators)
+
+
+def _written_beside(each: Try, scope: Scope, facts: Facts) -> bool:
+    return any(
+        _is_write(call, facts) and not is_within(call.span, each.span)
+        for call in facts.own(facts.calls, scope)
+    )
 
 
 def _hides(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:

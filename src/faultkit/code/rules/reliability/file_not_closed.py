@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
@@ -62,6 +63,7 @@ _LAZY = (
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in ("java", "kotlin"):
         yield from _lazy_streams(facts)
+        yield from _readers(facts)
     for call in facts.calls_named(*_OPENS.get(facts.language, _NODE)):
         if call.name == "open" and facts.calls_of_method("mock_open"):
             continue
@@ -89,6 +91,33 @@ def _lazy_streams(facts: Facts) -> Iterator[Hit]:
         if _is_closed_in_chain(call, facts):
             continue
         yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+
+
+_READERS = frozenset(
+    ("bufferedReader", "bufferedWriter", "newBufferedReader", "newBufferedWriter", "newInputStream",
+     "newOutputStream", "openStream", "openInputStream", "openFileInput", "BufferedReader", "Scanner",
+     "CSVReader", "CSVParser", "GZIPInputStream", "ZipInputStream", "InputStreamReader")
+)  # fmt: skip
+_FROM_FILE = re.compile(
+    r"\b(?:Files|\w*[fF]ile|\w*[uU]pload|\w*[pP]art|\w*[rR]esource|\w*[pP]ath)\)?\.(?:get)?(?:[iI]nputStream|openStream|new\w+"
+    r"|bufferedReader|bufferedWriter|openInputStream)\b|\bFileReader\(|\bFileInputStream\(|\.openStream\(\)"
+)
+"""Streams of files and uploads; those of sockets, processes and requests end with their owner."""
+
+
+def _readers(facts: Facts) -> Iterator[Hit]:
+    """Yield readers over a file or an upload that nothing closes (Java, Kotlin)."""
+    known = {*_OPENS["kotlin"]}
+    for call in facts.calls_of_method(*_READERS):
+        if call.name in known or call.is_managed or call.is_returned or call.is_argument:
+            continue
+        if _FROM_FILE.search(facts.text(call.span)) is None or _is_closed_in_chain(call, facts):
+            continue
+        chained = any(each.span.start == call.span.start for each in facts.calls_on(call))
+        if call.assigned and not chained and is_closed_or_passed_on(call, facts):
+            continue
+        if (call.assigned or chained) and facts.function_of(call) is not None:
+            yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
 
 
 def _is_closed_in_chain(call: Call, facts: Facts) -> bool:

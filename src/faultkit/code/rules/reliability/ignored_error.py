@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import CERTAIN, GO, LIKELY, POSSIBLE, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.failures import is_clean_up
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
@@ -60,7 +61,58 @@ _KEY = re.compile(r"(^|[a-z_])(id|ID|Id|key|Key)$")
 """Names of numbers for which 0 is no default: it may be the key of a row."""
 
 
+_WRITES = re.compile(
+    r"^(Save|Insert|Update|Delete|Create|Publish|Enqueue|Put|Store|Send|Mark|Record|Commit|Charge|Refund|Transfer|Append"
+    r"|Persist|Upsert|Write|Push|Set|Add|Apply|Exec|Cancel|Reserve)([A-Z]\w*)?$"
+)
+_FIRST = re.compile(r"^(ctx|c|r\.Context\(\)|req\.Context\(\)|context\.\w+\(\)|\w*[cC]tx)$")
+_BESIDE = re.compile(
+    r"metric|log|trace|span|cache|stat|audit|event|notif|tele|debug|header|analytic", re.IGNORECASE
+)
+_BUFFERED = re.compile(
+    r"^(bufio\.NewWriter(Size)?\(\)\.Flush|(compress/gzip|compress/zlib|archive/zip|archive/tar)\.NewWriter(Level)?\(\)\.(Close|Flush))$"
+)
+_ENDING = re.compile(r"(?i)^(close|stop|shut_?down|clean_?up|rollback|release|abort)")
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from _known(facts)
+    own = {
+        scope.short_name: scope
+        for scope in facts.scopes
+        if scope.name and _RETURNS.search(facts.text(scope.head))
+    }
+    for call in facts.calls:
+        if call.is_launched or call.name in _WITH_ERROR or facts.is_deferred(call):
+            continue
+        if _BUFFERED.match(call.name):
+            if call.is_discarded or call.is_deferred:
+                what = f"the error of {call.written}() is lost, and with it what was not written yet"
+                yield Hit(call.span, what, LIKELY, "medium")
+            continue
+        meant = call.assigned == ("_",)
+        if not (call.is_discarded or meant) or call.is_deferred or _is_ending(call, facts):
+            continue
+        first = call.argument(place=0)
+        writes = _WRITES.match(call.method) is not None and _BESIDE.search(call.written) is None
+        if first is None or not writes or not call.receiver_written or facts.comment_at(call):
+            continue
+        scope = own.get(call.method)
+        known = scope is not None and call in facts.callers_of(scope)
+        if known or (_FIRST.match(first.value.text) and len(call.arguments) > 1):
+            yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY)
+
+
+_RETURNS = re.compile(r"\)\s*(?:\(.*\berror\)|error)\s*$", re.DOTALL)
+
+
+def _is_ending(call: Call, facts: Facts) -> bool:
+    """Return whether it is clean-up, or handles another error."""
+    around = facts.named_function_of(call)
+    return is_clean_up(call, facts) or (around is not None and _ENDING.match(around.short_name) is not None)
+
+
+def _known(facts: Facts) -> Iterator[Hit]:
     sql = {each.call for each in sql_calls(facts)} | _scans(facts)
     for call in facts.calls:
         if not (call.name in _WITH_ERROR or library_of(call, facts.language) is not None or call in sql):

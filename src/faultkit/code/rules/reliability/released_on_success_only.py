@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule, Severity
 
 _POOLS = re.compile(r"(^|[._])\w*(pool|Pool)\w*(\(\))?$")
@@ -28,6 +29,10 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
         (re.compile(r"^sqlalchemy\.(orm\.Session|create_engine\(\)\.(connect|raw_connection))$"), "high"),
         (re.compile(r"(^|\.)engine\.(connect|raw_connection)$"), "high"),
         (re.compile(r"^(smtplib\.SMTP(_SSL)?|ftplib\.FTP|socket\.(socket|create_connection))$"), "medium"),
+        (
+            re.compile(r"^(io\.|gzip\.|codecs\.|builtins\.|bz2\.)?open$|^tarfile\.open$|^zipfile\.ZipFile$"),
+            "medium",
+        ),
         (re.compile(r"\.launch$|[bB]rowser\w*\.new_(page|context)$"), "medium"),
     ),
     "javascript": (
@@ -118,9 +123,56 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ]
         if not ends or any(_is_sure(each, scope, facts) for each in ends):
             continue
-        if _may_miss(call, ends, scope, facts):
+        early = None if facts.language == "go" else _early_return(call, ends, scope, facts)
+        if early is not None:
+            what = f"{_shown(ends[0], name)} is left out where the function returns early"
+            yield Hit(Span(call.span.start, early.span.end), what, LIKELY, severity)
+        elif _may_miss(call, ends, scope, facts):
             what = f"{_shown(ends[0], name)} is left out when something between it and {call.written}() fails"
             yield Hit(call.span, what, LIKELY, severity)
+    if facts.language in ("java", "kotlin"):
+        yield from _uncommitted(facts)
+
+
+def _early_return(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> Step | None:
+    """Return a `return` before which nothing releases what a call has taken, while others do."""
+    name = re.escape(call.assigned[0])
+    if all(facts.handlers_around(end) for end in ends):
+        return None  # Without an error it is kept.
+    for step in facts.own(facts.steps, scope):
+        if step.kind != "return" or step.span.start < call.span.end or facts.handlers_around(step):
+            continue
+        released = any(
+            is_within(end.span, step.span)
+            or (end.span.end <= step.span.start and not facts.are_exclusive(end, step))
+            for end in ends
+        )
+        nothing = any(
+            branch.kind == "branch"
+            and is_within(step.span, branch.span)
+            and re.search(rf"(?:!|not |=\s*)\(?{name}\b|\b{name}\s*(?:==|is)", branch.text)
+            for branch in facts.within(facts.steps, scope.body)
+        )
+        if not released and not nothing and re.search(rf"\b{name}\b(?!\s*\.)", step.text) is None:
+            return step
+    return None
+
+
+def _uncommitted(facts: Facts) -> Iterator[Hit]:
+    """Yield transactions of JDBC that are committed, and that nothing rolls back."""
+    for call in facts.calls_of_method("setAutoCommit"):
+        first, scope = call.argument(place=0), facts.named_function_of(call)
+        if scope is None or first is None or first.value.shape != "false":
+            continue
+        text = facts.text(scope.body)
+        commits = [
+            each
+            for each in facts.within(facts.calls, scope.body)
+            if each.method == "commit" and each.receiver_written == call.receiver_written
+        ]
+        if commits and "ollback" not in text and not facts.is_in_finally(commits[-1]):
+            what = f"nothing rolls back when something before {commits[-1].written}() fails"
+            yield Hit(Span(call.span.start, commits[-1].span.end), what, LIKELY, "medium")
 
 
 _OF_SOURCE = re.compile(r"(source|ds|pool|hikari)\.connection$", re.IGNORECASE)
@@ -202,7 +254,9 @@ def _is_given(name: str, scope: Scope, facts: Facts) -> bool:
 def _ends(call: Call, name: str, taken: Call) -> bool:
     if _ANSWERS.search(taken.name):
         owner = call.receiver_written
-        if owner in (f"{name}.Body", f"{name}.body") and call.method in _RELEASES | _READ_UP:
+        if owner.rstrip("!?") in (f"{name}.Body", f"{name}.body") and call.method in _RELEASES | _READ_UP | {
+            "use"
+        }:
             return True
         if call.method in _READ_UP and any(each.value.text.startswith(f"{name}.") for each in call.arguments):
             return True
@@ -248,6 +302,8 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
             for each in facts.own(facts.calls, scope)
             if call.span.end < each.span.start and each.span.end < last.span.start
         ]
+        if facts.language == "python" and _FILES.search(call.name):
+            return _is_worked_on(call, between, last, scope, facts)
         yields = any(
             step.kind == "yield" and call.span.end < step.span.start < last.span.start
             for step in facts.own(facts.steps, scope)
@@ -277,6 +333,24 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
         if not any(block is not None and is_within(each.span, block.body) for each in ends):
             return True
     return False
+
+
+_FILES = re.compile(r"^(io\.|gzip\.|codecs\.|builtins\.|bz2\.|tarfile\.)?open$|^zipfile\.ZipFile$")
+
+
+def _is_worked_on(call: Call, between: list[Call], last: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether more than the file itself may fail while it is open."""
+    name = call.assigned[0]
+    raises = any(
+        step.kind == "raise" and call.span.end < step.span.start < last.span.start
+        for step in facts.own(facts.steps, scope)
+    )
+    return raises or any(
+        each.receiver_written.startswith("self.")
+        and not is_logging(each)
+        and name not in each.written.split(".")
+        for each in between
+    )
 
 
 def _is_about_error(step: Step, call: Call, check: Handler | None, facts: Facts) -> bool:

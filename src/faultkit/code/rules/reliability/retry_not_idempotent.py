@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests, request_of
@@ -26,6 +26,12 @@ _ALL_METHODS = re.compile(r"^(None|False)$|['\"](POST|PATCH)['\"]|=>\s*true$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    found = tuple(_direct(facts))
+    yield from found
+    yield from _through_helpers(retries(facts), {hit.span for hit in found}, facts)
+
+
+def _direct(facts: Facts) -> Iterator[Hit]:
     again = retries(facts)
     for request in http_requests(facts):
         if request.method not in ("POST", "PATCH"):
@@ -76,12 +82,69 @@ def _typed(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
         is_post = request is not None and re.search(
             r"MethodPost|MethodPatch|\"POST\"|\"PATCH\"", facts.text(request.span)
         )
-        if not is_post and not (_POSTS.match(call.method) and _CLIENT.search(type_of_receiver(call, facts))):
+        if not is_post and not (_POSTS.match(call.method) and _is_client(call, facts)):
             continue
         for retry in again:
             if is_within(call.span, retry.body) and not _has_key(call, retry.body, facts):
                 yield Hit(call.span, f"{call.written}() is a POST and is tried again", LIKELY)
                 break
+
+
+_NAMED = re.compile(r"(?:^|[._])(?:http|axios|client|api|rest|session|gateway)$|(?:Client|Http|Api)$")
+_ADDRESS = re.compile(
+    r"[$@]?[\"'`](?:/|https?:|\$\{)|\w*(?:url|Url|URL|uri|Uri|endpoint|path)\b", re.IGNORECASE
+)
+
+
+def _is_client(call: Call, facts: Facts) -> bool:
+    type_ = type_of_receiver(call, facts)
+    if type_:
+        return _CLIENT.search(type_) is not None
+    first = call.argument(place=0)
+    named = _NAMED.search(call.receiver_written) is not None
+    return named and first is not None and _ADDRESS.match(first.value.text) is not None
+
+
+_MATTERS = re.compile(
+    r"payment|charge|refund|transfer|payout|checkout|withdraw|purchase|place_?order|create_?order|/orders|invoice",
+    re.IGNORECASE,
+)
+_POST_TEXT = re.compile(
+    r"\.POST\(|MethodPost\b|HttpMethod\.(?:POST|Post)\b|method:\s*['\"]POST|['\"]POST['\"]|Method::POST"
+)
+
+
+def _through_helpers(again: tuple[Retry, ...], told: set[Span], facts: Facts) -> Iterator[Hit]:
+    """Yield retries of what pays or orders, whose POST is written in other functions of the text."""
+    if not again or _KEY.search(facts.whole_text):
+        return
+    posts = [request.call for request in http_requests(facts) if request.method == "POST"]
+    posts += [each for each in facts.calls if _POSTS.match(each.method) and _is_client(each, facts)]
+    for retry in again:
+        scope = facts.named_function_of(retry)
+        if retry.how == "decorator" or scope is None or any(is_within(each, scope.span) for each in told):
+            continue
+        reached = _reached(scope, facts)
+        sends = any(is_within(call.span, each.span) for call in posts for each in reached) or any(
+            _POST_TEXT.search(facts.text(each.body)) for each in reached
+        )
+        if sends and any(_MATTERS.search(f"{each.name} {facts.text(each.body)}") for each in reached):
+            yield Hit(retry.span, "this sends a POST again that pays or orders, without a key", LIKELY)
+            return
+
+
+def _reached(scope: Scope, facts: Facts) -> list[Scope]:
+    """Return functions of this text that a function calls, and those that these call."""
+    found: list[Scope] = []
+    for level in ([scope], found):
+        for each in tuple(level):
+            names = {call.method for call in facts.within(facts.calls, each.body)}
+            found += [
+                one
+                for one in facts.scopes
+                if one.name and one.short_name in names and one not in found and one is not scope
+            ]
+    return found
 
 
 def _of_adapter(facts: Facts) -> Iterator[Hit]:

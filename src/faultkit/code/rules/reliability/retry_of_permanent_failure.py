@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts.fact_values import Step
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.repetition import retries
+from faultkit.code.rules.vocabulary.waits import waits_in
 
 _RAISES = re.compile(
     r"raise_for_status\(|EnsureSuccessStatusCode\(|error_for_status\(|!\s*\w+\.ok\b|\w+\.ok\s*===?\s*false"
@@ -35,7 +37,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for request in http_requests(facts):
             call = request.call
             inside = retry.body.start <= call.span.start and call.span.end <= retry.body.end
-            if not inside or call in told:
+            if not inside or call in told or _is_of_transport(call, facts):
                 continue
             around = facts.loops_around(call)
             scope = facts.named_function_of(call)
@@ -46,6 +48,60 @@ def _check(facts: Facts) -> Iterator[Hit]:
             told.add(call)
             what = f"{call.written}() is tried again also after a 400 or 404, which stays the same"
             yield Hit(call.span, what, LIKELY)
+    yield from _waited_for(facts, told)
+
+
+_TRANSPORT = re.compile(
+    r"(^|\.)(TransportError|ConnectError|ConnectTimeout|ReadTimeout|ReadError|NetworkError|ConnectionError|Timeout\w*"
+    r"|ResourceAccessException|SocketTimeoutException|ConnectException|HttpTimeoutException)$"
+)
+"""Errors of connections, which a status never raises."""
+
+
+def _is_of_transport(call: Call, facts: Facts) -> bool:
+    """Return whether only broken connections lead to another try."""
+    handlers = [handler for each in facts.tries_around(call) for handler in each.handlers]
+    again = [handler for handler in handlers if not handler.raises or handler.exits]
+    return bool(again) and all(
+        handler.types and all(_TRANSPORT.search(name) for name in handler.types) for handler in again
+    )
+
+
+_WORKED = re.compile(
+    r"\.(?:status_code|status|statusCode\(\)|StatusCode)\s*(?:===?|is)\s*(?:200|http\.StatusOK|HttpStatusCode\.OK)"
+    r"|\.ok\b|\.is_success\b|\.isSuccessful\b|\.IsSuccessStatusCode\b|is_success\(\)"
+)
+
+
+def _waited_for(facts: Facts, told: set[Call]) -> Iterator[Hit]:
+    """Yield loops that ask again, after a pause, whatever status came instead of a 200."""
+    for request in http_requests(facts):
+        call = request.call
+        around = facts.loops_around(call)
+        if (
+            not around
+            or call in told
+            or not _COUNTS.search(f"{around[-1].over} {facts.text(around[-1].head)}")
+        ):
+            continue
+        loop = around[-1]
+        rest = _WORKED.sub("", facts.text(loop.span))
+        if _WORKED.search(facts.text(loop.span)) is None or _TELLS.search(rest) or not waits_in(loop, facts):
+            continue
+        if any(
+            step.kind in ("return", "break")
+            and any(_WORKED.search(each.text) for each in _branches(step, facts))
+            for step in facts.within(facts.steps, loop.body)
+        ):
+            what = f"{call.written}() is tried again also after a 400 or 404, which stays the same"
+            yield Hit(loop.span, what, LIKELY)
+
+
+_COUNTS = re.compile(r"attempt|retr|tries|range\(|<", re.IGNORECASE)
+
+
+def _branches(step: Step, facts: Facts) -> Iterator[Step]:
+    return (each for each in facts.steps if each.kind == "branch" and is_within(step.span, each.span))
 
 
 RULE = Rule(

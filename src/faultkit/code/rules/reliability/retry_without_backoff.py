@@ -20,10 +20,10 @@ _NEAR = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     for retry in retries(facts):
         if retry.waits is False:
-            yield Hit(retry.span, "this retries at once, without a wait between tries", LIKELY)
+            yield Hit(retry.place, "this retries at once, without a wait between tries", LIKELY)
         elif retry.waits_longer is False and _is_remote(retry, facts):
             what = "this waits the same time before every try, however often it failed"
-            yield Hit(retry.span, what, LIKELY, "low")
+            yield Hit(retry.place, what, LIKELY, "low")
     told = {retry.span for retry in retries(facts)}
     for loop, place in reconnecting_loops(facts):
         if loop.head not in told:

@@ -13,7 +13,7 @@ from faultkit.code.rules.vocabulary.repetition import retries
 def _check(facts: Facts) -> Iterator[Hit]:
     for retry in retries(facts):
         if retry.limited is False:
-            yield Hit(retry.span, "this retries without a limit of tries or time", LIKELY)
+            yield Hit(retry.place, "this retries without a limit of tries or time", LIKELY)
     yield from _tasks(facts)
     if facts.language in JAVASCRIPT:
         yield from _options(facts)

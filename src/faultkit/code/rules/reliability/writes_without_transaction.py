@@ -15,7 +15,7 @@ from faultkit.code.rules.vocabulary.stored_writes import stored_writes
 from faultkit.code.rules.vocabulary.transactions import transactions
 
 _BEGINS = re.compile(
-    r"\b(begin|transaction|atomic|savepoint|BeginTx|withTransaction|in_transaction)"
+    r"\b(begin|transaction|atomic|savepoint|BeginTx|withTransaction|in_transaction|startTransaction)"
     r"|setAutoCommit\(false|@Transactional",
     re.IGNORECASE,
 )
@@ -108,7 +108,7 @@ def _used(call: Call, facts: Facts) -> Call | None:
 
 _POOL = re.compile(r"(^|[.&*_\s(])(\w*pool|db|database)\b(?!\.begin)")
 _WORKS = re.compile(
-    r"\b(begin|transact|atomic|savepoint|UnitOfWork|TransactionScope|runInTx|withTx|inTx)|Transactional",
+    r"\b(begin|transact|startTransaction|atomic|savepoint|UnitOfWork|TransactionScope|runInTx|withTx|inTx)|Transactional",
     re.IGNORECASE,
 )
 

@@ -32,6 +32,10 @@ _NACKS = frozenset(
 
 def is_acknowledgement(call: Call) -> bool:
     """Return whether a call acknowledges a message."""
+    if call.method == "send":
+        # `sqs.send(new DeleteMessageCommand({ … }))`
+        command = call.argument(place=0)
+        return command is not None and command.value.text.startswith("new DeleteMessage")
     if call.method not in ACKS and call.method not in COMMITS:
         return False
     last = call.receiver_written.rpartition(".")[2].replace("()", "")

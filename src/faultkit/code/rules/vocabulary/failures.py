@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Facts, Handler, Scope, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Node, Span
 
@@ -55,6 +56,38 @@ class FailureBlock:
     """Code that runs only after an error."""
 
     span: Span
+
+
+_REPORTS = re.compile(
+    r"^(inc|increment|Inc|Increment|observe|[rR]ecord_?[eE]xception|[rR]ecord_?[eE]rror|[cC]apture_?[eE]xception"
+    r"|[cC]apture_?[mM]essage|[sS]et_?[sS]tatus|labels|with_label_values|WithLabelValues|counter|Counter"
+    r"|print_?[sS]tack_?[tT]race|format_exc)$"
+)
+"""Calls that count or report an error."""
+_COUNTS = re.compile(r"counter|metric|stats|meter", re.IGNORECASE)
+_EMPTIES = re.compile(
+    r"empty|Empty|[a-z]+Of$|of$|new$|list$|dict$|set$|ArrayList$|HashMap$|List$|Dictionary$"
+)
+"""Calls that make an empty value, if they are given none."""
+
+
+def only_reports(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler logs or counts an error, and then goes on or returns as if there were none."""
+    if handler.raises:
+        return False
+    calls = list(facts.within(facts.calls, handler.body))
+    logs = [call for call in calls if is_logging(call)]
+    return (
+        bool(logs)
+        and not any(facts.within(facts.assignments, handler.body))
+        and all(
+            _REPORTS.match(call.method)
+            or _COUNTS.search(call.receiver_written)
+            or (not call.arguments and _EMPTIES.match(call.method))
+            or any(is_within(call.span, log.span) for log in logs)
+            for call in calls
+        )
+    )
 
 
 def failure_blocks(facts: Facts) -> Iterator[FailureBlock]:

@@ -88,6 +88,11 @@ class Retry:
     waits_longer: bool | None
     limited: bool | None
 
+    @property
+    def place(self) -> Span:
+        """The whole loop, or else the decorator or helper."""
+        return self.span if self.loop is None else self.loop.span
+
 
 def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     """Return what a loop tries again, or None if it is no retry."""
@@ -198,7 +203,8 @@ def _rust_body(loop: Loop, facts: Facts) -> Span | None:
             continue
         arms = [arm for arm in facts.within(facts.arms, each.span) if arm.fork == each.span]
         works = [arm for arm in arms if facts.text(arm.span).startswith("Ok(")]
-        calls = list(facts.within(facts.calls, each.body))
+        body = _value_of(each.body, loop, facts)
+        calls = list(facts.within(facts.calls, body))
         reads = all(call.method in _WAITS or _READS.search(call.method) for call in calls)
         if not works or not calls or reads or _tries_each_item(loop, each, facts):
             continue
@@ -206,8 +212,21 @@ def _rust_body(loop: Loop, facts: Facts) -> Span | None:
         if all(_ends_loop(arm, facts) for arm in works) and not all(
             handler.exits for handler in each.handlers
         ):
-            return each.body
+            return body
     return None
+
+
+def _value_of(matched: Span, loop: Loop, facts: Facts) -> Span:
+    """Return the call whose result a variable holds: of `let sent = f(); match sent { … }` that of `f()`."""
+    name = facts.text(matched).strip()
+    if not name.isidentifier():
+        return matched
+    made = [
+        each.value.span
+        for each in facts.within(facts.assignments, Span(loop.body.start, matched.start))
+        if each.value is not None and each.targets == (name,)
+    ]
+    return made[-1] if made else matched
 
 
 def _ends_loop(arm: Arm, facts: Facts) -> bool:

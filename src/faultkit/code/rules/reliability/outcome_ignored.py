@@ -1,0 +1,179 @@
+"""Finds calls whose result says how much was done, or whether anything was, and is not looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.failures import is_clean_up
+
+_SHORT = "may read or write only a part, and nothing looks at how much"
+_NOT_DONE = "says with its result whether it worked, and nothing looks at it"
+_STREAM = re.compile(
+    r"(^|[._])_*(in|input|stream|is|conn|connection|socket|sock|reader|raf|body|file|f|fd|rd|src|source|channel"
+    r"|\w*(Stream|Socket|Reader|Conn|Channel|_stream|_conn|_socket|_reader))(\(\))?$"
+)
+_TIMED = re.compile(r"timeout|TimeSpan|TimeUnit|Duration|ofSeconds|seconds|[mM]illis|\d")
+_UNPACKS = re.compile(r"struct\.unpack(_from)?$|int\.from_bytes$")
+_ASKS = {
+    "java": frozenset(("renameTo", "tryLock", "tryAcquire", "offer", "compareAndSet")),
+    "csharp": frozenset(("TryEnter", "TryWrite", "TryEnqueue")),
+}
+_ASKS["kotlin"] = _ASKS["java"]
+_LIMITED = re.compile(
+    r"ArrayBlockingQueue|LinkedBlockingQueue|LinkedBlockingDeque|SynchronousQueue|BlockingQueue"
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_of_method(*_METHODS[facts.language]):
+        what = _CHECKS[facts.language](call, facts)
+        if what and not is_clean_up(call, facts) and not facts.comment_at(call):
+            yield Hit(call.span, f"{call.written}() {what}", LIKELY)
+
+
+def _java(call: Call, facts: Facts) -> str:
+    if not call.is_discarded or not call.receiver_written:
+        return ""
+    if call.method in ("read", "skip"):
+        first = call.argument(place=0)
+        is_buffer = first is not None and (call.method == "skip" or first.value.shape in ("name", "call"))
+        return _SHORT if is_buffer and _is_stream(call, facts) else ""
+    if call.method == "await":
+        return _NOT_DONE if len(call.arguments) == 2 and "atch" in call.receiver_written else ""
+    if call.method == "offer":
+        # A queue without a limit takes everything.
+        bounded = (
+            _LIMITED.search(facts.whole_text) is not None
+            and "new LinkedBlockingQueue<>()" not in facts.whole_text
+        )
+        return "drops the item when the queue is full, and nothing looks at its result" if bounded else ""
+    return _NOT_DONE
+
+
+def _csharp(call: Call, facts: Facts) -> str:
+    if not call.is_discarded or not call.receiver_written:
+        return ""
+    if call.method in ("Read", "ReadAsync"):
+        return _SHORT if call.arguments and _is_stream(call, facts) else ""
+    if call.method in ("Wait", "WaitAsync", "WaitOne"):
+        first = call.argument(place=0)
+        timed = first is not None and _TIMED.search(first.value.text) is not None
+        locks = re.search(r"(?i)sem|lock|gate|mutex|throttle", call.receiver_written) is not None
+        return _NOT_DONE if timed and locks else ""
+    if call.method == "TryWrite":
+        bounded = "CreateBounded" in facts.whole_text and "FullMode.Drop" not in facts.whole_text
+        return _NOT_DONE if bounded else ""
+    return _NOT_DONE
+
+
+def _rust(call: Call, facts: Facts) -> str:
+    line = facts.syntax.line_text(call.end_line)
+    if (
+        len(call.arguments) != 1
+        or call.assigned
+        or call.is_returned
+        or re.fullmatch(r"(?:self\.)?(?!fs$)[a-z_]\w*", call.receiver_written) is None
+    ):
+        return ""
+    discarded = call.is_discarded or re.search(r"\)(?:\.await)?\?;\s*$", line) is not None
+    given = call.arguments[0].value.text
+    is_buffer = (
+        given.startswith("&mut ")
+        if call.method == "read"
+        else given.startswith(("&", 'b"')) or "as_" in given
+    )
+    bound = re.match(r"\s*(?:let|return|if|while|match|Ok\(|Some\()", line) is not None
+    is_io = facts.imports_any("std.io", "tokio.io", "std.net", "tokio.net", "std.fs", "tokio.fs", "futures")
+    return _SHORT if discarded and is_buffer and is_io and not bound else ""
+
+
+def _go(call: Call, facts: Facts) -> str:
+    if len(call.arguments) != 1 or call.is_returned or not _is_stream(call, facts):
+        return ""
+    ignored = call.is_discarded or (len(call.assigned) == 2 and call.assigned[0] == "_")
+    # `_, err := conn.Read(one[:])` with a buffer of one byte waits for the end.
+    small = re.search(
+        rf"\b{re.escape(call.arguments[0].value.text.partition('[')[0])}\s*:?=\s*make\(\[\]byte, 1\)",
+        facts.whole_text,
+    )
+    scope = facts.function_of(call)
+    alone = scope is not None and f"{call.arguments[0].value.text.partition('[')[0]}" not in _later(
+        call, facts
+    )
+    return "" if not ignored or small or alone else _SHORT
+
+
+def _later(call: Call, facts: Facts) -> set[str]:
+    scope = facts.function_of(call)
+    if scope is None:
+        return set()
+    reads = (each for each in facts.within(facts.accesses, scope.body) if each.span.start > call.span.end)
+    used = {each.written.partition(".")[0].partition("[")[0] for each in reads}
+    for other in facts.within(facts.calls, scope.body):
+        if other.span.start > call.span.end:
+            used |= {word for each in other.arguments for word in re.findall(r"\w+", each.value.text)}
+    return used
+
+
+def _python(call: Call, facts: Facts) -> str:
+    if call.method == "send":
+        is_socket = re.search(r"(^|[._])(sock|socket|s|conn|connection)$", call.receiver_written) is not None
+        known = call.name.startswith("socket.") or (is_socket and facts.imports_any("socket"))
+        return (
+            _SHORT if call.is_discarded and known and not call.is_awaited and len(call.arguments) == 1 else ""
+        )
+    if call.method in ("recv", "read"):
+        around = facts.calls_around(call)
+        unpacked = bool(around) and _UNPACKS.search(around[-1].name) is not None
+        if not unpacked and call.assigned:
+            name = re.escape(call.assigned[0])
+            scope = facts.function_of(call)
+            text = "" if scope is None else facts.text(scope.body)
+            checked = (
+                re.search(rf"len\({name}\)|not {name}\b|if {name}\b|{name}\s*(==|\+=)", text) is not None
+            )
+            unpacked = re.search(rf"(unpack|from_bytes)\([^()]*\b{name}\b", text) is not None and not checked
+        from_peer = call.method == "recv" or (
+            call.is_awaited and re.search(r"reader$", call.receiver_written) is not None
+        )
+        return _SHORT if unpacked and from_peer and call.arguments else ""
+    timed = call.argument("timeout", "blocking", place=0)
+    return _NOT_DONE if call.is_discarded and timed is not None and timed.value.shape != "true" else ""
+
+
+def _is_stream(call: Call, facts: Facts) -> bool:
+    return _STREAM.search(call.receiver_written) is not None
+
+
+_METHODS: dict[str, tuple[str, ...]] = {
+    "java": ("read", "skip", "await", *_ASKS["java"]),
+    "kotlin": ("read", "skip", "await", *_ASKS["java"]),
+    "csharp": ("Read", "ReadAsync", "Wait", "WaitAsync", "WaitOne", *_ASKS["csharp"]),
+    "rust": ("read", "write"),
+    "go": ("Read",),
+    "python": ("send", "recv", "read", "acquire"),
+}
+_CHECKS = {"java": _java, "kotlin": _java, "csharp": _csharp, "rust": _rust, "go": _go, "python": _python}
+
+
+RULE = Rule(
+    id="FK-R160",
+    slug="outcome-ignored",
+    title="Result ignored that says how much was done",
+    why="A read or write may end early, and a lock may not be taken: the code goes on with half a message or "
+    "without the lock, and only under load.",
+    fix="Use a call that does all of it (readFully, ReadExactly, read_exact, io.ReadFull, sendall), or check "
+    "the result.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    check=_check,
+    words=(
+        b"read", b"Read", b"write(", b"recv(", b"send(", b"acquire(", b"renameTo", b"tryLock", b"tryAcquire",
+        b"offer(", b"compareAndSet", b"await(", b"TryEnter", b"TryWrite", b"TryEnqueue", b"Wait",
+        b"skip(",
+    ),
+)  # fmt: skip

@@ -1,0 +1,133 @@
+"""Finds batches whose answer lists the items that failed, and is not looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+
+_BATCHES: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
+    (
+        re.compile(
+            r"^(send_message_batch|sendMessageBatch|SendMessageBatch(Async)?|SendMessageBatchCommand)$"
+        ),
+        re.compile(r"[fF]ailed"),
+        "Failed",
+    ),
+    (
+        re.compile(r"^(publish_batch|publishBatch|PublishBatch(Async)?|PublishBatchCommand)$"),
+        re.compile(r"[fF]ailed"),
+        "Failed",
+    ),
+    (
+        re.compile(
+            r"^(batch_write_item|batchWriteItem|BatchWriteItem(Async)?|BatchWriteItemCommand|BatchWriteCommand)$"
+        ),
+        re.compile(r"[uU]nprocessed"),
+        "UnprocessedItems",
+    ),
+    (
+        re.compile(
+            r"^(batch_get_item|batchGetItem|BatchGetItem(Async)?|BatchGetItemCommand|BatchGetCommand)$"
+        ),
+        re.compile(r"[uU]nprocessed"),
+        "UnprocessedKeys",
+    ),
+    (
+        re.compile(r"^(put_records|putRecords|PutRecords(Async)?|PutRecordsCommand)$"),
+        re.compile(r"[fF]ailed|ErrorCode|error_code|errorCode"),
+        "FailedRecordCount",
+    ),
+    (
+        re.compile(r"^(put_record_batch|putRecordBatch|PutRecordBatch(Async)?|PutRecordBatchCommand)$"),
+        re.compile(r"[fF]ailed|ErrorCode|error_code|errorCode"),
+        "FailedPutCount",
+    ),
+    (
+        re.compile(r"^(put_events|putEvents|PutEvents(Async)?|PutEventsCommand)$"),
+        re.compile(r"[fF]ailed|ErrorCode|error_code|errorCode"),
+        "FailedEntryCount",
+    ),
+    (
+        re.compile(r"^(delete_objects|deleteObjects|DeleteObjects(Async)?|DeleteObjectsCommand)$"),
+        re.compile(r"[eE]rrors"),
+        "Errors",
+    ),
+    (re.compile(r"^insert_rows_json$"), re.compile(r"error"), "the list of errors"),
+    (
+        re.compile(
+            r"^(sendEachForMulticast(Async)?|sendMulticast|send_each_for_multicast|SendEachForMulticast(Async)?)$"
+        ),
+        re.compile(r"[fF]ailure|failure_count|responses|Responses"),
+        "failureCount",
+    ),
+    (
+        re.compile(r"^(bulk|Bulk|BulkAsync|bulkAsync)$"),
+        re.compile(r"\berrors\b|[fF]ailures|Errors|IsValid|ItemsWithErrors|IsSuccess"),
+        "errors",
+    ),
+)
+_SEARCH = re.compile(rb"elasticsearch|opensearch|Elastic|OpenSearch|\bes\b|\bosclient", re.IGNORECASE)
+_NAMES = re.compile(r"(?i)batch|bulk|put_?(records|events)|delete_?objects|insert_rows_json|multicast")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        if _NAMES.search(call.method) is None or call.is_decorator:
+            continue
+        for method, looked_at, part in _BATCHES:
+            if not method.match(call.method):
+                continue
+            if not call.constructs and not call.receiver_written:
+                continue
+            if method.pattern.startswith("^(bulk") and not _is_search(call, facts):
+                continue
+            if not _is_looked_at(call, looked_at, facts):
+                what = f"{call.written}() succeeds even if items fail; {part} of its answer is not looked at"
+                yield Hit(call.span, what, LIKELY)
+
+
+def _is_search(call: Call, facts: Facts) -> bool:
+    """Return whether a `bulk` is that of Elasticsearch or OpenSearch; the one of Python's helpers raises."""
+    if _SEARCH.search(facts.syntax.source) is None or "helpers" in call.name:
+        return False
+    return (
+        bool(call.arguments)
+        and re.search(r"(?i)(es|elastic\w*|search\w*|client)$", call.receiver_written) is not None
+    )
+
+
+def _is_looked_at(call: Call, looked_at: re.Pattern[str], facts: Facts) -> bool:
+    scope = facts.named_function_of(call)
+    if scope is None or call.is_returned:
+        return True
+    text = facts.text(scope.body)
+    own = facts.text(call.span)
+    if looked_at.search(text.replace(own, "", 1)):
+        return True
+    # What is passed on whole, or returned, may be looked at elsewhere.
+    names = [name for each in (call, *facts.calls_around(call)) for name in each.assigned]
+    bare = [name for name in names if name.isidentifier() and name not in ("_", "err")]
+    return any(
+        re.search(rf"return\s+{re.escape(name)}\b|[(,]\s*{re.escape(name)}\s*[,)]", text.replace(own, "", 1))
+        for name in bare
+    )
+
+
+RULE = Rule(
+    id="FK-R161",
+    slug="failed-items-ignored",
+    title="Failed items of a batch ignored",
+    why="The call succeeds although some of its items were refused: they are lost, and nothing says so.",
+    fix="Look at the failed items of the answer, and send them again or fail.",
+    kind="reliability",
+    severity="high",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+    words=(
+        b"atch", b"bulk", b"Bulk", b"put_records", b"PutRecords", b"putRecords", b"put_events", b"PutEvents",
+        b"putEvents", b"elete_objects", b"eleteObjects", b"insert_rows_json", b"ulticast",
+    ),
+)  # fmt: skip
