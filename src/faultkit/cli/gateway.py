@@ -24,9 +24,9 @@ from faultkit.cli.mock import (
 )
 from faultkit.cli.shared_options import (
     CALL_SEED_HELP,
-    CONTROL,
     OPTIONS_FIRST,
-    control_endpoint,
+    control_api,
+    control_options,
     json_option,
     seed_option,
     trust_options,
@@ -116,7 +116,7 @@ Examples:
     "`fault gateway report`.",
 )
 @seed_option(CALL_SEED_HELP)
-@CONTROL
+@control_options
 @json_option(EVENTS_HELP)
 def command(
     server_command: tuple[str, ...],
@@ -138,6 +138,9 @@ def command(
     report: str | None,
     seed: str | None,
     control: str | None,
+    control_cert: str | None,
+    control_key: str | None,
+    control_client_ca: str | None,
     as_json: bool,
 ) -> int:
     """Relay messages between an MCP client and its server, and break the calls that rules name.
@@ -174,7 +177,7 @@ def command(
     if shared_plan:
         written = written.for_server(server_name)
     plan = written.plan
-    endpoint = control_endpoint(control)
+    endpoint, control_tls = control_api(click.get_current_context().params)
     given = [line for line in os.environ.get(HEADERS_VARIABLE, "").splitlines() if line.strip()]
     job = GatewayJob(
         command=server_command,
@@ -189,6 +192,7 @@ def command(
         headers=(*header_pairs(given, HEADERS_VARIABLE), *header_pairs(headers)),
         verify=verify_of(insecure, cacert),
         control=None if endpoint is None else (endpoint.host, endpoint.port),
+        control_tls=control_tls,
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
         token=os.environ.get("FAULT_GATEWAY_TOKEN") or None,
         is_open=no_token,

@@ -10,7 +10,7 @@ import os
 import secrets
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -23,8 +23,8 @@ from faultkit.cli.log import LogSettings
 from faultkit.cli.run_output import EventLines, JsonLines, PlainLines, RunOutput
 from faultkit.cli.run_session import RunJob, run_job, warn
 from faultkit.cli.shared_options import (
-    CONTROL,
-    control_endpoint,
+    control_api,
+    control_options,
     json_option,
     optional_seconds,
     seed_option,
@@ -35,14 +35,9 @@ from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.idle_rules import caveats, idle_warnings, late_warnings
 
-if TYPE_CHECKING:
-    from faultkit.base.certificates import MutualTls
-
 FORWARD = "http"
 """The name of the forward proxy, for `match.proxy`."""
 _HTTP_PORT = 3180
-_CONTROL_FILES = ("--control-cert", "--control-key", "--control-client-ca")
-_CONTROL_NEEDS = f"{_CONTROL_FILES[0]}, {_CONTROL_FILES[1]} and {_CONTROL_FILES[2]} for mutual TLS"
 
 _EXAMPLES = (
     (
@@ -113,23 +108,7 @@ _EXAMPLES = (
 @click.option("--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="Show no live view on a terminal.")
 @click.option("--tail", is_flag=True, envvar="FAULT_PROXY_TAILING", help="Print one line for each event.")
 @json_option("Print one JSON object for each event.")
-@CONTROL
-@click.option(
-    "--control-cert",
-    metavar="FILE",
-    envvar="FAULT_CONTROL_CERT",
-    help="Certificate of the API (PEM) for TLS, with its names. The three --control-… flags go together, and "
-    "--control may then listen beyond loopback.",
-)
-@click.option(
-    "--control-key", metavar="FILE", envvar="FAULT_CONTROL_KEY", help="Private key of --control-cert (PEM)."
-)
-@click.option(
-    "--control-client-ca",
-    metavar="FILE",
-    envvar="FAULT_CONTROL_CLIENT_CA",
-    help="Authorities of the clients' certificates (PEM): the API accepts no client without one.",
-)
+@control_options
 @click.option(
     "--workers",
     metavar="N",
@@ -183,7 +162,7 @@ def job_of(ctx: click.Context) -> RunJob:
         )
     elif not maps:
         raise InputError("--proxy", "expected at least one with --disable-http-proxy, got none")
-    control_tls = _control_tls(given)
+    control, control_tls = control_api(given)
     plan = _plan(ctx, duration_s)
     is_address_given = ctx.get_parameter_source("proxy_address") is not ParameterSource.DEFAULT
     return RunJob(
@@ -193,26 +172,11 @@ def job_of(ctx: click.Context) -> RunJob:
         forward_optional=bool(maps) and not is_address_given and not given["upstreams"],
         duration_s=duration_s,
         checks_upstreams=not given["no_check"],
-        control=control_endpoint(given["control"], _CONTROL_NEEDS if control_tls is None else ""),
+        control=control,
         control_tls=control_tls,
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
         workers=_workers(given["workers"], plan),
     )
-
-
-def _control_tls(given: dict[str, Any]) -> MutualTls | None:
-    """Return how the control API speaks TLS; None if no flag asks for it."""
-    files = {flag: given[flag[2:].replace("-", "_")] for flag in _CONTROL_FILES}
-    missing = [flag for flag, file in files.items() if file is None]
-    if len(missing) == len(files):
-        return None
-    if missing or given["control"] is None:
-        flag = next(flag for flag, file in files.items() if file is not None)
-        raise InputError(flag, f"expected {' and '.join(missing or ['--control'])} beside it, got none")
-    from faultkit.base.certificates import mutual_tls
-
-    cert, key, client_ca = files.values()
-    return mutual_tls(cert, key, client_ca, _CONTROL_FILES)
 
 
 def hints(job: RunJob) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -17,6 +17,7 @@ from faultkit.base.units import parse_duration
 
 if TYPE_CHECKING:
     from faultkit.base.address import Endpoint, Verify
+    from faultkit.base.certificates import MutualTls
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -97,30 +98,71 @@ LANGUAGE = click.option(
     "--lang", metavar="NAME", help="Language of the file; by default told by its extension."
 )
 CONTROL_PORT = 7900
-CONTROL = click.option(
-    "--control",
-    metavar="[HOST:PORT]",
-    is_flag=False,
-    flag_value=f"127.0.0.1:{CONTROL_PORT}",
-    envvar="FAULT_CONTROL_ADDRESS",
-    help=f"Serve an HTTP API to change faults at run time (by default on 127.0.0.1:{CONTROL_PORT}); its "
-    "token is FAULT_CONTROL_TOKEN, or a random one that is printed.",
-)
+_CONTROL_FILES = ("--control-cert", "--control-key", "--control-client-ca")
 
 
-def control_endpoint(text: str | None, beyond_loopback: str | None = None) -> Endpoint | None:
-    """Return the address of --control; None if it is absent. Raises InputError unless it is loopback.
+def control_options(command: F) -> F:
+    """Add `--control` and the files of its TLS; see `control_api`."""
+    return add_options(
+        command,
+        click.option(
+            "--control",
+            metavar="[HOST:PORT]",
+            is_flag=False,
+            flag_value=f"127.0.0.1:{CONTROL_PORT}",
+            envvar="FAULT_CONTROL_ADDRESS",
+            help="Serve an HTTP API to change faults at run time (by default on "
+            f"127.0.0.1:{CONTROL_PORT}); its token is FAULT_CONTROL_TOKEN, or a random one that is printed.",
+        ),
+        click.option(
+            "--control-cert",
+            metavar="FILE",
+            envvar="FAULT_CONTROL_CERT",
+            help="Certificate of the API (PEM) for TLS, with its names. The three --control-… flags go "
+            "together, and --control may then listen beyond loopback.",
+        ),
+        click.option(
+            "--control-key",
+            metavar="FILE",
+            envvar="FAULT_CONTROL_KEY",
+            help="Private key of --control-cert (PEM).",
+        ),
+        click.option(
+            "--control-client-ca",
+            metavar="FILE",
+            envvar="FAULT_CONTROL_CLIENT_CA",
+            help="Authorities of the clients' certificates (PEM): the API accepts no client without one.",
+        ),
+    )
 
-    beyond_loopback: what other addresses need; empty if that is given; None if the command has no others"""
-    if text is None:
-        return None
+
+def control_api(given: Mapping[str, Any]) -> tuple[Endpoint | None, MutualTls | None]:
+    """Return the address of `--control`, None if it is absent, and how it speaks TLS, None for clear text.
+    `given` are the parameters of the command. Raises InputError unless the address is loopback or has TLS."""
+    tls = _control_tls(given)
+    if given["control"] is None:
+        return None, None
     from faultkit.base.address import LOOPBACK_NAMES, parse_endpoint
 
-    endpoint = parse_endpoint(text, CONTROL_PORT, path="--control")
-    if endpoint.host not in LOOPBACK_NAMES and beyond_loopback != "":
-        needed = "" if beyond_loopback is None else f", or {beyond_loopback}"
-        raise InputError("--control", f"expected a loopback address{needed}, got {endpoint}")
-    return endpoint
+    endpoint = parse_endpoint(given["control"], CONTROL_PORT, path="--control")
+    if endpoint.host not in LOOPBACK_NAMES and tls is None:
+        needed = f"{_CONTROL_FILES[0]}, {_CONTROL_FILES[1]} and {_CONTROL_FILES[2]} for mutual TLS"
+        raise InputError("--control", f"expected a loopback address, or {needed}, got {endpoint}")
+    return endpoint, tls
+
+
+def _control_tls(given: Mapping[str, Any]) -> MutualTls | None:
+    files = {flag: given[flag[2:].replace("-", "_")] for flag in _CONTROL_FILES}
+    missing = [flag for flag, file in files.items() if file is None]
+    if len(missing) == len(files):
+        return None
+    if missing or given["control"] is None:
+        flag = next(flag for flag, file in files.items() if file is not None)
+        raise InputError(flag, f"expected {' and '.join(missing or ['--control'])} beside it, got none")
+    from faultkit.base.certificates import mutual_tls
+
+    cert, key, client_ca = files.values()
+    return mutual_tls(cert, key, client_ca, _CONTROL_FILES)
 
 
 def seconds_or_zero(flag: str, text: str) -> float:

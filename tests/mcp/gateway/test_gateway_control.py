@@ -8,20 +8,24 @@ import os
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from faultkit.base.errors import InputError, TargetError
+from faultkit.base.certificates import add_certificate, client_context
+from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.base.http.http_client import HttpClient
 from faultkit.faults.call_fault import Call
 from faultkit.mcp.gateway.gateway_control import GatewayControl, GatewayState
 from faultkit.plan import Plan, read_plan
 from faultkit.proxy.control.control_client import ControlClient
+from faultkit.proxy.control.control_core import MOST_BODY_BYTES
 from faultkit.proxy.control.leased_plane import LeasedPlane
 from tests.mcp.gateway.gateway_peers import LINE_SERVER, request, run
 from tests.mcp.gateway.gateway_processes import FAULT
 from tests.mcp.gateway.test_stdio_robust import gateway
+from tests.proxy.control.certificates import Certificates
 
 TOKEN = "for-tests-only"
 PLAN = read_plan("seed: 3\nrules: [{fault: slow, with: {delay_ms: 1}}]")
@@ -343,5 +347,30 @@ def test_a_token_is_made_up_and_shown_and_a_foreign_address_refused() -> None:
     )
     assert (done.returncode, done.stderr) == (
         2,
-        "error: --control: expected a loopback address, got 0.0.0.0:1\n",
+        "error: --control: expected a loopback address, or --control-cert, --control-key and "
+        "--control-client-ca for mutual TLS, got 0.0.0.0:1\n",
     )
+
+
+def test_a_gateway_with_mutual_tls_is_steered_by_clients_with_a_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULT_CONTROL_TOKEN", TOKEN)
+    authority = Certificates(tmp_path)
+    cert, key = authority.issue("127.0.0.1")
+    files = ("--control-cert", cert, "--control-key", key, "--control-client-ca", authority.ca)
+    with gateway("--control", "0.0.0.0:0", *files, "--", *LINE_SERVER) as client:
+        assert client.process.stderr is not None
+        said = client.process.stderr.readline().decode()
+        assert said.startswith("control: https://0.0.0.0:")
+        url = f"https://127.0.0.1:{said.rstrip().rpartition(':')[2]}"
+        stranger, known = client_context(authority.ca), client_context(authority.ca)
+        add_certificate(known, *authority.issue("client.test", file="client"))
+        with pytest.raises((TargetError, RunError), match=url):
+            ControlClient(url, TOKEN, stranger).plan()
+        at = ControlClient(url, TOKEN, known)
+        assert at.add_rule({"fault": "protocol_error", "with": {"code": -32050}}, 60.0)["rule"]
+        assert at.send("POST", "/rules", "x" * MOST_BODY_BYTES).status == 413
+        client.say(request(2, "tools/call", name="a"))
+        assert json.loads(client.stdout.readline())["error"]["code"] == -32050
+        assert client.ended()[0] == 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 import struct
 from collections import deque
 from collections.abc import Callable
@@ -282,7 +283,8 @@ class _Connection(asyncio.Protocol):
         self.write(head_of(status, head, f"content-length: {len(body)}") + body)
         self._due_s = None
         if not transport.is_closing():
-            transport.write_eof()
+            if transport.can_write_eof():  # Not with TLS.
+                transport.write_eof()
             transport.set_protocol(_RestReader(self, transport))
 
 
@@ -332,15 +334,17 @@ class HttpServer:
         self._listener: Listener | None = None
         self._sockets: list[socket.socket] = []
 
-    async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Listen and return the bound address. Raises OSError if that fails."""
+    async def start(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> tuple[str, int]:
+        """Listen and return the bound address. Raises OSError if that fails. `tls`: None for clear text."""
         loop = asyncio.get_running_loop()
         # It binds a socket for each address of the host, but does not accept.
         bound = await loop.create_server(asyncio.Protocol, host, port, start_serving=False)
         self._sockets = [socket.socket(fileno=os.dup(each.fileno())) for each in bound.sockets]
         bound.close()
         self._listener = Listener(
-            self._sockets, lambda: _Connection(self._handler, self._connections, self._limits)
+            self._sockets,
+            lambda: _Connection(self._handler, self._connections, self._limits),
+            tls=tls,
         )
         self._listener.start(_BACKLOG)
         name = self._sockets[0].getsockname()

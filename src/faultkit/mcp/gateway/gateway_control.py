@@ -1,8 +1,8 @@
 """The control API of a running gateway: the state that it reads and changes, and its HTTP server.
 
 `GatewayControl` adapts `proxy/control/control_core.py` to the project's own HTTP server on the gateway's
-event loop. Paths and rules are those of `fault run --control`: loopback only, a bearer token, no web pages,
-and every change expires after `ttl` seconds.
+event loop. Paths and rules are those of `fault run --control`: loopback or mutual TLS, a bearer token, no web
+pages, and every change expires after `ttl` seconds.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from faultkit.base.certificates import MutualTls
 from faultkit.base.errors import InputError
 from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter
 from faultkit.base.http.http_server import HttpServer, RequestLimits
@@ -98,19 +99,25 @@ class GatewayControl:
         self._core = ControlCore(self, state.injector.plan, clock)
         self._server = HttpServer(self._handle, RequestLimits(body_bytes=MOST_BODY_BYTES))
         self._hosts: frozenset[str] = frozenset()
+        self._scheme = "http"
         self._event_readers: set[ResponseWriter] = set()
         self._expiry_timer: asyncio.TimerHandle | None = None
         self._keep_alive_timer: asyncio.TimerHandle | None = None
         state.on_injection.append(self._injected)
 
-    async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Listen and return the bound address. Raises InputError or TargetError if that is impossible."""
-        check_loopback(host, port)
+    async def start(self, host: str, port: int, tls: MutualTls | None = None) -> tuple[str, int]:
+        """Listen and return the bound address. Raises InputError or TargetError if that is impossible.
+
+        tls: None for clear text, on loopback only"""
+        if tls is None:
+            check_loopback(host, port)
+        else:
+            self._scheme = "https"
         try:
-            bound = await self._server.start(host, port)
+            bound = await self._server.start(host, port, None if tls is None else tls.context)
         except OSError as error:
             raise cannot_listen(host, port, error) from None
-        self._hosts = own_hosts(*bound)
+        self._hosts = own_hosts(*bound, () if tls is None else tls.names)
         return bound
 
     async def stop(self) -> None:
@@ -170,6 +177,7 @@ class GatewayControl:
                 headers.get("authorization", ""),
                 hosts=self._hosts,
                 token=self._token,
+                scheme=self._scheme,
             )
         except Problem as problem:
             _send_document(answer, problem.status, problem.document)

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from faultkit.base.address import Verify, is_loopback, url_host
+from faultkit.base.certificates import MutualTls
 from faultkit.base.errors import InputError
 from faultkit.base.external_program import check_program
 from faultkit.base.http.callers import allowed_hosts, has_token, refuse_without_token
@@ -74,6 +75,8 @@ class GatewayJob:
     """Variables added to the environment of `command`."""
     control: tuple[str, int] | None = None
     """Address of the control API; None for no control API."""
+    control_tls: MutualTls | None = None
+    """How the control API speaks TLS; None for clear text, on loopback only."""
     control_token: str | None = None
     """Bearer token of the control API; None to generate and print one."""
     token: str | None = None
@@ -147,8 +150,8 @@ async def _control_api(job: GatewayJob, state: GatewayState, say: Say) -> AsyncI
         return
     token = job.control_token or new_token()
     control = GatewayControl(state, token)
-    host, port = await control.start(*job.control)
-    say(f"control: http://{url_host(host)}:{port}")
+    host, port = await control.start(*job.control, job.control_tls)
+    say(f"control: {'http' if job.control_tls is None else 'https'}://{url_host(host)}:{port}")
     if job.control_token is None:
         say(f"control token: {token}")
     try:
