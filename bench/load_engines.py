@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -144,13 +144,22 @@ def _busy(afresh: bool) -> Callable[[Setup, Client, int, float], dict[str, float
     return measure
 
 
-def counted(command: list[str], name: str, port: int, log: Path, seconds: float) -> dict[str, float]:
-    """Run a client; return its requests and CPU time within a stretch of `seconds`, once it is busy."""
+def counted(
+    command: list[str],
+    name: str,
+    port: int,
+    log: Path,
+    seconds: float,
+    counters: Callable[[int], Mapping[str, int]] = lambda pid: {},
+) -> dict[str, float]:
+    """Run a client; return its requests and CPU time within a stretch of `seconds`, once it is busy.
+
+    counters: others, of its process; the result has by how much a request raises each"""
     with running(command, log) as process:
         _wait_until_busy(port, process, name)
-        first = _read(port, process.pid)
+        first, before = _read(port, process.pid), counters(process.pid)
         time.sleep(seconds)
-        last = _read(port, process.pid)
+        last, after = _read(port, process.pid), counters(process.pid)
         ended = process.poll() is not None
     requests = last.requests - first.requests
     cpu_s = (last.cpu_ns - first.cpu_ns) / 1e9
@@ -160,6 +169,7 @@ def counted(command: list[str], name: str, port: int, log: Path, seconds: float)
         "per_s": requests / (last.at_s - first.at_s),
         "cpu_us": cpu_s * 1e6 / requests,
         "per_cpu_s": requests / cpu_s,
+        **{key: (after[key] - before[key]) / requests for key in before},
     }
 
 

@@ -131,6 +131,24 @@ def cpu_ns(pids: Sequence[int]) -> int:
     return total
 
 
+def thread_cpu_ns(pid: int) -> dict[int, int]:
+    """Return the CPU time of each thread of a process, by thread; the first has the number of the process."""
+    found = {}
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                found[int(task.name)] = int((task / "schedstat").read_text().split()[0])
+    return found
+
+
+def wakeups(pid: int) -> int:
+    """Return how often the first thread of a process has slept."""
+    for line in Path(f"/proc/{pid}/task/{pid}/status").read_text().splitlines():
+        if line.startswith("voluntary_ctxt_switches:"):
+            return int(line.split()[1])
+    return 0
+
+
 def memory_bytes(pids: Sequence[int]) -> int:
     """Return the proportional set size, in which pages shared by parent and children count once."""
     return sum(_proc_bytes(pid, "smaps_rollup", "Pss:") for pid in pids)

@@ -24,6 +24,11 @@ from faultkit.load.samples import Sample, Samples
 from faultkit.proxy.event_loop import Loop
 
 _TICK_S = 0.1
+"""Seconds after which a worker looks whether it was stopped."""
+_REPORT_TICKS = 3
+REPORT_S = _REPORT_TICKS * _TICK_S
+"""Seconds from one report to the next. Each costs as much as some requests: to pickle, send, fold and merge
+it."""
 
 
 Report: TypeAlias = Callable[[Counts, Samples], None]
@@ -69,11 +74,14 @@ class _Watch:
         self._engine = engine
         self._report = report
         self._stopped = stopped
+        self._ticks = 0
         self.cut_short = False
 
     def tick(self, at: float) -> None:
         loop = self._engine.loop
-        self.report()
+        if self._ticks % _REPORT_TICKS == 0:
+            self.report()
+        self._ticks += 1
         if self._stopped():
             self.cut_short = True
             loop.stop()

@@ -19,6 +19,7 @@ from faultkit.load.fold import Counts, Folder
 from faultkit.load.fold_lines import LineWriter, WorkerLost
 from faultkit.load.places import Machine
 from faultkit.load.samples import Samples
+from faultkit.load.segment import REPORT_S
 from faultkit.load.split import already_run, segment_from_json
 from faultkit.load.tally import exact_limit
 
@@ -119,7 +120,7 @@ class SegmentHost:
 
     def _add(self, report: tuple[Counts, Samples]) -> None:
         self._folder.add(*report)
-        if time.monotonic() >= self._folded_at + FOLD_S:
+        if time.monotonic() >= self._folded_at + FOLD_S - REPORT_S / 2:  # By the report that is nearest.
             self._fold()
 
     def _fold(self) -> None:
