@@ -261,8 +261,8 @@ class PodWorker:
         self._ahead_s = 0.0
         """Its clock minus ours, roughly."""
 
-    def _attach(self, state: PodState) -> None:
-        """Connect to the pod and give it its segment; if that fails, the worker is lost."""
+    def _attach(self, state: PodState) -> PodStream:
+        """Connect to the pod; if that fails, the worker is lost."""
         where = f"pod {state.name} on {state.node}" if state.node else f"pod {state.name or 'missing'}"
         self.name = f"worker {self._segment.share + 1} of {self._segment.of} ({where})"
         self._pod = state.name
@@ -270,24 +270,26 @@ class PodWorker:
             raise self._lose(state.over or state.waits or "its pod did not run in time")
         try:
             stream = self._job.attach(self._pod)
-            with self._changes:
-                self._stream = stream
-                is_closed = self._is_closed
-            if is_closed:
-                stream.close()
-                raise self._lose(_STOPPED)
-            self._worker = StreamWorker(self.name, self._segment, stream.output, stream.input, stream.close)
         except RunError as error:
             raise self._lose(str(error)) from None
+        with self._changes:
+            self._stream = stream
+            is_closed = self._is_closed
+        if is_closed:
+            stream.close()
+            raise self._lose(_STOPPED)
+        return stream
 
     def _lose(self, why: str) -> WorkerLost:
         self._lost = why
         return WorkerLost(why)
 
     def ready(self) -> Machine:
-        self._attach(self._job.state(self._segment.share))
+        stream = self._attach(self._job.state(self._segment.share))
         with self._awaiting(_READY_S):
-            return self._of_stream().ready()
+            worker = StreamWorker(self.name, self._segment, stream.output, stream.input, stream.close)
+            self._worker = worker
+            return worker.ready()
 
     def clock(self) -> float:
         with self._awaiting(_ANSWER_S):
