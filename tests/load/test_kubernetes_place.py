@@ -15,8 +15,8 @@ import pytest
 from faultkit.base.errors import InputError
 from faultkit.load.fold_lines import WorkerLost
 from faultkit.load.kubernetes.cluster_api import Unavailable
-from faultkit.load.kubernetes.manifests import RIGHTS
-from faultkit.load.kubernetes.pod_settings import PodSettings
+from faultkit.load.kubernetes.manifests import RIGHTS, job_manifest
+from faultkit.load.kubernetes.pod_settings import PodSettings, parse_pod_settings
 from faultkit.load.kubernetes_place import ClusterPlace, JobRun, cluster, job_of
 from faultkit.load.load import Load, Target
 from faultkit.load.places import Machine
@@ -24,6 +24,7 @@ from faultkit.load.split import LoadPlan, Segment, split
 from faultkit.load.workers import offset_of, run_load
 from tests.load.kubernetes.clusters import KINDS, Cluster, cluster_of
 from tests.load.kubernetes.stand_in_cluster import StandInCluster
+from tests.load.kubernetes.test_pod_settings import ACCEPTED
 
 PLAN = LoadPlan(Target("GET", "http://127.0.0.1:9/"), Load(duration_s=1.0, rate_rps=10.0))
 
@@ -76,6 +77,13 @@ def until(holds: Callable[[], object]) -> None:
 def test_a_cluster_with_the_rights_of_the_role_is_accepted(as_coordinator: Cluster) -> None:
     with cluster(3, PodSettings()) as place:
         assert place.size == 3
+    assert as_coordinator.left() == []
+
+
+def test_settings_that_are_accepted_here_are_accepted_there(as_coordinator: Cluster) -> None:
+    with cluster(1, PodSettings()) as place:
+        for written in ACCEPTED:
+            place.api.check(job_manifest("trial", parse_pod_settings(written, "pods.yaml"), 1, 1.0))
     assert as_coordinator.left() == []
 
 
