@@ -171,7 +171,7 @@ CASES = [
         "kotlin",
         "class A { fun f(process: Process): Int { val reader = process.inputStream.bufferedReader()\n return reader.readText().length } }",
     ),
-    bad(_PAUSE, "rust", _LISTEN.format(""), 2),
+    bad(_PAUSE, "rust", _LISTEN.format(""), 5),
     good(_PAUSE, "rust", _LISTEN.format("tokio::time::sleep(pause).await;")),
     bad(_TWICE, "javascript", _PAYOUT.format(""), 3),
     good(_TWICE, "javascript", _PAYOUT.format(", { headers: { 'Idempotency-Key': key } }")),
