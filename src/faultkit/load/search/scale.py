@@ -22,8 +22,8 @@ class Scale:
     harmful: float
     spacing: Spacing = "linear"
     resolution: float = 0.0
-    """The least difference of values that means something; 0: a part in `STEPS` of the range. Of whole numbers
-    at least 1."""
+    """The least difference of values that means something; 0: a part in `STEPS` of the range, or 1 for whole
+    numbers."""
     whole: bool = False
     """Whether only whole numbers are values."""
 
@@ -34,7 +34,7 @@ class Scale:
             raise ValueError(f"range: expected numbers above 0 for a log scale, got {self.shown}")
         if self.whole and 0 < self.resolution < 1:
             raise ValueError(f"resolution: expected at least 1 for whole numbers, got {self.resolution:g}")
-        if self.whole and not (self.harmless.is_integer() and self.harmful.is_integer()):
+        if self.whole and (self.harmless % 1 or self.harmful % 1):
             raise ValueError(f"range: expected whole numbers, got {self.shown}")
 
     @property
