@@ -64,9 +64,11 @@ _INDEPENDENT = 40
 _GROWTH = 0.5
 """The largest part by which the requests of a level grow before it is looked at again."""
 _ROUNDS = 5
-_STRETCHES = 4
-"""Stretches of a block of the estimate."""
-_FEWEST_PER_STRETCH = 5
+_MOST_STRETCHES = 20
+"""Stretches of a level of the estimate, if they can be long enough:"""
+_STRETCH = 2
+"""so many times as long as requests are alike."""
+_FEWEST_STRETCHES = 8
 _CLIFF = 5.0
 """A curve that is this many times as steep around the bracket as elsewhere is a cliff."""
 _SURE = 0.999
@@ -76,7 +78,7 @@ _INCONSISTENT = "Levels that were measured twice contradict each other."
 _DRIFT = "The service changed during the search: its harmless end is not what it was at the beginning."
 _DISAGREEMENT = "The estimate lies outside of the bracket."
 _IS_CLIFF = "It breaks at once and not by degrees, so there is no estimate besides the bracket."
-_NO_BUDGET = "The budget was used up before an estimate."
+_NO_BUDGET = "The budget is too small for an estimate."
 _NO_CROSSING = "The levels around the bracket do not show where it breaks."
 
 
@@ -257,7 +259,8 @@ class _Run:
         positions = sorted({self.scale.value(each): each for each in (*inside, held, broken)}.values())
         again = {each: self._new_level(each) for each in {0.0, *positions}}
         size = int((self.budget - self.spent) / (_ROUNDS * len(again)))
-        if size < _STRETCHES * _FEWEST_PER_STRETCH:
+        stretches = min(_MOST_STRETCHES, int(_ROUNDS * size / (_STRETCH * self.alike)))
+        if stretches < _FEWEST_STRETCHES:
             return self._result("found", _NO_BUDGET)
         rng = Rng.keyed(self.seed, "estimate")
         for _ in range(_ROUNDS):
@@ -265,16 +268,19 @@ class _Run:
                 self._take(again[position], (yield self._block(position, size, "estimate")))
         if self._decision(again[held]) == "broken" or self._decision(again[broken]) == "held":
             return self._result("inconclusive", _INCONSISTENT)
-        return self._judged(again, positions, rng)
+        return self._judged(again, positions, stretches, rng)
 
-    def _judged(self, again: dict[float, _Level], positions: list[float], rng: Rng) -> BreakingPoint:
+    def _judged(
+        self, again: dict[float, _Level], positions: list[float], stretches: int, rng: Rng
+    ) -> BreakingPoint:
         """Return the result from the levels of the estimate."""
         held, broken = self._closed_bracket()
         crossings = [
             find_crossing(
                 positions,
-                [Stretches(_cut(again[each].times[number]), goal) for each in positions],
+                [Stretches(_cut(again[each].times[number], stretches), goal) for each in positions],
                 goal,
+                self.alike,
                 rng.child("bootstrap", number),
             )
             for number, goal in enumerate(self.goals)
@@ -389,7 +395,7 @@ class _Curve:
         return {each: figure(level, level.once) for each, level in found.items()}
 
     def _stretches(self, position: float) -> Stretches:
-        return Stretches(_cut(self.levels[position].times[self.number]), self.goal)
+        return Stretches([self.levels[position].times[self.number]], self.goal)
 
     def _percentile_interval(self, level: _Level) -> Interval:
         times = level.times[self.number]
@@ -405,9 +411,8 @@ def _first(crossings: Sequence[Crossing | None]) -> tuple[Crossing, int] | None:
     return min(known, key=lambda pair: pair[0].position) if known else None
 
 
-def _cut(times: Sequence[float]) -> list[Sequence[float]]:
+def _cut(times: Sequence[float], count: int) -> list[Sequence[float]]:
     """Cut the times of a level into stretches of about the same number."""
-    count = min(_ROUNDS * _STRETCHES, len(times))
     edges = [len(times) * number // count for number in range(count + 1)]
     return [times[low:high] for low, high in pairwise(edges)]
 

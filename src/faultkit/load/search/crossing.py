@@ -35,6 +35,7 @@ class Stretches:
     def __init__(self, stretches: Sequence[Sequence[float]], goal: Goal) -> None:
         self.once = [1] * len(stretches)
         """The weights that take each stretch once."""
+        self.requests = sum(map(len, stretches))
         self._sizes = [len(each) for each in stretches]
         self._bad = [sum(not goal.is_good(time) for time in each) for each in stretches]
         self._share = goal.share
@@ -59,9 +60,11 @@ class Stretches:
 
 
 def find_crossing(
-    positions: Sequence[float], levels: Sequence[Stretches], goal: Goal, rng: Rng
+    positions: Sequence[float], levels: Sequence[Stretches], goal: Goal, alike: float, rng: Rng
 ) -> Crossing | None:
-    """Return where the goal is crossed, or None if the levels do not reach from one side to the other."""
+    """Return where the goal is crossed, or None if the levels do not reach from one side to the other.
+
+    `alike` is how many requests in a row carry the information of one."""
     figure, limit = figure_of(levels, goal)
     found = crossing_of(positions, [figure(level, level.once) for level in levels], limit)
     if found is None:
@@ -74,13 +77,19 @@ def find_crossing(
     )
     skipped = int(_TAIL * REPLICATES)
     low, high = replicates[skipped], replicates[-1 - skipped]
-    # There are few stretches: Student's t in place of the normal distribution, and the variance of a sample
-    # of n is (n - 1)/n of the true one.
-    count = min(len(level.once) for level in levels)
-    wider = t_quantile(1 - _TAIL, count - 1) / NormalDist().inv_cdf(1 - _TAIL) * sqrt(count / (count - 1))
+    wider = _wider(levels, alike)
     return Crossing(
         found, Interval(found - wider * max(found - low, 0.0), found + wider * max(high - found, 0.0))
     )
+
+
+def _wider(levels: Sequence[Stretches], alike: float) -> float:
+    """Return by how much the interval of a bootstrap is too narrow, because stretches are few and short."""
+    count = min(len(level.once) for level in levels)
+    length = min(level.requests for level in levels) / count
+    few = t_quantile(1 - _TAIL, count - 1) / NormalDist().inv_cdf(1 - _TAIL)
+    # The variance of a sample of n is (n - 1)/n of the true one, and neighbouring stretches are still alike.
+    return few * sqrt(count / (count - 1)) / sqrt(1 - min(alike / length, 1.0) / 2)
 
 
 def _nearest_crossing(positions: Sequence[float], figures: Sequence[float], limit: float) -> float:
