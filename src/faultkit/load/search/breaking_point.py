@@ -36,7 +36,7 @@ from faultkit.load.search.search_values import (
     Outcome,
     Phase,
 )
-from faultkit.load.search.sequential_test import (
+from faultkit.load.search.share_evidence import (
     Decision,
     decide,
     dependence,
