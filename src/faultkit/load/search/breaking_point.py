@@ -36,6 +36,7 @@ from faultkit.load.search.search_values import (
     Measured,
     Outcome,
     Phase,
+    SearchEnded,
 )
 from faultkit.load.search.share_evidence import effective_counts
 
@@ -102,6 +103,12 @@ class _Run:
     """Levels of gates and bracket, by position."""
 
     def search(self) -> Search:
+        try:
+            return (yield from self._searched())
+        except SearchEnded as ended:
+            return self._result("inconclusive", str(ended))
+
+    def _searched(self) -> Search:
         lowest = yield from self._decided(0.0, "gates", _FOR_GATE * self.meter.budget)
         if lowest.decision != "held":
             return self._gate_failed(lowest, "already_broken")

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from faultkit.base.sample_statistics import CONFIDENCE
 from faultkit.load.search.levels import Level, LevelMeter, fewest_of_level
 from faultkit.load.search.scale import Scale
-from faultkit.load.search.search_values import Block, Goal, LevelResult, Measured
+from faultkit.load.search.search_values import Block, Goal, LevelResult, Measured, SearchEnded
 from faultkit.load.search.share_evidence import Decision
 
 GRID = 9
@@ -25,6 +25,10 @@ _FOR_CELL = 0.05
 """The largest part of the budget that a pair may take."""
 _TO_LEARN = 0.03
 """The part of the budget for the harmless pair, to learn for how long requests are alike."""
+
+_CONTRADICTION = (
+    "Pairs contradict each other: more harm does not always make it worse, or the service changed."
+)
 
 Cell: TypeAlias = tuple[int, int]
 """The numbers of the values of both settings, from harmless to harmful."""
@@ -96,15 +100,20 @@ class _Run:
     pairs: dict[Cell, Level] = field(default_factory=dict)
 
     def search(self) -> FrontierSearch:
+        try:
+            return (yield from self._searched())
+        except SearchEnded as ended:
+            return self._result(str(ended))
+
+    def _searched(self) -> FrontierSearch:
         harmless = yield from self._decided((0, 0), _TO_LEARN * self.meter.budget)
         if harmless != "held":
             reason = "is broken" if harmless == "broken" else "could not be decided"
             return self._result(f"The pair of both harmless ends {reason}.")
         for row in _from_the_middle(self.size):
             yield from self._halve(row)
-        if self._contradicts():
-            return self._result("Pairs contradict each other: less harm is broken where more harm holds.")
-        return self._result("")
+        contradicted = yield from self._contradicted()
+        return self._result(_CONTRADICTION if contradicted else "")
 
     def _halve(self, row: int) -> Generator[PairBlock, Measured, None]:
         """Find the frontier in a row."""
@@ -119,8 +128,24 @@ class _Run:
                 return
             yield from self._decided((row, unknown[len(unknown) // 2]), 0.0)
 
+    def _contradicted(self) -> Generator[PairBlock, Measured, bool]:
+        """Measure the corners of the grid once more: what follows from others, or was seen before, must hold
+        there, too."""
+        last = self.size - 1
+        for corner in ((0, 0), (0, last), (last, 0), (last, last)):
+            known = self._known(corner)
+            found = yield from self._measured(corner, self.meter.new_level(), 0.0)
+            if {known, found} == {"held", "broken"}:
+                return True
+        return False
+
     def _decided(self, cell: Cell, to_learn: float) -> Generator[PairBlock, Measured, Decision]:
-        level = self.pairs[cell] = self.meter.new_level()
+        self.pairs[cell] = self.meter.new_level()
+        return (yield from self._measured(cell, self.pairs[cell], to_learn))
+
+    def _measured(
+        self, cell: Cell, level: Level, to_learn: float
+    ) -> Generator[PairBlock, Measured, Decision]:
         values = self._values(cell)
         # The meter asks with a block of one value; only the number of its requests is used.
         blocks = self.meter.decided(
@@ -146,11 +171,6 @@ class _Run:
             if level.decision == "broken" and other[0] <= cell[0] and other[1] <= cell[1]:
                 return "broken"
         return "undecided"
-
-    def _contradicts(self) -> bool:
-        held = [cell for cell, level in self.pairs.items() if level.decision == "held"]
-        broken = [cell for cell, level in self.pairs.items() if level.decision == "broken"]
-        return any(low[0] <= high[0] and low[1] <= high[1] for low in broken for high in held)
 
     def _values(self, cell: Cell) -> tuple[float, float]:
         last = self.size - 1

@@ -43,6 +43,10 @@ class Block:
     """The part of the budget that is used, from 0 to 1."""
 
 
+class SearchEnded(Exception):
+    """Thrown into a search that cannot go on: it returns what it has, inconclusive, with this text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """What became of a block."""
