@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -31,6 +32,23 @@ def test_lines_count_from_one_and_columns_in_characters() -> None:
 @pytest.mark.parametrize(("text", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\n\n", 2), ("a\nb", 2)])
 def test_lines_are_counted_as_editors_do(text: str, lines: int) -> None:
     assert parse(text.encode(), PYTHON).line_count == lines
+
+
+@pytest.mark.parametrize("text", ["a = b(1)", "ä = b(1)", "'ö' + b(1)"])
+def test_a_match_has_its_place_in_bytes(text: str) -> None:
+    syntax = parse(text.encode(), PYTHON)
+    whole, inner = re.search(r"b\(1\)", text), re.search(r"\d", text[text.index("b(") :])
+    assert whole is not None
+    assert inner is not None
+    place = syntax.place_of(whole)
+    assert syntax.text(place) == "b(1)"
+    assert syntax.text(syntax.place_of(inner, place.start)) == "1"
+
+
+def test_parts_of_a_text_are_found_in_small_letters_and_capitals() -> None:
+    syntax = parse(b"GraphQL = 1", PYTHON)
+    assert syntax.has_any(b"jsonrpc", b"graphql")
+    assert not syntax.has_any(b"jsonrpc")
 
 
 def test_the_text_of_a_node_and_of_a_span_is_returned() -> None:

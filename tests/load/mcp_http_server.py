@@ -34,6 +34,8 @@ class McpServer:
     """Sessions that are known."""
     calls: list[tuple[dict[str, str], dict[str, Any]]] = field(default_factory=list)
     """Headers and message of each call."""
+    cancelled: list[tuple[str, int]] = field(default_factory=list)
+    """Session and id of each call that was cancelled in a session that is known."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def serve(self, connection: socket.socket, number: int) -> None:
@@ -66,6 +68,11 @@ class McpServer:
         if method == "initialize":
             self._reply(connection, message["id"], result, f"Mcp-Session-Id: {session}\r\n")
         elif method in ("notifications/initialized", "answer"):
+            connection.sendall(http(202))
+        elif method == "notifications/cancelled":
+            with self.lock:
+                if session in self.sessions:
+                    self.cancelled.append((session, message["params"]["requestId"]))
             connection.sendall(http(202))
         elif method == "tools/list":
             schema = {"type": "object", "properties": {"a": {"type": "integer", "x-mcp-header": "A"}}}
@@ -105,6 +112,9 @@ class McpServer:
             case "open stream":
                 connection.sendall(HEAD + chunk(b"data: %s\n\n" % reply))
                 connection.recv(1)  # Until the client ends it.
+                return False
+            case "silence":
+                connection.recv(1)  # Until the client gives up.
                 return False
             case "no reply":
                 connection.sendall(HEAD + chunk(b"data: %s\n\n" % note) + END)

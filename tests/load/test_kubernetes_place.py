@@ -4,8 +4,9 @@ With FAULTKIT_KUBERNETES_BIN, the same tests run against a real API server."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,13 +14,16 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.load.fold_lines import WorkerLost
+from faultkit.load.kubernetes.cluster_api import Unavailable
 from faultkit.load.kubernetes.manifests import RIGHTS
 from faultkit.load.kubernetes.pod_settings import PodSettings
 from faultkit.load.kubernetes_place import ClusterPlace, JobRun, cluster, job_of
 from faultkit.load.load import Load, Target
+from faultkit.load.places import Machine
 from faultkit.load.split import LoadPlan, Segment, split
-from faultkit.load.workers import offset_of
+from faultkit.load.workers import offset_of, run_load
 from tests.load.kubernetes.clusters import KINDS, Cluster, cluster_of
+from tests.load.kubernetes.stand_in_cluster import StandInCluster
 
 PLAN = LoadPlan(Target("GET", "http://127.0.0.1:9/"), Load(duration_s=1.0, rate_rps=10.0))
 
@@ -42,7 +46,7 @@ def segments(count: int) -> list[Segment]:
 
 def refusal(settings: PodSettings, count: int = 2) -> str:
     with pytest.raises(InputError) as raised, cluster(count, settings) as place:
-        place.start(segments(count))
+        place.start(segments(count))[0].ready()
     return str(raised.value)
 
 
@@ -51,6 +55,22 @@ def until_gone(running: Cluster) -> None:
     while left := running.left():
         assert time.monotonic() < deadline, left
         time.sleep(0.05)
+
+
+def kill_before_it_answers(running: Cluster) -> None:
+    """Kill the first pod once it has its segment, which it has not read."""
+    until(lambda: 0 in running.running())
+    pod = running.running()[0]
+    pod.freeze()
+    until(lambda: pod.is_attached)
+    pod.kill()
+
+
+def until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_cluster_with_the_rights_of_the_role_is_accepted(as_coordinator: Cluster) -> None:
@@ -109,8 +129,9 @@ def test_a_pod_that_is_not_made_is_a_lost_worker_and_the_others_run(as_coordinat
 
 def test_a_pod_that_says_nothing_is_given_up(as_coordinator: Cluster) -> None:
     with cluster(1, PodSettings()) as place:
-        job = JobRun(place.api, job_of(PLAN, PodSettings(), 1), place.jobs)
-        stream = job.attach(job.wait(1, 60.0)[0].name)
+        job = JobRun(place.api.again(), job_of(PLAN, PodSettings(), 1), place.jobs, 60.0)
+        job.create()
+        stream = job.attach(job.state(0).name)
         stream.expect_within(0.1)  # Nothing comes, since it waits for its segment.
         assert (stream.output.readline(), stream.ended) == ("", "it said nothing for 0.1 s")
         stream.close()
@@ -219,9 +240,11 @@ def test_a_pod_that_has_answered_may_be_silent_while_others_get_ready(
 def test_a_pod_that_ends_before_it_is_ready_is_lost_with_its_exit_code(as_coordinator: Cluster) -> None:
     with cluster(1, PodSettings()) as place:
         (worker,) = place.start(segments(1))
-        as_coordinator.running()[0].kill()
-        with pytest.raises(WorkerLost, match="Error, exit code 137"):
+        killer = threading.Thread(target=kill_before_it_answers, args=(as_coordinator,))
+        killer.start()
+        with pytest.raises(WorkerLost, match=r"^Error, exit code 137$"):
             worker.ready()
+        killer.join()
         worker.close()
     until_gone(as_coordinator)
 
@@ -231,6 +254,98 @@ def test_what_is_left_at_the_end_of_a_run_is_deleted(as_coordinator: Cluster) ->
         assert isinstance(place, ClusterPlace)
         place.start(segments(2))  # Not closed, as after an error.
     until_gone(as_coordinator)
+
+
+def test_a_run_that_is_stopped_while_images_are_pulled_ends_and_deletes_its_job(
+    as_coordinator: Cluster,
+) -> None:
+    stop = threading.Event()
+    settings = PodSettings(image="large:1", start_within=3600.0)
+    with cluster(2, settings) as place:
+        stopper = threading.Thread(target=lambda: (until(as_coordinator.left), stop.set()))
+        stopper.start()
+        result = run_load(PLAN.target, PLAN.load, on=place, stop=stop)
+        stopper.join()
+    assert (result.cut_short, result.tally.requests, result.lost) == (True, 0, ())
+    until_gone(as_coordinator)
+
+
+# --- an API server that fails -----------------------------------------------------------------
+
+
+@pytest.fixture
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandInCluster]:
+    """Only the stand-in fails when it is told to."""
+    monkeypatch.setattr("faultkit.load.kubernetes_place._POLL_S", 0.05)
+    with StandInCluster(tmp_path) as started:
+        monkeypatch.setenv("KUBECONFIG", str(started.coordinator()))
+        yield started
+
+
+@pytest.mark.parametrize("status", [503, 429, 0])
+def test_an_api_server_that_fails_for_a_moment_is_asked_again(failing: StandInCluster, status: int) -> None:
+    with cluster(1, PodSettings()) as place:
+        failing.troubles = [status]
+        (worker,) = place.start(segments(1))
+        failing.troubles = [status] * 3
+        assert worker.ready() == Machine.here()
+        assert failing.troubles == []
+        failing.troubles = [status] * 2
+        worker.close()
+    assert failing.left() == []
+
+
+def test_a_job_that_was_made_though_the_server_failed_is_not_made_twice(failing: StandInCluster) -> None:
+    failing.fails_after_creation = True
+    with cluster(1, PodSettings()) as place:
+        (worker,) = place.start(segments(1))
+        assert worker.ready() == Machine.here()
+        assert len(failing.running()) == 1
+        worker.close()
+    assert failing.left() == []
+
+
+def test_an_api_server_that_goes_on_failing_ends_the_run_and_the_job_is_deleted(
+    failing: StandInCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("faultkit.load.kubernetes_place._PATIENCE_S", 0.2)
+    with cluster(1, PodSettings()) as place:
+        (worker,) = place.start(segments(1))
+        failing.troubles = [503] * 1000
+        with pytest.raises(Unavailable, match=rf"^the API server {failing.url} is not available: 503: etcd"):
+            worker.ready()
+        failing.troubles = []
+        worker.close()
+    assert failing.left() == []
+
+
+def test_a_job_that_cannot_be_deleted_is_left_to_its_ttl_and_in_the_log(
+    failing: StandInCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("faultkit.load.kubernetes_place._PATIENCE_S", 0.2)
+    with cluster(1, PodSettings()) as place:
+        place.start(segments(1))
+        failing.troubles = [500] * 1000
+    assert " was not deleted, its TTL will do it: the API server " in caplog.text
+    assert len(failing.left()) == 2
+
+
+def test_a_pod_that_cannot_be_attached_to_in_time_is_a_lost_worker(
+    failing: StandInCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("faultkit.load.kubernetes_place._ATTACH_S", 0.2)
+    failing.attachments.clear()
+    with cluster(1, PodSettings()) as place:
+        (worker,) = place.start(segments(1))
+        with pytest.raises(WorkerLost, match=r"^it cannot be attached to: no answer within 0\.2 s$"):
+            worker.ready()
+        pod = failing.running()[0]
+        failing.attachments.set()
+        until(
+            lambda: pod.poll() is not None
+        )  # The connection that came late was closed, and its input with it.
+        worker.close()
+    assert failing.left() == []
 
 
 def test_an_older_kubernetes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

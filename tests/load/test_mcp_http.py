@@ -15,7 +15,7 @@ from faultkit.base.errors import TargetError
 from faultkit.load.load import Load, McpTarget, Target
 from faultkit.load.mcp_target import MOST_RESTARTS
 from faultkit.load.response import Failure
-from faultkit.load.segment import call_once
+from faultkit.load.segment import SingleCalls, call_once
 from tests.load.mcp_http_server import McpServer
 from tests.load.servers import OK, answering, read_request, serving, url_of
 from tests.load.test_mcp_stdio import ENDLESS, Served, loaded
@@ -178,6 +178,33 @@ def test_a_call_times_out() -> None:
     with serving(serve) as endpoint:
         sample = call_once(target_at(url_of(endpoint), timeout_s=0.2))
     assert (sample.failure, sample.status) == (Failure.TIMEOUT, 0)
+
+
+def test_a_call_that_times_out_is_cancelled_in_its_session() -> None:
+    server = McpServer(lambda number: "json" if number == 2 else "silence")
+    with serving(server.serve) as endpoint, SingleCalls(target_at(url_of(endpoint), timeout_s=0.3)) as calls:
+        assert calls.open()
+        failures = [sample.failure for _ in range(3) if (sample := calls.make()) is not None]
+    assert failures == [Failure.TIMEOUT, Failure.NONE, Failure.TIMEOUT]
+    assert server.cancelled == [("s1", 1), ("s1", 3)]
+    assert (server.counts["initialize"], server.counts["delete"]) == (1, 1)
+
+
+def test_in_the_modern_era_the_end_of_the_connection_cancels_a_call() -> None:
+    server = McpServer(lambda number: "silence")
+    with serving(server.serve) as endpoint:
+        sample = call_once(target_at(url_of(endpoint), timeout_s=0.2, era="modern"))
+    assert sample.failure == Failure.TIMEOUT
+    assert server.counts["notifications/cancelled"] == 0
+
+
+def test_calls_of_a_load_that_time_out_are_cancelled() -> None:
+    server = McpServer(lambda number: "silence" if number % 2 else "json")
+    rows, summary = run(server, Load(0.5, 20.0, 2, keep_alive=True), timeout_s=0.3)
+    assert summary.requests == 10
+    silent = [message["id"] for _, message in server.calls[::2]]
+    assert sorted(id for _, id in server.cancelled) == sorted(silent)
+    assert [row.failure for row in rows].count(Failure.TIMEOUT) == len(silent) == 5
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,56 @@ def test_a_segment_that_cannot_be_run_is_refused_with_exit_code_2(first: str, sa
     assert said in json.loads(done.stdout.removeprefix("refused "))["problem"]
 
 
+@pytest.mark.parametrize(
+    ("word", "refused"),
+    [
+        ("begin x", {"path": "begin", "problem": 'expected a number of seconds, got "x"'}),
+        ("begin nan", {"path": "begin", "problem": 'expected a number of seconds, got "nan"'}),
+        (
+            "begin",
+            {"path": "input", "problem": 'expected clock, begin SECONDS, alive or stop, got "begin"'},
+        ),
+    ],
+)
+def test_a_word_that_cannot_be_read_is_refused(
+    word: str, refused: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segment_stream, "SegmentHost", Idle)
+    out = StringIO()
+    assert serve(iter(["a segment", word]), out) == 2
+    ready, said = out.getvalue().splitlines()
+    assert (ready, json.loads(said.removeprefix("refused "))) == ("ready here", refused)
+
+
+class Idle:
+    """A host that has its segment."""
+
+    machine = "here"
+
+    def __init__(self, written: str) -> None: ...
+
+    def renew_lease(self) -> None: ...
+
+    def begin(self, begin_at: float) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["abc"], 'error: SECONDS: expected a number of seconds above 0, got "abc"\n'),
+        (["0"], 'error: SECONDS: expected a number of seconds above 0, got "0"\n'),
+        (["1", "2"], "error: SECONDS: expected one number at most, got 2 words\n"),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_is_an_error(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert segment_stream.main(words) == 2
+    assert capsys.readouterr() == ("", said)
+
+
 def test_a_refusal_is_an_error_that_names_the_worker() -> None:
     class Older(Programs):
         def _start(self, segment: Segment) -> SegmentWorker:

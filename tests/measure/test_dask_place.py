@@ -23,7 +23,7 @@ from distributed import Client
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.process_identity import descendants_of, is_same_process
 from faultkit.load.dask_place import quiet_logs
-from faultkit.load.load import Load, Progress, instants
+from faultkit.load.load import Load, Progress, Target, instants
 from faultkit.load.place_names import open_place, parse_place
 from faultkit.load.places import Place
 from faultkit.load.workers import LoadResult, run_load
@@ -44,6 +44,18 @@ from distributed.cli.dask_worker import main
 segment_host.LEASE_S, segment_host.WAITING_S = 3.0, 10.0
 main(sys.argv[1:])
 """
+
+
+LOGGERS = ("distributed", "distributed.client", "distributed.core", "tornado.application", "asyncio")
+
+
+@pytest.fixture(autouse=True)
+def logs() -> Iterator[None]:
+    """A place whose scheduler was lost leaves Dask's log silent."""
+    with ExitStack() as before:
+        for name in LOGGERS:
+            before.callback(logging.getLogger(name).setLevel, logging.getLogger(name).level)
+        yield
 
 
 def wait_until(holds: Callable[[], bool], what: str) -> None:
@@ -206,6 +218,25 @@ def test_without_its_scheduler_a_run_ends_and_names_all_workers(tmp_path: Path, 
 
 
 @pytest.mark.slow
+def test_a_scheduler_that_is_stopped_does_not_hold_the_end_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("_ANSWER_S", 2.0), ("_CLOSE_S", 0.5)):
+        monkeypatch.setattr(f"faultkit.load.dask_place.{name}", seconds)
+    with cluster(tmp_path) as (made, place):
+        try:
+            result = run_and_kill(place, "middle", lambda: made.scheduler.send_signal(signal.SIGSTOP))
+            assert [each.why for each in result.lost] == [
+                "the scheduler of Dask did not answer within 2 s" for _ in range(2)
+            ]
+            assert 0 < result.tally.requests < 80
+            with pytest.raises(RunError, match=r"^the scheduler of Dask did not answer within 2 s$"):
+                run_load(Target("GET", "http://127.0.0.1:9/"), Load(0.5, 40.0), on=place)
+        finally:
+            made.scheduler.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_dead_coordinator_leaves_no_process_behind(tmp_path: Path, moment: str) -> None:
     requests: list[int] = []
@@ -297,11 +328,11 @@ def test_a_cluster_behind_tls_is_reached_with_the_configuration_of_dask(tmp_path
 
 
 def test_errors_of_dask_do_not_come_between_our_lines() -> None:
-    loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.core")]
+    loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [each.isEnabledFor(logging.ERROR) for each in loggers]
     with quiet_logs():
         assert not any(each.isEnabledFor(logging.ERROR) for each in loggers)
-    assert [each.isEnabledFor(logging.ERROR) for each in loggers] == before == [True, True]
+    assert [each.isEnabledFor(logging.ERROR) for each in loggers] == before == [True] * 5
 
 
 def test_a_cluster_that_is_not_there_is_refused(closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,12 +168,31 @@ items:
 """
     with serving(server.serve) as endpoint:
         (item,) = ran(text.replace("URL", url_of(endpoint, "/mcp"))).items
-    assert len(item.calls) == server.counts["tools/call"] == server.counts["initialize"]
+    assert len(item.calls) == server.counts["tools/call"]
+    assert server.counts["initialize"] == server.counts["delete"] == 1
     if len(item.calls) == 1:
         assert item.verdict == "passed"
     else:
         assert item.calls[1].why == "expected a result, got tool_error"
         assert item.verdict == "failed"
+
+
+@pytest.mark.parametrize("strategy", ["{mode: single}", "{mode: repeat, step: 0, count: 2}"])
+def test_the_session_of_single_calls_is_opened_without_the_faults(strategy: str) -> None:
+    server = McpServer()
+    text = f"""\
+title: One call
+items:
+  - call: {{mcp: {{url: "URL"}}, tool: add}}
+    context: {{strategy: {strategy}, faults: [{{type: httperror, status_code: 503}}]}}
+    expect: {{response_time_under: 20s}}
+"""
+    with serving(server.serve) as endpoint:
+        report = ran(text.replace("URL", url_of(endpoint, "/mcp")))
+    (item,) = report.items
+    assert report.partial is None
+    assert (server.counts["initialize"], server.counts["tools/call"]) == (1, 0)
+    assert [call.status for call in item.calls] == [503] * len(item.calls)
 
 
 # --- the examples of docs/load.md ------------------------------------------------------------

@@ -168,7 +168,8 @@ def test_an_interrupted_run_deletes_its_job(pods: Cluster, tmp_path: Path) -> No
 def test_a_dry_run_prints_what_would_be_made_and_makes_nothing(pods: Cluster, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(SCENARIO % ("http://127.0.0.1:9/", "90s"))
     (tmp_path / "pods.yaml").write_text("image: registry.example/faultkit:1\nnamespace: faultkit")
-    with fault(tmp_path, "--on", "kubernetes:8", "--pods", "pods.yaml", "--dry-run") as process:
+    words = ("--on", "kubernetes:8", "--pods", "pods.yaml", "--proxy-address", "10.0.0.9:3180")
+    with fault(tmp_path, *words, "--dry-run") as process:
         out, err = process.communicate()
     assert (process.returncode, err) == (0, "")
     (job,) = yaml.safe_load_all(out)

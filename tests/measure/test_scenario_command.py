@@ -6,18 +6,24 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from faultkit.base.process_identity import descendants_of, is_same_process
 from faultkit.cli.main import invoke
 from faultkit.scenario.report.report_files import read_report
+from tests.load.servers import OK, read_request
+from tests.load.servers import serving as load_server
 from tests.proxy.origin import serving
 from tests.terminals import on_terminal
 
@@ -252,6 +258,60 @@ def test_an_interrupted_run_writes_its_partial_report_and_ends_with_the_code_of_
     assert (document["partial"], item["verdict"]) == ("it was stopped", "unfinished")
     assert item["run"]["requests"] >= 1
     assert "Unfinished" in (tmp_path / "report.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("moment", "request_number"),
+    [
+        ("the end of an item", 40),
+        pytest.param("the middle", 15, marks=pytest.mark.thorough),
+        pytest.param("the start", 0, marks=pytest.mark.thorough),
+    ],
+)
+def test_a_coordinator_that_is_killed_leaves_no_worker_and_no_fault(
+    tmp_path: Path, closed_port: int, moment: str, request_number: int
+) -> None:
+    """Two loads of 20 requests belong to an item; the last of the second is not answered before the kill."""
+    came, killed = threading.Semaphore(0), threading.Event()
+    seen: list[int] = []
+
+    def serve(connection: socket.socket, number: int) -> None:
+        while read_request(connection):
+            seen.append(number)
+            if len(seen) >= request_number > 0:
+                came.release()
+                killed.wait(PATIENCE_S)
+            connection.sendall(OK)
+
+    def wait_until(holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not holds():
+            assert time.monotonic() < deadline, moment
+            time.sleep(0.05)
+
+    with load_server(serve) as endpoint:
+        load = "{mode: load, duration: 1s, clients: 2, rps: 20}"
+        write(tmp_path, endpoint, SLOW, load, "status: 200")
+        words = ("--on", "local:2", "--proxy-address", f"127.0.0.1:{closed_port}")
+        with subprocess.Popen(
+            [sys.executable, "-m", "faultkit", "scenario", "run", "a.yaml", *words],
+            cwd=tmp_path,
+            env=QUIET,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            if request_number:
+                assert came.acquire(timeout=PATIENCE_S)
+            else:
+                wait_until(lambda: len(descendants_of(process.pid)) == 3)  # A proxy and two workers.
+            family = descendants_of(process.pid)
+            process.kill()
+        killed.set()
+        assert len(family) == 3
+        wait_until(lambda: not any(is_same_process(*each) for each in family.items()))
+    with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", closed_port)):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["a.yaml"]
 
 
 @pytest.mark.parametrize("args", [(), ("--no-ui",)])

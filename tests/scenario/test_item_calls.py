@@ -141,6 +141,14 @@ COMMAND = "a program with its arguments, as a list of texts or as one text"
         (f"call: {{{HTTP}, {MCP}}}", "call.method: expected nothing beside mcp, got a value"),
         (f"call: {{{MCP}, stream: sse}}", "call.stream: expected nothing beside mcp, got a value"),
         ("call: {mcp: {command: x}}", "call.tool: expected the name of a tool, got nothing"),
+        (
+            'call: {mcp: {command: [x, "a\\0b"]}, tool: add}',
+            'call.mcp.command: expected words without NUL, got "a\\u0000b"',
+        ),
+        (
+            'call: {mcp: {command: x, cwd: "\\0"}, tool: add}',
+            "call.mcp.cwd: expected a folder without NUL in its name, got ",
+        ),
         ("call: {mcp: {}, tool: add}", "call.mcp: expected a command or a url, got neither"),
         (
             "call: {mcp: {command: x, url: 'http://a/'}, tool: add}",

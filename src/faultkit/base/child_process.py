@@ -100,6 +100,11 @@ class ChildProcess:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def ended(self) -> str | None:
+        """How the process ended, such as "was ended by SIGKILL"; None while it runs."""
+        return None if self._process.poll() is None else self._how_it_ended()
+
     def ready(self, timeout_s: float | None = None) -> None:
         """Wait until the object is created; raise the error if that failed. Otherwise the first call does
         so."""

@@ -50,7 +50,7 @@ Examples:
   fault scenario run slow.yaml --slo latency:95:300ms --slo error:99:1% --seed 7
   fault scenario run heavy.yaml --on dask://10.0.0.5:8786 --proxy-address 10.0.0.9:3180
   fault scenario run slow.yaml --proxy-at http://127.0.0.1:7900
-  fault scenario run heavy.yaml --on kubernetes:8 --pods pods.yaml --dry-run
+  fault scenario run heavy.yaml --on kubernetes:8 --proxy-address 10.0.0.9:3180 --dry-run
 """
 
 
@@ -229,8 +229,9 @@ def run_command(
     if not where.is_local:
         check_place(loaded)
     if dry_run:
-        from faultkit.scenario.cluster_jobs import jobs_as_yaml
+        from faultkit.scenario.cluster_jobs import check_reach, jobs_as_yaml
 
+        check_reach(loaded, settings.listen, settings.control)
         click.echo(jobs_as_yaml(loaded, where.pods, where.size), nl=False)
         return
     stop = threading.Event()

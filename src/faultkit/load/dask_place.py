@@ -74,14 +74,14 @@ def remote_cluster(address: str) -> Iterator[DaskPlace]:
             client.wait_for_workers(1, timeout=_CONNECT_S)
         except TimeoutError:
             raise InputError("--on", f"expected workers at {address}, got a scheduler without any") from None
-        yield DaskPlace(client, len(client.nthreads()))
+        yield DaskPlace(client, len(_addresses(client)))
 
 
 @contextlib.contextmanager
 def _client(cluster: object, name: str) -> Iterator[Any]:
     from distributed import Client
 
-    with quiet_logs():
+    with quiet_logs() as quiet:
         try:
             client = Client(cluster, timeout=_CONNECT_S)  # type: ignore[no-untyped-call]
         except (OSError, ValueError, TypeError, ImportError) as error:
@@ -90,24 +90,28 @@ def _client(cluster: object, name: str) -> Iterator[Any]:
         try:
             yield client
         finally:
-            with contextlib.suppress(Exception):  # A scheduler that is gone must not hide the result.
+            is_well = client.status == "running"
+            try:
                 client.close(timeout=_CLOSE_S)  # type: ignore[no-untyped-call]
+            except Exception:  # A scheduler that is gone must not hide the result.
+                is_well = False
+            if not is_well:
+                quiet.pop_all()  # What is left of Dask in this process goes on to complain, up to its end.
 
 
-@contextlib.contextmanager
-def quiet_logs() -> Iterator[None]:
-    """Keep Dask's log out of the output: what is lost is in our report, without tracebacks.
+_LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
+"""Loggers that Dask gives a level of their own, and those of its event loop."""
 
-    Dask gives the logger of its client a level of its own."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
-    before = [each.level for each in loggers]
-    for each in loggers:
-        each.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for each, level in zip(loggers, before, strict=True):
-            each.setLevel(level)
+
+def quiet_logs() -> contextlib.ExitStack:
+    """Keep Dask's log out of the output: what is lost is in our report, without tracebacks. Leave what is
+    returned, a context manager, to have the log as before."""
+    before = contextlib.ExitStack()
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        before.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL)
+    return before
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +125,23 @@ class DaskPlace:
     def start(self, segments: Sequence[Segment]) -> Sequence[SegmentWorker]:
         if self.client.status != "running":
             raise RunError("the scheduler of Dask is gone")
-        try:
-            addresses = sorted(self.client.nthreads())
-        except (OSError, RuntimeError) as error:
-            raise RunError(f"the scheduler of Dask does not answer: {error}") from None
+        addresses = _addresses(self.client)
         return [
             DaskWorker(self.client, segment, addresses[segment.share])
             if segment.share < len(addresses)
             else AbsentWorker(segment)
             for segment in segments
         ]
+
+
+def _addresses(client: Any) -> list[str]:
+    """Return the addresses of all workers. Raises RunError if the scheduler does not answer."""
+    try:
+        return sorted(client.nthreads(callback_timeout=_ANSWER_S))
+    except TimeoutError:
+        raise RunError(f"the scheduler of Dask did not answer within {_ANSWER_S:g} s") from None
+    except (OSError, RuntimeError) as error:
+        raise RunError(f"the scheduler of Dask does not answer: {error}") from None
 
 
 class AbsentWorker:
@@ -244,14 +255,21 @@ class DaskWorker:
     def _answer(self, answer: Any, limit_s: float) -> Any:
         """Wait for an answer, and look now and then whether one can still come."""
         deadline = time.monotonic() + limit_s
+        silent = "it"
         while time.monotonic() < deadline:
             with contextlib.suppress(TimeoutError):
                 return answer.result(timeout=_LOOK_S)
+            if self._closed.is_set():
+                raise WorkerLost("it was closed")
             if self._client.status != "running":
                 raise WorkerLost("the scheduler of Dask is gone")
-            if self._address not in self._client.nthreads():
-                raise WorkerLost("it is no longer in the cluster")
-        raise WorkerLost(f"it did not answer within {limit_s:g} s")
+            try:
+                if self._address not in self._client.nthreads(callback_timeout=_LOOK_S):
+                    raise WorkerLost("it is no longer in the cluster")
+                silent = "it"
+            except TimeoutError:
+                silent = "the scheduler of Dask"
+        raise WorkerLost(f"{silent} did not answer within {limit_s:g} s")
 
 
 def _lost(error: BaseException) -> WorkerLost:

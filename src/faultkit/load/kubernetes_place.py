@@ -4,23 +4,28 @@
 
 Pods get their segments when all run, so that none waits for the image of another. A pod that does not run in
 time is a lost worker; if none does, the run does not begin.
+
+An API server that fails is asked again for some time, since it may be replaced or restarted during a run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any, TypeVar
 
 from faultkit.base.errors import FaultkitError, InputError, RunError
 from faultkit.base.text import count_of
 from faultkit.load.fold import Fold, SegmentEnd
 from faultkit.load.fold_lines import WorkerLost
-from faultkit.load.kubernetes.cluster_api import ClusterApi, open_cluster
+from faultkit.load.kubernetes.cluster_api import ClusterApi, Unavailable, open_cluster
 from faultkit.load.kubernetes.manifests import CONTAINER, Manifest, job_manifest
 from faultkit.load.kubernetes.pod_settings import PodSettings
 from faultkit.load.kubernetes.pod_states import PodState, by_index, why_job_failed, why_none_was_made
@@ -31,12 +36,20 @@ from faultkit.load.stream_worker import StreamWorker
 
 _MARGIN_S = 1.0
 _POLL_S = 0.5
+_ATTACH_S = 15.0
+"""Seconds in which the API server must connect us to a pod."""
 _READY_S = 60.0
 _ANSWER_S = 10.0
 _SILENT_S = 15.0
 """Seconds without a fold, of which one comes each second, after which a worker is lost."""
 _SETTLE_S = 3.0
 """Seconds in which the cluster says how a pod ended whose streams did."""
+_PATIENCE_S = 20.0
+"""Seconds for which an API server that fails is asked again."""
+_STOPPED = "the run was stopped"
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 def job_of(plan: LoadPlan, settings: PodSettings, size: int) -> Manifest:
@@ -74,39 +87,68 @@ class ClusterPlace:
     """Those that are not deleted yet."""
 
     def start(self, segments: Sequence[Segment]) -> Sequence[SegmentWorker]:
-        job = JobRun(self.api.again(), job_of(segments[0].plan, self.settings, len(segments)), self.jobs)
+        manifest = job_of(segments[0].plan, self.settings, len(segments))
+        job = JobRun(self.api.again(), manifest, self.jobs, self.settings.start_within)
         try:
-            states = job.wait(len(segments), self.settings.start_within)
-            return [job.worker(segment, states[segment.share]) for segment in segments]
+            job.create()
         except BaseException:
             job.end()
             raise
+        return [job.worker(segment) for segment in segments]
 
 
 class JobRun:
     """A Job from its creation to its deletion."""
 
-    def __init__(self, api: ClusterApi, manifest: Manifest, jobs: set[JobRun]) -> None:
+    def __init__(self, api: ClusterApi, manifest: Manifest, jobs: set[JobRun], start_within_s: float) -> None:
         self.name: str = manifest["metadata"]["name"]
         self._api = api
+        self._manifest = manifest
+        self._start_within_s = start_within_s
         self._jobs = jobs
         self._workers: dict[int, PodWorker] = {}
         """Those that are not closed, by share."""
         self._changes = threading.Lock()
+        self._states: dict[int, PodState] | None = None
+        self._polling = threading.Lock()
+        """Held by the worker that asks for the states; the others wait for what it finds."""
+        self._stopped = threading.Event()
         self._jobs.add(self)
-        self._api.create_job(manifest)
 
-    def wait(self, pods: int, within_s: float) -> dict[int, PodState]:
-        """Wait until each pod runs or cannot any more, and return their states.
+    def create(self) -> None:
+        """Create the Job in the cluster."""
+        is_again = False
 
-        Raises InputError if none runs in time."""
+        def create() -> None:
+            nonlocal is_again
+            was_tried, is_again = is_again, True
+            self._api.create_job(self._manifest, again=was_tried)
+
+        _patiently(create, self._stopped.wait)
+
+    def stop(self) -> None:
+        """Wait for no pod any more."""
+        self._stopped.set()
+
+    def state(self, share: int) -> PodState:
+        """Return the state of the pod of a share, once all pods run or cannot any more.
+
+        Raises InputError if none runs in time, WorkerLost after `stop`."""
+        with self._polling:
+            if self._states is None:
+                self._states = self._await_pods()
+            return self._states[share]
+
+    def _await_pods(self) -> dict[int, PodState]:
+        pods, within_s = self._manifest["spec"]["completions"], self._start_within_s
         deadline = time.monotonic() + within_s
         while True:
-            found = by_index(self._api.pods_of(self.name))
+            found = by_index(_patiently(lambda: self._api.pods_of(self.name), self._stopped.wait))
             left = [index for index in range(pods) if index not in found or not _is_decided(found[index])]
             if not left or time.monotonic() > deadline:
                 break
-            time.sleep(_POLL_S)
+            if self._stopped.wait(_POLL_S):
+                raise WorkerLost(_STOPPED)
         states = {index: found.get(index) or self._missing(index) for index in range(pods)}
         if not any(state.runs for state in states.values()):
             reasons = dict.fromkeys(
@@ -125,16 +167,24 @@ class JobRun:
             why = f"{why}: {told}" if told else why
         return PodState("", index, "", over=why)
 
-    def worker(self, segment: Segment, state: PodState) -> SegmentWorker:
-        """Attach to the pod of a segment and hand it over."""
-        worker = PodWorker(self, segment, state)
-        self._workers[segment.share] = worker
-        if state.runs:
-            worker.attach()
+    def worker(self, segment: Segment) -> SegmentWorker:
+        """Return the worker of a segment, which has no pod yet."""
+        worker = self._workers[segment.share] = PodWorker(self, segment)
         return worker
 
     def attach(self, pod: str) -> PodStream:
-        return PodStream(self._api.attach(pod, CONTAINER))
+        """Connect to the streams of a pod. Raises RunError if that fails, or is not done in time."""
+        attached = self._api.attach(pod, CONTAINER)
+        deadline = time.monotonic() + _ATTACH_S
+        why = f"it cannot be attached to: no answer within {_ATTACH_S:g} s"
+        while time.monotonic() < deadline:
+            with contextlib.suppress(TimeoutError):
+                return PodStream(attached.result(_POLL_S))
+            if self._stopped.is_set():
+                why = _STOPPED
+                break
+        attached.add_done_callback(_close_late)
+        raise RunError(why)
 
     def why_ended(self, pod: str) -> str:
         """Return how a pod ended, as the cluster tells it; empty if it does not."""
@@ -146,9 +196,8 @@ class JobRun:
                 ]
                 if not states:
                     return why_job_failed(self._api.job(self.name)) or "its pod was deleted"
-                if states[0].over or time.monotonic() > deadline:
+                if states[0].over or time.monotonic() > deadline or self._stopped.wait(_POLL_S):
                     return states[0].over
-                time.sleep(_POLL_S)
         return ""
 
     def closed(self, share: int) -> None:
@@ -160,15 +209,36 @@ class JobRun:
 
     def end(self) -> None:
         """Close what is open, and delete the Job. If that fails, its deadline and its TTL do it."""
+        self.stop()
         with self._changes:
             if self not in self._jobs:
                 return
             self._jobs.discard(self)
         for worker in self._workers.values():
             worker.disconnect()
-        with contextlib.suppress(FaultkitError):
-            self._api.delete_job(self.name)
+        try:
+            _patiently(lambda: self._api.delete_job(self.name))
+        except FaultkitError as error:
+            _log.warning("the Job %s was not deleted, its TTL will do it: %s", self.name, error)
         self._api.close()
+
+
+def _patiently(call: Callable[[], T], pause: Callable[[float], object] = time.sleep) -> T:
+    """Return the result of a call of the API server; repeat it if the server fails, for a limited time. If
+    `pause` returns True, repeat it no more."""
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return call()
+        except Unavailable:
+            if time.monotonic() > until or pause(_POLL_S) is True:
+                raise
+
+
+def _close_late(attached: Future[Any]) -> None:
+    """Close the connection to a pod that came too late."""
+    if attached.exception() is None:
+        attached.result().shutdown()
 
 
 def _is_decided(state: PodState) -> bool:
@@ -176,29 +246,46 @@ def _is_decided(state: PodState) -> bool:
 
 
 class PodWorker:
-    """A segment in a pod."""
+    """A segment in a pod. It gets its pod in `ready`."""
 
-    def __init__(self, job: JobRun, segment: Segment, state: PodState) -> None:
-        where = f"pod {state.name} on {state.node}" if state.node else f"pod {state.name or 'missing'}"
-        self.name = f"worker {segment.share + 1} of {segment.of} ({where})"
+    def __init__(self, job: JobRun, segment: Segment) -> None:
+        self.name = f"worker {segment.share + 1} of {segment.of} (Job {job.name})"
         self._job = job
         self._segment = segment
-        self._pod = state.name
-        self._lost = "" if state.runs else state.over or state.waits or "its pod did not run in time"
+        self._pod = ""
+        self._lost = ""
         self._stream: PodStream | None = None
         self._worker: StreamWorker | None = None
+        self._changes = threading.Lock()
+        self._is_closed = False
         self._ahead_s = 0.0
         """Its clock minus ours, roughly."""
 
-    def attach(self) -> None:
+    def _attach(self, state: PodState) -> None:
         """Connect to the pod and give it its segment; if that fails, the worker is lost."""
+        where = f"pod {state.name} on {state.node}" if state.node else f"pod {state.name or 'missing'}"
+        self.name = f"worker {self._segment.share + 1} of {self._segment.of} ({where})"
+        self._pod = state.name
+        if not state.runs:
+            raise self._lose(state.over or state.waits or "its pod did not run in time")
         try:
-            self._stream = stream = self._job.attach(self._pod)
+            stream = self._job.attach(self._pod)
+            with self._changes:
+                self._stream = stream
+                is_closed = self._is_closed
+            if is_closed:
+                stream.close()
+                raise self._lose(_STOPPED)
             self._worker = StreamWorker(self.name, self._segment, stream.output, stream.input, stream.close)
         except RunError as error:
-            self._lost = str(error)
+            raise self._lose(str(error)) from None
+
+    def _lose(self, why: str) -> WorkerLost:
+        self._lost = why
+        return WorkerLost(why)
 
     def ready(self) -> Machine:
+        self._attach(self._job.state(self._segment.share))
         with self._awaiting(_READY_S):
             return self._of_stream().ready()
 
@@ -215,6 +302,8 @@ class PodWorker:
     def interrupt(self) -> None:
         if self._worker is not None:
             self._worker.interrupt()
+        else:
+            self._job.stop()
 
     def close(self) -> None:
         self.disconnect()
@@ -222,6 +311,8 @@ class PodWorker:
 
     def disconnect(self) -> None:
         """End the streams of the pod."""
+        with self._changes:
+            self._is_closed = True
         if self._worker is not None:
             self._worker.close()
         elif self._stream is not None:
@@ -246,5 +337,5 @@ class PodWorker:
         except WorkerLost as error:
             if self._lost or self._stream is None:
                 raise
-            self._lost = self._stream.ended or self._job.why_ended(self._pod) or str(error)
-            raise WorkerLost(self._lost) from None
+            told = "" if self._is_closed else self._stream.ended or self._job.why_ended(self._pod)
+            raise self._lose(told or str(error)) from None

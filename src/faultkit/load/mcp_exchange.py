@@ -158,6 +158,9 @@ class CallSession(Protocol):
     def forget(self, connection: McpConnection) -> None:
         """Give up a call that waits for the session."""
 
+    def cancel(self, connection: McpConnection) -> None:
+        """Cancel a call whose time is over."""
+
     def note(self, status: int) -> None:
         """Note the status of the answer to a call."""
 
@@ -175,7 +178,7 @@ class McpOwner(ConnectionOwner, Protocol):
 class McpConnection(Connection):
     """A connection whose requests differ."""
 
-    __slots__ = ("_mcp_owner", "is_draining", "over_aside", "session")
+    __slots__ = ("_mcp_owner", "is_asked", "is_draining", "over_aside", "session")
 
     session: CallSession
     """The session of the call that is under way."""
@@ -183,6 +186,8 @@ class McpConnection(Connection):
     def __init__(self, owner: McpOwner, requester: Requester, intended: float, started: float) -> None:
         super().__init__(owner, requester, intended, started)
         self._mcp_owner = owner
+        self.is_asked = False
+        """True once the request goes out."""
         self.is_draining = False
         """True if the reply has come, and its stream is read to its end."""
         self.over_aside: Callable[[McpConnection, Failure], None] | None = None
@@ -201,12 +206,17 @@ class McpConnection(Connection):
     def carry(self, request: bytes) -> None:
         """Send this request next."""
         self._request = request
+        self.is_asked = False
 
     def ask_again(self) -> None:
         """Send the request on this idle connection; its requester and times are set."""
         self.idle = False
         self.received = 0
         self._ask()
+
+    def _ask(self) -> None:
+        self.is_asked = True
+        super()._ask()
 
     def _take_part(self, now: float) -> bool:
         asked, self.reader.asked = self.reader.asked, []

@@ -7,6 +7,9 @@ era there is none, and a session stands for a client.
 A call is over when its reply has come. If it came as an event, the stream is read on to its end, so that its
 connection can be used again, but for no longer than `_DRAIN_S`.
 
+A call whose time is over is cancelled: by `notifications/cancelled` in the legacy era, where the end of a
+connection cancels nothing, and by that end in the modern one.
+
 A session that the server no longer knows (404) is opened again, at most `MOST_RESTARTS` times in a row; calls
 that come meanwhile wait for it.
 """
@@ -32,7 +35,7 @@ from faultkit.load.mcp_target import (
 )
 from faultkit.load.response import Failure, ResponseReader
 from faultkit.load.route import Route
-from faultkit.mcp.wire.message import Incoming
+from faultkit.mcp.wire.message import CANCELLED, Incoming, notification_of
 from faultkit.proxy.event_loop import Loop
 
 _DRAIN_S = 1.0
@@ -63,6 +66,8 @@ class HttpMcpEngine(Engine):
         self._sessions = [HttpSession(self) for _ in range(sessions)]
         self._choice: SessionChoice[CallSession] = SessionChoice(self._sessions, is_shared=is_shared)
         self._is_closing = False
+        self._cancellations = 0
+        """Those that are under way."""
         self._aside: dict[Connection, None] = {}
         """Connections that are needed for no call: of opening and ending sessions, and of streams that are
         read to their end."""
@@ -83,12 +88,25 @@ class HttpMcpEngine(Engine):
             for connection in list(self.pending):
                 connection.close()
             self.pending.clear()
+            if self._cancellations:  # They belong to sessions.
+                self._say_goodbye()
             if any([session.end() for session in self._sessions]):
-                self.loop.call_at(self._clock() + _GOODBYE_S, lambda at: self.loop.stop(), None)
-                self.loop.run()
+                self._say_goodbye()
         for connection in self._aside:
             connection.close()
         super().close()
+
+    def _say_goodbye(self) -> None:
+        """Run until what was sent last is answered, or for some time."""
+        is_over = False
+
+        def stop(at: float) -> None:
+            if not is_over:
+                self.loop.stop()
+
+        self.loop.call_at(self._clock() + _GOODBYE_S, stop, None)
+        self.loop.run()
+        is_over = True
 
     def ask(self, requester: Requester, intended: float | None) -> None:
         if self._is_closing:
@@ -110,6 +128,7 @@ class HttpMcpEngine(Engine):
             if idle.fd >= 0:
                 assert isinstance(idle, McpConnection)
                 idle.requester, idle.intended, idle.started = requester, intended, now
+                idle.is_asked = False
                 return idle
         return McpConnection(self, requester, intended, now)
 
@@ -219,6 +238,12 @@ class HttpMcpEngine(Engine):
             self.loop.call_at(fresh.started + self._timeout_s, lambda at: self._expire_one(fresh), None)
         self._connect(fresh)
 
+    def _time_out(self, connection: Connection) -> None:
+        assert isinstance(connection, McpConnection)
+        session = connection.session
+        super()._time_out(connection)
+        session.cancel(connection)
+
     def _is_wanted(self, connection: Connection) -> bool:
         return connection in self.pending or connection in self._aside
 
@@ -270,9 +295,19 @@ class HttpMcpEngine(Engine):
 
     # --- for sessions -------------------------------------------------------------------------
 
+    def cancel(self, request: bytes) -> None:
+        """Send a cancellation, which is no call."""
+        self._cancellations += 1
+        self.send_aside(request, self._take_cancellation)
+
+    def _take_cancellation(self, connection: McpConnection, failure: Failure) -> None:
+        self._cancellations -= 1
+        self.stop_if_all_ended()
+
     def stop_if_all_ended(self) -> None:
-        """Stop the loop when no session has to be ended any more."""
-        if not any(session.is_ending for session in self._sessions):
+        """Stop the loop at the end of a run when nothing has to be answered any more."""
+        is_ending = self._cancellations or any(session.is_ending for session in self._sessions)
+        if self._is_closing and not is_ending:
             self.loop.stop()
 
 
@@ -312,6 +347,13 @@ class HttpSession:
         """Give up a call that waits for the session."""
         if connection in self._waiting:
             self._waiting.remove(connection)
+
+    def cancel(self, connection: McpConnection) -> None:
+        """Cancel a call that was sent. In the modern era, the end of its connection has done so (MCP
+        2026-07-28, Streamable HTTP, Cancellation)."""
+        if connection.is_asked and self._is_open and not self._engine.requests.is_modern:
+            body = notification_of(CANCELLED, {"requestId": connection.reader.id})
+            self._engine.cancel(self._heads.post(body))
 
     def note(self, status: int) -> None:
         """Note the status of a call; open the session again if the server does not know it any more."""

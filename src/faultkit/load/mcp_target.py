@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from faultkit import __version__
+from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
 from faultkit.load.engine_base import Requester
 from faultkit.load.load import McpTarget
@@ -40,6 +41,9 @@ def check_mcp_target(target: McpTarget) -> None:
     if (target.http is None) == (not target.command):
         both = "both" if target.command else "neither"
         raise InputError("mcp", f"expected either a command or a URL, got {both}")
+    for word in target.command:
+        if "\0" in word:
+            raise InputError("command", f"expected words without NUL, got {shown(word)}")
     if not target.tool:
         raise InputError("tool", "expected the name of a tool, got nothing")
     if not target.timeout_s > 0:

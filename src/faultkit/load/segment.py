@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, overload
 from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import RunError
 from faultkit.load.engine_base import LoadEngine
-from faultkit.load.engines import McpEngine, engine_of, mcp_engine_of
+from faultkit.load.engines import McpEngine, engine_of, prepare
 from faultkit.load.fold import Counts, SegmentEnd
 from faultkit.load.load import AnyTarget, Load, McpTarget
 from faultkit.load.load_models import start_load
@@ -104,28 +104,65 @@ def call_once(target: AnyTarget, stopped: Callable[[], bool] | None = None) -> S
 
     `stopped` is called before the request and several times a second; once it returns True, the result is
     None."""
-    engine: LoadEngine[Any]
-    if isinstance(target, McpTarget):
-        engine = mcp_engine_of(target, Load(1.0, None, model="closed", keep_alive=False))
-    else:
-        engine = engine_of(route_of(target, keep_alive=False), Loop(), 0.0)
+    with SingleCalls(target) as calls:
+        return calls.make(stopped) if calls.open(stopped) else None
+
+
+class SingleCalls:
+    """Calls that follow each other, each on a new connection. Those of an MCP tool share a session."""
+
+    def __init__(self, target: AnyTarget) -> None:
+        self._target = target
+        self._session: McpEngine | None = None
+
+    def __enter__(self) -> SingleCalls:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._session is not None:
+            _close(self._session)
+
+    def open(self, stopped: Callable[[], bool] | None = None) -> bool:
+        """Open the session, if the target has any; return False if that was stopped. Raises TargetError."""
+        if not isinstance(self._target, McpTarget):
+            return True
+        prepared = prepare(self._target, _ONE_CLIENT, 0, 1, stopped or (lambda: False))
+        assert not isinstance(prepared, Route)
+        self._session = prepared
+        return prepared is not None
+
+    def make(self, stopped: Callable[[], bool] | None = None) -> Sample | None:
+        """Make a call, and return its sample; None if it was stopped."""
+        if self._session is not None:
+            return _make(self._session, stopped)
+        assert not isinstance(self._target, McpTarget), "the session is not open"
+        engine = engine_of(route_of(self._target, keep_alive=False), Loop(), 0.0)
+        try:
+            return _make(engine, stopped)
+        finally:
+            _close(engine)
+
+
+_ONE_CLIENT = Load(1.0, None, model="closed", keep_alive=False)
+
+
+def _make(engine: LoadEngine[Any], stopped: Callable[[], bool] | None) -> Sample | None:
     loop = engine.loop
     once = _Once(engine, stopped)
-    try:
-        if isinstance(engine, McpEngine) and not engine.open(stopped or (lambda: False)):
-            return None
-        engine.begin(loop.clock())
-        loop.call_at(loop.clock(), once.begin, None)
-        with log_defects():
-            engine.run()
-        for sample in engine.take_samples():
-            return sample
-    finally:
-        engine.close()
-        loop.close()
+    engine.begin(loop.clock())
+    loop.call_at(loop.clock(), once.begin, None)
+    with log_defects():
+        engine.run()
+    for sample in engine.take_samples():
+        return sample
     if once.was_stopped:
         return None
     raise RunError("no connection can be made: this machine has no descriptor or port left")
+
+
+def _close(engine: LoadEngine[Any]) -> None:
+    engine.close()
+    engine.loop.close()
 
 
 class _Once:
@@ -135,6 +172,7 @@ class _Once:
         self._engine = engine
         self._stopped = stopped
         self.was_stopped = False
+        self._is_over = False
 
     def begin(self, at: float) -> None:
         self._check(at)
@@ -142,10 +180,11 @@ class _Once:
             self._engine.ask(self, None)
 
     def over(self, now: float) -> None:
+        self._is_over = True
         self._engine.loop.stop()
 
     def _check(self, at: float) -> None:
-        if self._stopped is None:
+        if self._stopped is None or self._is_over:  # The loop may run on, for the next call.
             return
         loop = self._engine.loop
         if self._stopped():

@@ -14,7 +14,8 @@ of the input is a word of the coordinator, each line of the output an answer or 
 
 The end of the input ends the worker: then the coordinator has ended, or has all that it wants. With SECONDS,
 it also ends if no segment comes within that time: an input may stay open though nothing is at its other end.
-Exit codes: 0, that of the error if it did not get ready, or 4 if no segment came.
+A word that is not of these, or that comes twice, is refused like a segment. Exit codes: 0, that of the error
+if it did not get ready or a word was wrong, or 4 if no segment came.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import inf, isfinite, nan
 from typing import TextIO
 
+from faultkit.base.documents.checks import shown
 from faultkit.base.errors import FaultkitError, InputError, RunError
 from faultkit.load.fold_lines import WorkerLost
 from faultkit.load.segment_host import FOLD_S, SegmentHost
@@ -50,14 +53,37 @@ def serve(words: Iterator[str], out: TextIO, within_s: float | None = None) -> i
                 case ["clock"]:
                     _write(out, f"clock {host.clock()!r}")
                 case ["begin", at]:
-                    host.begin(float(at))
+                    host.begin(_seconds(at, "begin", -inf))
                     writer.start()
                 case ["stop"]:
                     host.stop()
+                case ["alive"]:
+                    pass
+                case _:
+                    raise InputError("input", f"expected {_WORDS}, got {shown(line.strip())}")
         return 0
+    except FaultkitError as error:
+        _write(out, _why_not_ready(error))
+        return error.exit_code
     finally:
         over.set()
         host.close()
+
+
+_WORDS = "clock, begin SECONDS, alive or stop"
+
+
+def _seconds(text: str, path: str, above: float) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = nan
+    if not (isfinite(seconds) and seconds > above):
+        raise InputError(
+            path,
+            f"expected a number of seconds{'' if above == -inf else f' above {above:g}'}, got {shown(text)}",
+        )
+    return seconds
 
 
 def _why_not_ready(error: FaultkitError) -> str:
@@ -99,5 +125,17 @@ def _write_folds(host: SegmentHost, out: TextIO, over: threading.Event) -> None:
             _write(out, line)
 
 
+def main(words: Sequence[str]) -> int:
+    """Serve the standard streams; `words` is the command line. Return the exit code."""
+    try:
+        if len(words) > 1:
+            raise InputError("SECONDS", f"expected one number at most, got {len(words)} words")
+        within_s = _seconds(words[0], "SECONDS", 0) if words else None
+    except InputError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    return serve(iter(sys.stdin), sys.stdout, within_s)
+
+
 if __name__ == "__main__":
-    sys.exit(serve(iter(sys.stdin), sys.stdout, float(sys.argv[1]) if len(sys.argv) > 1 else None))
+    sys.exit(main(sys.argv[1:]))

@@ -11,9 +11,9 @@ import queue
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from math import inf, isfinite
@@ -42,6 +42,8 @@ _WAITING = 100
 """Folds that may wait for the coordinator; then the workers wait."""
 _OVERTIME_S = 30.0
 """Seconds after the last possible end of a request in which a worker must have ended."""
+_GRACE_S = 2.0
+"""Seconds in which workers that are stopped before they are ready may end in good order."""
 
 
 class Stop(Protocol):
@@ -93,8 +95,9 @@ def run_load(
         for worker in workers:
             stack.callback(worker.close)
         crew = _Crew(plan, segments, workers)
-        with _stopping(workers, stop):
-            crew.get_ready(threads, str(endpoint), endpoint is not None and is_loopback(endpoint.host))
+        is_local = endpoint is not None and is_loopback(endpoint.host)
+        if not crew.get_ready(threads, str(endpoint), is_local, stop):
+            return LoadResult(Tally(), 0, time.monotonic(), 0.0, cut_short=True)
         if callable(begin_at):
             begin_at = begin_at()
         started_at = time.monotonic() + on.margin_s if begin_at is None else begin_at
@@ -105,27 +108,6 @@ def run_load(
         return crew.result(collector)
 
 
-@contextmanager
-def _stopping(workers: Sequence[SegmentWorker], stop: Stop | None) -> Iterator[None]:
-    """Interrupt the workers when `stop` is set: those that open sessions may take long to be ready."""
-    is_over = threading.Event()
-
-    def watch() -> None:
-        while stop is not None and not is_over.wait(_CHECK_S):
-            if stop.is_set():
-                for worker in workers:
-                    worker.interrupt()
-                return
-
-    watcher = threading.Thread(target=watch, name="fault-stop", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        watcher.join()
-
-
 class _Crew:
     """All workers of a run."""
 
@@ -134,18 +116,28 @@ class _Crew:
         self._segments = segments
         self._workers = dict(enumerate(workers))
         """Those that are not lost, by share."""
-        self._names = [worker.name for worker in workers]
+        self._all = workers
         self._clocks: dict[int, ClockOffset] = {}
         self._lost: dict[int, tuple[float, str]] = {}
         """When each lost worker was missed, on the monotonic clock, and why."""
         self._ends: dict[int, SegmentEnd] = {}
         self._defect: Exception | None = None
 
-    def get_ready(self, threads: ThreadPoolExecutor, endpoint: str, is_local: bool) -> None:
-        """Wait for all workers and read their clocks. Raises InputError if the run cannot be as planned."""
+    def get_ready(
+        self, threads: ThreadPoolExecutor, endpoint: str, is_local: bool, stop: Stop | None
+    ) -> bool:
+        """Wait for all workers and read their clocks; return False soon after `stop` is set: pods may wait
+        for their images, and sessions may take long to open. Raises InputError if the run cannot be as
+        planned."""
         here = Machine.here()
         answers = {share: threads.submit(worker.ready) for share, worker in self._workers.items()}
         for share, worker in list(self._workers.items()):
+            while not _is_set(stop) and not wait([answers[share]], _CHECK_S).done:
+                pass
+            if _is_set(stop):
+                self._interrupt()
+                wait(answers.values(), _GRACE_S)
+                return False
             try:
                 there = answers[share].result()
                 if is_local and there.network != here.network:
@@ -159,6 +151,11 @@ class _Crew:
                 self._lose(share, error)
         if not self._workers:
             raise RunError(self._who_was_lost())
+        return True
+
+    def _interrupt(self) -> None:
+        for worker in self._workers.values():
+            worker.interrupt()
 
     def run(self, threads: ThreadPoolExecutor, collector: _Collector, stop: Stop | None) -> None:
         """Run all segments, and collect folds until each worker has ended or is lost."""
@@ -178,10 +175,9 @@ class _Crew:
         def check() -> None:
             nonlocal interrupted
             broken = self._reap(running, deadline)
-            if not interrupted and (broken or (stop is not None and stop.is_set())):
+            if not interrupted and (broken or _is_set(stop)):
                 interrupted = True
-                for worker in self._workers.values():
-                    worker.interrupt()
+                self._interrupt()
             collector.show_sometimes()
 
         try:
@@ -242,7 +238,7 @@ class _Crew:
     def _loss_of(self, share: int, collector: _Collector) -> LostWorker:
         at, why = self._lost[share]
         return LostWorker(
-            self._names[share],
+            self._all[share].name,
             at - collector.started_at if at > collector.started_at else None,
             why,
             planned_requests(self._plan.load, share, len(self._segments)),
@@ -251,8 +247,12 @@ class _Crew:
         )
 
     def _who_was_lost(self) -> str:
-        texts = [f"{self._names[share]}: {self._lost[share][1]}" for share in sorted(self._lost)]
+        texts = [f"{self._all[share].name}: {self._lost[share][1]}" for share in sorted(self._lost)]
         return texts[0] if len(texts) == 1 else f"all {len(texts)} workers were lost ({'; '.join(texts)})"
+
+
+def _is_set(stop: Stop | None) -> bool:
+    return stop is not None and stop.is_set()
 
 
 def offset_of(worker: SegmentWorker) -> ClockOffset:

@@ -141,6 +141,12 @@ class PlaneProcess:
         finally:
             child.close()
 
+    @property
+    def lost(self) -> str | None:
+        """How the process ended by itself; None while it runs."""
+        child = self._child
+        return None if child is None or child.ended is None else f"{child.name} {child.ended}"
+
     def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
         bound: Endpoint = self._ask("open_proxy", spec, enabled)
         return bound

@@ -33,7 +33,18 @@ def read_command(value: object) -> tuple[str, ...]:
         raise InputError("", f"expected {COMMAND}, got {shown(value)}")
     if not words or not words[0]:
         raise InputError("", f"expected {COMMAND}, got none")
+    for word in words:
+        if "\0" in word:
+            raise InputError("", f"expected words without NUL, got {shown(word)}")
     return tuple(words)
+
+
+def read_folder(value: object) -> str:
+    """Read the folder in which a program runs."""
+    folder = text(value)
+    if "\0" in folder:
+        raise InputError("", f"expected a folder without NUL in its name, got {shown(folder)}")
+    return folder
 
 
 def read_environment(value: object) -> tuple[tuple[str, str], ...]:
@@ -90,7 +101,12 @@ MCP = KeyTable(
         (),
         "Variables for the program, besides those of this process.",
     ),
-    Key("cwd", text, TEXT_SCHEMA, help="The folder in which the program runs; by default the present one."),
+    Key(
+        "cwd",
+        read_folder,
+        TEXT_SCHEMA,
+        help="The folder in which the program runs; by default the present one.",
+    ),
     Key(
         "era",
         choice(ERAS),

@@ -17,7 +17,7 @@ from faultkit.load.load import AnyTarget, Load
 from faultkit.load.places import Place
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.search.search_values import BreakingPoint
-from faultkit.load.segment import call_once
+from faultkit.load.segment import SingleCalls
 from faultkit.load.tally import Tally
 from faultkit.load.workers import LoadResult, run_load
 from faultkit.plan import Plan, Rule
@@ -26,6 +26,8 @@ from faultkit.scenario.run_events import CallProgress, LoadProgress, PhaseBegan,
 from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, ScenarioItem
 from faultkit.scenario.strategy import load_of, stepped_rules, stepped_value
 
+_POLL_S = 0.1
+
 
 class StopFlag(Protocol):
     """A `threading.Event`, or an object with these two of its methods."""
@@ -33,6 +35,34 @@ class StopFlag(Protocol):
     def is_set(self) -> bool: ...
 
     def wait(self, timeout: float | None = None) -> bool: ...
+
+
+class LosablePlane(Protocol):
+    """A plane whose process, or whose lease, may end by itself."""
+
+    @property
+    def lost(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StopOrLost:
+    """Set once the run is stopped, or the plane is lost: then a load measures nothing more."""
+
+    stop: StopFlag
+    plane: LosablePlane
+
+    def is_set(self) -> bool:
+        return self.stop.is_set() or self.plane.lost is not None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is set, or the time is over; return whether it is set."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self.is_set():
+            left_s = _POLL_S if until is None else min(_POLL_S, until - time.monotonic())
+            if left_s <= 0:
+                return False
+            self.stop.wait(left_s)
+        return True
 
 
 class _Stopped(Exception):
@@ -80,11 +110,25 @@ class ItemMeter:
         # The faults stay until the proxies close: without them, a blackhole would release its bytes.
 
     def calls(self, repeat: RepeatStrategy) -> None:
-        """Make one call after the other; a single call is a repeat of one without steps."""
-        calls = repeat.count + repeat.add_baseline_call
+        """Make one call after the other; a single call is a repeat of one without steps.
+
+        The session of an MCP server is opened before the faults begin, and no part of a call."""
         self._notify(PhaseBegan("calls", 0.0))
-        began = time.monotonic()
-        for number in range(calls):
+        with SingleCalls(self._target) as calls:
+            is_open = calls.open(self._stop.is_set)
+            began = time.monotonic()
+            if is_open:
+                self._repeat(repeat, calls, began)
+            else:
+                self.measured.cut_short = True
+            self.measured.faults_s = time.monotonic() - began
+        samples = [call.sample for call in self.measured.calls if not call.baseline]
+        self.measured.faults.add(Samples.of(samples))
+        self.measured.faults.misses.add(self._item.expect, samples)
+
+    def _repeat(self, repeat: RepeatStrategy, calls: SingleCalls, began: float) -> None:
+        count = repeat.count + repeat.add_baseline_call
+        for number in range(count):
             if (number and self._stop.wait(repeat.wait_s)) or self._stop.is_set():
                 self.measured.cut_short = True
                 break
@@ -92,19 +136,16 @@ class ItemMeter:
             if not baseline and self.measured.before is None:
                 self.measured.before = self._plane.snapshot()
             try:
-                why = self._call(repeat, None if baseline else number - repeat.add_baseline_call, began)
+                turn = None if baseline else number - repeat.add_baseline_call
+                why = self._call(repeat, calls, turn, began)
             except _Stopped:
                 self.measured.cut_short = True
                 break
-            self._notify(CallProgress(number + 1, calls))
+            self._notify(CallProgress(number + 1, count))
             if why is not None and repeat.failfast:
                 break
-        samples = [call.sample for call in self.measured.calls if not call.baseline]
-        self.measured.faults.add(Samples.of(samples))
-        self.measured.faults.misses.add(self._item.expect, samples)
-        self.measured.faults_s = time.monotonic() - began
 
-    def _call(self, repeat: RepeatStrategy, turn: int | None, began: float) -> str | None:
+    def _call(self, repeat: RepeatStrategy, calls: SingleCalls, turn: int | None, began: float) -> str | None:
         """Make one call. `turn` counts the calls with the fault; None is the baseline call."""
         value = None
         if turn is not None:
@@ -114,7 +155,7 @@ class ItemMeter:
                 index, setting = repeat.stepped[0]
                 value = stepped_value(rules[index], setting)
             self._set_rules(rules, None, began)
-        sample = call_once(self._target, self._stop.is_set)
+        sample = calls.make(self._stop.is_set)
         if sample is None:
             raise _Stopped
         at = time.monotonic() - began - sample.total_s

@@ -4,12 +4,9 @@ and the route of calls through their proxies.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from ipaddress import ip_address
-from threading import Event as Flag
 
 from faultkit.base.address import Endpoint, is_loopback
 from faultkit.base.errors import InputError
@@ -17,8 +14,6 @@ from faultkit.proxy.control.leased_plane import LeasedPlane, OpenProxy
 from faultkit.scenario.control_api import ControlApi
 from faultkit.scenario.routes import FORWARD, FRONT, Routes
 from faultkit.scenario.scenario_model import Scenario, ScenarioItem
-
-_POLL_S = 0.1
 
 
 def hold_planes(
@@ -123,24 +118,3 @@ def remote_route_text(proxy: OpenProxy, api: ControlApi) -> str:
     """Return a proxy as the report shows it."""
     leads = "any host (HTTP proxy)" if proxy.upstream is None else str(proxy.upstream)
     return f"{proxy.listen} → {leads}, at {api.at}"
-
-
-@dataclass(frozen=True, slots=True)
-class StopOrLost:
-    """Set once the run is stopped, or the lease of the plane is lost: then a load measures nothing more."""
-
-    stop: Flag
-    plane: LeasedPlane
-
-    def is_set(self) -> bool:
-        return self.stop.is_set() or self.plane.lost is not None
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is set, or the time is over; return whether it is set."""
-        until = None if timeout is None else time.monotonic() + timeout
-        while not self.is_set():
-            left_s = _POLL_S if until is None else min(_POLL_S, until - time.monotonic())
-            if left_s <= 0:
-                return False
-            self.stop.wait(left_s)
-        return True

@@ -27,8 +27,8 @@ from faultkit.scenario.control_api import ControlApi
 from faultkit.scenario.http_call import placeholders_in
 from faultkit.scenario.item_checks import why_no_objective
 from faultkit.scenario.item_report import item_report
-from faultkit.scenario.measure import ItemMeter, Measurements, StopFlag
-from faultkit.scenario.remote_planes import StopOrLost, hold_planes, remote_route_text, remote_routes
+from faultkit.scenario.measure import ItemMeter, Measurements, StopFlag, StopOrLost
+from faultkit.scenario.remote_planes import hold_planes, remote_route_text, remote_routes
 from faultkit.scenario.report import report_model as report
 from faultkit.scenario.routes import Routes, origin_of, route_text, routes_of, target_of
 from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunListener
@@ -169,7 +169,7 @@ def _run_item(
         if remote is None:
             with PlaneProcess(Plan(seed=settings.seed)) as plane:
                 target = _open(item, settings, plane, measured, route_texts, stop)
-                _measure(item, target, settings, plane, measured, notify, stop)
+                _measure(item, target, settings, plane, measured, notify, StopOrLost(stop, plane))
                 after, measured.lateness = plane.measured()
         else:
             # Before the counters begin: a map's own address is reached through the proxy.
@@ -187,7 +187,7 @@ def _run_item(
     if after is None:  # As many as before: nothing is known to have been injected.
         after = measured.before or _NO_COUNTS
     cut_short = str(problem) if problem else None
-    if measured.cut_short and (out_of_reach is None or stop.is_set()):
+    if measured.cut_short and (stop.is_set() or not (out_of_reach or problem)):
         cut_short = "the run was stopped before its end"
     if isinstance(item.strategy, SearchStrategy):
         return search_item_report(

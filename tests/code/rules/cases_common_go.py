@@ -288,7 +288,7 @@ CASES = [
             }
         }
     """,
-        4,
+        9,
     ),
     bad(
         "no-graceful-shutdown",

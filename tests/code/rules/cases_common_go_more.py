@@ -310,7 +310,7 @@ CASES = [
             }
         }
     """,
-        5,
+        8,
     ),
     bad(
         "no-graceful-shutdown",

@@ -219,7 +219,7 @@ CASES = [
             }
         }
     """,
-        3,
+        4,
     ),
     bad(
         "shared-mutable-state",

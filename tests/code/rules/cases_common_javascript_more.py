@@ -312,7 +312,7 @@ CASES = [
           }
         }
     """,
-        2,
+        3,
     ),
     bad(
         "no-graceful-shutdown",

@@ -197,7 +197,7 @@ CASES = [
                 except Exception:
                     pass
     """,
-        2,
+        4,
     ),
     bad(
         "unguarded-parse",

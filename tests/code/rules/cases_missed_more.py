@@ -103,7 +103,7 @@ CASES = [
     _bad_go(
         "busy-loop",
         "func f(in chan int) {\n for {\n  select {\n  case n := <-in:\n   use(n)\n  default:\n  }\n }\n}",
-        3,
+        6,
     ),
     _good_go(
         "busy-loop",
@@ -117,7 +117,7 @@ CASES = [
         "busy-loop",
         _PY,
         "import queue\ndef run(q):\n    while True:\n        try:\n            item = q.get_nowait()\n        except queue.Empty:\n            continue\n        work(item)",
-        3,
+        5,
     ),
     good(
         "busy-loop",

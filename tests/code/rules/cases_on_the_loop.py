@@ -225,7 +225,7 @@ CASES = [
             }
         }
         """,
-        5,
+        7,
     ),
     good(
         "busy-loop",
@@ -255,7 +255,7 @@ CASES = [
             }
         }
         """,
-        2,
+        3,
     ),
     bad(
         "goroutine-leak",

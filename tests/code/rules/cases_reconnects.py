@@ -24,7 +24,7 @@ CASES = [
                             handle(message)
                 except OSError:
                     log.warning("lost")
-        """, 3),
+        """, 8),
     good(BACKOFF, "python", """
         import asyncio, random, websockets
         async def listen(url):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import re
 import weakref
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from faultkit.code.facts import Facts, facts_of
 from faultkit.code.languages import language_named
 from faultkit.code.languages.syntax import parse_fragment
 from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.review.rule_words import rule_words
 from faultkit.code.rules.rule import Rule
 from faultkit.code.rules.vocabulary import stores
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -25,19 +27,55 @@ def _facts(code: str, language: str = "python") -> Facts:
     return facts_of(parse_fragment(code, language_named(language)).syntax)
 
 
+def _may_hit(rule: Rule, code: str, language: str) -> bool:
+    return rule_words((rule,), language).candidates(code.encode()) == [rule]
+
+
 @pytest.mark.parametrize("rule", GATED, ids=lambda rule: rule.slug)
 def test_words_of_a_rule_stand_in_every_text_that_it_finds_something_in(rule: Rule) -> None:
     cases = [case for case in CASES if BY_SLUG[case.rule] is rule]
     for case in cases:
         if any(rule.check(_facts(case.code, case.language))):
-            assert rule.may_hit(case.code.encode()), case
-    assert any(rule.may_hit(case.code.encode()) for case in cases)
+            assert _may_hit(rule, case.code, case.language), case
+    assert any(_may_hit(rule, case.code, case.language) for case in cases)
 
 
 def test_a_rule_with_words_does_not_run_on_a_text_without_them() -> None:
     rule = BY_SLUG["tls-not-verified"]
-    assert not rule.may_hit(b"import requests\nrequests.get(url)\n")
+    assert not _may_hit(rule, "import requests\nrequests.get(url)\n", "python")
     assert findings_of("import requests\nrequests.get(url)\n", "python", rules=[rule]) == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "is_found"),
+    [
+        ((), "", True),
+        ((b"etry",), "retryable()", True),
+        ((b"etry",), "try()", False),
+        ((b"a", b"xyz"), "b a", True),
+        ((b"ws",), "new WebSocket(ws)", True),
+        ((b"ws",), "w s", False),
+        ((b".send(",), "socket.send(a)", True),
+        ((b".send(",), "resend(a)", False),
+        ((b"* 24",), "60 * 24", True),
+        ((b"* 24",), "24 * 60", False),
+        ((b"??=",), "a ??= b", True),
+        ((b"??=",), "a ?? b", False),
+        (("größe".encode(),), "diegröße = 1", True),
+        ((b"e = 1",), "größe = 1", True),
+    ],
+)
+def test_rules_are_chosen_by_parts_of_a_text(words: tuple[bytes, ...], text: str, is_found: bool) -> None:
+    rule = replace(BY_SLUG["tls-not-verified"], words=words)
+    rules = rule_words((rule, *GATED), "python")
+    assert all((rule in rules.candidates(text.encode())) is is_found for _ in range(2))
+    assert is_found is (not words or any(word in text.encode() for word in words))
+
+
+def test_rules_are_those_of_the_language_in_their_order() -> None:
+    for language in ("python", "go"):
+        known = tuple(rule for rule in RULES if language in rule.languages and not rule.words)
+        assert tuple(rule_words(RULES, language).candidates(b"")) == known
 
 
 def test_a_pattern_gives_the_same_answer_every_time() -> None:

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -62,6 +63,13 @@ class PodProcess:
             self._errors.seek(0)
             self._message = self._errors.read()[-2000:].decode("utf-8", "replace")
         return self._message
+
+    @property
+    def is_attached(self) -> bool:
+        return self._attached.locked()
+
+    def freeze(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
 
     def kill(self) -> None:
         self._process.kill()

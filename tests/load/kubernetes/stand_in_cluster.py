@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,6 +35,14 @@ class StandInCluster:
         self.folder = folder
         self.version = {"major": "1", "minor": "36", "gitVersion": "v1.36.4"}
         self._quota: int | None = None
+        self.troubles: list[int] = []
+        """The status of each call of a Job or of pods to come that fails, with 0 for a connection that is
+        dropped; then calls succeed again."""
+        self.fails_after_creation = False
+        """Whether the next Job is created, and its creator gets an error."""
+        self.attachments = threading.Event()
+        """Cleared: requests to attach are not answered."""
+        self.attachments.set()
         self._lock = threading.Lock()
         self._jobs: dict[str, dict[str, Any]] = {}
         self._pods: dict[str, dict[str, Any]] = {}
@@ -127,6 +136,8 @@ class StandInCluster:
             allowed = self._may(user, asked["namespace"], asked["group"], resource, asked["verb"])
             return request.answer(201, {**body, "status": {"allowed": allowed}})
         job, core = _JOBS.fullmatch(path), _CORE.fullmatch(path)
+        if self.troubles and "dryRun" not in query:
+            return request.fail(self.troubles.pop(0))
         verb = {"POST": "create", "DELETE": "delete"}.get(request.command, "get")
         if job is not None:
             if not self._may(user, job[1], "batch", "jobs", verb):
@@ -168,8 +179,13 @@ class StandInCluster:
                     422, _failure(422, f"{body['metadata']['name']} is no RFC 1123 subdomain")
                 )
             with self._lock:
+                if body["metadata"]["name"] in self._jobs:
+                    return request.answer(409, _failure(409, "it already exists"))
                 if not is_dry:
                     self._create(body)
+            if self.fails_after_creation and not is_dry:
+                self.fails_after_creation = False
+                return request.fail(504)
             return request.answer(201, body)
         with self._lock:
             found = self._jobs.get(name or "")
@@ -193,7 +209,7 @@ class StandInCluster:
             self._pods[pod_name] = pod
             if "nodeSelector" not in pod["spec"]:
                 pod["spec"]["nodeName"] = "stand-in"
-                if not pod["spec"]["containers"][0]["image"].startswith("missing"):
+                if not pod["spec"]["containers"][0]["image"].startswith(("missing", "large")):
                     self._processes[pod_name] = PodProcess(pod)
 
     def _delete(self, name: str) -> None:
@@ -215,6 +231,7 @@ class StandInCluster:
         return status_of(process)
 
     def _attach(self, request: _Handler, name: str) -> None:
+        self.attachments.wait()
         process = self._processes.get(name)
         if process is None or process.poll() is not None:
             return request.answer(500, _failure(500, f"container worker of {name} does not run"))
@@ -239,6 +256,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def fail(self, status: int) -> None:
+        if status:
+            return self.answer(status, _failure(status, "etcdserver: leader changed"))
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
     def log_message(self, *args: object) -> None:
         pass
 
@@ -261,6 +284,9 @@ def unschedulable() -> dict[str, Any]:
 
 
 def not_pulled(image: str) -> dict[str, Any]:
+    """Return the status of a pod whose image is not there, or is large and takes forever."""
+    if image.startswith("large"):
+        return _status("Pending", {"waiting": {"reason": "ContainerCreating"}})
     return _status(
         "Pending", {"waiting": {"reason": "ImagePullBackOff", "message": f"Back-off pulling {image}"}}
     )

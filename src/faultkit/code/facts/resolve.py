@@ -304,7 +304,7 @@ class Resolver:
         node = unwrap(self.grammar, node)
         grammar, kind = self.grammar, node.type
         if node.id in self.found.calls:
-            return self._result_name(self.call(node))
+            return self._made_name(node, scope, owner)
         if kind in grammar.members:
             base, last = self.paths.member(node, kind)
             if base is None:
@@ -403,7 +403,7 @@ class Resolver:
         if bound.value is not None and bound.is_first:
             value = unwrap(self.grammar, bound.value)
             if value.id in self.found.calls:
-                return self._result_name(self.call(value))
+                return self._made_name(value, bound.scope, owner)
             if value.type in self.grammar.members or value.type in self.grammar.names:
                 # `x = x` resolves to itself, and `a = b` with an unknown `b` keeps the name `a`.
                 if text_of(value) != name:
@@ -415,6 +415,13 @@ class Resolver:
         if bound.type is not None and (type_ := self.grammar.type_name(bound.type)):
             return self.imported_name(type_), None
         return None
+
+    def _made_name(self, node: Node, scope: RawScope | None, owner: str) -> ResolvedName:
+        """Resolve what a call makes; `promisify(execFile)` makes a function that is `execFile`."""
+        made = self.call(node)
+        given = node.child_by_field_name("arguments") if made.name == "util.promisify" else None
+        wrapped = None if given is None or given.named_child_count != 1 else given.named_child(0)
+        return self._result_name(made) if wrapped is None else self.name(wrapped, scope, owner)
 
     def _result_name(self, call: Call) -> ResolvedName:
         """Resolve the result of a call: the type it constructs, what a local factory constructs, else

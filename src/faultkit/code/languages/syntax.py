@@ -11,6 +11,7 @@ tree-sitter is imported when a text is parsed, so that commands about code show 
 
 from __future__ import annotations
 
+import re
 import tokenize
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -99,6 +100,22 @@ class Syntax:
         if isinstance(part, Span):
             return self.source[part.start : part.end].decode("utf-8", "replace")
         return self.source[part.start_byte : part.end_byte].decode("utf-8", "replace")
+
+    def has_any(self, *parts: bytes) -> bool:
+        """Return whether the text has one of these parts, in small letters or capitals. They are given in
+        small letters."""
+        return any(part in self._lowered for part in parts)
+
+    @cached_property
+    def _lowered(self) -> bytes:
+        return self.source.lower()
+
+    def place_of(self, found: re.Match[str], start: int = 0) -> Span:
+        """Return the bytes of a match in the text, or in a part of it that starts at this byte."""
+        if found.string.isascii():
+            return Span(start + found.start(), start + found.end())
+        begin = start + len(found.string[: found.start()].encode())
+        return Span(begin, begin + len(found[0].encode()))
 
     def nodes_of(self, types: Iterable[str]) -> list[Node]:
         """Return all named nodes of these types in the order of the text, outer nodes before inner ones."""

@@ -13,6 +13,7 @@ from faultkit.code.facts import Facts, facts_of
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language, language_named
 from faultkit.code.languages.syntax import NAMELESS, Fragment, Span, Syntax, parse_fragment
+from faultkit.code.review.rule_words import rule_words
 from faultkit.code.review.suppressions import SUPPRESSION_RULES, Coverage, Suppression, findings_about
 from faultkit.code.review.unit_tests import UnitTests
 from faultkit.code.rules.performance import PERFORMANCE
@@ -66,7 +67,7 @@ def review_text(syntax: Syntax, *, file: str = "", rules: Iterable[Rule] = DEFAU
     found = list(_reviewed(fragment, facts, coverage, file, listed))
     if coverage.unused() and any(rule in listed for rule in SUPPRESSION_RULES):
         # A rule that was not asked for may be the one that a comment suppresses.
-        others = [rule for rule in RULES if rule not in listed]
+        others = tuple(rule for rule in RULES if rule not in listed)
         list(_reviewed(fragment, facts, coverage, file, others))
     facts.forget()
     found += [(each, None) for each in findings_about(coverage, file, listed, RULES)]
@@ -92,10 +93,8 @@ def _reviewed(
     fragment: Fragment, facts: Facts, coverage: Coverage, file: str, rules: Iterable[Rule]
 ) -> Iterator[tuple[Finding, Suppression | None]]:
     """Yield findings, each with the comment that suppresses it; none in unit tests beside the code."""
-    tests, language, source = UnitTests(fragment.syntax), facts.language, fragment.syntax.source
-    for rule in rules:
-        if language not in rule.languages or not rule.may_hit(source):
-            continue
+    tests = UnitTests(fragment.syntax)
+    for rule in rule_words(tuple(rules), facts.language).candidates(fragment.syntax.source):
         seen: set[Span] = set()
         for hit in rule.check(facts):
             if hit.span not in seen and not tests.hold(hit.span):

@@ -89,10 +89,9 @@ def _is_comment(node: Node) -> bool:
 
 def _suppression(found: re.Match[str], comment: Node, syntax: Syntax, commented: set[int]) -> Suppression:
     scope: Scope = found[1] or "line"  # type: ignore[assignment]
-    before = len(found.string[: found.start()].encode())
     written = f"fault: ignore{'' if found[1] is None else f'-{found[1]}'}"
     names = tuple(name.strip() for name in (found[2] or "").split(",") if name.strip())
-    start = comment.start_byte + before
+    start = syntax.place_of(found, comment.start_byte).start
     line = syntax.line(start)
     return Suppression(
         scope,

@@ -52,9 +52,9 @@ class Hit:
     """The severity, where it differs from that of the rule."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One rule: what it finds, why it matters, and how to fix it."""
+    """One rule: what it finds, why it matters, and how to fix it. Equal only to itself."""
 
     id: str
     """`FK-R001` for reliability, `FK-P001` for performance, `FK-S001` for suppressions. Never used
@@ -77,12 +77,8 @@ class Rule:
     """Whether the rule runs unless it is selected by name. A rule that is wrong too often on code that its
     authors have not seen does not; `bench/review` measures it."""
     words: tuple[bytes, ...] = ()
-    """Parts of a text of which one stands in each that has a hit; empty: there are none. For rules that look
-    at all calls or reads of a text: the words are found faster."""
-
-    def may_hit(self, source: bytes) -> bool:
-        """Return whether the rule could find something in a text, by its words."""
-        return not self.words or any(word in source for word in self.words)
+    """Parts of a text of which one stands in each that has a hit; empty: there are none. The rule does not
+    run on other texts. Many words take no longer than one: see `review/rule_words.py`."""
 
 
 @dataclass(frozen=True, slots=True)

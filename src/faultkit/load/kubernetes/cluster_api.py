@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any
 
 import yaml
@@ -16,12 +18,22 @@ import yaml
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.installation import require_extra
 from faultkit.base.text import one_line, shortened
-from faultkit.load.kubernetes.manifests import JOB_LABEL, OLDEST_VERSION, RIGHTS, Manifest
-from faultkit.load.kubernetes.pod_settings import PodSettings
+from faultkit.load.kubernetes.manifests import OLDEST_VERSION, RIGHTS, Manifest
+from faultkit.load.kubernetes.pod_settings import JOB_LABEL, PodSettings
 
 _REQUEST_S = (5.0, 15.0)
 """Seconds to connect, and to wait for an answer."""
 _NUMBER = re.compile(r"[0-9]+")
+_TOO_MANY_REQUESTS = 429
+
+
+class Unavailable(RunError):
+    """The API server cannot be reached, or has failed itself. A later call may succeed."""
+
+    def __init__(self, server: str, expected: str, got: str) -> None:
+        super().__init__(f"the API server {server} is not available: {got}")
+        self.refusal = InputError("--on", f"expected {expected}, got {got}")
+        """The same for a cluster that is not in use yet."""
 
 
 class ClusterApi:
@@ -48,6 +60,12 @@ class ClusterApi:
 
     def check(self, trial: Manifest) -> None:
         """Raise InputError unless the cluster can run such a Job, and we have all rights for it."""
+        try:
+            self._check(trial)
+        except Unavailable as error:
+            raise error.refusal from None
+
+    def _check(self, trial: Manifest) -> None:
         from kubernetes import client
 
         found = self._call(client.VersionApi(self._client).get_code)
@@ -82,9 +100,10 @@ class ClusterApi:
         answer = self._call(client.AuthorizationV1Api(self._client).create_self_subject_access_review, review)
         return bool(answer["status"]["allowed"])
 
-    def create_job(self, manifest: Manifest) -> None:
-        """Create a Job."""
-        self._call(self._jobs.create_namespaced_job, self.namespace, manifest)
+    def create_job(self, manifest: Manifest, *, again: bool = False) -> None:
+        """Create a Job. `again`: an earlier attempt failed, and may have created it all the same."""
+        known = (409,) if again else ()
+        self._call(self._jobs.create_namespaced_job, self.namespace, manifest, known=known)
 
     def job(self, name: str) -> Mapping[str, Any]:
         """Return a Job."""
@@ -93,22 +112,13 @@ class ClusterApi:
 
     def delete_job(self, name: str) -> None:
         """Delete a Job and its pods; one that is gone is not an error."""
-        from kubernetes.client.exceptions import ApiException
-
-        try:
-            answer = self._jobs.delete_namespaced_job(
-                name,
-                self.namespace,
-                propagation_policy="Background",
-                _preload_content=False,
-                _request_timeout=_REQUEST_S,
-            )
-            answer.data  # noqa: B018  Until it is read, its connection stays open.
-        except ApiException as error:
-            if error.status != 404:
-                raise self._refusal(error) from None
-        except Exception as error:
-            raise self._unreachable(error) from None
+        self._call(
+            self._jobs.delete_namespaced_job,
+            name,
+            self.namespace,
+            propagation_policy="Background",
+            known=(404,),
+        )
 
     def pods_of(self, job: str) -> list[Mapping[str, Any]]:
         """Return the pods of a Job."""
@@ -124,10 +134,21 @@ class ClusterApi:
             self._call(self._pods.list_namespaced_event, self.namespace, field_selector=selector)["items"]
         )
 
-    def attach(self, pod: str, container: str) -> Any:
-        """Connect to the standard input and output of a pod; return the WebSocket.
+    def attach(self, pod: str, container: str) -> Future[Any]:
+        """Connect to the standard input and output of a pod, in a thread of its own: the client has no time
+        limit for that. The result is the WebSocket, or a RunError if it is refused."""
+        attached: Future[Any] = Future()
 
-        Raises RunError if it is refused."""
+        def connect() -> None:
+            try:
+                attached.set_result(self._attach(pod, container))
+            except Exception as error:
+                attached.set_exception(error)
+
+        threading.Thread(target=connect, name="fault-attach", daemon=True).start()
+        return attached
+
+    def _attach(self, pod: str, container: str) -> Any:
         from kubernetes import client
         from kubernetes.stream import stream
 
@@ -153,18 +174,24 @@ class ClusterApi:
             raise RunError(f"it cannot be attached to: {told}") from None
         return attached.sock
 
-    def _call(self, method: Any, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, method: Any, *args: Any, known: tuple[int, ...] = (), **kwargs: Any) -> Any:
+        """Return the answer to a call; None if its status is an error that is `known`."""
         from kubernetes.client.exceptions import ApiException
 
         try:
             answer = method(*args, **kwargs, _preload_content=False, _request_timeout=_REQUEST_S)
             return json.loads(answer.data)
         except ApiException as error:
+            if error.status in known:
+                return None
             raise self._refusal(error) from None
         except Exception as error:  # The client lets those of urllib3 through.
             raise self._unreachable(error) from None
 
-    def _refusal(self, error: Any) -> InputError:
+    def _refusal(self, error: Any) -> InputError | Unavailable:
+        expected, got = f"an answer of {self.server}", f"{error.status}: {_told(error)}"
+        if error.status >= 500 or error.status == _TOO_MANY_REQUESTS:
+            return Unavailable(self.server, expected, got)
         match error.status:
             case 401:
                 return InputError("--on", f"expected credentials that {self.server} knows, got others")
@@ -172,12 +199,12 @@ class ClusterApi:
                 return InputError(
                     "--on", f'expected the namespace "{self.namespace}" at {self.server}, got none'
                 )
-        return InputError("--on", f"expected an answer of {self.server}, got {error.status}: {_told(error)}")
+        return InputError("--on", f"expected {expected}, got {got}")
 
-    def _unreachable(self, error: Exception) -> InputError:
+    def _unreachable(self, error: Exception) -> Unavailable:
         reason = getattr(error, "reason", None) or error
         why = shortened(one_line(str(reason)), 200)
-        return InputError("--on", f"expected a Kubernetes API server at {self.server}, got none: {why}")
+        return Unavailable(self.server, f"a Kubernetes API server at {self.server}", f"none: {why}")
 
 
 def open_cluster(settings: PodSettings) -> ClusterApi:

@@ -15,16 +15,12 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
-from faultkit.load.kubernetes.pod_settings import PodSettings
+from faultkit.load.kubernetes.pod_settings import JOB_LABEL, OWN_LABELS, PodSettings
 
 Manifest = dict[str, Any]
 
 CONTAINER = "worker"
 COMMAND = ("python", "-m", "faultkit.load.segment_stream")
-NAME_LABEL = "app.kubernetes.io/name"
-JOB_LABEL = "batch.kubernetes.io/job-name"
-INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
-"""Set by the Job controller: as a label since Kubernetes 1.28, as an annotation always."""
 MOST_PODS = 256
 OLDEST_VERSION = (1, 29)
 """Of Kubernetes: the first one with `backoffLimitPerIndex` unless it is switched on."""
@@ -49,11 +45,10 @@ def job_manifest(name: str, settings: PodSettings, pods: int, run_s: float) -> M
     """Return the Job of a load.
 
     run_s: seconds from the start of the load to the end of its last request"""
-    labels = {NAME_LABEL: "faultkit", "app.kubernetes.io/component": "load-worker"}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": name, "namespace": settings.namespace, "labels": dict(labels)},
+        "metadata": {"name": name, "namespace": settings.namespace, "labels": dict(OWN_LABELS)},
         "spec": {
             "completionMode": "Indexed",
             "completions": pods,
@@ -64,7 +59,7 @@ def job_manifest(name: str, settings: PodSettings, pods: int, run_s: float) -> M
             "ttlSecondsAfterFinished": ceil(settings.delete_after),
             "template": {
                 "metadata": _without_empty(
-                    {"labels": {**settings.labels, **labels}, "annotations": dict(settings.annotations)}
+                    {"labels": {**settings.labels, **OWN_LABELS}, "annotations": dict(settings.annotations)}
                 ),
                 "spec": _pod(name, settings),
             },

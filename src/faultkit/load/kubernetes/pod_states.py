@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultkit.base.text import shortened, untrusted_line
-from faultkit.load.kubernetes.manifests import CONTAINER, INDEX_LABEL
+from faultkit.load.kubernetes.manifests import CONTAINER
+from faultkit.load.kubernetes.pod_settings import INDEX_LABEL
 
 _HOPELESS = {
     "CreateContainerConfigError",

@@ -18,35 +18,27 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
-from math import ceil, isinf, log, log2
+from math import ceil, isinf, log2
 from typing import TypeAlias
 
 from faultkit.base.rng import Rng
 from faultkit.base.sample_statistics import CONFIDENCE, Interval, percentile, percentile_interval
 from faultkit.load.search.crossing import Crossing, Stretches, figure_of, find_crossing
+from faultkit.load.search.levels import Level, LevelMeter, fewest_of_level
 from faultkit.load.search.scale import Scale
 from faultkit.load.search.search_values import (
     Block,
     BreakingPoint,
     Estimate,
     Goal,
-    LevelResult,
     Measured,
     Outcome,
     Phase,
     SearchEnded,
 )
-from faultkit.load.search.sequential_test import (
-    Decision,
-    decide,
-    dependence,
-    effective_counts,
-    evidence_broken,
-    evidence_held,
-    fewest_requests,
-    share_bounds,
-)
+from faultkit.load.search.share_evidence import effective_counts
 
 Search: TypeAlias = Generator[Block, Measured, BreakingPoint]
 
@@ -60,10 +52,6 @@ _FOR_LEVEL = 0.25
 """The largest part of what is left for the bracket that one level may take."""
 _MOST_UNDECIDED = 6
 """Levels inside the bracket that stay undecided before it is taken as it is."""
-_INDEPENDENT = 40
-"""Requests that are as good as independent before a level is decided: two for each section of the test."""
-_GROWTH = 0.5
-"""The largest part by which the requests of a level grow before it is looked at again."""
 _ROUNDS = 5
 _MOST_STRETCHES = 20
 """Stretches of a level of the estimate, if they can be long enough:"""
@@ -95,37 +83,13 @@ def error_of_level(scale: Scale) -> float:
 
 def fewest_of_search(scale: Scale, goals: Sequence[Goal]) -> int:
     """Return the smallest budget with which the gates can be decided, in requests."""
-    return ceil(_fewest(goals, error_of_level(scale)) / _FOR_GATE)
-
-
-def _fewest(goals: Sequence[Goal], error: float) -> int:
-    return max(fewest_requests(goal.share, error / len(goals)) for goal in goals)
+    return ceil(fewest_of_level(goals, error_of_level(scale)) / _FOR_GATE)
 
 
 def find_breaking_point(scale: Scale, goals: Sequence[Goal], budget: int, seed: int | str = 0) -> Search:
     """Search for the value from which on one of the goals is missed, with a budget of requests."""
-    run = _Run(scale, tuple(goals), budget, seed, error_of_level(scale))
+    run = _Run(scale, LevelMeter(tuple(goals), budget, error_of_level(scale)), seed)
     return (yield from run.search())
-
-
-@dataclass(slots=True)
-class _Level:
-    """What was measured at one position."""
-
-    position: float
-    times: tuple[list[float], ...]
-    """For each goal."""
-    decision: Decision = "undecided"
-    spent: float = 0.0
-
-    @property
-    def requests(self) -> int:
-        return len(self.times[0])
-
-    def add(self, measured: Measured) -> None:
-        for own, new in zip(self.times, measured.times, strict=True):
-            own.extend(new)
-        self.spent += measured.cost
 
 
 @dataclass(slots=True)
@@ -133,16 +97,9 @@ class _Run:
     """One search."""
 
     scale: Scale
-    goals: tuple[Goal, ...]
-    budget: float
+    meter: LevelMeter
     seed: int | str
-    error: float
-    """The probability with which a decision of one level may be wrong."""
-    spent: float = 0.0
-    requests: int = 0
-    alike: float = 1.0
-    """How many requests in a row carry the information of one."""
-    levels: dict[float, _Level] = field(default_factory=dict)
+    levels: dict[float, Level] = field(default_factory=dict)
     """Levels of gates and bracket, by position."""
 
     def search(self) -> Search:
@@ -152,78 +109,33 @@ class _Run:
             return self._result("inconclusive", str(ended))
 
     def _searched(self) -> Search:
-        lowest = yield from self._decided(0.0, "gates", _FOR_GATE * self.budget)
+        lowest = yield from self._decided(0.0, "gates", _FOR_GATE * self.meter.budget)
         if lowest.decision != "held":
             return self._gate_failed(lowest, "already_broken")
-        highest = yield from self._decided(float(self.scale.steps), "gates", _FOR_GATE * self.budget)
+        highest = yield from self._decided(float(self.scale.steps), "gates", _FOR_GATE * self.meter.budget)
         if highest.decision != "broken":
             return self._gate_failed(highest, "holds")
-        yield from self._close_in(_FOR_BRACKET * self.budget)
+        yield from self._close_in(_FOR_BRACKET * self.meter.budget)
         return (yield from self._estimated())
 
     # --- levels ------------------------------------------------------------------------------
 
-    def _decided(self, position: float, phase: Phase, most: float) -> Generator[Block, Measured, _Level]:
+    def _decided(self, position: float, phase: Phase, most: float) -> Generator[Block, Measured, Level]:
         """Measure a level until it is decided, or has cost `most`."""
-        level = self.levels.setdefault(position, self._new_level(position))
-        fewest = _fewest(self.goals, self.error)
-        to_learn = _TO_LEARN * self.budget if phase == "gates" else 0.0
-        size = max(fewest, _INDEPENDENT * self.alike, to_learn)
-        while level.decision == "undecided":
-            room = min(most - level.spent, self.budget - self.spent)
-            if room < 1:
-                break
-            # What is left over must be enough for another look.
-            requests = size if room - size >= fewest / 2 else room
-            self._take(level, (yield self._block(position, ceil(requests), phase)))
-            # Long stretches of one kind may be missing here, and have been seen at another level.
-            self.alike = max(self.alike, *(dependence(own) for own in level.times))
-            needed = max(_INDEPENDENT * self.alike, to_learn)
-            if level.requests >= needed:
-                level.decision = self._decision(level)
-            more = min(_GROWTH * level.requests, self._wanted(level) - level.requests)
-            size = max(fewest / 2, needed - level.requests, more)
+        level = self.levels.setdefault(position, self.meter.new_level())
+        to_learn = _TO_LEARN * self.meter.budget if phase == "gates" else 0.0
+        yield from self.meter.decided(level, partial(self._block, position, phase), most, to_learn)
         return level
 
-    def _decision(self, level: _Level) -> Decision:
-        """Decide by all goals: held if each of them is, broken if one is."""
-        error = self.error / len(self.goals)
-        found = [
-            decide(effective_counts([goal.is_good(time) for time in own], error), goal.share, error)
-            for goal, own in zip(self.goals, level.times, strict=True)
-        ]
-        if "broken" in found:
-            return "broken"
-        return "held" if all(each == "held" for each in found) else "undecided"
-
-    def _wanted(self, level: _Level) -> float:
-        """Return about how many requests decide a level, from how fast its evidence has grown."""
-        enough, wanted = -log(self.error), 0.0
-        for goal, own in zip(self.goals, level.times, strict=True):
-            counts = effective_counts([goal.is_good(time) for time in own], self.error)
-            evidence = max(evidence_held(counts, goal.share), evidence_broken(counts, goal.share), 0.0)
-            # The mixture costs the evidence of a few requests at the beginning.
-            wanted = max(wanted, len(own) * (enough + 2) / (evidence + 2))
-        return wanted
-
-    def _new_level(self, position: float) -> _Level:
-        return _Level(position, tuple([] for _ in self.goals))
-
-    def _block(self, position: float, requests: int, phase: Phase) -> Block:
+    def _block(self, position: float, phase: Phase, requests: int) -> Block:
         held, broken = (None if each is None else self.scale.value(each) for each in self._bracket())
-        spent = min(1.0, self.spent / self.budget)
-        return Block(self.scale.value(position), requests, phase, held, broken, spent)
-
-    def _take(self, level: _Level, measured: Measured) -> None:
-        level.add(measured)
-        self.spent += measured.cost
-        self.requests += len(measured.times[0])
+        return Block(self.scale.value(position), requests, phase, held, broken, self.meter.part_spent)
 
     # --- bracket -----------------------------------------------------------------------------
 
     def _bracket(self) -> tuple[float | None, float | None]:
-        held = [each.position for each in self.levels.values() if each.decision == "held"]
-        broken = [each.position for each in self.levels.values() if each.decision == "broken"]
+        held = [position for position, level in self.levels.items() if level.decision == "held"]
+        broken = [position for position, level in self.levels.items() if level.decision == "broken"]
         return max(held, default=None), min(broken, default=None)
 
     def _closed_bracket(self) -> tuple[float, float]:
@@ -234,16 +146,16 @@ class _Run:
 
     def _close_in(self, until: float) -> Generator[Block, Measured, None]:
         """Narrow the bracket, until it is one step wide, or the budget or the levels are used up."""
-        while self.spent < until and (position := self._next_position()) is not None:
-            yield from self._decided(position, "bracket", max(_FOR_LEVEL * (until - self.spent), 1.0))
+        while self.meter.spent < until and (position := self._next_position()) is not None:
+            yield from self._decided(position, "bracket", max(_FOR_LEVEL * (until - self.meter.spent), 1.0))
 
     def _next_position(self) -> float | None:
         """Return the middle of the wider gap beside the undecided levels; None if nothing is to gain."""
         held, broken = self._closed_bracket()
         undecided = sorted(
-            each.position
-            for each in self.levels.values()
-            if each.decision == "undecided" and held < each.position < broken
+            position
+            for position, level in self.levels.items()
+            if level.decision == "undecided" and held < position < broken
         )
         if held >= broken or len(undecided) >= _MOST_UNDECIDED:
             return None
@@ -257,6 +169,7 @@ class _Run:
     # --- estimate ----------------------------------------------------------------------------
 
     def _estimated(self) -> Search:
+        meter = self.meter
         held, broken = self._closed_bracket()
         if held >= broken:
             return self._result("inconclusive", _INCONSISTENT)
@@ -264,21 +177,21 @@ class _Run:
         around = (held - half, held, held + half, broken, broken + half)
         inside = (min(max(each, 0.0), top) for each in around)
         positions = sorted({self.scale.value(each): each for each in (*inside, held, broken)}.values())
-        again = {each: self._new_level(each) for each in {0.0, *positions}}
-        size = int((self.budget - self.spent) / (_ROUNDS * len(again)))
-        stretches = min(_MOST_STRETCHES, int(_ROUNDS * size / (_STRETCH * self.alike)))
+        again = {each: self.meter.new_level() for each in {0.0, *positions}}
+        size = int((self.meter.budget - self.meter.spent) / (_ROUNDS * len(again)))
+        stretches = min(_MOST_STRETCHES, int(_ROUNDS * size / (_STRETCH * self.meter.alike)))
         if stretches < _FEWEST_STRETCHES:
             return self._result("found", _NO_BUDGET)
         rng = Rng.keyed(self.seed, "estimate")
         for _ in range(_ROUNDS):
             for position in _shuffled(sorted(again), rng):
-                self._take(again[position], (yield self._block(position, size, "estimate")))
-        if self._decision(again[held]) == "broken" or self._decision(again[broken]) == "held":
+                meter.take(again[position], (yield self._block(position, "estimate", size)))
+        if meter.decision(again[held]) == "broken" or meter.decision(again[broken]) == "held":
             return self._result("inconclusive", _INCONSISTENT)
         return self._judged(again, positions, stretches, rng)
 
     def _judged(
-        self, again: dict[float, _Level], positions: list[float], stretches: int, rng: Rng
+        self, again: dict[float, Level], positions: list[float], stretches: int, rng: Rng
     ) -> BreakingPoint:
         """Return the result from the levels of the estimate."""
         held, broken = self._closed_bracket()
@@ -287,16 +200,16 @@ class _Run:
                 positions,
                 [Stretches(_cut(again[each].times[number], stretches), goal) for each in positions],
                 goal,
-                self.alike,
+                self.meter.alike,
                 rng.child("bootstrap", number),
             )
-            for number, goal in enumerate(self.goals)
+            for number, goal in enumerate(self.meter.goals)
         ]
         first = _first(crossings)
         if first is None:
             return self._result("found", _NO_CROSSING)
         crossing, number = first
-        curve = _Curve(self.goals[number], number, positions, {**self.levels, **again})
+        curve = _Curve(self.meter.goals[number], number, positions, {**self.levels, **again})
         if curve.has_drifted(self.levels[0.0], again[0.0], held, broken):
             return self._result("inconclusive", _DRIFT, goal=number)
         if curve.is_cliff(float(self.scale.steps)):
@@ -310,13 +223,13 @@ class _Run:
 
     # --- results -----------------------------------------------------------------------------
 
-    def _gate_failed(self, level: _Level, otherwise: Outcome) -> BreakingPoint:
+    def _gate_failed(self, level: Level, otherwise: Outcome) -> BreakingPoint:
         if level.decision != "undecided":
             return self._result(otherwise, "")
         end = "harmless" if otherwise == "already_broken" else "harmful"
-        wanted = ceil(self._wanted(level) / _FOR_GATE)
+        wanted = ceil(self.meter.wanted(level) / _FOR_GATE)
         reason = f"The {end} end of the range could not be decided."
-        return self._result("inconclusive", reason, wanted=max(wanted, ceil(2 * self.budget)))
+        return self._result("inconclusive", reason, wanted=max(wanted, ceil(2 * self.meter.budget)))
 
     def _result(
         self,
@@ -329,7 +242,7 @@ class _Run:
         wanted: int | None = None,
     ) -> BreakingPoint:
         held, broken = (None if each is None else self.scale.value(each) for each in self._bracket())
-        levels = [level for _, level in sorted(self.levels.items()) if level.requests]
+        levels = [(position, level) for position, level in sorted(self.levels.items()) if level.requests]
         return BreakingPoint(
             outcome,
             reason,
@@ -338,28 +251,9 @@ class _Run:
             estimate,
             is_cliff,
             goal,
-            tuple(self._level_result(level) for level in levels),
-            self.requests,
+            tuple(self.meter.result(level, self.scale.value(position)) for position, level in levels),
+            self.meter.requests,
             wanted,
-        )
-
-    def _level_result(self, level: _Level) -> LevelResult:
-        flags = [
-            [goal.is_good(time) for time in own] for goal, own in zip(self.goals, level.times, strict=True)
-        ]
-        number = min(
-            range(len(self.goals)),
-            key=lambda each: sum(flags[each]) / level.requests - self.goals[each].share,
-        )
-        share = self.goals[number].share
-        return LevelResult(
-            value=self.scale.value(level.position),
-            decision=level.decision,
-            requests=level.requests,
-            good=sum(flags[number]),
-            goal=number,
-            bounds=share_bounds(effective_counts(flags[number], self.error), share, 1 - CONFIDENCE),
-            figure=percentile(sorted(level.times[number]), 100 * share),
         )
 
 
@@ -371,7 +265,7 @@ class _Curve:
     number: int
     positions: list[float]
     """Those around the bracket."""
-    levels: dict[float, _Level]
+    levels: dict[float, Level]
 
     def is_cliff(self, top: float) -> bool:
         """Return whether the curve is far steeper around the bracket than on either side of it."""
@@ -387,7 +281,7 @@ class _Curve:
         steepest = slopes.pop(self.positions[0], 0.0)
         return steepest > _CLIFF * max([0.0, *(each for each in slopes.values() if not isinf(each))])
 
-    def has_drifted(self, early: _Level, late: _Level, held: float, broken: float) -> bool:
+    def has_drifted(self, early: Level, late: Level, held: float, broken: float) -> bool:
         """Return whether the harmless end changed for certain, and by enough to move the result: by more than
         half of what the figure changes across the bracket."""
         before, after = (self._percentile_interval(level) for level in (early, late))
@@ -404,7 +298,7 @@ class _Curve:
     def _stretches(self, position: float) -> Stretches:
         return Stretches([self.levels[position].times[self.number]], self.goal)
 
-    def _percentile_interval(self, level: _Level) -> Interval:
+    def _percentile_interval(self, level: Level) -> Interval:
         times = level.times[self.number]
         ordered, percent = sorted(times), 100 * self.goal.share
         at = percentile(ordered, percent)

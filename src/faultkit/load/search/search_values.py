@@ -8,7 +8,7 @@ from math import inf
 from typing import Literal, TypeAlias
 
 from faultkit.base.sample_statistics import Interval
-from faultkit.load.search.sequential_test import Decision
+from faultkit.load.search.share_evidence import Decision
 
 Phase: TypeAlias = Literal["gates", "bracket", "estimate"]
 Outcome: TypeAlias = Literal["found", "already_broken", "holds", "inconclusive"]

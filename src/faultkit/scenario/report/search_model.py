@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from faultkit.load.search.scale import Spacing
 from faultkit.load.search.search_values import Outcome
-from faultkit.load.search.sequential_test import Decision
+from faultkit.load.search.share_evidence import Decision
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,9 +144,8 @@ def _sent_in_go(facts: Facts) -> Iterator[Hit]:
             name in re.findall(r"\w+", sent[0].partition("<-")[0]) for name in loop.targets
         ):
             continue
-        start = loop.body.start + len(facts.text(loop.body)[: sent.start()].encode())
         what = f"a receiver that does not read stops this while {around[0].lock} is held"
-        yield Hit(Span(start, start + len(sent[0].encode())), what, LIKELY, "medium")
+        yield Hit(facts.syntax.place_of(sent, loop.body.start), what, LIKELY, "medium")
 
 
 def _takes_context(call: Call, facts: Facts) -> bool:

@@ -1,4 +1,4 @@
-"""Finds downloads and uploads that are held in memory as a whole on their way to a file."""
+"""Finds bodies and stored objects that are held in memory as a whole, though they are used in parts."""
 
 from __future__ import annotations
 
@@ -7,20 +7,33 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.held_wholes import wholes_used_in_parts
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
 _BUFFERS = ("arrayBuffer", "buffer", "blob")
 
 
+_OF_FILES = re.compile(r"""\[["']Body["']\]\.read$""")
+"""What the rule about whole files reports."""
+_USES = {
+    "line by line": "holds the whole content, though it is used line by line",
+    "written": "holds the whole content before it is written",
+}
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "python":
-        yield from _python(facts)
-    elif facts.language == "go":
-        yield from _go(facts)
+        hits = list(_python(facts))
     elif facts.language in _HOLDS:
-        yield from _held(facts)
+        hits = list(_held(facts))
     else:
-        yield from _javascript(facts)
+        hits = list(_javascript(facts)) if facts.language != "go" else []
+    found = {facts.line(hit) for hit in hits}
+    yield from hits
+    for call, use in wholes_used_in_parts(facts):
+        if call.line not in found and not _OF_FILES.search(facts.text(call.callee)):
+            found.add(call.line)
+            yield Hit(call.span, f"{call.written}() {_USES[use]}", LIKELY)
 
 
 _HOLDS = {
@@ -73,16 +86,8 @@ def _python(facts: Facts) -> Iterator[Hit]:
                 )
 
 
-def _go(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls_named("os.WriteFile", "io/ioutil.WriteFile"):
-        data = call.argument(place=1)
-        for each in facts.calls_named("io.ReadAll", "io/ioutil.ReadAll"):
-            same = facts.function_of(each) is facts.function_of(call)
-            if same and data is not None and each.assigned and data.value.text == each.assigned[0]:
-                yield Hit(each.span, f"{each.written}() holds the whole body before it is written", LIKELY)
-
-
 def _javascript(facts: Facts) -> Iterator[Hit]:
+    yield from _axios(facts)
     for call in facts.calls_of_method("writeFile", "writeFileSync"):
         scope = facts.function_of(call)
         data = call.argument(place=1)
@@ -98,12 +103,26 @@ def _javascript(facts: Facts) -> Iterator[Hit]:
                 yield Hit(each.span, f"{each.written}() holds the whole body before it is written", LIKELY)
 
 
+def _axios(facts: Facts) -> Iterator[Hit]:
+    """Yield requests for an array buffer whose data is written to a file."""
+    if "arraybuffer" not in facts.whole_text:
+        return
+    for call in facts.calls:
+        scope, kind = facts.function_of(call), call.argument("responseType")
+        if scope is None or kind is None or kind.value.literal != "arraybuffer" or not call.assigned:
+            continue
+        name = call.assigned[0]
+        data = r"\bdata\b" if name.startswith("{") else rf"\b{re.escape(name)}\.data\b"
+        if re.search(rf"writeFile(Sync)?\([^;\n]*,\s*(Buffer\.from\()?{data}", facts.text(scope.body)):
+            yield Hit(call.span, f"{call.written}() holds the whole body before it is written", LIKELY)
+
+
 RULE = Rule(
     id="FK-P024",
     slug="whole-body-loaded",
-    title="Whole body loaded on its way to a file",
+    title="Whole body loaded that is used in parts",
     why="Memory must hold the largest file times the number of downloads; the big one ends the process.",
-    fix="Stream it in chunks: iter_bytes, io.Copy, pipeline(response.body, file).",
+    fix="Stream it in chunks or lines: iter_bytes, iter_lines, io.Copy, pipeline(response.body, file).",
     kind="performance",
     severity="medium",
     languages=EVERY_LANGUAGE,

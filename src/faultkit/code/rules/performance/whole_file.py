@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 from faultkit.code.rules.vocabulary.unbounded_bodies import unbounded_bodies
 
@@ -15,17 +16,17 @@ _OPENED = re.compile(r"^(open|io\.open|gzip\.open|bz2\.open|codecs\.open|pathlib
 _OBJECT = re.compile(r"""\[["']Body["']\]\.read$""")
 """The body of an object in S3: `client.get_object(…)["Body"].read()`."""
 _WHOLE = {
-    "javascript": re.compile(
+    "javascript": NamePattern(
         r"^fs(/promises)?(\.promises)?\.readFile(Sync)?$|(^|\.)Body\.transformToString$"
     ),
-    "go": re.compile(r"^(os\.ReadFile|io/ioutil\.ReadFile)$"),
-    "java": re.compile(r"^java\.nio\.file\.Files\.(readAllLines|readString|readAllBytes)$"),
-    "python": re.compile(r"^pathlib\.Path\.(read_text|read_bytes)$"),
-    "csharp": re.compile(r"^(System\.IO\.)?File\.ReadAll(Bytes|Text|Lines)(Async)?$"),
-    "kotlin": re.compile(
+    "go": NamePattern(r"^(os\.ReadFile|io/ioutil\.ReadFile)$"),
+    "java": NamePattern(r"^java\.nio\.file\.Files\.(readAllLines|readString|readAllBytes)$"),
+    "python": NamePattern(r"^pathlib\.Path\.(read_text|read_bytes)$"),
+    "csharp": NamePattern(r"^(System\.IO\.)?File\.ReadAll(Bytes|Text|Lines)(Async)?$"),
+    "kotlin": NamePattern(
         r"^java\.io\.File\.(readBytes|readText|readLines)$|^java\.nio\.file\.Files\.(readAllLines|readString|readAllBytes)$"
     ),
-    "rust": re.compile(r"^(std\.fs|tokio\.fs|fs)\.(read|read_to_string)$"),
+    "rust": NamePattern(r"^(std\.fs|tokio\.fs|fs)\.(read|read_to_string)$"),
 }
 _ALL_LINES = frozenset(("readAllLines", "ReadAllLines", "ReadAllLinesAsync", "readLines"))
 _UPLOADS = frozenset(("fastapi.UploadFile.read", "starlette.datastructures.UploadFile.read"))

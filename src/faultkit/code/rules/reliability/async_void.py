@@ -38,7 +38,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _handles_event(scope) and not _SERVICE.search(facts.whole_text):
             continue
-        place = Span(head.start + len(text[: found.start()].encode()), head.end)
+        place = Span(facts.syntax.place_of(found, head.start).start, head.end)
         yield Hit(place, f"an error in {scope.short_name}() cannot be caught and ends the process", LIKELY)
     yield from _lambdas(facts)
 

@@ -9,7 +9,8 @@ from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses
+from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses, default_of
+from faultkit.code.rules.vocabulary.idle_rounds import idle_rounds, is_told_to_wait
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -38,7 +39,13 @@ _LEAVES = ("return", "break", "raise", "yield", "await")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    told = set[Span]()
+    for each in idle_rounds(facts):
+        told.add(facts.loops_around(each.call)[-1].span)
+        yield Hit(each.span, each.what, LIKELY)
     for loop in facts.loops:
+        if loop.span in told:
+            continue
         if loop.kind == "while":
             yield from _spinning(loop.body, loop.span, loop.over, facts)
         if facts.language == "go" and loop.kind in ("endless", "while"):
@@ -108,7 +115,11 @@ _STATE = re.compile(r"\b(\w+)\.(status|state|Status|State|done|ready|isDone|Phas
 
 def _asks_store(call: Call) -> bool:
     """Return whether a call looks for work by the names of its method and its receiver."""
-    return _FINDS.match(call.method) is not None and _STORED.search(call.receiver_written) is not None
+    return (
+        _FINDS.match(call.method) is not None
+        and _STORED.search(call.receiver_written) is not None
+        and not is_told_to_wait(call)
+    )
 
 
 def _asks_for_state(loop: Loop, facts: Facts) -> bool:
@@ -150,11 +161,7 @@ def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
             if not _is_quick(call) and not _is_conditional(call.span, loop, facts)
         )
         if idle and alone:
-            yield Hit(
-                Span(use.select.start, use.select.start + 6),
-                "this select never waits, so the loop spins",
-                LIKELY,
-            )
+            yield Hit(default_of(use.select, facts), "this select never waits, so the loop spins", LIKELY)
             return
 
 

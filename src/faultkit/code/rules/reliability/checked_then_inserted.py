@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.read_values import first_call
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
@@ -17,7 +18,7 @@ _GUARDS = re.compile(
     r"|ignore_conflicts|orIgnore|setnx|isUnique",
     re.IGNORECASE,
 )
-_CHECKS = re.compile(
+_CHECKS = NamePattern(
     r"^(exists\w*|existsBy\w*|findBy\w*|findOne\w*|findFirst\w*|findUnique\w*|find_one|find_by_\w+|count\w*|Any(Async)?"
     r"|FirstOrDefault(Async)?|SingleOrDefault(Async)?|first|one_or_none|scalar_one_or_none|scalar|get_or_none|Count"
     r"|First|Take|getBy\w*|FindBy\w*|ExistsBy\w*|ExistsAsync|Exists|get_by_\w+|GetBy\w*|findAndCount|countDocuments"
@@ -35,14 +36,20 @@ _MADE = re.compile(r"^(?:new\s+|&)?([A-Z]\w*)\s*[({]")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if _GUARDS.search(facts.whole_text):
+    found = [*_by_stores(facts), *_by_sql(facts)]
+    # To search the whole text takes longest, and comes last.
+    if found and not _GUARDS.search(facts.whole_text):
+        yield from found
+
+
+def _by_stores(facts: Facts) -> Iterator[Hit]:
+    if not facts.calls_of_method(*_INSERTS):
         return
     for scope in facts.scopes:
         if not scope.name:
             continue
         checks = [call for call in facts.within(facts.calls, scope.body) if _CHECKS.match(call.method)]
         yield from _by_store(scope, checks, facts)
-    yield from _by_sql(facts)
 
 
 def _by_store(scope: Scope, checks: list[Call], facts: Facts) -> Iterator[Hit]:

@@ -26,12 +26,10 @@ _WHAT = "is not made again when it is lost: nothing arrives any more, and nothin
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for found in _OFF.finditer(facts.whole_text):
-        start = len(facts.whole_text[: found.start()].encode())
-        yield Hit(Span(start, start + len(found[0].encode())), f"the connection {_WHAT}", LIKELY)
+        yield Hit(facts.syntax.place_of(found), f"the connection {_WHAT}", LIKELY)
     for found in _SILENT.finditer(facts.whole_text) if _BROKER.search(facts.whole_text) else ():
-        start = len(facts.whole_text[: found.start()].encode())
         what = "without a heartbeat, a peer that is gone is never noticed"
-        yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY)
+        yield Hit(facts.syntax.place_of(found), what, LIKELY)
     if _AGAIN.search(facts.whole_text):
         return
     if facts.language in JAVASCRIPT:

@@ -38,7 +38,7 @@ def _guards(facts: Facts) -> list[Region]:
             continue
         name, rest = guard
         dropped = re.search(rf"\bdrop\(\s*{re.escape(name)}\b", facts.text(rest))
-        end = rest.end if dropped is None else rest.start + len(facts.text(rest)[: dropped.start()].encode())
+        end = rest.end if dropped is None else facts.syntax.place_of(dropped, rest.start).start
         found.append(Region(taken.receiver_written, Span(rest.start, end), taken=taken.span))
     return sorted(found, key=lambda each: each.span.start)
 

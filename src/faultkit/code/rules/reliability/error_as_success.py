@@ -28,7 +28,7 @@ _SUCCESS = re.compile(
     r"\.(?:status|code|Status)\(\s*(?:20\d|(?:http|fiber)\.StatusOK|HttpStatus\.OK\w*|StatusCodes\.OK)\s*\)"
     r"|\bstatus(?:_code)?\s*[=:]\s*(?:20\d|\w*\.?HTTP_200_OK|HTTPStatus\.OK)\b"
 )
-_OTHER_PROTOCOLS = re.compile(rb"jsonrpc|graphql|dialogflow|alexa|response_type", re.IGNORECASE)
+_OTHER_PROTOCOLS = (b"jsonrpc", b"graphql", b"dialogflow", b"alexa", b"response_type")
 """Protocols whose errors are answers with the status 200."""
 _PYTHON = frozenset(
     (
@@ -54,15 +54,13 @@ _PAIR = re.compile(r"[)\]}\"'\w]\s*,\s*[\w.]+\s*$")
 def _check(facts: Facts) -> Iterator[Hit]:
     for span in blind_checks(facts):
         yield Hit(span, "this health check says yes although what it asks for has failed", LIKELY)
-    if _OTHER_PROTOCOLS.search(facts.syntax.source):
+    if facts.syntax.has_any(*_OTHER_PROTOCOLS):
         return
     if facts.language in LANGUAGES:
         for span in failed_answers(facts):
             yield Hit(span, "this answers an error with a status of success", LIKELY)
         return
     if not any(map(is_handler, facts.scopes)) and b"statusCode" not in facts.syntax.source:
-        return
-    if _OTHER_PROTOCOLS.search(facts.syntax.source):
         return
     seen = set[Span]()
     for block in failure_blocks(facts):

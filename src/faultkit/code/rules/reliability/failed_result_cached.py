@@ -29,6 +29,7 @@ _DECORATORS = re.compile(r"(^|\.)(lru_cache|cache|cached|memoize|ttl_cache|alru_
 _EMPTY = re.compile(r"^(None|\[\]|\{\}|\(\)|False|0|\"\"|'')$")
 _ONCE = r"\b(?:OnceLock|OnceCell|Lazy|LazyLock)<Result<"
 _CACHE = re.compile(r"cache|memo|lru|\bstore\b|redis", re.IGNORECASE)
+_CACHE_WORDS = (b"cache", b"memo", b"lru", b"store", b"redis")
 _PUTS = frozenset(("set", "put", "Set", "setex", "Add", "add", "insert", "StringSetAsync", "set_ex"))
 
 
@@ -49,7 +50,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _after_failure(facts: Facts) -> Iterator[Hit]:
     """Yield `cache.set(key, value)` after a try that set the value, and whose handler goes on."""
-    for each in facts.tries if _CACHE.search(facts.whole_text) and facts.language != "go" else ():
+    is_cached = facts.language != "go" and facts.syntax.has_any(*_CACHE_WORDS)
+    for each in facts.tries if is_cached else ():
         scope = facts.named_function_of(each)
         if scope is None or not any(
             call.is_awaited or call.receiver_written for call in facts.within(facts.calls, each.body)

@@ -76,14 +76,13 @@ def _rows(facts: Facts) -> Iterator[Hit]:
         if scope is None or not name.isidentifier() or len(call.assigned) > 1:
             continue
         later = facts.text(Span(call.span.end, scope.body.end))
-        use = re.search(rf"(?<![\w.\"'`]){name}(!?\.\w|\[)", later)
+        use = re.search(rf"(?<![\w.\"'`]){name}(?=!?\.\w|\[)", later)
         if use is None or _is_checked(name, facts.text(scope.body), facts):
             continue
         if not _is_of_caller(call, name, later, facts):
             continue
-        start = call.span.end + len(later[: use.start()].encode())
         what = f"{name} is used, though {call.written}() may find nothing"
-        yield Hit(Span(start, start + len(name.encode())), what, LIKELY)
+        yield Hit(facts.syntax.place_of(use, call.span.end), what, LIKELY)
 
 
 _REQUIRED = re.compile(r"require\b|rejectOnEmpty|OrFail|orFail|OrThrow")
@@ -255,7 +254,7 @@ def _go_input(facts: Facts) -> Iterator[Hit]:
         before = text[line_start : found.start()]
         if re.search(r"\b\w+,\s*\w+\s*:?=\s*[\w.]*$|switch|//", before):
             continue
-        span = _span(found, text)
+        span = facts.syntax.place_of(found)
         scope = facts.function_of(_Place(span))
         if scope is None or scope in told:
             continue
@@ -266,7 +265,7 @@ def _go_input(facts: Facts) -> Iterator[Hit]:
         what = f"{found[0]} panics when the value is missing or of another type"
         yield Hit(span, what, LIKELY)
     for found in _GO_SPLIT.finditer(text):
-        span = _span(found, text)
+        span = facts.syntax.place_of(found)
         scope = facts.function_of(_Place(span))
         if not _OUTSIDE.search(found[2]) or scope is None or _GO_GUARDS.search(facts.text(scope.body)):
             continue
@@ -278,11 +277,6 @@ class _Place:
 
     def __init__(self, span: Span) -> None:
         self.span = span
-
-
-def _span(found: re.Match[str], text: str) -> Span:
-    start = len(text[: found.start()].encode())
-    return Span(start, start + len(found[0].encode()))
 
 
 RULE = Rule(

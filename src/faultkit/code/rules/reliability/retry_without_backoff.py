@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.reconnecting import reconnecting_loops
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
-from faultkit.code.rules.vocabulary.retry_policies import reconnecting_loops, reconnects
+from faultkit.code.rules.vocabulary.retry_policies import reconnects
 
 _NEAR = re.compile(
     r"^(os|shutil|sqlite3|fcntl|pathlib|fs|tempfile|socket\.socket\.bind)\b|\.(stat|bind|unlink)$"
@@ -24,9 +25,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = "this waits the same time before every try, however often it failed"
             yield Hit(retry.span, what, LIKELY, "low")
     told = {retry.span for retry in retries(facts)}
-    for loop in reconnecting_loops(facts):
+    for loop, place in reconnecting_loops(facts):
         if loop.head not in told:
-            yield Hit(loop.head, "this connects again at once after every failure, without a wait", LIKELY)
+            yield Hit(place, "after this failure, the loop connects again at once, without a wait", LIKELY)
     for call in reconnects(facts):
         what = f"{call.written}() connects again at once whenever the connection ends"
         yield Hit(call.span, what, LIKELY)

@@ -24,8 +24,32 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in _errors(facts):
         if what := secret_in(_arguments(call), facts):
             yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
+    yield from _in_clients(facts)
     # An address that is logged is one finding.
     yield from (hit for hit in _in_addresses(facts) if facts.named_function_of(hit) not in told)
+
+
+_ALL_LOGGED = re.compile(
+    r"(?:\bLevel|HttpLoggingInterceptor\.Level)\.(?:BODY|HEADERS)\b|\bLogLevel\.(?:ALL|HEADERS)\b"
+    r"|\.EnableSensitiveDataLogging\(\s*(?:true\s*)?\)"
+)
+_ONLY_HERE = re.compile(r"DEBUG|IsDevelopment|isDebug|redactHeader|sanitizeHeader|\bdev\b", re.IGNORECASE)
+
+
+def _in_clients(facts: Facts) -> Iterator[Hit]:
+    """Yield clients whose log has all headers of a request, or all values of a query."""
+    if facts.language not in ("java", "kotlin", "csharp"):
+        return
+    if not facts.imports_any("okhttp3", "io.ktor") and "EnableSensitiveDataLogging" not in facts.whole_text:
+        return
+    if _ONLY_HERE.search(facts.whole_text):
+        return
+    for found in _ALL_LOGGED.finditer(facts.whole_text):
+        start = len(facts.whole_text[: found.start()].encode())
+        line = facts.syntax.line_text(facts.syntax.line(start)).lstrip()
+        if not line.startswith(("//", "*", "case", "import")) and not line.rstrip().endswith("->"):
+            what = f"{found[0].strip('.')} writes headers and bodies to the log, and the secrets in them"
+            yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY)
 
 
 _IN_ADDRESS = re.compile(
@@ -33,17 +57,18 @@ _IN_ADDRESS = re.compile(
     r"|token=(?:\$\{|\{|\$)\s*(?:this\.|self\.)?(?:api_?|access_?|auth_?|bearer_?)token)\s*([\w.]*)",
     re.IGNORECASE,
 )
+_SECRETS = (b"token=", b"api_key=", b"apikey=", b"client_secret=", b"password=")
 _LINK = re.compile(r"redirect|verify|reset|confirm|invite|link|href|mask|redact", re.IGNORECASE)
 
 
 def _in_addresses(facts: Facts) -> Iterator[Hit]:
     """Yield secrets in the query of an address: servers, proxies and clients log addresses."""
-    for found in _IN_ADDRESS.finditer(facts.whole_text):
-        start = len(facts.whole_text[: found.start()].encode())
-        line = facts.syntax.line_text(facts.syntax.line(start))
+    for found in _IN_ADDRESS.finditer(facts.whole_text) if facts.syntax.has_any(*_SECRETS) else ():
+        place = facts.syntax.place_of(found)
+        line = facts.syntax.line_text(facts.syntax.line(place.start))
         if not line.lstrip().startswith(("#", "//", "*")) and _LINK.search(line) is None:
             what = "a secret in an address is written to the logs of all that handle it"
-            yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY, "low")
+            yield Hit(place, what, LIKELY, "low")
 
 
 def _errors(facts: Facts) -> Iterator[Call]:

@@ -57,8 +57,9 @@ def _sizes(scope: Scope, text: str, facts: Facts) -> Iterator[tuple[str, Placed]
             at = re.search(
                 rf"\b{re.escape(each.name)}\b", text[: max(0, scope.body.start - scope.span.start)] or text
             )
-            start = scope.span.start + (len(text[: at.start()].encode()) if at else 0)
-            yield each.name, _Place(Span(start, start + len(each.name.encode())))
+            start = scope.span.start
+            plain = Span(start, start + len(each.name.encode()))
+            yield each.name, _Place(facts.syntax.place_of(at, start) if at else plain)
     for found in facts.own(facts.assignments, scope):
         value = "" if found.value is None else found.value.text
         if len(value) > 200 or not found.targets or not found.targets[0].isidentifier():

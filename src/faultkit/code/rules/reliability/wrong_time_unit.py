@@ -90,11 +90,10 @@ def _named(call: Call, given: Argument | None, unit: str, facts: Facts) -> Itera
 def _option(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
     """Yield `timeout` of an HTTP client whose value has a name that tells another unit."""
     unit = {"python": _SECONDS, "javascript": _MILLIS}.get(language)
-    given = call.argument("timeout") if unit else None
-    if unit is None or given is None:
-        return
-    if call.name.startswith(("axios", "got", "requests.", "httpx.")) or library_of(call, facts.language):
-        yield from _named(call, given, unit, facts)
+    if unit is not None and (
+        call.name.startswith(("axios", "got", "requests.", "httpx.")) or library_of(call, facts.language)
+    ):
+        yield from _named(call, call.argument("timeout"), unit, facts)
 
 
 def _is_too_long(text: str) -> bool:
@@ -163,14 +162,13 @@ def _literal(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
         text = "" if given is None or given.value.shape in ("name", "text") else given.value.text
         if _is_too_long(text) and not any(loop.kind == "endless" for loop in facts.loops_around(call)):
             yield Hit(call.span, f"{call.written}({text}) is in seconds", LIKELY)
-    elif language == "python" and call.has("timeout"):
+    elif language == "python" and library_of(call, facts.language) is not None:
         given = call.argument("timeout")
         if (
             given is not None
             and given.value.shape == "number"
             and _number(given.value.text) >= 1000
             and _number(given.value.text) % 500 == 0
-            and library_of(call, facts.language) is not None
         ):
             yield Hit(given.value.span, f"a timeout of {given.value.text} is in seconds", LIKELY)
     elif language == "javascript" and (call.name == "AbortSignal.timeout" or call.name.startswith("axios")):

@@ -54,15 +54,27 @@ def _select_of(node: Node) -> Span | None:
     return None
 
 
-def cases_of(select: Span, facts: Facts) -> tuple[tuple[str, str], ...]:
-    """Return condition and body of each case of a `select`; the condition of `default` is empty."""
+def _case_nodes(select: Span, facts: Facts) -> Iterator[Node]:
     node: Node | None = facts.syntax.root.descendant_for_byte_range(select.start, select.end)
     while node is not None and node.type != "select_statement":
         node = node.parent
-    found = []
     for each in () if node is None else node.named_children:
-        if each.type not in ("communication_case", "default_case"):
-            continue
+        if each.type in ("communication_case", "default_case"):
+            yield each
+
+
+def default_of(select: Span, facts: Facts) -> Span:
+    """Return the place of the `default` of a `select`; the `select` itself if it has none."""
+    for each in _case_nodes(select, facts):
+        if each.type == "default_case":
+            return Span(each.start_byte, each.end_byte)
+    return select
+
+
+def cases_of(select: Span, facts: Facts) -> tuple[tuple[str, str], ...]:
+    """Return condition and body of each case of a `select`; the condition of `default` is empty."""
+    found = []
+    for each in _case_nodes(select, facts):
         head = each.child_by_field_name("communication")
         text = facts.syntax.text(each)
         condition = "" if head is None else facts.syntax.text(head)

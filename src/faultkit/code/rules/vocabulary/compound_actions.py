@@ -155,8 +155,5 @@ def _made_twice(facts: Facts) -> Iterator[tuple[Span, str]]:
         if re.search(rf"\bvolatile\b[^;=(]*\b{re.escape(name)}\b\s*[;=]", text):
             continue
         if re.search(rf"\b(static|private|protected)\b[^;=(){{]*\b{re.escape(name)}\b\s*[;=]", text):
-            start = len(text[: found.start()].encode())
-            yield (
-                Span(start, start + len(found[0].encode())),
-                f"{name} is not volatile: another thread may see it half made",
-            )
+            what = f"{name} is not volatile: another thread may see it half made"
+            yield facts.syntax.place_of(found), what

@@ -127,9 +127,8 @@ def _zero(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 def _switched_off(facts: Facts) -> Iterator[tuple[Span, str]]:
     for found in _OFF[facts.language].finditer(facts.whole_text):
-        start = len(facts.whole_text[: found.start()].encode())
-        place = Span(start, start + len(found[0].encode()))
-        line = facts.syntax.line_text(facts.syntax.line(start)).lstrip()
+        place = facts.syntax.place_of(found)
+        line = facts.syntax.line_text(facts.syntax.line(place.start)).lstrip()
         # A download that lasts may have no limit; a comment says so.
         if line.startswith(("//", "#", "*")) or _streams(place, facts):
             continue

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _PATH = re.compile(
     r"/(health|healthz|ready|readyz|readiness|live|livez|liveness|status|ping|alive|up)\w*/?$", re.IGNORECASE
 )
-_NAME = re.compile(
+_NAME = NamePattern(
     r"^_?(health|healthz|readyz?|readiness|live(z|ness)?|is_?healthy|is_?ready|health_?check|check_?health(Async)?)$",
     re.IGNORECASE,
 )
@@ -58,7 +59,7 @@ def blind_checks(facts: Facts) -> Iterator[Span]:
 
 def _is_check(scope: Scope) -> bool:
     path = "" if scope.route is None else scope.route.path
-    return _PATH.search(path) is not None or _NAME.match(scope.short_name) is not None
+    return (bool(path) and _PATH.search(path) is not None) or _NAME.match(scope.short_name) is not None
 
 
 def _says_yes_later(end: int, scope: Scope, facts: Facts) -> bool:

@@ -9,6 +9,14 @@ from functools import lru_cache
 from faultkit.code.facts import Access, Assignment, Call, Facts
 from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.vocabulary.failures import handler_around, node_at
+from faultkit.code.rules.vocabulary.held_secrets import (
+    HEADERS_CALL,
+    WHOLE_HEADERS,
+    held_secret,
+    is_secret_answer,
+    shows_parts,
+    telling_name,
+)
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.telling_types import (
     ABOUT_SYNTAX,
@@ -65,7 +73,15 @@ _WHOLE_LOOKUP = re.compile(
     r"[\w.?!]+(\.(get|Get))?[\[(]\s*[\"'`][\w-]+[\"'`][^()\[\]]*[\])](\s*(\|\||\?\?|or)\s*[\"']{2})?"
 )
 _KEY = re.compile(r"\[\s*[\"']([\w-]+)[\"']\s*\]$")
-_ITEMS = frozenset({"subscript", "subscript_expression", "index_expression"})
+_ITEMS = frozenset(
+    {
+        "subscript",
+        "subscript_expression",
+        "index_expression",
+        "element_access_expression",
+        "indexing_expression",
+    }
+)
 _WHOLE = re.compile(
     r"^(?:self\.|this\.)?(?:req|request|ctx\.req|ctx\.request|event)\.(?:headers|rawHeaders|META)$"
     r"|^(?:r|req|c\.Request)\.Header$"
@@ -112,6 +128,10 @@ _HOLES = {
 """Names that no syntax tree shows: inside of texts, and `?config` of tracing."""
 
 
+_HEADERS_SHOWN = re.compile(r"[?,]\s*((?:req|request|parts)\.headers(?:\(\))?)\s*[,)]")
+"""Macros of Rust hold no syntax tree."""
+
+
 def _secret_hole(span: Span, facts: Facts) -> str:
     pattern = _HOLES.get(facts.language)
     if pattern is None:
@@ -120,9 +140,13 @@ def _secret_hole(span: Span, facts: Facts) -> str:
         name = found[1]
         if is_secret_name(name, facts):
             return name
-        if part := telling_types(facts).get(type_of(name, Hole(span), facts)):
+        part = telling_types(facts).get(type_of(name, Hole(span), facts)) or held_secret(
+            name, Hole(span), facts
+        )
+        if part:
             return f"{name} with its {part}"
-    return ""
+    headers = _HEADERS_SHOWN.search(facts.text(span)) if facts.language == "rust" else None
+    return "" if headers is None else headers[1]
 
 
 def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
@@ -130,16 +154,21 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
     last = written.rpartition(".")[2]
     if _ENUM.match(written) and not _SETTINGS.match(written):
         return ""
-    if _WHOLE.match(written):
+    if _WHOLE.match(written) or WHOLE_HEADERS.search(written):
         return written
     if _is_own_token(written, facts) or (is_secret_name(last, facts) and not _PLACES.search(written)):
         return written
-    if written.isidentifier() and (part := telling_types(facts).get(type_of(written, access, facts))):
+    if _NAME.fullmatch(written) and (part := telling_types(facts).get(type_of(written, access, facts))):
         return f"{written} with its {part}"
     if _ERROR_REQUEST.match(written) and facts.imports_any("axios", "@nestjs/axios"):
         return f"{written} with its headers"
-    if written.isidentifier() and (part := _read_part(written, access, facts)):
-        return f"{written} with its {part}"
+    if _NAME.fullmatch(written):
+        if kind := telling_name(written, access, facts):
+            return f"{written}, a {kind},"
+        if part := held_secret(written, access, facts):
+            return f"{written} with its {part}"
+    if _RAW.search(written) and is_secret_answer(access, facts):
+        return f"{written} with its token"
     if _BODY.match(written):
         route = handler_around(access, facts)
         path = "" if route is None or route.route is None else route.route.path
@@ -166,6 +195,10 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
     return ""
 
 
+_NAME = re.compile(r"(?:(?:self|this)\.)?\w+")
+_RAW = re.compile(r"(?:^|\.)(?:text|content|body|data|Body|Content|raw)$")
+"""What an answer holds, before it is parsed."""
+_RAW_CALLS = frozenset(("json", "text", "body", "string", "ReadAsStringAsync", "getBody", "bodyAsText"))
 _FIELD = re.compile(r"self\.\w*(headers?|Headers?|config|Config|options|credentials|auth)")
 _MAPS = re.compile(r"(mapOf|mutableMapOf|hashMapOf|Map\.of|dict)\(")
 """Calls whose result shows all that they are given."""
@@ -193,21 +226,6 @@ _ERROR_REQUEST = re.compile(
     r"^(e|ex|err|error|exc|cause|reason|\w+Err(or)?)\.(response\.)?config(\.headers)?$"
 )
 """The request that an error of axios holds, with all headers."""
-
-
-def _read_part(name: str, access: Access, facts: Facts) -> str:
-    """Return the secret that the same function reads from an object whose text shows all its parts."""
-    scope = facts.function_of(access)
-    if scope is None or not any(each.name == name for each in scope.parameters):
-        return ""
-    text = facts.text(scope.body)
-    if facts.language == "python":
-        found = re.findall(rf"\b{re.escape(name)}(?:\.get\(|\[)\s*[\"']([\w-]+)[\"']", text)
-    elif facts.language in ("javascript", "typescript", "tsx"):
-        found = re.findall(rf"\b{re.escape(name)}\.(\w+)\b(?!\()", text)
-    else:
-        return ""
-    return next((each for each in found if each != "token" and is_secret_name(each, facts)), "")
 
 
 @lru_cache(maxsize=4)
@@ -239,12 +257,42 @@ def _secret_call(call: Call, facts: Facts) -> str:
     text = facts.text(call.span)
     if _is_secret_lookup(text, facts):
         return text
+    if HEADERS_CALL.search(call.written) and not call.arguments:
+        return text
+    if call.method in _RAW_CALLS and not call.arguments and is_secret_answer(call, facts):
+        return f"{text} with its token"
+    owner = call.receiver_written
+    if call.method in _DUMPS and shows_parts(text):
+        if WHOLE_HEADERS.search(owner):
+            return owner
+        known = telling_types(facts).get(type_of(owner, call, facts)) if _NAME.fullmatch(owner) else None
+        if part := known or (held_secret(owner, call, facts) if owner.isidentifier() else ""):
+            return f"{owner} with its {part}"
     getter = call.method.removeprefix("get")
     if facts.language == "java" and call.method.startswith("get") and not call.arguments:
         return text if is_secret_name(getter, facts) and call.receiver_written else ""
     return text if call.name in ("os.Environ", "System.getenv") and not call.arguments else ""
 
 
+_DUMPS = frozenset(
+    (
+        "model_dump",
+        "model_dump_json",
+        "dict",
+        "json",
+        "to_dict",
+        "asdict",
+        "toString",
+        "ToString",
+        "toJSON",
+        "items",
+        "entries",
+        "Select",
+        "joinToString",
+        "map",
+    )
+)
+"""Methods that write out all parts of an object."""
 _SHOWING = frozenset(
     (
         "argument_list", "arguments", "interpolation", "template_substitution", "string", "template_string",
@@ -258,7 +306,9 @@ _SHOWING = frozenset(
 _FORMATS = frozenset(
     ("format", "String", "str", "repr", "stringify", "dumps", "inspect", "Sprintf", "Sprint", "valueOf",
      "Any", "Interface", "Str", "With", "Reflect", "pformat", "asString", "toString", "formatted", "dict",
-     "mapOf", "mutableMapOf", "hashMapOf", "of")
+     "mapOf", "mutableMapOf", "hashMapOf", "of", "asdict", "vars", "Serialize", "SerializeObject",
+     "writeValueAsString", "toJson", "encodeToString", "to_string", "string",
+     "Join", "join", "entries", "fromEntries", "list")
 )  # fmt: skip
 
 
@@ -284,7 +334,7 @@ def _is_shown(span: Span, within: Span, facts: Facts) -> bool:
             sign = parent.child_by_field_name("operator")
             if sign is None or facts.syntax.text(sign) not in ("+", "%", "||", "??"):
                 return False
-        elif kind in ("call", "call_expression", "method_invocation"):
+        elif kind in ("call", "call_expression", "method_invocation", "invocation_expression"):
             name = parent.child_by_field_name("function") or parent.child_by_field_name("name")
             if name is None and facts.language == "kotlin" and parent.named_children:
                 name = parent.named_children[0]

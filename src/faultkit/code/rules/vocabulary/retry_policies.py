@@ -238,33 +238,3 @@ def _is_listener(span: Span, facts: Facts) -> bool:
         and re.search(r"\.on(close|error|end)$", each.targets[0]) is not None
         for each in facts.assignments
     )
-
-
-_CONNECTS = re.compile(
-    r"(^|\.)(websockets\.connect|websockets\.client\.connect|ws_connect|open_connection|create_connection|ConnectAsync"
-    r"|BlockingConnection|connect_robust|connect_async|Dial|DialContext|DialConfig)$"
-    r"|TcpStream\.connect$|lapin\.Connection\.connect$"
-)
-
-
-def reconnecting_loops(facts: Facts) -> Iterator[Loop]:
-    """Yield endless loops that connect again at once after every failure, without a wait in any round."""
-    for loop in facts.loops:
-        if loop.kind not in ("endless", "while"):
-            continue
-        for call in facts.within(facts.calls, loop.body):
-            around = facts.loops_around(call)
-            if not _CONNECTS.search(call.name) or not around or around[-1] != loop:
-                continue
-            goes_on = any(
-                not handler.exits and not handler.raises
-                for each in facts.tries_around(call)
-                for handler in each.handlers
-            )
-            pauses = any(
-                is_sleep(each) or each.method in ("tick", "wait", "WaitForNextTickAsync", "Wait")
-                for each in facts.within(facts.calls, loop.span)
-            )
-            if goes_on and not pauses and "<-" not in facts.text(loop.body):
-                yield loop
-                break

@@ -197,12 +197,12 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
         rf"|getOrDefault|GetValueOrDefault|getIfPresent)\(\s*&?{key}\b|\[\s*{key}\b[^\]]*\](?!\s*=[^=]))"
         rf"|\b{key}\s+(not\s+)?in\s+(\w+\.)*{name}|\b{key}\s+!?in\s+{name}"
     )
-    start = put.scope.body.start
     for found in asked.finditer(body):
-        at = start + len(body[: found.start()].encode())
+        place = facts.syntax.place_of(found, put.scope.body.start)
+        before = Span(put.span.start, place.start)
         # In `map[key] = (map[key] || 0) + 1` the value asks for it.
-        if at < put.span.end and (at < put.span.start or facts.text(Span(put.span.start, at)).strip()):
-            yield Span(at, start + len(body[: found.end()].encode()))
+        if place.start < put.span.end and (place.start < put.span.start or facts.text(before).strip()):
+            yield place
 
     looks = re.compile(rf"{name}{guard}\s*(\?|!!)?\s*(\.\s*(get|Load|TryGetValue)|\[)")
     helpers = {

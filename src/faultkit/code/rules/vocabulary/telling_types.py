@@ -150,4 +150,26 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
     types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
     if types and types[-1] == "Self":
         types = [scope.owner for scope in facts.functions_around(place)]
-    return types[-1].rpartition(".")[2].removeprefix("~") if types else ""
+    if types and types[-1]:
+        return types[-1].rpartition(".")[2].removeprefix("~")
+    return "" if made and name.isidentifier() else _type_of_field(name.rpartition(".")[2], facts)
+
+
+_FIELD_TYPE = {
+    "kotlin": r"\bva[lr]\s+{}\s*:\s*(\w+)",
+    "typescript": r"\b(?:private|public|readonly|protected)\s+{}\s*:\s*(\w+)",
+    "java": r"\b(?:private|protected|public|final)\s+(\w+)\s+{}\s*[;=]",
+    "csharp": r"\b(?:private|protected|public|readonly)\s+(\w+)\s+{}\s*[;={{]",
+    "go": r"\n\t{}\s+\*?(\w+)\s*\n",
+    "rust": r"\n\s+(?:pub\s+)?{}\s*:\s*(?:Arc<)?(\w+)",
+}
+
+
+def _type_of_field(name: str, facts: Facts) -> str:
+    pattern = _FIELD_TYPE.get("typescript" if facts.language == "tsx" else facts.language, "")
+    found = (
+        re.search(pattern.format(re.escape(name)), facts.whole_text)
+        if pattern and telling_types(facts)
+        else None
+    )
+    return "" if found is None else found[1]

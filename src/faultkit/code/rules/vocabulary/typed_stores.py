@@ -38,7 +38,9 @@ _TORTOISE = NamePattern(r"^([a-z_]+\.)*[A-Z]\w*\.(get|get_or_none|filter|all|fin
 
 
 def is_typed_read(call: Call, facts: Facts) -> bool:
-    """Return whether a call asks a database, by the type of its object or by the ORM of this text."""
+    """Return whether a call asks a database, by the type of its object or by the ORM of this text.
+
+    Arguments are looked at last: to read them takes longest."""
     find = _BY_LANGUAGE.get(facts.language)
     return find is not None and bool(call.receiver_written) and find(call, facts)
 
@@ -89,7 +91,7 @@ def _kotlin(call: Call, facts: Facts) -> bool:
 
 
 def _csharp(call: Call, facts: Facts) -> bool:
-    return bool(call.arguments) and (call.is_awaited or call.is_returned) and _is_on_store(call, facts)
+    return (call.is_awaited or call.is_returned) and _is_on_store(call, facts) and bool(call.arguments)
 
 
 def _javascript(call: Call, facts: Facts) -> bool:
@@ -109,7 +111,7 @@ def _python(call: Call, facts: Facts) -> bool:
         return True
     if facts.imports_any("tortoise", "beanie", "ormar") and _TORTOISE.match(call.written):
         return bool(call.arguments) and (call.is_awaited or is_built(call, facts))
-    return bool(call.arguments) and _is_on_store(call, facts)
+    return _is_on_store(call, facts) and bool(call.arguments)
 
 
 def _rust(call: Call, facts: Facts) -> bool:

@@ -7,33 +7,29 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _LIMITS = re.compile(
     r"content-?_?length|max_?content|limit|maxBody|max_body|too_?large|TooLarge|413|MAX_\w*(SIZE|BYTES|BODY|LEN)",
     re.IGNORECASE,
 )
 _KTOR = frozenset(("receiveText", "receiveStream", "receiveChannel"))
-_RUST_ALL = re.compile(r"^(axum\.body|hyper\.body)\.to_bytes$")
+_RUST_ALL = NamePattern(r"^(axum\.body|hyper\.body)\.to_bytes$")
 
 
 def unbounded_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield the places where a body of any size is taken into memory, and what does it."""
-    for call in facts.calls:
-        if (what := _taken(call, facts)) is not None:
-            yield call.span, what
-
-
-def _taken(call: Call, facts: Facts) -> str | None:
     find = {"python": _python, "rust": _rust, "kotlin": _kotlin, "java": _java, "csharp": _csharp}.get(
         facts.language, _javascript
     )
-    if _is_bomb(call, facts):
-        return f"{call.written}() unpacks a body to any size in memory"
-    found = facts.language != "go" and find(call, facts)
-    return f"{call.written}() takes a body of any size into memory" if found else None
+    for call in facts.calls:
+        if _is_bomb(call, facts):
+            yield call.span, f"{call.written}() unpacks a body to any size in memory"
+        elif facts.language != "go" and find(call, facts):
+            yield call.span, f"{call.written}() takes a body of any size into memory"
 
 
-_UNPACKS = re.compile(
+_UNPACKS = NamePattern(
     r"^(gzip|zlib|bz2|lzma|brotli)\.decompress$|^zlib\.(gunzip|inflate|unzip|brotliDecompress|inflateRaw)(Sync)?$"
 )
 _FROM_CLIENT = re.compile(r"\b(req|request|ctx\.req|event|body|payload|upload|file)\b", re.IGNORECASE)
@@ -42,7 +38,6 @@ _GO_PACKED = re.compile(r"^compress/(gzip|zlib|flate|bzip2)\.NewReader$")
 
 def _is_bomb(call: Call, facts: Facts) -> bool:
     """Return whether a handler unpacks what a client sent without a limit for the result."""
-    first = call.argument(place=0)
     if facts.language == "java":
         packed = call.method in ("readAllBytes", "readBytes") and call.origin is not None
         return packed and "InputStream(req" in facts.text(call.span) and "GZIP" in call.name
@@ -51,14 +46,18 @@ def _is_bomb(call: Call, facts: Facts) -> bool:
         return scope is not None and not re.search(
             r"file_size|infolist|\.size\b|limit", facts.text(scope.body)
         )
+    reads = (
+        call.name in ("io.ReadAll", "io/ioutil.ReadAll")
+        if facts.language == "go"
+        else _UNPACKS.match(call.name)
+    )
+    first = call.argument(place=0) if reads else None
     if first is None or facts.route_of(call) is None:
         return False
     if facts.language == "go":
-        if call.name not in ("io.ReadAll", "io/ioutil.ReadAll"):
-            return False
         name = first.value.text
         return any(_GO_PACKED.match(each.name) and each.assigned[:1] == (name,) for each in facts.calls)
-    if not _UNPACKS.match(call.name) or call.has("maxOutputLength", "max_length"):
+    if call.has("maxOutputLength", "max_length"):
         return False
     return _FROM_CLIENT.search(facts.text_with_values(call)) is not None
 
@@ -90,7 +89,7 @@ def _javascript(call: Call, facts: Facts) -> bool:
     return collects and given.shape == "function" and not re.search(r"length|destroy|LIMIT|MAX", given.text)
 
 
-_PARSERS = re.compile(r"^(express|body-parser|bodyParser|koa-bodyparser)\b")
+_PARSERS = NamePattern(r"^(express|body-parser|bodyParser|koa-bodyparser)\b")
 _HUGE = re.compile(r"(\d{4,}|[1-9]\d\d|[5-9]\d)\s*mb|\d+\s*gb|Infinity", re.IGNORECASE)
 
 

@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import fsum, inf, lgamma, log, log1p
-from statistics import pvariance
 from typing import Literal, NamedTuple, TypeAlias
 
 from faultkit.base.sample_statistics import Interval, design_effect, effective_count, incomplete_beta
@@ -118,7 +117,8 @@ def dependence(times: Sequence[float]) -> float:
     ordered = sorted(times)
     # Equal times share a rank.
     ranks = [float(bisect_left(ordered, time) + bisect_right(ordered, time)) for time in times]
-    variance = pvariance(ranks)
+    mean = fsum(ranks) / max(count, 1)
+    variance = fsum([(rank - mean) ** 2 for rank in ranks]) / max(count, 1)
     effect, size = 1.0, 2
     while size * _FEWEST_SECTIONS <= count:
         edges = range(0, count - size + 1, size)

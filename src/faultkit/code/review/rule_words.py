@@ -1,0 +1,82 @@
+"""Which rules could find something in a text, by the words of the rules. Pure.
+
+Most rules are about few things, and most texts have none of them. A text is split into its words once. What a
+word means for all rules is looked up, because the same words come again in every file of a project; so the
+time does not grow with the number of rules.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from faultkit.code.rules.rule import Rule
+
+_KEPT = 100_000
+"""Words of texts whose meaning is kept."""
+_START = 3
+"""Letters by which the words of rules are found."""
+_PLAIN = re.compile(rb"\w+")
+_BETWEEN = bytes(
+    code if code >= 128 or chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(256)
+)
+"""Replaces everything that is no part of a word by a space."""
+
+
+class RuleWords:
+    """The rules of one language, by their words.
+
+    A set of rules is a number with a bit for each rule, in their order. Above those are bits for what is no
+    single word, such as `.send(`: it is looked for in texts that have its longest word."""
+
+    def __init__(self, rules: tuple[Rule, ...], language: str) -> None:
+        self._rules = [rule for rule in rules if language in rule.languages]
+        self._always = 0
+        self._by_start: dict[bytes, list[tuple[bytes, int]]] = {}
+        self._phrases: list[tuple[bytes, int, int]] = []
+        """What is no single word, with its own bit and that of the rule."""
+        self._known: dict[bytes, int] = {}
+        for place, rule in enumerate(self._rules):
+            self._always |= 0 if rule.words else 1 << place
+            for word in rule.words:
+                self._add(word, 1 << place)
+
+    def _add(self, word: bytes, rule: int) -> None:
+        longest = max(_PLAIN.findall(word), key=len, default=b"")
+        if longest == word and len(word) >= _START:
+            self._by_start.setdefault(word[:_START], []).append((word, rule))
+            return
+        own = 1 << (len(self._rules) + len(self._phrases))
+        self._phrases.append((word, own, rule))
+        if len(longest) >= _START:
+            self._by_start.setdefault(longest[:_START], []).append((longest, own))
+        else:
+            self._always |= own
+
+    def candidates(self, source: bytes) -> list[Rule]:
+        """Return the rules that have no words, or one of whose words stands in the text."""
+        known, found = self._known, self._always
+        for word in {*source.translate(_BETWEEN).split()}:
+            meant = known.get(word)
+            found |= self._meaning(word) if meant is None else meant
+        for phrase, own, rule in self._phrases:
+            if found & own and not found & rule and phrase in source:
+                found |= rule
+        return [rule for place, rule in enumerate(self._rules) if found >> place & 1]
+
+    def _meaning(self, word: bytes) -> int:
+        meant = 0
+        for at in range(len(word) - _START + 1):
+            for part, bits in self._by_start.get(word[at : at + _START], ()):
+                if word.startswith(part, at):
+                    meant |= bits
+        if len(self._known) >= _KEPT:
+            self._known.clear()
+        self._known[word] = meant
+        return meant
+
+
+@lru_cache(maxsize=64)
+def rule_words(rules: tuple[Rule, ...], language: str) -> RuleWords:
+    """Return the rules of a language by their words; the same object for the same rules."""
+    return RuleWords(rules, language)

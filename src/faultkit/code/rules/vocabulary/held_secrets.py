@@ -1,0 +1,163 @@
+"""Objects, forms, headers and answers that hold a secret among other parts, by what the code does with them.
+
+A value of these that is written out whole shows the secret, whatever the name of the variable is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from faultkit.code.facts import Facts, Scope, is_within
+from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.telling_types import Hole, is_secret_name, telling_types, type_of
+
+_DOTTED = frozenset({"javascript", "typescript", "tsx", "go", "rust"})
+"""Languages in which an object that is logged shows its fields."""
+_PARSED = re.compile(
+    r"(?:json\.loads?|JSON\.parse|JSON\.stringify|json\.dumps|Unmarshal|Marshal|readValue|readTree"
+    r"|writeValueAsString|decodeFromString|encodeToString|Deserialize|Serialize|SerializeObject"
+    r"|DeserializeObject|from_str|from_slice|to_string|fromJson|toJson|parse_qs|urlencode|JsonDocument\.Parse"
+    r"|JObject\.Parse)\b"
+)
+_HIDDEN = re.compile(r"redact|mask|sanit|scrub|obfusc|omit|strip|without|filter|safe", re.IGNORECASE)
+_KEYS = re.compile(r"[\"'`]([\w-]{3,40})[\"'`]\s*(?:\]\s*=|[:,]|to\b|=>)|[{,]\s*(\w{3,40})\s*:")
+_TELLING_NAME = re.compile(
+    r"^(?:(?:User)?(?:Log[io]n|Sign[Ii]n|Sign[Uu]p|Register|Registration|ChangePassword|ResetPassword|PasswordChange"
+    r"|PasswordReset)(?:User)?(?:Request|Dto|DTO|Form|Command|Body|Payload|Input|Params|Model)"
+    r"|(?:OAuth2?|Access)?Token(?:Response|Answer|Pair|Set|Result|Reply)|\w*Credentials)$"
+)
+_ERROR = re.compile(r"e|ex|err|error|exc|ok|\w+Err|\w+Error")
+_SECRET_PARTS = re.compile(
+    r"\b(?:access_token|refresh_token|client_secret|id_token|accessToken|refreshToken|clientSecret|AccessToken"
+    r"|RefreshToken)\b"
+)
+_REQUEST_NAME = r"(?:\w*[rR]equest|\w*_req|\w*Req|req|config|cfg|init|options|opts)"
+WHOLE_HEADERS = re.compile(
+    rf"(?:^|\.){_REQUEST_NAME}\.(?:headers|Headers|Header|rawHeaders|META)$|(?:^|\.)DefaultRequestHeaders$"
+)
+"""All headers of a request. `config` is that of an interceptor."""
+HEADERS_CALL = re.compile(rf"(?:^|\.){_REQUEST_NAME}(?:\(\))?\.(?:headers|getHeaders|headers_mut)$")
+_ALL_HEADERS = re.compile(
+    r"getHeaderNames|(?:[rR]equest|req|r)\.(?:headers|Headers|Header)\b(?!\s*[\[.(])|\.headers\(\)\.iter"
+)
+
+
+def held_secret(name: str, place: Placed, facts: Facts) -> str:
+    """Return a secret that a variable or field holds among other parts; empty if none is known."""
+    scope = facts.named_function_of(place)
+    return "" if scope is None or _ERROR.fullmatch(name) else _held(name, scope, facts)
+
+
+@lru_cache(maxsize=256)
+def _held(name: str, scope: Scope, facts: Facts) -> str:
+    made = [each for each in facts.assignments if each.scope is scope and name in each.targets]
+    if any(each.value is not None and _HIDDEN.search(each.value.text) for each in made):
+        return ""
+    text = facts.text(scope.body)
+    for alias in (name, *_aliases(name, text, scope, facts)):
+        kind = type_of(alias, Hole(Span(scope.body.end - 1, scope.body.end)), facts)
+        if part := telling_types(facts).get(kind, "") or _part_of(alias, text, facts):
+            return part
+    for each in made:
+        if each.call is not None and each.call.name.startswith("net/http/httputil.DumpRequest"):
+            return "headers"
+        if each.value is not None and (part := _literal_part(each.value.text, facts)):
+            return part
+    return _header_part(name, text)
+
+
+def _aliases(name: str, text: str, scope: Scope, facts: Facts) -> list[str]:
+    """Return variables that are parsed from this one, or of which it is the text."""
+    if _PARSED.search(text) is None:
+        return []
+    found = list[str]()
+    for each in facts.assignments:
+        if each.scope is not scope or each.value is None or _PARSED.search(each.value.text) is None:
+            continue
+        value = each.value.text
+        if name in each.targets:
+            found += re.findall(r"[(&,]\s*&?(\w+)\s*[,)]", value)
+        elif re.search(rf"[(,&]\s*&?{re.escape(name)}\b", value):
+            found += each.targets
+    # Go: `json.Unmarshal(body, &answer)`
+    found += re.findall(rf"Unmarshal\(\s*{re.escape(name)}\s*,\s*&(\w+)", text)
+    return [each for each in found if each != name and each.isidentifier() and not _ERROR.fullmatch(each)]
+
+
+def _part_of(name: str, text: str, facts: Facts) -> str:
+    """Return the secret that a function reads from a variable: `form["password"]`, `body.password`."""
+    known = re.escape(name)
+    keyed = (
+        rf"\b{known}(?:\.json\(\)|\.data|\.RootElement)?!{{0,2}}\??(?:\.\w*(?:[gG]et|put|set|add|Add|[gG]etProperty)"
+        r"(?:String|Value|AsString)?\(|\[)\s*[\"'`]([\w-]+)[\"'`]"
+    )
+    found = re.findall(keyed, text)
+    if facts.language in _DOTTED:
+        found += re.findall(rf"(?<![\w.]){known}\??\.(\w+)\b(?!\s*\()", text)
+    elif facts.language == "java":
+        # The accessors of a record are named like its parts.
+        found += re.findall(rf"(?<![\w.]){known}\.(?!get[A-Z])(\w+)\(\)", text)
+    return next((each for each in found if each != "token" and is_secret_name(each, facts)), "")
+
+
+def _literal_part(text: str, facts: Facts) -> str:
+    """Return the secret key of an object, map or form that is written out: `{"client_secret": secret}`."""
+    if not re.match(
+        r"[{\[]|new\b|\w*[mM]ap(?:Of)?\b|Map\.of|dict\(|url\.Values|URLSearchParams|vec!|&?\[", text
+    ):
+        return ""
+    keys = [one or other for one, other in _KEYS.findall(text)]
+    return next((each for each in keys if each != "token" and is_secret_name(each, facts)), "")
+
+
+def _header_part(name: str, text: str) -> str:
+    """Return what a variable holds that was filled with all headers of a request."""
+    if not name.lower().endswith("headers"):
+        return ""
+    filled = re.findall(rf"\b{re.escape(name)}(?:\.\w+\(|\s*:?=|\s*\[)([^;\n]*)", text)
+    for each in filled:
+        if _ALL_HEADERS.search(each) and not re.search(r"\bif\b|filter|redact", each):
+            return "authorization"
+    fills = any(f"{name}.{method}(" in text for method in ("put", "add", "set"))
+    picks = re.search(r"equals|contains|mask", text, re.IGNORECASE)
+    return "authorization" if fills and "getHeaderNames" in text and picks is None else ""
+
+
+def telling_name(name: str, place: Placed, facts: Facts) -> str:
+    """Return the type of a variable if its name says that it holds a secret: `LoginRequest`."""
+    kind = type_of(name, place, facts)
+    return kind if _TELLING_NAME.match(kind) else ""
+
+
+def shows_parts(text: str) -> bool:
+    """Return whether an expression that lists the parts of an object leaves none of them out."""
+    return _HIDDEN.search(text) is None
+
+
+def is_secret_answer(place: Placed, facts: Facts) -> bool:
+    """Return whether the raw answer of a call that is used here holds a token, since the function reads it.
+
+    The answer of a call that failed holds none: code that leaves with the failure is left alone."""
+    scope = facts.named_function_of(place)
+    if scope is None:
+        return False
+    text = facts.text(scope.body)
+    if not any(_reads(text, each.start(), each.end()) for each in _SECRET_PARTS.finditer(text)):
+        return False
+    return not any(
+        arm.leaves and is_within(place.span, arm.span)
+        for arm in facts.within(facts.arms, scope.body)
+        if facts.function_of(arm) is facts.function_of(place)
+    )
+
+
+def _reads(text: str, start: int, end: int) -> bool:
+    """Return whether a name of a secret is read there, rather than sent: `answer["access_token"]`."""
+    before, after = text[max(0, start - 24) : start], text[end : end + 6]
+    if re.search(r"[.>?]$", before) and not re.match(r"\s*[:,}]", after):
+        return True
+    return re.search(r"(?:\[|[gG]et\w*\(|path\(|at\()\s*[\"']$", before) is not None and not re.match(
+        r"[\"']\]\s*=[^=]", after
+    )

@@ -1,0 +1,208 @@
+"""Bodies and objects that are taken into memory as a whole, though what follows could use them in parts.
+
+Whether a whole is needed shows by its use: lines that are taken one by one, bytes that are written to a file,
+an answer or another stream. A whole that is parsed (JSON, XML) must be there at once and is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+
+METHODS = frozenset(
+    (
+        "read", "readall", "read_all", "download_as_bytes", "download_as_string", "download_as_text",
+        "decompress", "transformToString", "transformToByteArray", "arrayBuffer", "buffer", "text", "blob",
+        "gunzip", "gunzipSync", "unzip", "inflate", "brotliDecompress", "streamToString", "streamToBuffer",
+        "ReadAll", "readAllBytes", "readBytes", "readText", "readLines", "toByteArray", "toString",
+        "asByteArray", "asUtf8String", "asString", "getObjectAsString", "getObjectAsBytes", "bytes", "string",
+        "body", "bodyAsBytes", "bodyAsText", "readRawBytes", "copyToByteArray", "copyToString", "ReadToEnd",
+        "ReadToEndAsync", "GetByteArrayAsync", "GetStringAsync", "ReadAsByteArrayAsync", "ReadAsStringAsync",
+        "DownloadData", "DownloadDataTaskAsync", "DownloadContentAsync", "ToArray", "read_to_string",
+        "read_to_end", "into_bytes", "collect", "to_bytes", "to_vec", "getBytes",
+    )
+)  # fmt: skip
+"""Methods that may take a whole; `_holds` asks for the rest."""
+_ANY_OBJECT = {
+    "python": re.compile(
+        r"\.(read|readall|read_all|download_as_(bytes|string|text))$|^(gzip|zlib|bz2|lzma)\.decompress$"
+    ),
+    "javascript": re.compile(
+        r"\.(transformToString|transformToByteArray|arrayBuffer|buffer|text|blob)$"
+        r"|(^|[.~])(gunzip|unzip|inflate|brotliDecompress)(Sync)?$|(^|~)streamTo(String|Buffer)$"
+        r"|^stream/consumers\.\w+$"
+    ),
+    "go": re.compile(r"^(io|io/ioutil)\.ReadAll$"),
+    "java": re.compile(
+        r"\.(readAllBytes|asByteArray|asUtf8String|getObjectAsString|bytes|body|copyToByteArray|copyToString)$"
+        r"|(IOUtils|ByteStreams|CharStreams|EntityUtils)\.(toByteArray|toString)$|^MultipartFile\.getBytes$"
+    ),
+    "kotlin": re.compile(
+        r"\.(readAllBytes|readBytes|readText|readLines|asByteArray|asUtf8String|bytes|string|body|bodyAsBytes"
+        r"|bodyAsText|readRawBytes|copyToByteArray)$|(IOUtils|ByteStreams)\.(toByteArray|toString)$"
+    ),
+    "csharp": re.compile(
+        r"\.(ReadToEnd|ReadToEndAsync|GetByteArrayAsync|GetStringAsync|ReadAsByteArrayAsync|ReadAsStringAsync"
+        r"|DownloadData|DownloadDataTaskAsync|DownloadContentAsync)$|MemoryStream\.ToArray$"
+    ),
+    "rust": re.compile(
+        r"^reqwest\..*\.(bytes|text)$|\.(into_bytes|to_vec)$|\.(read_to_string|read_to_end)$|body\.collect$"
+        r"|body\.to_bytes$"
+    ),
+}  # fmt: skip
+_FILES = re.compile(
+    r"^(open|(io|gzip|bz2|codecs|pathlib\.Path)\.open)\(\)\.read$|^java\.io\.File\.|^(std\.)?fs\."
+)
+"""Reads of files, which another rule looks at."""
+_SHORT = re.compile(
+    r"std(out|err|in)\b|proc(ess)?\b|popen|\bcmd\b|child|config|settings|\btoken|secret|schema|template|manifest|version"
+    r"|licen[sc]e|readme|ssh|key_?file|error|\bmsg\b|password|/proc/|\bpty\b|prompt|clipboard|fixture|resource|asset|classpath",
+    re.IGNORECASE,
+)
+"""Sources that are short by their names: outputs of programs, settings, messages of errors."""
+_SHORT_BY_OWNER = re.compile(r"lock|key|lice[sn]", re.IGNORECASE)
+_BOUNDED = re.compile(
+    r"LimitReader|LimitedReader|MaxBytes\w*|readNBytes|\.take\(|max_?bytes|max_?size|maxContentLength|Limited::new"
+    r"|content_?length|ContentLength|MAX_\w+",
+    re.IGNORECASE,
+)
+_CONVERTS = re.compile(
+    r"\.(decode|toString|text|string|asByteArray|asUtf8String|into_bytes|to_vec"
+    r"|to_bytes|collect|GetString|String|data)\b|^(new )?(string|String|str|Buffer\.from|bytes"
+    r"|String::from_utf8\w*"
+    r"|std::str::from_utf8|Encoding\.\w+\.GetString)\(|(gunzip|unzip|decompress|inflate)\w*\(",
+)
+_BY_LINE = (
+    r"(split\(\s*[b`]?['\"/`](\\n|\\r\\n|\\r\?\\n|\\\\n|\\\\R|\\\\r\?\\\\n)"
+    r"|Split\(\s*(new\[\] ?\{ ?)?['\"]\\n|splitlines\(|lines\(\)|lineSequence\(|Lines\()"
+)
+
+
+_USES = (
+    "plit", "ines(", "StringIO", "BytesIO", "StringReader", "csv.", "NewScanner", "Cursor::new", "rite",
+    "ByteArrayInputStream", ".send(", ".end(", "lineSequence", "respondBytes", "File(",
+)  # fmt: skip
+"""One of them is in each function that uses a whole in parts; they are found faster."""
+_LONGEST = 20_000
+"""Bytes of the functions that are looked at; longer ones are generated or packed code."""
+
+
+def wholes_used_in_parts(facts: Facts) -> Iterator[tuple[Call, str]]:
+    """Yield calls that hold a whole, each with how its content is used: `line by line`, `written`."""
+    holds = _ANY_OBJECT[facts.syntax.language.family]
+    for call in facts.calls_of_method(*METHODS):
+        if not holds.search(call.name) or _FILES.match(call.name):
+            continue
+        scope = facts.named_function_of(call)
+        if scope is None or scope.body.end - scope.body.start > _LONGEST or not _is_whole(call, facts):
+            continue
+        body = facts.text(scope.body)
+        if not any(word in body for word in _USES) or _is_short(call, scope, facts):
+            continue
+        use = _use_of(call, scope, facts)
+        if use is not None:
+            yield call, use
+
+
+def _is_whole(call: Call, facts: Facts) -> bool:
+    if call.method in ("read", "readall", "read_all"):
+        return not call.arguments
+    if call.method in ("body", "bytes", "string", "text", "buffer") and call.arguments:
+        return False
+    if facts.language == "rust" and call.method in ("collect", "into_bytes", "to_vec"):
+        return re.search(r"\bbody\b", facts.text(call.callee)) is not None
+    return True
+
+
+def _is_short(call: Call, scope: Scope, facts: Facts) -> bool:
+    text = facts.text(call.span)
+    if _SHORT.search(text) or _SHORT.search(scope.short_name) or _SHORT_BY_OWNER.search(scope.name):
+        return True
+    sources = [
+        facts.text(each.span)
+        for name in re.findall(r"(?<![\w.])[A-Za-z_]\w*", text)
+        for each in facts.assignments_to(name, call)
+        if each.scope is not None
+    ]
+    return _BOUNDED.search(text) is not None or any(
+        _BOUNDED.search(each) or _SHORT.search(each.partition("=")[2]) for each in sources
+    )
+
+
+def _use_of(call: Call, scope: Scope, facts: Facts) -> str | None:
+    """Return how the content of a call is used in its function, if that could be done in parts."""
+    body = facts.text(scope.body)
+    names = [rf"\b{re.escape(name)}\b" for name in _names_of(call, scope, facts)]
+    for form in (re.escape(facts.text(call.span)), *names):
+        if _by_line(form, body):
+            return "line by line"
+        if _written(form, body, facts.syntax.language.family):
+            return "written"
+    return None
+
+
+def _names_of(call: Call, scope: Scope, facts: Facts) -> list[str]:
+    """Return the names that hold the content, also decoded or unpacked."""
+    names = [name for name in call.assigned if name.isidentifier() and name not in ("err", "_")]
+    if facts.language == "go":
+        names = names[:1]
+    text = facts.text(call.span)
+    for each in facts.within(facts.assignments, scope.body):
+        if each.value is None or len(each.targets) > 2 or not each.targets[0].isidentifier():
+            continue
+        value = each.value.text
+        held = any(re.search(rf"(?<![\w.]){re.escape(name)}\b", value) for name in names)
+        if each.targets[0] not in names and ((held and _CONVERTS.search(value)) or _wraps(value, text)):
+            names.append(each.targets[0])
+    return names
+
+
+def _wraps(value: str, text: str) -> bool:
+    """Return whether a value is the call itself, decoded or unpacked: `body.read().decode()`."""
+    at = value.find(text)
+    if at < 0:
+        return False
+    after = value[at + len(text) :].lstrip(")?.! \n")
+    return (
+        re.fullmatch(
+            r"(await\?*\.?)?\s*((decode|toString|asByteArray|asUtf8String|into_bytes|to_vec|to_bytes|string|text)\([^()]*\)\)?"
+            r"[?.!\s]*)*(await\?*)?;?",
+            after,
+        )
+        is not None
+    )
+
+
+def _by_line(form: str, body: str) -> bool:
+    later = r"\)*\??(\.(decode|toString|trim|strip|rstrip|text)\([^()]*\)|\.await\??|\?|!!)*"
+    return (
+        re.search(rf"{form}{later}\??\.\s*{_BY_LINE}", body) is not None
+        or re.search(
+            rf"((strings|bytes)\.(Split|SplitSeq|Lines)\w*\(|NewScanner\(\w+\.New(Reader|Buffer)\w*\("
+            rf"|csv\.NewReader\(\w+\.New(Reader|Buffer)\w*\(|(io\.)?(StringIO|BytesIO)\("
+            rf"|csv\.(reader|DictReader)\(|StringReader\(|InputStreamReader\(\s*(new )?ByteArrayInputStream\(|Cursor::new\("
+            rf"|GZIPInputStream\(\s*(new )?ByteArrayInputStream\()\s*(string\(|&)?{form}",
+            body,
+        )
+        is not None
+    )
+
+
+_SINK = r"\b(f|fh|fp|handle|\w*(file|out|target|dest|dst|output|sink|tmp|stream|response|res|writer))\w*"
+"""Names of what is written to: a file, an answer, another stream."""
+_WRITES = {
+    "go": r"\.WriteFile\([^\n,]+,\s*|\b(?!hash|h\b|mac|sum|sb\b|buf|b\b|digest)\w+\.Write\(",
+    "python": rf"{_SINK}\.write\(\s*|write_bytes\(\s*",
+    "java": rf"Files\.write(String)?\([^\n,]+,\s*|{_SINK}(\(\))?\.write\(\s*|ByteArrayToFile\([^\n,]+,\s*",
+    "kotlin": rf"\bwriteBytes\(\s*|{_SINK}\.write\(\s*|Files\.write\([^\n,]+,\s*|respondBytes\(\s*",
+    "csharp": rf"WriteAll(Bytes|Text)(Async)?\([^\n,]+,\s*|{_SINK}\.Write(Async)?\(\s*|\bFile\(\s*",
+    "rust": r"\bfs::write\([^\n,]+,\s*&?|\.write_all\(\s*&?",
+    "javascript": rf"writeFile(Sync)?\([^\n,]+,\s*|{_SINK}\.(write|end|send)\(\s*",
+}
+
+
+def _written(form: str, body: str, language: str) -> bool:
+    writes = _WRITES[language]
+    return re.search(rf"({writes})(Buffer\.from\(|await |\(await )*{form}\)*\s*[,)]", body) is not None

@@ -1,0 +1,130 @@
+"""Loops that connect again at once after a failure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Handler, Loop, Scope, Try, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.idle_rounds import GOES_ON, may_wait
+from faultkit.code.rules.vocabulary.waits import is_sleep
+
+_CONNECTS = re.compile(
+    r"^_*(re_?)?(connect|Connect|dial|Dial)(_?(async|robust|to|once|context|tls|timeout|config|and\w+|Async|Context|TLS"
+    r"|Timeout|Config|Robust|To|And\w+|\w*[cC]onnection|[sS]ocket|[sS]tream|[fF]eed))?$"
+    r"|^(open|create|get|make|new|establish)_?\w*([cC]onnection|[sS]ocket|_pubsub)\w*$|^(ws_connect|BlockingConnection)$"
+    r"|^(subscribe|psubscribe|Subscribe)$"
+)
+_STOPS = re.compile(r"ctx|stop|cancel|clos|shut|done|interrupt|quit|running|active|EOF", re.IGNORECASE)
+_SELECT = re.compile(r"select!\s*\{")
+_CALLED = re.compile(r"=\s*(?:self\.)?(\w+)\(")
+_PAUSES = re.compile(r"sleep|delay|backoff|interval|timeout\(|\.tick\(", re.IGNORECASE)
+
+
+def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
+    """Yield loops without an end that connect again at once after a failure, with the handler of it."""
+    for loop in facts.loops:
+        if loop.kind != "endless" and not (loop.kind == "while" and GOES_ON.search(loop.over)):
+            continue
+        for each in facts.within(facts.tries, loop.body):
+            if facts.loops_around(each)[-1:] != (loop,) or not _opens(each, facts):
+                continue
+            if _waits_outside(each, loop, facts):
+                continue
+            for handler in each.handlers:
+                if _goes_on_at_once(handler, facts):
+                    yield loop, handler.span
+                    break
+            else:
+                continue
+            break
+        else:
+            if facts.language == "rust" and (place := _selected(loop, facts)) is not None:
+                yield loop, place
+
+
+def _opens(each: Try, facts: Facts) -> bool:
+    """Return whether the first thing that a try does with others is to connect."""
+    calls = [call for call in facts.within(facts.calls, each.body) if not call.is_argument or call.is_awaited]
+    for call in sorted(calls, key=lambda one: one.span.end):
+        if is_connecting(call, facts):
+            return True
+        if call.is_awaited or (may_wait(call, facts) and not call.constructs):
+            return False
+    return False
+
+
+def is_connecting(call: Call, facts: Facts) -> bool:
+    """Return whether a call makes a connection, itself or in a function of this text that does not wait."""
+    if _CONNECTS.match(call.method):
+        return not any(is_sleep(one) for scope in _own(call, facts) for one in _calls(scope, facts))
+    return any(
+        any(_CONNECTS.match(one.method) for one in _calls(scope, facts))
+        and not any(is_sleep(one) for one in _calls(scope, facts))
+        for scope in _own(call, facts)
+    )
+
+
+def _own(call: Call, facts: Facts) -> list[Scope]:
+    return [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+
+
+def _calls(scope: Scope, facts: Facts) -> Iterator[Call]:
+    return facts.within(facts.calls, scope.body)
+
+
+def _waits_outside(each: Try, loop: Loop, facts: Facts) -> bool:
+    """Return whether a round waits before what is tried, or after it."""
+    outside = [
+        call
+        for call in facts.within(facts.calls, loop.body)
+        if not is_within(call.span, each.span) and not is_within(call.span, each.body)
+    ]
+    if facts.language == "go":
+        # The rest of the round runs only after a success.
+        outside = [call for call in outside if call.span.end <= each.body.start]
+        before = facts.text(Span(loop.body.start, max(each.body.start, loop.body.start)))
+        if "<-" in before and "default:" not in before:
+            return True
+    if facts.language == "rust" and _PAUSES.search(facts.text(Span(each.span.end, loop.body.end))):
+        return True
+    return any(is_sleep(call) or may_wait(call, facts) for call in outside)
+
+
+def _goes_on_at_once(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler leads to the next round without a pause."""
+    if handler.raises or _PAUSES.search(facts.text(handler.body)):
+        return False
+    if any(is_sleep(call) or may_wait(call, facts) for call in facts.within(facts.calls, handler.body)):
+        return False
+    if "<-" in facts.text(handler.body) and facts.language == "go":
+        return False
+    if not handler.exits:
+        return True
+    branches = [step for step in facts.within(facts.steps, handler.body) if step.kind == "branch"]
+    exits = [
+        step for step in facts.within(facts.steps, handler.body) if step.kind in ("return", "break", "raise")
+    ]
+    return all(
+        any(is_within(step.span, each.span) and _STOPS.search(each.text) for each in branches)
+        for step in exits
+    )
+
+
+def _selected(loop: Loop, facts: Facts) -> Span | None:
+    """Return the failure of a function that connects, in an arm of `select!` (no facts are read there)."""
+    text = facts.text(loop.body)
+    if not _SELECT.search(text) or _PAUSES.search(text):
+        return None
+    found = re.search(r"Err\(\w*\)\s*=>(?!\s*(?:return|break))[^\n]{0,200}", text)
+    if found is None:
+        return None
+    for name in _CALLED.findall(text):
+        for scope in facts.scopes:
+            if scope.short_name != name or _PAUSES.search(facts.text(scope.body).replace("timeout(", "")):
+                continue
+            if any(is_connecting(call, facts) for call in _calls(scope, facts)):
+                start = loop.body.start + len(text[: found.start()].encode())
+                return Span(start, start + len(found[0].encode()))
+    return None
