@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from faultkit.base.errors import InputError
 from faultkit.load.slo import MCP_KINDS, STREAM_KINDS, Slo
-from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, McpCall, ScenarioItem
+from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, McpCall, ScenarioItem, SearchStrategy
+from faultkit.scenario.search_goals import search_problems
 
 MOST_STDIO_CLIENTS = 500
 """Each client of a server over stdio starts a process."""
@@ -20,7 +21,7 @@ def why_no_objective(slo: Slo, item: ScenarioItem) -> str | None:
         return f"expected a call with stream: sse for an objective of {slo.kind}, got another"
     if slo.kind in MCP_KINDS and not isinstance(item.call, McpCall):
         return f"expected a call of an MCP tool for an objective of {slo.kind}, got another"
-    if not isinstance(item.strategy, LoadStrategy):
+    if not isinstance(item.strategy, LoadStrategy | SearchStrategy):
         return f"expected a strategy of mode load for an objective of {slo.kind}, got another"
     return None
 
@@ -30,6 +31,8 @@ def item_problems(item: ScenarioItem) -> Iterator[InputError]:
     for index, slo in enumerate(item.slos):
         if (problem := why_no_objective(slo, item)) is not None:
             yield InputError(f"context.slo[{index}].type", problem)
+    if isinstance(item.strategy, SearchStrategy):
+        yield from search_problems(item)
     if not isinstance(item.call, McpCall):
         return
     if item.expect.status is not None:
@@ -43,8 +46,20 @@ def item_problems(item: ScenarioItem) -> Iterator[InputError]:
             "expected proxy.proxies or upstreams for the faults to act in, since no connection leads to a "
             "server over stdio, got none",
         )
-    if isinstance(item.strategy, LoadStrategy) and item.strategy.clients > MOST_STDIO_CLIENTS:
+    clients = _most_clients(item)
+    if clients > MOST_STDIO_CLIENTS:
         yield InputError(
             "context.strategy.clients",
-            f"expected at most {MOST_STDIO_CLIENTS}, since each starts a server, got {item.strategy.clients}",
+            f"expected at most {MOST_STDIO_CLIENTS}, since each starts a server, got {clients}",
         )
+
+
+def _most_clients(item: ScenarioItem) -> int:
+    match item.strategy:
+        case LoadStrategy(clients=clients):
+            return clients
+        case SearchStrategy(clients=clients, varied=varied):
+            return (
+                clients if varied.name != "clients" else int(max(varied.scale.harmless, varied.scale.harmful))
+            )
+    return 1

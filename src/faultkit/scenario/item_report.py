@@ -28,6 +28,7 @@ from faultkit.scenario.scenario_model import (
     McpCall,
     RepeatStrategy,
     ScenarioItem,
+    SearchStrategy,
     SingleStrategy,
     Strategy,
     WrittenFault,
@@ -70,7 +71,7 @@ def item_report(
     missed = bool(measured.faults.misses.count) or any(result.passed is False for result in must_hold)
     injected = dict(after.injected) if missed else _without_unseen(item.faults, run, after)
     faults = tuple(reported_fault(fault, duration_s, injected) for fault in item.faults)
-    injection = _injection(measured.before, after, sum(injected.values()))
+    injection = injection_summary(measured.before, after, sum(injected.values()))
     delays = (fault.rule.fault.least_delay_ms for fault in item.faults)
     least_delay_ms = min((delay for delay in delays if delay is not None), default=None)
     limits = Limits(
@@ -206,7 +207,8 @@ def _grown(name: str, before: Snapshot | None, after: Snapshot) -> int:
     return now - sum(getattr(proxy, name) for proxy in before.proxies) if before else now
 
 
-def _injection(before: Snapshot | None, after: Snapshot, injected: int) -> report.InjectionSummary:
+def injection_summary(before: Snapshot | None, after: Snapshot, injected: int) -> report.InjectionSummary:
+    """Return the counts of the proxies since the faults began."""
     late = after.lateness
     return report.InjectionSummary(
         connections=_grown("accepted", before, after),
@@ -274,6 +276,16 @@ def reported_strategy(item: ScenarioItem) -> report.ReportedStrategy:
                 # A server over stdio keeps its pipes.
                 keep_alive=load.keep_alive or not item.call.url,
                 ramp_s=load.ramp_s,
+            )
+        case SearchStrategy(load=load):
+            return report.ReportedStrategy(
+                "search",
+                stepped=strategy.varied.path,
+                duration_s=strategy.budget_s or 0.0,
+                clients=strategy.clients,
+                rps=strategy.rps,
+                model=load.model,
+                keep_alive=load.keep_alive or not item.call.url,
             )
 
 

@@ -16,6 +16,7 @@ from faultkit.load.fold import LostWorker
 from faultkit.load.load import AnyTarget, Load
 from faultkit.load.places import Place
 from faultkit.load.samples import Sample, Samples
+from faultkit.load.search.search_values import BreakingPoint
 from faultkit.load.segment import SingleCalls
 from faultkit.load.tally import Tally
 from faultkit.load.workers import LoadResult, run_load
@@ -221,3 +222,5 @@ class Measurements:
     warnings: list[str] = field(default_factory=list)
     """What was found before the first call."""
     cut_short: bool = False
+    search: BreakingPoint | None = None
+    """The result of a search; None if the item has none, or it had to end without."""
