@@ -42,8 +42,13 @@ def can_be_decided_early(slo: Slo) -> bool:
 class EarlyStop:
     """A stop for `run_load` that is set once all objectives are decided, or `stop` is set."""
 
-    def __init__(self, slos: Sequence[Slo], planned: int | None, stop: Stop) -> None:
+    def __init__(
+        self, slos: Sequence[Slo], planned: int | None, stop: Stop, *, needs_miss: bool = False
+    ) -> None:
+        """`needs_miss`: something is expected of every single request, so that only a load in which one has
+        missed it is decided."""
         self._slos = slos
+        self._needs_miss = needs_miss
         self._planned = planned
         self._stop = stop
         self._look_at = 0.0
@@ -55,14 +60,17 @@ class EarlyStop:
 
     def look(self, tally: Tally, in_flight: int) -> None:
         """Look at what was measured so far, if that has grown enough to be worth it."""
-        if self.is_decided or tally.requests < self._look_at:
+        if self.is_decided or tally.requests < self._look_at or (self._needs_miss and not tally.misses.count):
             return
         self._look_at = _GROWTH * tally.requests
         self.is_decided = are_decided(self._slos, tally, in_flight=in_flight, planned=self._planned)
 
 
 def are_decided(slos: Sequence[Slo], tally: Tally, *, in_flight: int, planned: int | None) -> bool:
-    """Return whether all objectives are decided. `planned` is None for a load without a schedule."""
+    """Return whether all objectives are decided; without any, nothing is. `planned` is None for a load
+    without a schedule."""
+    if not slos or not all(map(can_be_decided_early, slos)):
+        return False
     if not tally.requests or tally.requests < _INDEPENDENT * _alike(tally):
         return False
     batches = [WindowCase(each) for each in tally.batches(BATCHES)]
