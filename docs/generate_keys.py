@@ -48,6 +48,7 @@ PAGES: dict[str, dict[str, tuple[KeyTable, str]]] = {
         "context": (CONTEXT, "key of `context`"),
         "repeat": (STRATEGIES["repeat"], "key of mode `repeat`"),
         "load": (STRATEGIES["load"], "key of mode `load`"),
+        "search": (STRATEGIES["search"], "key of mode `search`"),
         "slo": (SLO, "key of an objective"),
         "expect": (EXPECT, "key of `expect`"),
     },

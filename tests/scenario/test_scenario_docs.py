@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from faultkit.scenario.http_call import CALL
 from faultkit.scenario.scenario_file import read_scenarios
 from faultkit.scenario.scenario_keys import CONTEXT, EXPECT, ITEM, PROXY, SCENARIO, SLO, scenario_schema
-from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, SingleStrategy
+from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, SearchStrategy, SingleStrategy
 from faultkit.scenario.strategy import STRATEGIES
 from faultkit.scenario.written_faults import ALIASES, COMMON_KEYS, TYPES
 
@@ -35,6 +35,7 @@ def test_there_is_an_example_of_each_strategy() -> None:
         SingleStrategy,
         RepeatStrategy,
         LoadStrategy,
+        SearchStrategy,
     }
 
 

@@ -252,11 +252,15 @@ PERCENT = 'expected times such as "10s", got "start:10%": percentages need a str
             'faults[0].period: every: expected at least the duration ("50%"), got "4s"',
         ),
         ("strategy: load", 7, 'strategy: expected a mapping, got "load"'),
-        ("strategy: {duration: 10s}", 7, "strategy.mode: expected one of single, repeat, load, got nothing"),
+        (
+            "strategy: {duration: 10s}",
+            7,
+            "strategy.mode: expected one of single, repeat, load, search, got nothing",
+        ),
         (
             "strategy:\n  mode: laod",
             8,
-            'strategy.mode: expected one of single, repeat, load, got "laod"; did you mean "load"?',
+            'strategy.mode: expected one of single, repeat, load, search, got "laod"; did you mean "load"?',
         ),
         (
             "strategy:\n  mode: load\n  rps: 1\n  duration: '10'",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import ceil, exp, floor, inf, isqrt, lgamma, log, log1p, pi, sqrt
+from math import ceil, exp, floor, fsum, inf, isqrt, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -134,6 +134,19 @@ def effective_count(count: int, freedom: float, effect: float = 1.0, confidence:
         return 0.0
     wider = t_quantile((1 + confidence) / 2, freedom) / _normal_quantile(confidence)
     return count / (effect * wider * wider)
+
+
+def design_effect(counts: Sequence[int], sums: Sequence[float], variance: float) -> float:
+    """Return how many times the variance of independent values the mean of these has; at least 1.
+
+    The values are cut into sections, each with its count and its sum. `variance` is that of one value."""
+    count, sections = sum(counts), len(counts)
+    if sections < 2 or variance <= 0:
+        return 1.0
+    mean = fsum(sums) / count
+    between = fsum([(each - size * mean) ** 2 for each, size in zip(sums, counts, strict=True)])
+    # Below 1 it is chance.
+    return max(1.0, between * sections / (sections - 1) / (count * variance))
 
 
 def difference_interval(first: float, of_first: Interval, second: float, of_second: Interval) -> Interval:

@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, fsum
+from math import ceil
 
 from faultkit.base.histogram import Times, times_of
 from faultkit.base.sample_statistics import (
     curve,
+    design_effect,
     effective_count,
     percentile,
     percentile_count,
@@ -131,13 +132,8 @@ def _effective(batches: Sequence[Window], sums: Sequence[float], variance: float
     """Return the effective number of requests.
 
     `variance` is that of one request; the variance of the mean is estimated from the sums of the batches."""
-    count, freedom = _count(batches), len(batches) - 1
-    mean = fsum(sums) / count
-    apart = [each - len(batch.response) * mean for each, batch in zip(sums, batches, strict=True)]
-    between = fsum([each * each for each in apart]) * len(batches) / freedom
-    effect = between / (count * variance) if variance > 0 else 1.0
-    # Below 1 it is chance.
-    return effective_count(count, freedom, max(1.0, effect))
+    counts = [len(each.response) for each in batches]
+    return effective_count(sum(counts), len(batches) - 1, design_effect(counts, sums, variance))
 
 
 def _count(batches: Sequence[Window]) -> int:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from faultkit.load.load import Progress
+from faultkit.load.search.search_values import Block
 from faultkit.scenario.report.report_model import ItemReport
 from faultkit.scenario.scenario_model import ScenarioItem
 
-Phase: TypeAlias = Literal["baseline", "faults", "calls"]
+Phase: TypeAlias = Literal["baseline", "faults", "calls", "search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,21 @@ class CallProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchProgress:
+    """The next block of a search, with the bracket so far."""
+
+    block: Block
+    requests: int
+    """Requests of all blocks so far."""
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class ItemEnded:
     """An item is finished, with its part of the report."""
 
     report: ItemReport
 
 
-RunEvent: TypeAlias = ItemBegan | PhaseBegan | LoadProgress | CallProgress | ItemEnded
+RunEvent: TypeAlias = ItemBegan | PhaseBegan | LoadProgress | CallProgress | SearchProgress | ItemEnded
 RunListener: TypeAlias = Callable[[RunEvent], None]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from faultkit.base.address import ProxyMap, Upstream, UpstreamSet, parse_map, parse_upstream
@@ -52,10 +53,12 @@ from faultkit.scenario.scenario_model import (
     LoadStrategy,
     Scenario,
     ScenarioItem,
+    SearchStrategy,
     SingleStrategy,
     Strategy,
     WrittenFault,
 )
+from faultkit.scenario.search_setting import read_value
 from faultkit.scenario.strategy import STRATEGIES, parse_strategy
 from faultkit.scenario.written_faults import TYPES, fault_keys, parse_fault
 
@@ -167,7 +170,7 @@ CONTEXT = KeyTable(
     Key(
         "strategy",
         schema={"$ref": f"#/$defs/strategy{OR_NOTHING}"},
-        help="How often to call: mode single, repeat or load.",
+        help="How often to call: mode single, repeat, load or search.",
     ),
     Key(
         "slo",
@@ -196,6 +199,12 @@ EXPECT = KeyTable(
         switch,
         SWITCH_SCHEMA,
         help="True: a missed objective fails the item. There must be one, here or by --slo.",
+    ),
+    Key(
+        "breaks_above",
+        schema={"anyOf": [{"type": "number"}, TEXT_SCHEMA]},
+        help="Of mode search: the value of the searched setting up to which the objectives must be shown to "
+        "hold, such as 150ms.",
     ),
 )
 
@@ -258,12 +267,13 @@ def _parse_item(value: object, path: str, problems: list[InputError], config: Ca
     _check_periods(context, faults or (), strategy)
     maps, http_proxy, through = _parse_proxy(context, has_faults=bool(context.given.get("faults")))
     expect = reader.inner("expect")
+    strategy = _with_bound(strategy, expect)
     item: dict[str, Any] = {
         "call": call,
         "faults": tuple(faults or ()),
         "strategy": strategy,
         "slos": tuple(_parse_slo(each, where, problems) for where, each in context.each("slo", "objectives")),
-        "expect": Expectation(*(expect.take(key) for key in EXPECT.names)),
+        "expect": Expectation(*(expect.take(key) for key in EXPECT.names if key != "breaks_above")),
         "upstreams": UpstreamSet(tuple(_parse_upstreams(context))),
         "maps": maps,
         "http_proxy": http_proxy,
@@ -273,6 +283,20 @@ def _parse_item(value: object, path: str, problems: list[InputError], config: Ca
     if len(problems) == before:
         problems += [error.within(path) for error in item_problems(made)]
     return made
+
+
+def _with_bound(strategy: Strategy, expect: MappingReader) -> Strategy:
+    """Return the strategy of a search with the value up to which the objectives must hold."""
+    if "breaks_above" not in expect.given:
+        return strategy
+    if not isinstance(strategy, SearchStrategy):
+        problem = "expected none without a strategy of mode search, got a value"
+        expect.note("breaks_above", InputError("", problem))
+        return strategy
+    unit = strategy.varied.unit
+    return replace(
+        strategy, breaks_above=expect.take("breaks_above", lambda value: read_value(value, unit), None)
+    )
 
 
 def _parse_faults(context: MappingReader) -> list[WrittenFault] | None:

@@ -14,6 +14,7 @@ from faultkit.base.secrets import hide_secrets, mask_url
 from faultkit.faults.call_fault import Era
 from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load, StreamUntil
+from faultkit.load.search.scale import Scale
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
 from faultkit.scenario.control_api import ControlApi
@@ -109,9 +110,43 @@ class LoadStrategy:
     clients: int
     rps: float | None
     """Requests a second of each client; None if not given."""
+    ends_early: bool = False
+    """The load ends once all objectives are decided."""
 
 
-Strategy: TypeAlias = SingleStrategy | RepeatStrategy | LoadStrategy
+@dataclass(frozen=True, slots=True)
+class VariedSetting:
+    """A number that a search changes, and its range."""
+
+    path: str
+    """As the file names it: `faults.latency.mean`, `load.rps`."""
+    fault: int | None
+    """The index of the fault; None: the load."""
+    name: str
+    """The setting of the fault, or `probability`; of the load `rps` or `clients`."""
+    unit: str
+    """Such as ms; empty if it has none."""
+    scale: Scale
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStrategy:
+    """The strategy `search`: loads at several values of a setting, to find where objectives break."""
+
+    load: Load
+    """Its duration does not matter: each load of the search has its own."""
+    clients: int
+    rps: float
+    """Requests a second of each client."""
+    varied: VariedSetting
+    budget_s: float | None
+    """The time that the search may take; None: `budget_requests` limits it."""
+    budget_requests: int | None
+    breaks_above: float | None = None
+    """The value up to which the objectives must be shown to hold; None: none is expected."""
+
+
+Strategy: TypeAlias = SingleStrategy | RepeatStrategy | LoadStrategy | SearchStrategy
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,13 @@ from faultkit.scenario.scenario_model import (
     RepeatStrategy,
     Scenario,
     ScenarioItem,
+    SearchStrategy,
     SingleStrategy,
 )
+from faultkit.scenario.search_goals import why_no_search, why_not_searchable
+from faultkit.scenario.search_report import search_item_report
+from faultkit.scenario.search_run import SearchMeter
+from faultkit.scenario.search_setting import budget_of, lowest_rate
 
 _REACH_S = 5.0
 """The time limit for the connection that checks whether the target is there."""
@@ -184,6 +189,19 @@ def _run_item(
     cut_short = str(problem) if problem else None
     if measured.cut_short and (stop.is_set() or not (out_of_reach or problem)):
         cut_short = "the run was stopped before its end"
+    if isinstance(item.strategy, SearchStrategy):
+        return search_item_report(
+            item,
+            item.strategy,
+            (*item.slos, *settings.slos),
+            measured,
+            after,
+            started_at=started_at,
+            routes=route_texts,
+            cut_short=cut_short,
+            out_of_reach=out_of_reach,
+            measures_only=settings.measures_only,
+        ), problem
     ran = item_report(
         item,
         measured,
@@ -260,11 +278,25 @@ def _measure(
     meter = ItemMeter(item, target, plane, measured, seed=settings.seed, notify=notify, stop=stop)
     match item.strategy:
         case LoadStrategy():
-            meter.load(item.strategy, baseline=settings.baseline, on=settings.on)
+            slos = (*item.slos, *settings.slos)
+            meter.load(item.strategy, slos, baseline=settings.baseline, on=settings.on)
         case RepeatStrategy():
             meter.calls(item.strategy)
         case SingleStrategy():
             meter.calls(_ONCE)
+        case SearchStrategy():
+            SearchMeter(
+                item,
+                item.strategy,
+                (*item.slos, *settings.slos),
+                target,
+                plane,
+                measured,
+                seed=settings.seed,
+                on=settings.on,
+                notify=notify,
+                stop=stop,
+            ).run()
 
 
 def _unusable_maps(routes: Routes) -> Iterator[str]:
@@ -290,6 +322,20 @@ def _check_gates(scenarios: Sequence[Scenario], settings: RunSettings) -> None:
                 if (problem := why_no_objective(slo, item)) is not None:
                     place = f"{scenario.file or scenario.title}: items[{index}]"
                     raise InputError("--slo", f"{problem} ({place})")
+            if isinstance(item.strategy, SearchStrategy):
+                _check_search(scenario, index, item.strategy, item.slos, settings.slos)
+
+
+def _check_search(
+    scenario: Scenario, index: int, strategy: SearchStrategy, own: Sequence[Slo], gates: Sequence[Slo]
+) -> None:
+    """Refuse a search that has no objective to decide by, or not the budget for the ends of its range."""
+    place = f"{scenario.file or scenario.title}: items[{index}]"
+    for slo in gates:
+        if (problem := why_not_searchable(slo)) is not None:
+            raise InputError("--slo", f"{problem} ({place})")
+    if (error := why_no_search(strategy, (*own, *gates))) is not None:
+        raise InputError(f"{place}.{error.path}", error.problem)
 
 
 def _check_placeholders(scenarios: Sequence[Scenario]) -> None:
@@ -308,6 +354,9 @@ def check_place(scenarios: Sequence[Scenario]) -> None:
 
     Single and repeated calls follow each other, so this process makes them, wherever loads are sent from."""
     items = [item for scenario in scenarios for item in scenario.items]
+    if any(isinstance(item.strategy, SearchStrategy) for item in items):
+        problem = "expected local:N for a search, whose loads are too short to be sent from elsewhere"
+        raise InputError("--on", f"{problem}, got another place")
     if not any(isinstance(item.strategy, LoadStrategy) for item in items):
         raise InputError(
             "--on", "expected a scenario with a load to split, got single and repeated calls only"
@@ -315,6 +364,8 @@ def check_place(scenarios: Sequence[Scenario]) -> None:
 
 
 def _expected_seconds(item: ScenarioItem, settings: RunSettings) -> float:
+    if isinstance(item.strategy, SearchStrategy):
+        return item.strategy.budget_s or budget_of(item.strategy) / lowest_rate(item.strategy)
     if not isinstance(item.strategy, LoadStrategy):
         return 0.0
     turns = 2 if settings.baseline and item.faults else 1

@@ -1,4 +1,4 @@
-"""The strategy of an item: one call, repeated calls with a fault that grows, or a load. Pure.
+"""The strategy of an item: one call, repeated calls with a fault that grows, a load, or a search. Pure.
 
 Parses `strategy` of a scenario file, and computes the rules for each call of a repeat.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, get_args
+from typing import TypeAlias
 
 from faultkit.base.documents.checks import advice, join_path, shown
 from faultkit.base.documents.key_tables import Key, KeyTable, sentence
@@ -32,26 +32,26 @@ from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.packet_loss import PacketLoss
-from faultkit.load.load import Load, Model, Spacing
+from faultkit.load.load import Load
 from faultkit.plan import Rule
+from faultkit.scenario.load_keys import CLIENTS, MODEL, PACE, RPS, parse_load
 from faultkit.scenario.scenario_model import (
     Call,
     LoadStrategy,
     McpCall,
     RepeatStrategy,
     ScenarioItem,
+    SearchStrategy,
     SingleStrategy,
     Strategy,
     WrittenFault,
 )
+from faultkit.scenario.search_strategy import SEARCH, parse_search
 from faultkit.scenario.written_faults import PROBABILITY, setting_named
 
+STOPS = ("at_end", "when_decided")
 MOST_CALLS = 10_000
 """The most calls of `repeat`, because the faults of all calls are checked beforehand."""
-MOST_CLIENTS = 1_000_000
-MOST_IN_FLIGHT = 1_000_000
-MODELS: tuple[str, ...] = get_args(Model)
-SPACINGS: tuple[str, ...] = get_args(Spacing)
 
 _STEP = "a number to add at each call"
 _COUNT = f"a whole number from 1 to {MOST_CALLS}"
@@ -59,7 +59,6 @@ _STEPPABLE = (
     "latency with a mean, jitter, bandwidth or packet loss with a rate to add it to, "
     "or step_of with the name of another setting"
 )
-_RPS = "a number of requests a second above 0"
 
 
 STRATEGIES: dict[str, KeyTable] = {
@@ -102,49 +101,24 @@ STRATEGIES: dict[str, KeyTable] = {
     "load": KeyTable(
         Key("mode", schema={"const": "load"}, required="a mode"),
         Key("duration", duration_s, DURATION_SCHEMA, 1.0, sentence(DURATION), DURATION),
-        Key(
-            "clients",
-            whole_number(1, MOST_CLIENTS),
-            {"type": "integer", "minimum": 1, "maximum": MOST_CLIENTS},
-            1,
-            "How many clients send requests.",
-        ),
-        Key(
-            "rps",
-            number(_RPS, lambda rps: rps > 0),
-            {"type": "number", "exclusiveMinimum": 0},
-            help="Requests a second of each client: clients times rps in all. Required for an open load.",
-        ),
-        Key(
-            "model",
-            choice(MODELS),
-            {"enum": list(MODELS)},
-            "open",
-            "Open: requests start when they are due, even if earlier ones are unanswered. Closed: each "
-            "client waits for its answer.",
-        ),
+        CLIENTS,
+        RPS,
+        MODEL,
         Key("ramp", duration_s, DURATION_SCHEMA, 0.0, "The time in which the rate rises evenly from 0."),
-        Key("spacing", choice(SPACINGS), {"enum": list(SPACINGS)}, "even", "Times between requests."),
         Key(
-            "keep_alive",
-            switch,
-            SWITCH_SCHEMA,
-            False,
-            "Reuse connections. If false, each request opens one, so faults that act once per connection "
-            "meet every request.",
+            "stop",
+            choice(STOPS),
+            {"enum": list(STOPS)},
+            "at_end",
+            "when_decided: the load ends as soon as all objectives are kept or missed beyond doubt.",
         ),
-        Key(
-            "max_in_flight",
-            whole_number(1, MOST_IN_FLIGHT),
-            {"type": "integer", "minimum": 1, "maximum": MOST_IN_FLIGHT},
-            1000,
-            "For an open load: with this many requests in flight, a new one is dropped and counted.",
-        ),
+        *PACE,
         rules={
             "if": {"properties": {"model": {"const": "closed"}}, "required": ["model"]},
             "else": {"properties": {"rps": {"type": "number"}}, "required": ["rps"]},
         },
     ),
+    "search": SEARCH,
 }
 """The keys of each mode."""
 
@@ -212,42 +186,16 @@ def _parse_steps(
 
 
 def _parse_load(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Strategy:
-    before = len(reading.problems)
-    model, clients = reading.take("model"), reading.take("clients")
-    if model == "open":
-        reading.require("rps", _RPS)
-    rps = reading.take("rps")
-    if rps is None and model == "open":
-        # Wrong or missing, which is reported: any rate will do for the checks that follow.
-        rps = 1.0
-    values: dict[str, Any] = {
-        "duration_s": reading.take("duration"),
-        "rate_rps": None if rps is None else clients * rps,
-        "clients": clients if model == "closed" else 1,
-        "model": model,
-        "ramp_s": reading.take("ramp"),
-        "spacing": reading.take("spacing"),
-        "keep_alive": reading.take("keep_alive"),
-        "most_in_flight": reading.take("max_in_flight"),
-    }
-    load = Load(1.0, 1.0)
-    if len(reading.problems) == before:
-        try:
-            load = Load(**values)
-        except ValueError as error:
-            field, _, problem = str(error).partition(": ")
-            reading.note(_KEYS.get(field, field), InputError("", problem))
-    return LoadStrategy(load, clients, rps)
-
-
-_KEYS = {"duration_s": "duration", "rate_rps": "rps", "ramp_s": "ramp", "most_in_flight": "max_in_flight"}
-"""By field of `Load`: its key in the file."""
+    values = {"duration_s": reading.take("duration"), "ramp_s": reading.take("ramp")}
+    ends_early = reading.take("stop") == "when_decided"
+    return LoadStrategy(*parse_load(reading, **values), ends_early=ends_early)
 
 
 _PARSERS: dict[str, Callable[[MappingReader, Sequence[WrittenFault] | None], Strategy]] = {
     "single": lambda reading, faults: SingleStrategy(),
     "repeat": _parse_repeat,
     "load": _parse_load,
+    "search": parse_search,
 }
 
 
@@ -294,7 +242,7 @@ def chosen_steps(faults: Sequence[WrittenFault], name: str) -> Stepped:
     return tuple(found)
 
 
-def load_of(strategy: LoadStrategy, call: Call) -> Load:
+def load_of(strategy: LoadStrategy | SearchStrategy, call: Call) -> Load:
     """Return the load for a call. Each client of an MCP load has a session, also in an open load."""
     return replace(strategy.load, clients=strategy.clients) if isinstance(call, McpCall) else strategy.load
 

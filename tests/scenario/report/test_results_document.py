@@ -209,6 +209,7 @@ def parts_of(type_: Any) -> set[Any]:
 
 
 SECTIONS = {
+    "SearchReport": "Search",
     "InjectionSummary": "Injection",
     "ItemReport": "Item",
     "ReportedCall": "Call",

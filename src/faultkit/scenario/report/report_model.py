@@ -13,6 +13,7 @@ from faultkit.load.fold import LostWorker
 from faultkit.load.impact import Difference
 from faultkit.load.slo import SloResult
 from faultkit.load.summary import Summary
+from faultkit.scenario.report.search_model import SearchReport
 
 VERSION = 1
 
@@ -38,9 +39,9 @@ class ReportedCall:
 
 @dataclass(frozen=True, slots=True)
 class ReportedStrategy:
-    """How often the call is made: once, repeated with a growing fault, or as load."""
+    """How often the call is made: once, repeated with a growing fault, as load, or in a search."""
 
-    mode: Literal["single", "repeat", "load"]
+    mode: Literal["single", "repeat", "load", "search"]
     count: int = 1
     """For repeat: the calls with the fault; `baseline_call` adds one."""
     step: float = 0.0
@@ -52,7 +53,7 @@ class ReportedStrategy:
     duration_s: float = 0.0
     clients: int = 1
     rps: float | None = None
-    """For load: requests per second and client; all clients together send `clients` × `rps`."""
+    """For load and search: requests per second and client; all clients together send `clients` × `rps`."""
     model: Literal["open", "closed"] = "open"
     keep_alive: bool = False
     ramp_s: float = 0.0
@@ -166,6 +167,8 @@ class ItemReport:
     """The proxies: `127.0.0.1:3180 → any host`."""
     degraded: tuple[Degraded, ...] = ()
     """The loads that lost workers; empty if none did."""
+    search: SearchReport | None = None
+    """For search only: where the objectives break. `run` has the requests of all values together."""
 
 
 @dataclass(frozen=True, slots=True)
