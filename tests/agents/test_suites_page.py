@@ -14,7 +14,7 @@ from faultkit.agents.kinds.scripted import SHIPPED_AGENTS
 from faultkit.agents.matchers.matcher_table import MATCHERS
 from faultkit.agents.parse.suite_tests import AGENT_TEST
 from faultkit.cli.main import invoke
-from faultkit.cli.suites import REPORTERS
+from faultkit.cli.suite_reports import REPORTERS
 from tests.measure.test_docs import DOCS, PROJECT, Block, blocks_of, commands_of, words_of
 
 PAGE = DOCS / "suites.md"

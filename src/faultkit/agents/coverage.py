@@ -135,6 +135,8 @@ def met_faults(report: Mapping[str, Any]) -> MetFaults:
     """
     found: MetFaults = {}
     for test in report["tests"]:
+        if test.get("unrun"):
+            continue
         name = test["name"].removesuffix(RECOVERY_SUFFIX) if test["rule_id"] else test["name"]
         where = (normpath(test["file"]), name)
         own = [("", "", test["details"]["fault"])] if test["details"].get("fault") else []

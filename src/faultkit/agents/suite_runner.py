@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 from faultkit.agents.execute.connected_servers import ConnectedServers, connect_servers
 from faultkit.agents.execute.expectations import Snapshots
@@ -29,7 +29,8 @@ from faultkit.base.times import now_us, time_text
 from faultkit.mcp.targets import Inventory
 from faultkit.plan import dump_rule
 
-_PROGRAM_GRACE_S = 5.0
+OnTest: TypeAlias = Callable[[SuiteTest, Sequence[ResultRow]], None]
+PROGRAM_GRACE_S = 5.0
 """Extra time for an external program: its own run ends it at the time limit and still reports its calls."""
 _CUT_OFF = "the run was interrupted before it had ended"
 
@@ -82,10 +83,17 @@ async def run_suites(
     """
     stopping = stopping or asyncio.Event()
     suites = [await _run_suite(each, options, on_row, stopping) for each in chosen]
-    seed = options.seed if options.seed is not None else (chosen[0].suite.seed if chosen else 0)
-    results = SuiteResults(tuple(suites), seed, options.clock, planned_clocks=_clocks(chosen, options))
+    results = results_of(chosen, options, suites)
     has_bailed = options.bail and any(row.fails and row.message != _CUT_OFF for row in results.rows)
     return replace(results, interrupted=stopping.is_set() and not has_bailed, bailed=has_bailed)
+
+
+def results_of(
+    chosen: Sequence[SelectedTests], options: RunOptions, suites: Sequence[SuiteResult]
+) -> SuiteResults:
+    """Return the results of a run of these tests."""
+    seed = options.seed if options.seed is not None else (chosen[0].suite.seed if chosen else 0)
+    return SuiteResults(tuple(suites), seed, options.clock, planned_clocks=_clocks(chosen, options))
 
 
 def _clocks(chosen: Sequence[SelectedTests], options: RunOptions) -> frozenset[ClockKind]:
@@ -99,6 +107,23 @@ def _clocks(chosen: Sequence[SelectedTests], options: RunOptions) -> frozenset[C
 async def _run_suite(
     chosen: SelectedTests, options: RunOptions, on_row: Callable[[ResultRow], None], stopping: asyncio.Event
 ) -> SuiteResult:
+    def on_test(test: SuiteTest, rows: Sequence[ResultRow]) -> None:
+        for row in rows:
+            on_row(row)
+
+    rows, problem = await run_tests(chosen, options, on_test, stopping)
+    lanes = lane_rows(chosen)
+    for row in lanes:
+        on_row(row)
+    return SuiteResult(chosen.suite.file, (*rows, *lanes), problem)
+
+
+async def run_tests(
+    chosen: SelectedTests, options: RunOptions, on_test: OnTest, stopping: asyncio.Event
+) -> tuple[list[ResultRow], str]:
+    """Run tests of one suite; return their rows in the order of the file, or why none could be run.
+
+    `on_test` is called with the rows of each test as soon as it has ended."""
     suite, rows, problem = chosen.suite, list[ResultRow](), ""
     options = replace(options, purse=Purse(suite.most_usd, options.purse))
     needed = _servers_to_connect(chosen.tests)
@@ -110,22 +135,20 @@ async def _run_suite(
             servers = await _wait_for_servers(stack.enter_async_context(opening), stopping)
             if servers is not None:
                 _check_targets(suite, servers)
-                rows = await _run_tests(chosen, servers, options, snapshots, on_row, stopping)
+                rows = await _run_tests(chosen, servers, options, snapshots, on_test, stopping)
         snapshots.save()
     except FaultkitError as error:
         problem = str(error)
-    if len(chosen.tests) == len(suite.tests):
-        for row in _lane_rows(suite):
-            on_row(row)
-            rows.append(row)
-    return SuiteResult(suite.file, tuple(rows), problem)
+    return rows, problem
 
 
-def _lane_rows(suite: Suite) -> list[ResultRow]:
-    """Return a skipped row for each part of the suite that is not run."""
+def lane_rows(chosen: SelectedTests) -> list[ResultRow]:
+    """Return a skipped row for each part of a suite that is not run, if all its tests are."""
+    if len(chosen.tests) < len(chosen.suite.tests):
+        return []
     return [
         ResultRow(f"lane {lane.name}", "not_exercised", "", lane.place, 0.0, skipped=lane.reason)
-        for lane in suite.unrun_lanes
+        for lane in chosen.suite.unrun_lanes
     ]
 
 
@@ -170,7 +193,7 @@ async def _run_tests(
     servers: ConnectedServers,
     options: RunOptions,
     snapshots: Snapshots,
-    on_row: Callable[[ResultRow], None],
+    on_test: OnTest,
     stopping: asyncio.Event,
 ) -> list[ResultRow]:
     slots = asyncio.Semaphore(max(1, options.parallel))
@@ -188,11 +211,10 @@ async def _run_tests(
                 if has_bailed or not stopping.is_set():
                     raise
                 rows = (_error_row(test, _CUT_OFF, (perf_counter() - began) * 1000),)
-        for row in rows:
-            on_row(row)
-            if options.bail and row.fails and not stopping.is_set():
-                has_bailed = True
-                stopping.set()
+        on_test(test, rows)
+        if options.bail and any(row.fails for row in rows) and not stopping.is_set():
+            has_bailed = True
+            stopping.set()
         return rows
 
     runs = [asyncio.ensure_future(run(test)) for test in chosen.tests]
@@ -229,7 +251,7 @@ async def _run_test(
     suite: Suite, test: SuiteTest, servers: ConnectedServers, options: RunOptions, snapshots: Snapshots
 ) -> tuple[ResultRow, ...]:
     if test.skip:
-        return (ResultRow(test.name, "passed", "", test.place, 0.0, tags=test.tags, skipped=test.skip),)
+        return (skipped_row(test),)
     began = perf_counter()
 
     def took_ms() -> float:
@@ -237,7 +259,7 @@ async def _run_test(
 
     try:
         is_program = isinstance(test, AgentTest) and isinstance(test.agent, CommandAgent)
-        async with asyncio.timeout(options.timeout_s + (_PROGRAM_GRACE_S if is_program else 0.0)):
+        async with asyncio.timeout(options.timeout_s + (PROGRAM_GRACE_S if is_program else 0.0)):
             if isinstance(test, AgentTest):
                 return await run_agent_test(suite, test, servers, options, snapshots)
             return (await run_tool_test(suite, test, servers, options, snapshots),)
@@ -248,6 +270,11 @@ async def _run_test(
     except Exception as error:
         # A defect of Faultkit or of an agent must not end the other tests.
         return (_error_row(test, f"{type(error).__name__}: {error}", took_ms()),)
+
+
+def skipped_row(test: SuiteTest) -> ResultRow:
+    """Return the row of a test that is skipped."""
+    return ResultRow(test.name, "passed", "", test.place, 0.0, tags=test.tags, skipped=test.skip)
 
 
 def _error_row(test: SuiteTest, message: str, took_ms: float) -> ResultRow:

@@ -17,6 +17,7 @@ from faultkit.base.address import parse_endpoint
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.signals import StopSignal
 from faultkit.base.units import format_duration
+from faultkit.cli.place_options import place_of, place_options
 from faultkit.cli.scenario import scenario_path_options, scenario_paths
 from faultkit.cli.shared_options import F, add_options, json_option, seed_option, trust_options, verify_of
 from faultkit.load.slo import Slo, parse_slo
@@ -26,7 +27,6 @@ from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunEvent
 from faultkit.scenario.scenario_model import Scenario
 
 if TYPE_CHECKING:
-    from faultkit.load.place_names import PlaceName
     from faultkit.scenario.control_api import ControlApi
 
 _HELD, _MISSED, _PROVES_NOTHING = 0, 1, 6
@@ -121,24 +121,7 @@ def remote_proxy_options(command: F) -> F:
     help="Run an item that is inconclusive up to N more times, with the same seed. A failed item is never "
     "run again.",
 )
-@click.option(
-    "--on",
-    "place",
-    metavar="PLACE",
-    help="Where loads are sent from: local:N (processes; by default local:1), dask:N (a Dask cluster of N "
-    "processes for this run), the scheduler of a cluster, dask://HOST:PORT or tls://HOST:PORT, or "
-    "kubernetes:N (N pods).",
-)
-@click.option(
-    "--pods",
-    metavar="FILE",
-    help="How the pods of --on kubernetes are made, in YAML or JSON: namespace, image, cpu, ….",
-)
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Print what --on kubernetes would create, as YAML, and run nothing.",
-)
+@place_options("Where loads are sent from, by default local:1")
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
@@ -204,9 +187,7 @@ def run_command(
     if proxy_address is not None and proxy_at is not None:
         expected = f"none beside --proxy-at {proxy_at}, whose proxies are open already"
         raise InputError("--proxy-address", f"expected {expected}, got {proxy_address}")
-    where = _place(place, workers, pods)
-    if dry_run and where.kind != "kubernetes":
-        raise InputError("--dry-run", f"expected --on kubernetes beside it, got {place or 'none'}")
+    where = place_of(place, pods, dry_run, workers)
     settings = RunSettings(
         seed=secrets.randbelow(2**32) if seed is None else seed,
         baseline=not no_baseline,
@@ -273,27 +254,6 @@ def _load(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:
     if problems:
         ctx.exit(InputError.exit_code)
     return [scenario for scenarios, _ in read for scenario in scenarios]
-
-
-def _place(text: str | None, workers: int | None, pods: str | None) -> PlaceName:
-    from faultkit.base.files import read_text
-    from faultkit.load.kubernetes.pod_settings import parse_pod_settings
-    from faultkit.load.place_names import PlaceName, parse_place
-
-    if text is None:
-        if pods is not None:
-            raise InputError("--pods", "expected --on kubernetes beside it, got none")
-        return PlaceName("local", workers or 1)
-    if workers is not None:
-        raise InputError(
-            "--workers", f"expected none beside --on {text}, got {workers}: it means --on local:N"
-        )
-    where = parse_place(text)
-    if pods is None:
-        return where
-    if where.kind != "kubernetes":
-        raise InputError("--pods", f"expected --on kubernetes beside it, got --on {text}")
-    return replace(where, pods=parse_pod_settings(read_text(pods), pods))
 
 
 def _control(given: Mapping[str, str | None]) -> ControlApi | None:

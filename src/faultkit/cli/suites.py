@@ -7,20 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import sleep
+from typing import TYPE_CHECKING
 
 import click
 
 from faultkit.agents.kinds.agent_choice import require_clients
 from faultkit.agents.report.baseline import compare, read_baseline
 from faultkit.agents.suite.definition import Suite, SuiteFault, SuiteTest
-from faultkit.agents.suite.results import ResultRow, SuiteResults
 from faultkit.agents.suite.run_options import RunOptions, Selection, key_of, select
 from faultkit.agents.suite_file import files_of_suite, read_suite
 from faultkit.agents.suite_runner import run_suites_blocking
-from faultkit.base.documents.checks import advice
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.text import count_of, printable_line
 from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
+from faultkit.cli.place_options import place_options
 from faultkit.cli.shared_options import (
     SUITE_SEED_HELP,
     json_option,
@@ -30,8 +30,12 @@ from faultkit.cli.shared_options import (
     suite_variables,
 )
 from faultkit.cli.suite_cache import last_failed, read_report, store_run
+from faultkit.cli.suite_places import check_beside_place, jobs_text, place_named, plan_on, run_on
+from faultkit.cli.suite_reports import REPORTERS, Reports
 
-REPORTERS = ("pretty", "quiet", "json", "junit", "markdown", "html", "sarif", "tap", "github")
+if TYPE_CHECKING:
+    from faultkit.load.place_names import PlaceName
+
 SUBCOMMANDS = {
     "validate": LazyCommand("faultkit.cli.suite_tools:validate_command", "Check suites, and run nothing."),
     "init": LazyCommand("faultkit.cli.suite_tools:init_command", "Write a first suite for a server."),
@@ -58,9 +62,12 @@ Examples:
   fault test suites/ --tag recovery --reporter junit=report.xml --reporter html=report.html
   fault test suite.yml --filter 're:^hung' --repeat 20 --seed 7
   fault test suite.yml --scale 20
+  fault test suites/ --on local:4
+  fault test suites/ --on kubernetes:8 --pods pods.yaml --dry-run
   mcptest run --config examples/fault-injection-recovery.yml
 \b
-Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wrong; 7 no test was selected;
+Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wrong; 4 all workers of --on were
+  lost; 6 no test failed, but some were not run, since their worker was lost; 7 no test was selected;
   130, 143 and 129 ended by Ctrl-C, by SIGTERM and by SIGHUP.
 """,
 )
@@ -138,6 +145,7 @@ Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wron
     metavar="FILE",
     help="JSON report of an earlier run: exit with 1 only if a test is worse than there, or is gone.",
 )
+@place_options("Where tests run, by default in this process")
 @click.option("--no-color", is_flag=True, help="Print without colours.")
 def command(
     paths: tuple[str, ...],
@@ -168,6 +176,9 @@ def command(
     output: str | None,
     as_json: bool,
     baseline: str | None,
+    place: str | None,
+    pods: str | None,
+    dry_run: bool,
     no_color: bool,
 ) -> int:
     """Run suites: each test declares a fault, runs an agent against it, and checks how the agent recovers.
@@ -175,6 +186,7 @@ def command(
     PATH is a suite, or a folder to search; by default mcptest.yml and *.suite.yml below the current folder.
     Tests run in virtual time: a hang of minutes takes none. A test whose fault was never met does not pass.
     """
+    where = place_named(place, pods, dry_run)
     from faultkit.agents.suite.agent_interface import Purse
     from faultkit.agents.suite.run_options import RunOptions, Selection, given_seed, parse_shard
 
@@ -191,7 +203,11 @@ def command(
         collect_only=collect_only,
         may_be_empty=pass_with_no_tests,
         baseline=baseline,
+        on=where,
+        dry_run=dry_run,
     )
+    if where is not None:
+        check_beside_place(click.get_current_context())
     if real_time and scale is not None:
         raise InputError("--scale", "expected only one of --real-time and --scale, got both")
     options = RunOptions(
@@ -219,7 +235,7 @@ def parse_variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-NOT_MET, NO_TESTS = 1, 7
+NOT_MET, PROVES_NOTHING, NO_TESTS = 1, 6, 7
 _SIGNAL_CODES = 128
 """Exit codes above this stand for signals."""
 LOOK_S = 0.5
@@ -240,6 +256,9 @@ class SuiteRequest:
     may_be_empty: bool = False
     baseline: str | None = None
     """File of the report with which the results are compared."""
+    on: PlaceName | None = None
+    """Where the tests run; None: in this process."""
+    dry_run: bool = False
 
 
 def watch_suites(wanted: SuiteRequest, options: RunOptions, reports: Reports) -> int:
@@ -308,7 +327,14 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
     for each in chosen:
         for test in each.tests:
             require_clients(each.suite, test, options)
-    ended = run_suites_blocking(chosen, options, reports.row)
+    if wanted.on is None:
+        ended = run_suites_blocking(chosen, options, reports.row)
+    else:
+        plan = plan_on(wanted.on, chosen, options, wanted.variables)
+        if wanted.dry_run:
+            click.echo(jobs_text(wanted.on, plan), nl=False)
+            return 0
+        ended = run_on(wanted.on, plan, chosen, options, reports.row)
     reports.end(ended.results)
     store_run(suites, ended.results)
     if ended.signal is not None:
@@ -321,8 +347,12 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
         comparison = compare(before, ended.results, folders, is_whole=is_whole)
         for line in comparison.lines(wanted.baseline):
             click.echo(line, err=True)
-        return NOT_MET if comparison.worse else 0
-    return 0 if ended.results.ok else NOT_MET
+        if comparison.worse:
+            return NOT_MET
+        return PROVES_NOTHING if any(row.unrun for row in ended.results.rows) else 0
+    if ended.results.ok:
+        return 0
+    return NOT_MET if any(row.fails and not row.unrun for row in ended.results.rows) else PROVES_NOTHING
 
 
 def place_of(part: SuiteTest | SuiteFault) -> str:
@@ -379,84 +409,3 @@ def load_all(files: Sequence[Path], variables: Mapping[str, str], flag: str = "-
                 flag, f"expected a variable of the suites, got {name}: none of them has ${{{name}}}"
             )
     return suites
-
-
-_COLOURS = {
-    "passed": "green",
-    "failed": "red",
-    "error": "red",
-    "not_exercised": "yellow",
-    "inconclusive": "yellow",
-}
-_LIVE = "pretty"
-
-
-@dataclass(frozen=True, slots=True)
-class Reports:
-    """The reporters of a run: at most one on stdout, the others in files."""
-
-    shown: str
-    """Name of the reporter on stdout; empty for none."""
-    files: tuple[tuple[str, Path], ...]
-
-    @classmethod
-    def parse(cls, texts: Iterable[str], output: str | None) -> Reports:
-        """Return the reporters of --reporter and --output; raise InputError."""
-        shown: list[str] = []
-        files: list[tuple[str, Path]] = []
-        for text in texts:
-            name, _, file = text.partition("=")
-            if name not in REPORTERS:
-                raise InputError("--reporter", f'unknown reporter "{name}"; {advice(name, REPORTERS)}')
-            if file:
-                files.append((name, Path(file)))
-            else:
-                shown.append(name)
-        if len(shown) > 1:
-            raise InputError(
-                "--reporter", f"expected one on stdout, got {' and '.join(shown)}; write NAME=FILE"
-            )
-        if output is not None:
-            if not shown:
-                raise InputError("--output", "expected a --reporter without a file of its own beside it")
-            files.append((shown.pop(), Path(output)))
-        for name, path in files:
-            if os.path.isdir(path) or not os.path.isdir(path.parent):
-                raise InputError(name, f"expected a file in a folder that is there, got {path}")
-        return cls(shown[0] if shown else ("" if output else _LIVE), tuple(files))
-
-    def check_beside(self, inputs: Iterable[Path], whose: str) -> None:
-        """Raise InputError for a report that would overwrite a file that is read."""
-        read = {path.resolve() for path in inputs}
-        for name, path in self.files:
-            if path.resolve() in read:
-                raise InputError("--reporter", f"expected {name} in a file of its own, got {path}, {whose}")
-
-    def row(self, row: ResultRow) -> None:
-        """Print the row of a test that has ended, if the output is live."""
-        if self.shown == _LIVE:
-            from faultkit.agents.report.suite_text import row_lines
-
-            first, *others = row_lines(row)
-            click.secho(first, fg=None if row.skipped else _COLOURS[row.verdict])
-            for line in others:
-                click.echo(line)
-
-    def end(self, results: SuiteResults) -> None:
-        """Print the summary or the report, and write the reports to their files."""
-        from faultkit.agents.report.reporters import REPORTERS as RENDERERS
-        from faultkit.agents.report.suite_text import summary_lines
-
-        if self.shown == _LIVE:
-            *others, last = summary_lines(results)
-            for line in others:
-                click.echo(line)
-            click.secho(last, bold=True, fg="green" if results.ok else "red")
-        elif self.shown:
-            click.echo(RENDERERS[self.shown].render(results), nl=False)
-        for name, path in self.files:
-            try:
-                path.write_text(RENDERERS[name].render(results), "utf-8")
-            except OSError as error:
-                raise InputError(str(path), f"cannot be written: {error.strerror}") from None
-            click.echo(f"{name}: {path}", err=True)

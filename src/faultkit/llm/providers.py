@@ -275,6 +275,19 @@ def endpoint_of(named: NamedModel, custom: Sequence[CustomProvider], env: Mappin
     )
 
 
+def variables_of(named: NamedModel, custom: Sequence[CustomProvider]) -> tuple[str, ...]:
+    """Return the environment variables that `endpoint_of` reads for a model; none if it is unknown."""
+    try:
+        name, _ = _split_name(named, [provider.name for provider in custom])
+    except InputError:
+        return ()
+    declared = next((provider for provider in custom if provider.name == name), None)
+    if declared is not None:
+        return (declared.api_key_env,) if declared.api_key_env else ()
+    provider = PROVIDERS_BY_NAME[name]
+    return (provider.key_env, *_OTHER_KEY_VARIABLES.get(name, ()), provider.base_url_env)
+
+
 def _split_name(named: NamedModel, custom: Sequence[str]) -> tuple[str, str]:
     """Return the name of the provider, and the model's name there."""
     if named.provider:

@@ -22,11 +22,12 @@ from typing import Any
 from faultkit.base.errors import FaultkitError, InputError, RunError
 from faultkit.base.installation import require_extra
 from faultkit.base.signals import ignore_signals
-from faultkit.load.fold import Fold, SegmentEnd
-from faultkit.load.fold_lines import LineReader, WorkerLost
+from faultkit.load.fold import SegmentEnd
+from faultkit.load.part_lines import WorkerLost
 from faultkit.load.places import Machine, SegmentWorker
 from faultkit.load.segment_host import SegmentHost
-from faultkit.load.split import VERSION, Segment, segment_to_json
+from faultkit.load.split import VERSION, Part, segment_to_json
+from faultkit.load.work import work_of
 
 _CONNECT_S = 10.0
 _READY_S = 60.0
@@ -122,7 +123,7 @@ class DaskPlace:
     size: int
     margin_s: float = _MARGIN_S
 
-    def start(self, segments: Sequence[Segment]) -> Sequence[SegmentWorker]:
+    def start(self, segments: Sequence[Part[Any]]) -> Sequence[SegmentWorker]:
         if self.client.status != "running":
             raise RunError("the scheduler of Dask is gone")
         addresses = _addresses(self.client)
@@ -147,7 +148,7 @@ def _addresses(client: Any) -> list[str]:
 class AbsentWorker:
     """The stand-in for a worker that the cluster had when the run was planned, and has no more."""
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, segment: Part[Any]) -> None:
         self.name = f"worker {segment.share + 1} of {segment.of}"
 
     def ready(self) -> Machine:
@@ -156,7 +157,7 @@ class AbsentWorker:
     def clock(self) -> float:
         raise WorkerLost(_FEWER)
 
-    def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
+    def run(self, begin_at: float, on_fold: Callable[[Any], None]) -> SegmentEnd:
         raise WorkerLost(_FEWER)
 
     def interrupt(self) -> None:
@@ -169,11 +170,11 @@ class AbsentWorker:
 class DaskWorker:
     """A segment on one worker of a cluster."""
 
-    def __init__(self, client: Any, segment: Segment, address: str) -> None:
+    def __init__(self, client: Any, segment: Part[Any], address: str) -> None:
         self.name = f"worker {segment.share + 1} of {segment.of} ({address})"
         self._client = client
         self._address = address
-        self._lines = LineReader(segment)
+        self._lines = work_of(segment.plan.kind).reader(segment)
         self._actor: Any = None
         self._stop = threading.Event()
         self._closed = threading.Event()
@@ -204,7 +205,7 @@ class DaskWorker:
     def clock(self) -> float:
         return float(self._call("clock"))
 
-    def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
+    def run(self, begin_at: float, on_fold: Callable[[Any], None]) -> SegmentEnd:
         self._call("begin", begin_at)
         came_at = time.monotonic()
         told = False

@@ -1,121 +1,48 @@
-"""Messages of a worker as lines of text, for any transport that carries text. Pure.
-
-    line  = CRC-32 of the JSON in hexadecimal, a space, and one line of JSON
-    JSON  = {"token", "digest", "number", "kind": "fold" | "end" | "failed", …}
-
-Lines are numbered from 0. A reader accepts them in their order, each once, whole, and of one segment only.
-From the first line that is not like that, nothing more of the worker counts: requests are missing then, but
-no figure is wrong.
-"""
+"""The folds of a load as lines of text, for any transport that carries text. Pure."""
 
 from __future__ import annotations
 
 import base64
-import json
 from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Literal
-from zlib import compress, crc32, decompress
-from zlib import error as ZlibError
+from typing import Any
+from zlib import compress, decompress
 
-from faultkit.base.errors import RunError
 from faultkit.base.histogram import Histogram
 from faultkit.load.expectation import Misses
-from faultkit.load.fold import Counts, Fold, SegmentEnd
+from faultkit.load.fold import Counts, Fold
 from faultkit.load.item_figures import FigureSlot, ItemFigures
+from faultkit.load.part_lines import PartReader, PartWriter, WorkerLost
 from faultkit.load.samples import Sample, Samples
-from faultkit.load.split import Segment
 from faultkit.load.tally import HistogramRun, Slot, Tally
 
-
-class WorkerLost(RunError):
-    """A worker has ended, is silent, or sends what cannot be used."""
+__all__ = ["LineReader", "LineWriter", "WorkerLost"]
 
 
-def _checksum(written: str) -> str:
-    return f"{crc32(written.encode('utf-8', 'surrogateescape')):08x}"
+class LineWriter(PartWriter[Fold]):
+    """Writes the messages of one worker of a load."""
+
+    counted = "requests"
+
+    def _document(self, message: Fold) -> dict[str, Any]:
+        return {"counts": asdict(message.counts), "tally": _tally_document(message.tally)}
+
+    def _count(self, message: Fold) -> int:
+        return message.tally.requests
 
 
-class LineWriter:
-    """Writes the messages of one worker."""
+class LineReader(PartReader[Fold]):
+    """Reads the messages of one worker of a load, and checks that they are all of them."""
 
-    def __init__(self, segment: Segment) -> None:
-        self._segment = segment
-        self._number = 0
-        self._requests = 0
+    counted = "requests"
 
-    def fold(self, fold: Fold) -> str:
-        """Return the line of a fold."""
-        self._requests += fold.tally.requests
-        return self._line("fold", {"counts": asdict(fold.counts), "tally": _tally_document(fold.tally)})
+    def _message(self, document: Mapping[str, Any]) -> Fold:
+        return Fold(Counts(**document["counts"]), _tally_of(document["tally"]))
 
-    def end(self, end: SegmentEnd) -> str:
-        """Return the last line: how the segment ended, and how many requests all folds have."""
-        return self._line("end", {**asdict(end), "requests": self._requests})
-
-    def failed(self, error: Exception, *, lost: bool) -> str:
-        """Return the last line of a worker that could not finish. `lost`: not by a defect of its own."""
-        notes = list(getattr(error, "__notes__", ()))
-        return self._line("failed", {"text": str(error), "notes": notes, "lost": lost})
-
-    def _line(self, kind: Literal["fold", "end", "failed"], rest: Mapping[str, Any]) -> str:
-        head = {"token": self._segment.token, "digest": self._segment.digest, "number": self._number}
-        self._number += 1
-        written = json.dumps({**head, "kind": kind, **rest}, separators=(",", ":"))
-        return f"{_checksum(written)} {written}"
-
-
-class LineReader:
-    """Reads the messages of one worker, and checks that they are all of them."""
-
-    def __init__(self, segment: Segment) -> None:
-        self._segment = segment
-        self._number = 0
-        self._requests = 0
-
-    def read(self, line: str) -> Fold | SegmentEnd:
-        """Return the message of a line. Raises WorkerLost for one that cannot be used, and for the worker's
-        own; RunError for a defect of the worker."""
-        check, _, written = line.rstrip("\n").partition(" ")
-        try:
-            whole = check == _checksum(written)
-            message = json.loads(written) if whole else {}
-        except ValueError:
-            whole = False
-        place = self._number + 1
-        if not whole:
-            raise WorkerLost(f"its report {place} came damaged")
-        try:
-            return self._message(message)
-        except (KeyError, ValueError, TypeError, AttributeError, ZlibError) as error:
-            why = f"{type(error).__name__}: {error}"
-            raise WorkerLost(f"its report {place} cannot be read ({why})") from None
-
-    def _message(self, message: Mapping[str, Any]) -> Fold | SegmentEnd:
-        if (message["token"], message["digest"]) != (self._segment.token, self._segment.digest):
-            raise WorkerLost("it sent a report of another segment")
-        number = message["number"]
-        if number < self._number:
-            raise WorkerLost(f"its report {number + 1} came twice")
-        if number > self._number:
-            raise WorkerLost(f"its report {self._number + 1} did not come")
-        self._number += 1
-        if message["kind"] == "fold":
-            tally = _tally_of(message["tally"])
-            self._requests += tally.requests
-            return Fold(Counts(**message["counts"]), tally)
-        if message["kind"] == "end":
-            if message["requests"] != self._requests:
-                raise WorkerLost(f"it reports {message['requests']} requests, and {self._requests} came")
-            return SegmentEnd(float(message["total_s"]), bool(message["cut_short"]))
-        if message["kind"] == "failed":
-            failed = WorkerLost(message["text"]) if message["lost"] else RunError(message["text"])
-            for note in message["notes"]:
-                failed.add_note(note)
-            raise failed
-        raise ValueError(f'kind: expected fold, end or failed, got "{message["kind"]}"')
+    def _count(self, message: Fold) -> int:
+        return message.tally.requests
 
 
 # --- tallies ----------------------------------------------------------------------------------

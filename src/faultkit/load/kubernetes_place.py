@@ -31,7 +31,7 @@ from faultkit.load.kubernetes.pod_settings import PodSettings
 from faultkit.load.kubernetes.pod_states import PodState, by_index, why_job_failed, why_none_was_made
 from faultkit.load.kubernetes.pod_stream import PodStream
 from faultkit.load.places import Machine, SegmentWorker
-from faultkit.load.split import LoadPlan, Segment
+from faultkit.load.split import Segment, SplitPlan
 from faultkit.load.stream_worker import StreamWorker
 
 _MARGIN_S = 1.0
@@ -52,10 +52,10 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-def job_of(plan: LoadPlan, settings: PodSettings, size: int) -> Manifest:
-    """Return the Job for a load, with a new name."""
-    run_s = plan.load.duration_s + plan.target.timeout_s
-    return job_manifest(f"faultkit-{secrets.token_hex(4)}", settings, min(size, plan.most_parts), run_s)
+def job_of(plan: SplitPlan, settings: PodSettings, size: int) -> Manifest:
+    """Return the Job for a load or for suites, with a new name."""
+    pods = min(size, plan.most_parts)
+    return job_manifest(f"faultkit-{secrets.token_hex(4)}", settings, pods, plan.longest_s)
 
 
 @contextlib.contextmanager

@@ -14,18 +14,19 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from faultkit.base.child_process import ChildEnded, ChildProcess, Parent
 from faultkit.base.errors import InputError
 from faultkit.load.engines import prepare
 from faultkit.load.fold import Counts, Fold, Folder, SegmentEnd
-from faultkit.load.fold_lines import WorkerLost
+from faultkit.load.fold_lines import LineReader, LineWriter, WorkerLost
 from faultkit.load.places import Machine
 from faultkit.load.samples import Samples
 from faultkit.load.segment import run_segment
-from faultkit.load.split import Segment, already_run
+from faultkit.load.split import LoadPlan, Part, Segment, already_run, load_plan_of
 from faultkit.load.tally import exact_limit
+from faultkit.load.work import Work, work_of
 
 MOST_LOCAL = 64
 _THREAD_SWITCH_S = 0.0005
@@ -45,7 +46,7 @@ class LocalPlace:
         if not 1 <= self.size <= MOST_LOCAL:
             raise InputError("workers", f"expected 1 to {MOST_LOCAL}, got {self.size}")
 
-    def start(self, segments: Sequence[Segment]) -> Sequence[LocalWorker]:
+    def start(self, segments: Sequence[Part[Any]]) -> Sequence[LocalWorker]:
         started: list[LocalWorker] = []
         try:
             for segment in segments:
@@ -58,15 +59,14 @@ class LocalPlace:
 
 
 class LocalWorker:
-    """A process that sends one segment. It starts at once."""
+    """A process that runs one segment. It starts at once."""
 
-    def __init__(self, segment: Segment) -> None:
-        self.name = f"load worker {segment.share + 1} of {segment.of}"
-        self._folder = Folder(segment.plan.expect, exact_limit(segment.plan.load))
-        self._on_fold: Callable[[Fold], None] = lambda fold: None
-        self._child = ChildProcess(
-            "faultkit.load.local_workers:Sender", segment, name=self.name, on_message=self._take
-        )
+    def __init__(self, segment: Part[Any]) -> None:
+        work = work_of(segment.plan.kind)
+        self.name = f"{work.worker} {segment.share + 1} of {segment.of}"
+        self._folder = work.folder(segment.plan)
+        self._on_fold: Callable[[Any], None] = lambda fold: None
+        self._child = ChildProcess(work.runner, segment, name=self.name, on_message=self._take)
 
     @property
     def pid(self) -> int:
@@ -82,7 +82,7 @@ class LocalWorker:
     def clock(self) -> float:
         return time.monotonic()  # All processes of a machine share it.
 
-    def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
+    def run(self, begin_at: float, on_fold: Callable[[Any], None]) -> SegmentEnd:
         self._on_fold = on_fold
         try:
             end: SegmentEnd = self._child.call("run", begin_at)
@@ -96,9 +96,19 @@ class LocalWorker:
     def close(self) -> None:
         self._child.close()
 
-    def _take(self, report: Report) -> None:
+    def _take(self, report: tuple[Any, ...]) -> None:
         self._folder.add(*report)
         self._on_fold(self._folder.take())
+
+
+def _folder(plan: LoadPlan) -> Folder:
+    return Folder(plan.expect, exact_limit(plan.load))
+
+
+LOAD: Work[LoadPlan, Fold] = Work(
+    "load worker", "faultkit.load.local_workers:Sender", load_plan_of, _folder, LineWriter, LineReader
+)
+"""The work of a load."""
 
 
 class Sender:

@@ -1,4 +1,4 @@
-"""Places where the segments of a load run: one interface, whatever starts the workers.
+"""Places where the segments of a load, or of suites, run: one interface, whatever starts the workers.
 
 A place starts a worker for each segment. The coordinator (`faultkit.load.workers`) waits until all are ready,
 reads their clocks, gives each the start of the run on its own clock, and merges what they send:
@@ -14,11 +14,11 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from faultkit.base.process_identity import boot_id
-from faultkit.load.fold import Fold, SegmentEnd
-from faultkit.load.split import Segment
+from faultkit.load.fold import SegmentEnd
+from faultkit.load.split import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class SegmentWorker(Protocol):
     def clock(self) -> float:
         """Read its monotonic clock now. Not called if it has the clock of this process."""
 
-    def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
+    def run(self, begin_at: float, on_fold: Callable[[Any], None]) -> SegmentEnd:
         """Run the segment from `begin_at` on, an instant of its own clock. `on_fold` is called in this
         thread. A RunError that is no WorkerLost is a defect, and ends the whole run."""
 
@@ -88,5 +88,5 @@ class Place(Protocol):
     def margin_s(self) -> float:
         """Seconds from the readiness of all workers to the start of the run, so that all know it in time."""
 
-    def start(self, segments: Sequence[Segment]) -> Sequence[SegmentWorker]:
+    def start(self, segments: Sequence[Part[Any]]) -> Sequence[SegmentWorker]:
         """Start a worker for each segment, all at once."""

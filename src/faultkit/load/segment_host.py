@@ -1,8 +1,8 @@
 """The worker's side of a segment on another machine: it runs the segment once and folds what it measures.
 
-Requests are sent from a process of its own, so that folding and the traffic with the coordinator make none of
-them late. Once a second, what was measured becomes a line of text (`faultkit.load.fold_lines`); the transport
-takes the lines and carries them to the coordinator.
+Requests are sent, and tests run, by a process of its own, so that folding and the traffic with the
+coordinator make nothing late. Once a second, what came of it becomes a line of text
+(`faultkit.load.part_lines`); the transport takes the lines and carries them to the coordinator.
 
 The transport renews the lease of the segment with each word of the coordinator. If none comes for some time,
 the coordinator has ended or is cut off: then the segment stops.
@@ -13,15 +13,14 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from typing import Any
 
 from faultkit.base.child_process import ChildEnded, ChildProcess
-from faultkit.load.fold import Counts, Folder
-from faultkit.load.fold_lines import LineWriter, WorkerLost
+from faultkit.load.part_lines import WorkerLost
 from faultkit.load.places import Machine
-from faultkit.load.samples import Samples
 from faultkit.load.segment import REPORT_S
-from faultkit.load.split import already_run, segment_from_json
-from faultkit.load.tally import exact_limit
+from faultkit.load.split import already_run
+from faultkit.load.work import read_part, work_of
 
 FOLD_S = 1.0
 """Seconds from one line to the next."""
@@ -43,20 +42,19 @@ class SegmentHost:
 
         Raises InputError if it is of another version, damaged, or was taken on before; WorkerLost if the
         process that sends has ended."""
-        segment = segment_from_json(written)
+        segment = read_part(written)
+        work = work_of(segment.plan.kind)
         with _taking:
             if segment.token in _used_tokens:
                 raise already_run()
             _used_tokens.add(segment.token)
-        self._folder = Folder(segment.plan.expect, exact_limit(segment.plan.load))
-        self._writer = LineWriter(segment)
+        self._folder = work.folder(segment.plan)
+        self._writer = work.writer(segment)
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._folded_at = time.monotonic()
         self._run: threading.Thread | None = None
         self._closed = threading.Event()
-        self._sender = ChildProcess(
-            "faultkit.load.local_workers:Sender", segment, name="the sender", on_message=self._add
-        )
+        self._sender = ChildProcess(work.runner, segment, name="the sender", on_message=self._add)
         try:
             self._sender.ready()
         except ChildEnded as error:
@@ -118,7 +116,7 @@ class SegmentHost:
         except Exception as error:
             self._lines.put(self._writer.failed(error, lost=False))
 
-    def _add(self, report: tuple[Counts, Samples]) -> None:
+    def _add(self, report: tuple[Any, ...]) -> None:
         self._folder.add(*report)
         if time.monotonic() >= self._folded_at + FOLD_S - REPORT_S / 2:  # By the report that is nearest.
             self._fold()

@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from faultkit.base.errors import FaultkitError, InputError, RunError
-from faultkit.load.fold import Fold, SegmentEnd
-from faultkit.load.fold_lines import LineReader, WorkerLost
+from faultkit.load.fold import SegmentEnd
+from faultkit.load.part_lines import WorkerLost
 from faultkit.load.places import Machine
-from faultkit.load.split import Segment, segment_to_json
+from faultkit.load.split import Part, segment_to_json
+from faultkit.load.work import work_of
 
 
 class StreamWorker:
@@ -25,14 +26,14 @@ class StreamWorker:
     def __init__(
         self,
         name: str,
-        segment: Segment,
+        segment: Part[Any],
         output: IO[str],
         input_: IO[str],
         end: Callable[[], None] = lambda: None,
     ) -> None:
         """`end` is called last; it must make a read of `output` that is under way return."""
         self.name = name
-        self._reader = LineReader(segment)
+        self._reader = work_of(segment.plan.kind).reader(segment)
         self._output = output
         self._input = input_
         self._end = end
@@ -65,7 +66,7 @@ class StreamWorker:
                 return float(rest)
         raise WorkerLost(f'it said "{word[:40]}" where its clock was expected')
 
-    def run(self, begin_at: float, on_fold: Callable[[Fold], None]) -> SegmentEnd:
+    def run(self, begin_at: float, on_fold: Callable[[Any], None]) -> SegmentEnd:
         self._say(f"begin {begin_at!r}")
         while True:
             message = self._reader.read(self._line())

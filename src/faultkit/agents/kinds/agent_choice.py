@@ -100,7 +100,7 @@ def model_agent(
     """
     spec = test.agent
     assert isinstance(spec, ModelAgent)
-    path = _cassette(suite, test)
+    path = cassette_of(suite, test)
     source, chat, provider = _chat_of(suite, test, spec, env, options, path)
     price = price_of(provider, spec.model)
     notes: tuple[str, ...] = ()
@@ -114,7 +114,8 @@ def model_agent(
     return ChosenAgent(ModelLoop(spec.model, chat, price=price, max_tokens=spec.max_tokens), source, notes)
 
 
-def _cassette(suite: Suite, test: AgentTest) -> Path:
+def cassette_of(suite: Suite, test: AgentTest) -> Path:
+    """Return the path of the cassette of a test with a model, which need not exist."""
     others = [each.name for each in suite.agents if isinstance(each.agent, ModelAgent)]
     return cassette_path(suite.file, test.name, others)
 
@@ -160,7 +161,7 @@ def require_clients(suite: Suite, test: SuiteTest, options: RunOptions) -> None:
     from faultkit.base.installation import MissingExtra
 
     try:
-        _chat_of(suite, test, test.agent, options.env, _model_options(options), _cassette(suite, test))
+        _chat_of(suite, test, test.agent, options.env, _model_options(options), cassette_of(suite, test))
     except MissingExtra:
         raise
     except InputError:

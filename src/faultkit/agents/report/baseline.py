@@ -19,7 +19,7 @@ from faultkit.agents.report.row_facts import (
     recovery_figures,
     status_of,
 )
-from faultkit.agents.suite.results import ResultRow, SuiteResults
+from faultkit.agents.suite.results import RECOVERY_SUFFIX, ResultRow, SuiteResults
 from faultkit.base.text import and_list, counted, printable_line
 
 Baseline: TypeAlias = dict[tuple[str, str], tuple[RowStatus, float | None]]
@@ -38,7 +38,8 @@ class Comparison:
     """Tests that pass as before, with a longer time to recovery."""
     still_failing: int
     not_run: tuple[str, ...]
-    """Tests of the earlier run that were not selected now, or are gone and did not pass then."""
+    """Tests of the earlier run that were not selected now, or whose worker was lost, or that are gone and did
+    not pass then."""
 
     def lines(self, name: str) -> list[str]:
         """Return the comparison in words; `name` is that of the earlier report."""
@@ -83,9 +84,12 @@ def compare(
     )
     same = _same_files(dict.fromkeys(file for file, _ in before), now, folders)
     left = dict(before)
+    unrun = {(same.get(row.place.file, ""), row.name) for row in results.rows if row.unrun}
     for row in results.rows:
         status, name = status_of(row), printable_line(row.name)
         key = (same.get(row.place.file, ""), row.name)
+        if key in unrun:
+            continue
         earlier = before.get(key)
         left.pop(key, None)
         if earlier is None:
@@ -104,7 +108,8 @@ def compare(
     not_run = []
     for (file, test), (status_before, _) in left.items():
         name = printable_line(test)
-        if is_whole and status_before == "passed" and file in same.values():
+        is_unrun = any((file, own) in unrun for own in (test, test.removesuffix(RECOVERY_SUFFIX)))
+        if is_whole and not is_unrun and status_before == "passed" and file in same.values():
             worse.append(f"{name}: passed before, no longer run")
         else:
             not_run.append(f"{name} ({_word(status_before)} before)")

@@ -17,6 +17,7 @@ from faultkit.agents.report.row_facts import (
     STATUS_WORDS,
     RowStatus,
     clocks_of,
+    degraded_lines,
     explanation,
     place_of,
     row_figures,
@@ -62,7 +63,12 @@ def render_junit(results: SuiteResults) -> str:
     Schemas allow no properties of a case, so figures are properties of the suite under the number of their
     case: `3.time_to_recovery_ms`.
     """
-    common = (("tool", f"faultkit {__version__}"), ("seed", str(results.seed)), ("clock", clocks_of(results)))
+    common = (
+        ("tool", f"faultkit {__version__}"),
+        ("seed", str(results.seed)),
+        ("clock", clocks_of(results)),
+        *(("degraded", line) for line in degraded_lines(results)),
+    )
     suites = []
     for suite in results.suites:
         cases = [_junit_case(row) for row in suite.rows]
@@ -117,10 +123,13 @@ def sarif_document(results: SuiteResults) -> dict[str, Any]:
         for file, problem in suite_problems(results)
     ]
     # SARIF 2.1.0, 3.20.14: an invocation is successful if it ran to its end, whatever it found.
-    is_complete = not results.interrupted and not suite_problems(results)
+    is_complete = not results.interrupted and not results.lost and not suite_problems(results)
     invocation: dict[str, Any] = {"executionSuccessful": is_complete}
-    if results.interrupted:
-        invocation["toolExecutionNotifications"] = [{"level": "error", "message": {"text": INTERRUPTED}}]
+    texts = [*([INTERRUPTED] if results.interrupted else []), *degraded_lines(results)]
+    if texts:
+        invocation["toolExecutionNotifications"] = [
+            {"level": "error", "message": {"text": text}} for text in texts
+        ]
     return sarif_log(map(_sarif_rule, rules), found, invocation)
 
 
@@ -167,6 +176,7 @@ def render_tap(results: SuiteResults) -> str:
         for file, problem in suite_problems(results)
     ]
     lines = ["TAP version 14", f"1..{len(points)}", f"# {run_conditions(results)}"]
+    lines += [f"# degraded: {_tap_text(line)}" for line in degraded_lines(results)]
     for number, (ok, description, block) in enumerate(points, 1):
         lines.append(f"{'ok' if ok else 'not ok'} {number} - {description}")
         if block:
@@ -209,6 +219,7 @@ def render_github(results: SuiteResults) -> str:
         workflow_command("error", problem, file=file, line=1) for file, problem in suite_problems(results)
     ]
     lines += [workflow_command("error", INTERRUPTED, title="interrupted")] if results.interrupted else []
+    lines += [workflow_command("error", line, title="degraded") for line in degraded_lines(results)]
     return "\n".join([*lines, tally(results)]) + "\n"
 
 

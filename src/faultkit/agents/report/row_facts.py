@@ -108,6 +108,14 @@ def clocks_of(results: SuiteResults) -> str:
     return " and ".join(sorted(clocks))
 
 
+def degraded_lines(results: SuiteResults) -> list[str]:
+    """Return a sentence for each worker that was lost."""
+    return [
+        printable_line(f"{each}: {each.ended} of its {counted(each.planned, 'test')} have a result")
+        for each in results.lost
+    ]
+
+
 def suite_problems(results: SuiteResults) -> list[tuple[str, str]]:
     """Return the files whose tests could not be run, each with the reason."""
     return [(suite.file, suite.problem) for suite in results.suites if suite.problem]

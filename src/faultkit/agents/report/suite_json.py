@@ -68,6 +68,7 @@ def json_text(value: Any, indent: int | None = None) -> str:
 def results_document(results: SuiteResults) -> dict[str, Any]:
     """Return the results as plain data."""
     rows = results.rows
+    degraded = {"degraded": [asdict(each) for each in results.lost]} if results.lost else {}
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": _run_id(results),
@@ -79,6 +80,7 @@ def results_document(results: SuiteResults) -> dict[str, Any]:
             "clock": clocks_of(results),
             "interrupted": results.interrupted,
             "bailed": results.bailed,
+            **degraded,
             "suites": [
                 {"file": suite.file, "tests": len(suite.rows), "problem": suite.problem or None}
                 for suite in results.suites
@@ -136,7 +138,8 @@ def _test(row: ResultRow) -> dict[str, Any]:
         "runs": [_run(each) for each in row.runs],
         "details": dict(row.details),
     }
-    return {**found, "injected": row.injected} if row.injected else found
+    found |= {"injected": row.injected} if row.injected else {}
+    return {**found, "unrun": True} if row.unrun else found
 
 
 def _run(run: ScoredRun) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from faultkit.agents.report.row_facts import (
     clocks_of,
     count_statuses,
     deciding_run,
+    degraded_lines,
     explanation,
     place_of,
     recovery_figures,
@@ -80,6 +81,7 @@ def suite_page(results: SuiteResults) -> Page:
     """Return the page of the results."""
     failing = any(row.fails for row in results.rows)
     notes = [("Interrupted", INTERRUPTED)] if results.interrupted else []
+    notes += [("Degraded", line) for line in degraded_lines(results)]
     if len(results.suites) == 1:
         title = printable_line(results.suites[0].file)
     else:

@@ -13,6 +13,7 @@ from faultkit.agents.report.row_facts import (
     SIGNS,
     STATUS_WORDS,
     deciding_run,
+    degraded_lines,
     explanation,
     place_of,
     recovery_figures,
@@ -57,6 +58,7 @@ def render_quiet(results: SuiteResults) -> str:
         for file, problem in suite_problems(results)
     ]
     lines += [INTERRUPTED] if results.interrupted else []
+    lines += [f"degraded: {line}" for line in degraded_lines(results)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -79,6 +81,7 @@ def summary_lines(results: SuiteResults) -> list[str]:
     ]
     lines += [INTERRUPTED] if results.interrupted else []
     lines += [BAILED] if results.bailed else []
+    lines += [f"degraded: {line}" for line in degraded_lines(results)]
     took = "" if results.duration_ms is None else f" in {duration(results.duration_ms)}"
     return [*lines, f"{tally(results)}{took} ({run_conditions(results)})"]
 
@@ -111,6 +114,8 @@ def render_markdown(results: SuiteResults) -> str:
     lines = ["# Suites", "", f"**{tally(results)}** ({escaped(run_conditions(results))})", ""]
     if results.interrupted:
         lines += [f"> **Interrupted**: {INTERRUPTED}", ""]
+    for line in degraded_lines(results):
+        lines += [f"> **Degraded**: {escaped(line)}", ""]
     for file, problem in suite_problems(results):
         lines += [f"> **{escaped(file)}**: {escaped(problem)}", ""]
     for suite in results.suites:

@@ -66,6 +66,8 @@ class ResultRow:
     """Further facts as pairs of a name and a value."""
     injected: Mapping[str, Any] = field(default_factory=dict)
     """The rules of the faults that the test injects, by their names, as `dump_rule` returns them."""
+    unrun: bool = False
+    """Its worker was lost, so nothing is known of the test."""
 
     @property
     def fails(self) -> bool:
@@ -84,6 +86,24 @@ class SuiteResult:
 
 
 @dataclass(frozen=True, slots=True)
+class LostShare:
+    """A worker that did not finish its share of the tests."""
+
+    worker: str
+    at_s: float | None
+    """When it was missed, in seconds from the start of the run; None: before the start."""
+    why: str
+    planned: int
+    """Tests that it was to run."""
+    ended: int
+    """Those of them whose results arrived."""
+
+    def __str__(self) -> str:
+        when = "before the start" if self.at_s is None else f"{self.at_s:.1f} s after the start"
+        return f"{self.worker} was lost {when} ({self.why})"
+
+
+@dataclass(frozen=True, slots=True)
 class SuiteResults:
     """The results of all suites of one run."""
 
@@ -99,6 +119,8 @@ class SuiteResults:
     """The run stopped at its first failure, so later tests may have no rows."""
     planned_clocks: frozenset[ClockKind] = frozenset()
     """The clocks of the tests that were to run: programs run in real time, whatever `clock` is."""
+    lost: tuple[LostShare, ...] = ()
+    """The workers that did not finish: then the run is degraded."""
 
     @property
     def rows(self) -> tuple[ResultRow, ...]:

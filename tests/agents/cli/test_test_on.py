@@ -1,0 +1,81 @@
+"""`fault test --on`: what is refused before anything runs, and what Kubernetes would get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from faultkit.cli.main import invoke
+from tests.agents.execute.suite_runs import HEAD, write
+
+SUITE = (
+    HEAD
+    + """
+agents:
+  - { name: a, agent: retrying, inject: [back], recovery: { max_detection_ms: 3000 } }
+  - { name: b, agent: naive, inject: [back] }
+"""
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write(tmp_path, SUITE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["--on", "nowhere"], "--on: expected local:N, dask:N, dask://HOST:PORT, tls://HOST:PORT or"),
+        (["--on", "local:0"], "--on: expected 1 to 64 workers"),
+        (["--on", "local:3"], "--on: expected at most a worker a test, got local:3 for 2 tests"),
+        (["--on", "local:2", "--filter", "a"], "got local:2 for 1 test"),
+        (["--on", "kubernetes:3"], "got kubernetes:3 for 2 tests"),
+        (["--on", "local:2", "--record"], "--record: expected none beside --on local:2"),
+        (["--on", "local:2", "--update-snapshots"], "--update-snapshots: expected none beside --on"),
+        (["--on", "local:2", "--bail"], "--bail: expected none beside --on local:2"),
+        (["--on", "local:2", "--max-cost", "1"], "--max-cost: expected none beside --on local:2"),
+        (["--on", "local:2", "--watch"], "--watch: expected none beside --on local:2"),
+        (["--on", "local:2", "--collect-only"], "--collect-only: expected none beside --on local:2"),
+        (["--on", "local:2", "--dry-run"], "--dry-run: expected --on kubernetes beside it, got local:2"),
+        (["--dry-run"], "--dry-run: expected --on kubernetes beside it, got none"),
+        (["--pods", "pods.yaml"], "--pods: expected --on kubernetes beside it, got none"),
+        (["--on", "local:2", "--pods", "x"], "--pods: expected --on kubernetes beside it, got --on local:2"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_runs(
+    here: Path, capsys: pytest.CaptureFixture[str], args: list[str], says: str
+) -> None:
+    assert invoke(["test", "suite.yml", *args]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert says in said.err
+
+
+def test_a_limit_of_money_for_all_runs_cannot_be_split(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = (
+        SUITE.replace("agent: naive", "model: claude-sonnet-4-5, prompt: go")
+        + "budget: { per_suite_usd_cents: 5 }\n"
+    )
+    write(here, body)
+    assert invoke(["test", "suite.yml", "--on", "local:2", "--allow-stub-provider"]) == 2
+    said = capsys.readouterr().err
+    assert "expected a suite without budget.per_suite_usd_cents, got one in suite.yml" in said
+
+
+def test_a_dry_run_prints_the_job_and_runs_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "pods.yaml").write_text("namespace: agents\n")
+    args = ["--on", "kubernetes:2", "--pods", "pods.yaml", "--dry-run", "--timeout", "20s"]
+    assert invoke(["test", "suite.yml", *args]) == 0
+    job = yaml.safe_load(capsys.readouterr().out)
+    assert (job["kind"], job["metadata"]["namespace"]) == ("Job", "agents")
+    assert (job["spec"]["completions"], job["spec"]["backoffLimitPerIndex"]) == (2, 0)
+    # 120 s to start, 20 s to connect, one round of tests of 25 s, 60 s more.
+    assert job["spec"]["activeDeadlineSeconds"] == 225
+    assert not (here / ".fault_cache").exists()
