@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,9 @@ def run_and_kill(folder: Path, file: Path, moment: str, last: str = "") -> Suite
     chosen = chosen_of(file)
     place = Killed(moment, last, folder)
     plan = planned(chosen, parallel=1)
-    return run_sharded_blocking(chosen, RunOptions(parallel=1), plan, place, place.on_row).results
+    return run_sharded_blocking(
+        chosen, RunOptions(parallel=1), plan, nullcontext(place), place.on_row
+    ).results
 
 
 def test_a_worker_killed_in_the_middle_is_named_and_its_test_is_not_run(tmp_path: Path) -> None:

@@ -73,5 +73,4 @@ def run_on(
     from faultkit.agents.shards.shard_run import run_sharded_blocking
     from faultkit.load.place_names import open_place
 
-    with open_place(where) as place:
-        return run_sharded_blocking(chosen, options, plan, place, on_row)
+    return run_sharded_blocking(chosen, options, plan, open_place(where), on_row)

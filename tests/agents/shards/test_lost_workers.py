@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -181,3 +182,11 @@ tools: [{ name: a, server: s, tool: search }]
     there = Machine("other", "other")
     with pytest.raises(InputError, match=r"worker 0: expected servers that it can reach, got http://127"):
         run_cases(plan, Other(1, {}, there))
+
+
+def test_a_run_that_is_stopped_before_its_workers_are_ready_runs_nothing(tmp_path: Path) -> None:
+    plan = planned(chosen_of(write(tmp_path, SUITE)))
+    stop = threading.Event()
+    stop.set()
+    cases = run_cases(plan, ReplayedPlace(2), stop=stop)
+    assert (cases.stopped, cases.rows, cases.lost) == (True, {}, {})

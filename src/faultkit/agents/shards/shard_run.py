@@ -10,7 +10,7 @@ import queue
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event as Flag
@@ -56,14 +56,15 @@ def run_sharded_blocking(
     chosen: Sequence[SelectedTests],
     options: RunOptions,
     plan: SuitePlan,
-    on: Place,
+    opening: AbstractContextManager[Place],
     on_row: Callable[[ResultRow], None] = lambda row: None,
 ) -> FinishedRun:
-    """Run the tests of a plan on a place; blocks. A signal ends the run with the rows so far."""
+    """Open a place and run the tests of a plan there; blocks. A signal ends the run with the rows so far."""
     stop = Flag()
     started_at, began = time_text(now_us()), perf_counter()
     with StopSignal(stop.set) as signals:
-        cases = run_cases(plan, on, on_row, stop)
+        with opening as place:
+            cases = run_cases(plan, place, on_row, stop)
         results = merged(chosen, options, cases, on_row)
     took_ms = (perf_counter() - began) * 1000
     return FinishedRun(replace(results, started_at=started_at, duration_ms=took_ms), signals.number)
