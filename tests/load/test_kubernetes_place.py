@@ -268,9 +268,13 @@ def test_a_run_that_is_stopped_while_images_are_pulled_ends_and_deletes_its_job(
     as_coordinator: Cluster,
 ) -> None:
     stop = threading.Event()
-    settings = PodSettings(image="large:1", start_within=3600.0)
-    with cluster(2, settings) as place:
-        stopper = threading.Thread(target=lambda: (until(as_coordinator.left), stop.set()))
+
+    def stop_once_it_waits() -> None:
+        until(as_coordinator.left)
+        stop.set()
+
+    with cluster(2, PodSettings(image="large:1", start_within=3600.0)) as place:
+        stopper = threading.Thread(target=stop_once_it_waits)
         stopper.start()
         result = run_load(PLAN.target, PLAN.load, on=place, stop=stop)
         stopper.join()
