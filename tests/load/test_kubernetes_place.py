@@ -307,6 +307,18 @@ def test_an_api_server_that_fails_for_a_moment_is_asked_again(failing: StandInCl
     assert failing.left() == []
 
 
+@pytest.mark.parametrize("status", [503, 0])
+def test_a_pod_is_attached_to_again_if_the_server_fails(failing: StandInCluster, status: int) -> None:
+    with cluster(1, PodSettings()) as place:
+        job = JobRun(place.api.again(), job_of(PLAN, PodSettings(), 1), place.jobs, 60.0)
+        job.create()
+        pod = job.state(0).name
+        failing.troubles = [status] * 2
+        job.attach(pod).close()
+        assert failing.troubles == []
+    assert failing.left() == []
+
+
 def test_a_job_that_was_made_though_the_server_failed_is_not_made_twice(failing: StandInCluster) -> None:
     failing.fails_after_creation = True
     with cluster(1, PodSettings()) as place:

@@ -174,12 +174,20 @@ class JobRun:
 
     def attach(self, pod: str) -> PodStream:
         """Connect to the streams of a pod. Raises RunError if that fails, or is not done in time."""
-        attached = self._api.attach(pod, CONTAINER)
         deadline = time.monotonic() + _ATTACH_S
+        while True:
+            try:
+                return PodStream(self._attached(pod, deadline))
+            except Unavailable as error:
+                if time.monotonic() > deadline or self._stopped.wait(_POLL_S):
+                    raise RunError(f"it cannot be attached to: {error}") from None
+
+    def _attached(self, pod: str, deadline: float) -> Any:
+        attached = self._api.attach(pod, CONTAINER)
         why = f"it cannot be attached to: no answer within {_ATTACH_S:g} s"
         while time.monotonic() < deadline:
             with contextlib.suppress(TimeoutError):
-                return PodStream(attached.result(_POLL_S))
+                return attached.result(_POLL_S)
             if self._stopped.is_set():
                 why = _STOPPED
                 break

@@ -25,6 +25,8 @@ _REQUEST_S = (5.0, 15.0)
 """Seconds to connect, and to wait for an answer."""
 _NUMBER = re.compile(r"[0-9]+")
 _TOO_MANY_REQUESTS = 429
+_PASSING = {_TOO_MANY_REQUESTS, 502, 503, 504}
+"""Refusals to attach that may pass. 500 also means that the container does not run."""
 
 
 class Unavailable(RunError):
@@ -136,7 +138,8 @@ class ClusterApi:
 
     def attach(self, pod: str, container: str) -> Future[Any]:
         """Connect to the standard input and output of a pod, in a thread of its own: the client has no time
-        limit for that. The result is the WebSocket, or a RunError if it is refused."""
+        limit for that. The result is the WebSocket, or a RunError if it is refused; Unavailable if that may
+        pass."""
         attached: Future[Any] = Future()
 
         def connect() -> None:
@@ -151,6 +154,7 @@ class ClusterApi:
     def _attach(self, pod: str, container: str) -> Any:
         from kubernetes import client
         from kubernetes.stream import stream
+        from websocket import WebSocketConnectionClosedException
 
         # The client takes the place of a method of its own during the call, so each call has its own client.
         own = client.ApiClient(self._configuration)
@@ -171,6 +175,10 @@ class ClusterApi:
             )
         except client.ApiException as error:
             told = _told(error).partition(" -+-+- ")[0]  # Headers and body follow.
+            cause = error.__context__  # The client keeps only its text.
+            is_cut = isinstance(cause, (OSError, WebSocketConnectionClosedException))
+            if is_cut or getattr(cause, "status_code", 0) in _PASSING:
+                raise Unavailable(self.server, f"a connection to the pod {pod}", told) from None
             raise RunError(f"it cannot be attached to: {told}") from None
         return attached.sock
 
