@@ -6,6 +6,7 @@ from tests.code.rules.cases import bad, good
 
 LISTENER = "listener-leak"
 TIMER = "interval-leak"
+TASK = "task-left-running"
 
 CASES = [
     bad(LISTENER, "csharp", """
@@ -121,6 +122,109 @@ CASES = [
             private readonly Timer _timer;
             public Heartbeat() { _timer = new Timer(_ => Ping(), null, 0, 1000); }
             public void Dispose() { _timer.Dispose(); }
+        }
+        """),
+    bad(TASK, "python", """
+        import asyncio
+        async def beat(name):
+            while True:
+                await touch(name)
+                await asyncio.sleep(10)
+        async def chat(socket):
+            beats = asyncio.create_task(beat(socket.name))
+            log.info("started %s", beats.get_name())
+            async for message in socket:
+                await handle(message)
+        """, 7),
+    bad(TASK, "python", """
+        import asyncio
+        async def beat(name):
+            while True:
+                await touch(name)
+                await asyncio.sleep(10)
+        async def chat(socket):
+            beats = asyncio.create_task(beat(socket.name))
+            await handle(socket)
+            beats.cancel()
+        """, 7),
+    good(TASK, "python", """
+        import asyncio
+        async def beat(name):
+            while True:
+                await touch(name)
+                await asyncio.sleep(10)
+        async def chat(socket):
+            beats = asyncio.create_task(beat(socket.name))
+            try:
+                await handle(socket)
+            finally:
+                beats.cancel()
+        """),
+    good(TASK, "python", """
+        import asyncio
+        async def beat(name):
+            while True:
+                await touch(name)
+                await asyncio.sleep(10)
+        async def start(self):
+            beats = asyncio.create_task(beat(self.name))
+            self.tasks.add(beats)
+        async def main():
+            beats = asyncio.create_task(beat("a"))
+            await serve()
+        """),
+    good(TASK, "python", """
+        import asyncio
+        async def read(socket):
+            while True:
+                line = await socket.readline()
+                if not line:
+                    return
+        async def chat(socket):
+            reader = asyncio.create_task(read(socket))
+            await handle(socket)
+        """),
+    bad(TASK, "rust", """
+        pub async fn session(mut socket: WebSocket, presence: Presence) {
+            let task = tokio::spawn(async move {
+                loop {
+                    presence.touch().await;
+                    tokio::time::sleep(PAUSE).await;
+                }
+            });
+            while let Some(Ok(message)) = socket.recv().await {
+                handle(message);
+            }
+        }
+        """, 2),
+    good(TASK, "rust", """
+        pub async fn session(mut socket: WebSocket, presence: Presence) {
+            let task = tokio::spawn(async move {
+                loop {
+                    presence.touch().await;
+                    tokio::time::sleep(PAUSE).await;
+                }
+            });
+            while let Some(Ok(message)) = socket.recv().await {
+                handle(message);
+            }
+            task.abort();
+        }
+        """),
+    bad(TASK, "kotlin", """
+        fun Route.prices(feed: Feed, scope: CoroutineScope) {
+            webSocket("/prices") {
+                scope.launch { feed.updates().collect { send(it) } }
+                for (frame in incoming) read(frame)
+            }
+        }
+        """, 3),
+    good(TASK, "kotlin", """
+        fun Route.prices(feed: Feed) {
+            webSocket("/prices") {
+                launch { feed.updates().collect { send(it) } }
+                for (frame in incoming) read(frame)
+            }
         }
         """),
 ]  # fmt: skip

@@ -1,0 +1,157 @@
+"""Finds endless tasks that a function starts for its work, and does not end with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.repetition import is_for_screen, runs_once
+
+_STARTS = ("create_task", "ensure_future")
+_ENDS = re.compile(
+    r"\.(cancel\w*|abort|stop|join|cancelAndJoin)\s*\(|select!|cancelled\(|CancellationToken|JoinSet"
+)
+_CONNECTIONS = re.compile(r"(WebSocket\w*|TcpStream|UnixStream|Socket|WsStream|Session\w*|Sse\w*)$")
+_IN_CONNECTION = frozenset(("webSocket", "webSocketRaw", "sse", "handle", "get", "post"))
+_FOR_EVER = re.compile(
+    r"\bwhile\s*\(\s*(true|isActive)\s*\)|\.collect(Latest|Indexed)?\s*[({]|\bfor\s*\(\w+ in \w*[cC]hannel"
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "python":
+        yield from _tasks(facts)
+    elif facts.language == "rust":
+        yield from _spawned(facts)
+    elif not is_for_screen(facts):
+        yield from _launched(facts)
+
+
+def _tasks(facts: Facts) -> Iterator[Hit]:
+    """Yield tasks of an endless coroutine that are kept in a variable and not cancelled on every way out."""
+    for call in facts.calls_of_method(*_STARTS):
+        scope = facts.named_function_of(call)
+        if scope is None or not scope.is_async or len(call.assigned) != 1 or not call.positional:
+            continue
+        name = call.assigned[0]
+        if not name.isidentifier() or _is_whole_program(scope) or not _is_endless(call, facts):
+            continue
+        uses = [
+            each
+            for each in re.finditer(rf"(?<![\w.]){re.escape(name)}\b", facts.text(scope.body))
+            if scope.body.start + each.start() > call.span.end
+        ]
+        if all(_only_looks(name, each, scope, facts) for each in uses):
+            yield Hit(call.span, f"{name} runs for ever, and nothing ends it with this function", LIKELY)
+        elif (place := _cancelled_late(name, call, scope, facts)) is not None:
+            what = f"{name} runs for ever if an error comes before {facts.text(place)}: cancel it in finally"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _is_whole_program(scope: Scope) -> bool:
+    """Return whether a function runs once: `run(name, job)` is given what it runs, and runs for each."""
+    given = [each for each in scope.parameters if each.name != "self"]
+    return runs_once(scope) and not (scope.short_name == "run" and given)
+
+
+def _is_endless(call: Call, facts: Facts) -> bool:
+    """Return whether the coroutine of a task is a function of this text that only an error ends."""
+    given = call.positional[0].value
+    name = given.text.partition("(")[0].rpartition(".")[2]
+    for scope in facts.scopes:
+        if not scope.name or scope.short_name != name or not scope.is_async or given.shape != "call":
+            continue
+        for loop in facts.within(facts.loops, scope.body):
+            if loop.kind == "endless" and facts.function_of(loop) is scope:
+                return not any(
+                    step.kind in ("return", "break") and facts.loops_around(step)[:1] == (loop,)
+                    for step in facts.within(facts.steps, loop.body)
+                )
+    return False
+
+
+def _only_looks(name: str, use: re.Match[str], scope: Scope, facts: Facts) -> bool:
+    """Return whether a use of the variable neither ends the task nor hands it on."""
+    place = scope.body.start + len(facts.text(scope.body)[: use.start()].encode())
+    after = facts.text(Span(place, min(place + len(name) + 40, scope.body.end)))
+    if re.match(rf"{re.escape(name)}\.(get_name|set_name|add_done_callback|done|result|exception)\b", after):
+        return True
+    around = [
+        call for call in facts.within(facts.calls, scope.body) if call.span.start <= place < call.span.end
+    ]
+    return any(is_logging(call) for call in around)
+
+
+def _cancelled_late(name: str, call: Call, scope: Scope, facts: Facts) -> Span | None:
+    """Return `task.cancel()` that an error before it skips."""
+    ends = [
+        each
+        for each in facts.within(facts.calls, scope.body)
+        if each.written == f"{name}.cancel" and each.span.start > call.span.end
+    ]
+    if not ends or re.search(rf"\b(await|gather|wait)\b[^\n]*\b{re.escape(name)}\b", facts.text(scope.body)):
+        return None
+    if any(facts.is_in_finally(each) or facts.handlers_around(each) for each in ends):
+        return None
+    way = Span(call.span.end, ends[0].span.start)
+    waits = [step for step in facts.within(facts.steps, way) if step.kind == "await"]
+    waits_in_loops = [loop for loop in facts.within(facts.loops, way) if loop.is_async]
+    caught = any(handler.is_broad for each in facts.within(facts.tries, way) for handler in each.handlers)
+    return ends[0].callee if (waits or waits_in_loops) and not caught else None
+
+
+def _spawned(facts: Facts) -> Iterator[Hit]:
+    """Yield endless tasks that are spawned for a connection, in a function that aborts none (Rust)."""
+    for call in facts.calls:
+        if call.method != "spawn" or not call.name.endswith(
+            ("tokio.spawn", "tokio.task.spawn", "task.spawn")
+        ):
+            continue
+        scope = facts.named_function_of(call)
+        if scope is None or not any(_CONNECTIONS.search(each.type) for each in scope.parameters):
+            continue
+        if _ENDS.search(facts.text(scope.body)):
+            continue
+        loops = [loop for loop in facts.within(facts.loops, call.span) if loop.kind == "endless"]
+        inside = "" if not loops else facts.text(loops[0].body)
+        if loops and not re.search(r"\b(break|return)\b|\?\s*;|\.recv\(|\.next\(", inside):
+            yield Hit(
+                call.span, f"{call.written}() runs for ever, and nothing ends it with the connection", LIKELY
+            )
+
+
+def _launched(facts: Facts) -> Iterator[Hit]:
+    """Yield coroutines of a wider scope that are launched for a connection and not cancelled (Kotlin)."""
+    for call in facts.calls_of_method("launch", "launchIn"):
+        source = call.receiver_written
+        if (
+            not source
+            or source in ("this", "self")
+            or source.startswith(("coroutineScope", "viewModelScope"))
+        ):
+            continue
+        around = [each for each in facts.calls_around(call) if each.method in _IN_CONNECTION]
+        if not around or not any(each.method.startswith(("webSocket", "sse")) for each in around):
+            continue
+        text = facts.text(around[0].span)
+        if _FOR_EVER.search(facts.text(call.span)) and not _ENDS.search(text):
+            yield Hit(call.callee, f"{call.written}() goes on after the connection has ended", LIKELY)
+
+
+RULE = Rule(
+    id="FK-R150",
+    slug="task-left-running",
+    title="Endless task that does not end with its work",
+    why="Each connection or call leaves a task behind that works for ever: memory and load grow until a "
+    "restart.",
+    fix="Cancel the task in a finally block, or start it in a scope that ends with the work.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *RUST, *KOTLIN),
+    check=_check,
+    words=(b"create_task", b"ensure_future", b"spawn", b"launch"),
+)
