@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
@@ -11,6 +12,7 @@ from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVASCRIPT, KOTLIN, LIKELY
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _TASKS = ("asyncio.create_task", "asyncio.ensure_future", "asyncio.get_event_loop().create_task",
           "asyncio.get_running_loop().create_task")  # fmt: skip
@@ -248,13 +250,45 @@ def _awaited_elsewhere(facts: Facts) -> frozenset[Call]:
         and not call.receiver.endswith(")")
         and facts.is_in_async(call)
         and not _has_callback(call)
-        and not facts.tries_around(call)
         and (
             (call.written in awaited and call.method not in _EITHER and call.receiver_written != "self")
             or (_SENDS.search(call.written) and call.receiver_written in clients)
             or _MAILS.search(call.written)
+            or _is_promised(call, facts)
         )
     )
+
+
+_PROMISED = re.compile(
+    r"^\s*(?:public\s+|abstract\s+)?(\w+)\s*(?:<[^>(]*>)?\([^()]*\)\s*:\s*Promise<", re.MULTILINE
+)
+_OF_SERVICE = re.compile(
+    r"(Repository|Client|Api|Gateway|Publisher|Producer|Mailer|Mail|MailService|Notifier|Notifications?|Queue|Audit\w*"
+    r"|Store|Sender|Storage|Webhooks?|Crm)(Service)?$"
+)
+_DOES = re.compile(
+    r"^(send|save|insert|create|update|upsert|delete|remove|notify|upload|record|store|index|charge|refund|publish|enqueue"
+    r"|sync|track|write|append|mark|push|archive|process)([A-Z]\w*)?$"
+)
+
+
+def _is_promised(call: Call, facts: Facts) -> bool:
+    """Return whether a method returns a promise, by an interface of this text or the type of its object."""
+    if facts.language not in ("typescript", "tsx") or call.receiver_written in ("self", "this", "super"):
+        return False
+    if call.method in _EITHER:
+        return False
+    if call.method in _promised(facts) and call.receiver_written.startswith(("this.", "self.")):
+        return True
+    kind = type_of_receiver(call, facts)
+    return _OF_SERVICE.search(kind) is not None and _DOES.match(call.method) is not None
+
+
+@lru_cache(maxsize=4)
+def _promised(facts: Facts) -> frozenset[str]:
+    """Return the names of methods that are declared without a body and return a promise (TypeScript)."""
+    found = {*_PROMISED.findall(facts.whole_text)}
+    return frozenset(found - {scope.short_name for scope in facts.scopes if scope.name})
 
 
 _EITHER = frozenset(
@@ -293,9 +327,24 @@ def _has_callback(call: Call) -> bool:
 
 def _local(call: Call, asynchronous: set[str], facts: Facts) -> bool:
     if not call.receiver:
-        return call.method in asynchronous
+        return call.method in asynchronous or _is_nested(call, facts)
     scope = facts.named_function_of(call)
     return call.receiver == "self" and scope is not None and f"{scope.owner}.{call.method}" in asynchronous
+
+
+def _is_nested(call: Call, facts: Facts) -> bool:
+    """Return whether a plain name means an async function that is declared in a function around the call."""
+    around = [*facts.functions_around(call)]
+    return any(
+        scope.is_async
+        and scope.short_name == call.method
+        and scope.outer in around
+        and not scope.is_method
+        and not scope.decorators
+        and scope not in around
+        for scope in facts.scopes
+        if scope.name
+    )
 
 
 def _drops_promise(call: Call, asynchronous: set[str], facts: Facts) -> bool:
