@@ -44,6 +44,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     worse = [*failures_acted_on(facts)] if found else []
     if found and facts.language == "python":
         worse += failures_in_cached_functions(facts)
+    if facts.language in ("java", "kotlin"):
+        yield from _futures(facts)
     for place, hit in found:
         if not any(is_within(each.span, place) for each in worse):
             yield hit
@@ -143,6 +145,29 @@ def _promises(asked: set[Call], facts: Facts) -> Iterator[Hit]:
             )
 
 
+_LAST = re.compile(r"(?:return\s+|->\s*\{?\s*|\n\s*)([^\n;{}]+?)\s*;?\s*\}?\s*$")
+_NOTHING = re.compile(r"(?:Mono|Flux|Uni|Maybe)\.(?:empty\(\)|just\((.*)\))")
+
+
+def _futures(facts: Facts) -> Iterator[Hit]:
+    """Yield `future.exceptionally(e -> null)`, `mono.onErrorReturn(0)` and the like."""
+    for call in facts.calls_of_method("exceptionally", "onErrorReturn", "onErrorResume"):
+        given = call.positional[-1].value.text if call.positional else ""
+        scope = facts.named_function_of(call)
+        if scope is None or _is_welcome_only(scope) or _WELCOME.search(scope.name) or facts.comment_at(call):
+            continue
+        if len(call.positional) > 1:
+            continue  # Some errors only.
+        last = _LAST.search(given)
+        text = (given if last is None else last[1]).strip()
+        nothing = _NOTHING.fullmatch(text)
+        if nothing is not None:
+            text = "null" if nothing[1] is None else nothing[1]
+        if _EMPTY.fullmatch(text):
+            what = f"{call.written}() makes every failure look like an empty answer"
+            yield Hit(call.span, what, POSSIBLE)
+
+
 def _defaults(asked: set[Call], facts: Facts) -> Iterator[Hit]:
     """Yield `fetch_all(&pool).await.unwrap_or_default()` and `runCatching { … }.getOrNull()`."""
     names = _RUST_DEFAULTS if facts.language == "rust" else _KOTLIN_DEFAULTS
@@ -177,5 +202,14 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
-    words=(b"except", b"catch", b"err != nil", b"unwrap_or", b".ok()", b"runCatching"),
+    words=(
+        b"except",
+        b"catch",
+        b"err != nil",
+        b"unwrap_or",
+        b".ok()",
+        b"runCatching",
+        b"exceptionally",
+        b"onError",
+    ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import is_answer, is_failure, responder_of
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
@@ -34,6 +34,8 @@ _BESIDE_BY_NAME = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "rust":
         yield from _dropped(facts)
+    if facts.language in JAVASCRIPT:
+        yield from _promises(facts)
     for each in facts.tries:
         scope = facts.function_of(each)
         if scope is None:
@@ -193,6 +195,21 @@ def _succeeds_later(each: Try, handler: Handler, scope: Scope, facts: Facts) -> 
         )
         for step in returns
     )
+
+
+def _promises(facts: Facts) -> Iterator[Hit]:
+    """Yield `await save(order).catch((err) => log.error(err))` in a function that answers requests."""
+    for call in facts.calls_of_method("catch"):
+        given, write = call.argument(place=0), call.origin
+        scope = facts.function_of(call)
+        if given is None or given.value.shape != "function" or write is None or not call.is_awaited:
+            continue
+        if scope is None or not (scope.route is not None or responder_of(scope, facts)) or call.assigned:
+            continue
+        inside = list(facts.within(facts.calls, given.value.span))
+        if inside and all(map(is_logging, inside)) and _is_write(write, facts) and not facts.comment_at(call):
+            what = f"when {write.written}() fails, the request is still answered with success"
+            yield Hit(call.span, what, LIKELY)
 
 
 def _dropped(facts: Facts) -> Iterator[Hit]:

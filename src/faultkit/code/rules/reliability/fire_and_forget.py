@@ -157,7 +157,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
         elif (
             (call.method in own and call.receiver in ("", "self"))
             or call.method in _CSHARP_WRITES
-            or (_ASYNC.search(call.method) and facts.is_in_async(call))
+            or (_ASYNC.search(call.method) and (facts.is_in_async(call) or _in_request(call, facts)))
         ):
             yield Hit(call.span, f"{call.written}() is not awaited: its error is lost", LIKELY)
     for call in facts.calls:

@@ -65,6 +65,10 @@ _WRITES = re.compile(
     r"^(Save|Insert|Update|Delete|Create|Publish|Enqueue|Put|Store|Send|Mark|Record|Commit|Charge|Refund|Transfer|Append"
     r"|Persist|Upsert|Write|Push|Set|Add|Apply|Exec|Cancel|Reserve)([A-Z]\w*)?$"
 )
+_LOST = re.compile(
+    r"^(Save|Insert|Update|Publish|Commit|Charge|Mark|Enqueue|Store|Create|Upsert|Persist|Refund)([A-Z]\w*)?$"
+)
+"""Writes whose error may not be left out even on purpose."""
 _FIRST = re.compile(r"^(ctx|c|r\.Context\(\)|req\.Context\(\)|context\.\w+\(\)|\w*[cC]tx)$")
 _BESIDE = re.compile(
     r"metric|log|trace|span|cache|stat|audit|event|notif|tele|debug|header|analytic", re.IGNORECASE
@@ -86,7 +90,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.is_launched or call.name in _WITH_ERROR or facts.is_deferred(call):
             continue
         if _BUFFERED.match(call.name):
-            if call.is_discarded or call.is_deferred:
+            first = None if call.origin is None else call.origin.argument(place=0)
+            # `&buffer` is memory.
+            if (call.is_discarded or call.is_deferred) and (first is None or first.value.text[:1] != "&"):
                 what = f"the error of {call.written}() is lost, and with it what was not written yet"
                 yield Hit(call.span, what, LIKELY, "medium")
             continue
@@ -95,6 +101,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         first = call.argument(place=0)
         writes = _WRITES.match(call.method) is not None and _BESIDE.search(call.written) is None
+        if meant and _LOST.match(call.method) is None:
+            continue
         if first is None or not writes or not call.receiver_written or facts.comment_at(call):
             continue
         scope = own.get(call.method)

@@ -18,7 +18,7 @@ _STREAM = re.compile(
 _TIMED = re.compile(r"timeout|TimeSpan|TimeUnit|Duration|ofSeconds|seconds|[mM]illis|\d")
 _UNPACKS = re.compile(r"struct\.unpack(_from)?$|int\.from_bytes$")
 _ASKS = {
-    "java": frozenset(("renameTo", "tryLock", "tryAcquire", "offer", "compareAndSet")),
+    "java": frozenset(("renameTo", "tryLock", "tryAcquire", "offer")),
     "csharp": frozenset(("TryEnter", "TryWrite", "TryEnqueue")),
 }
 _ASKS["kotlin"] = _ASKS["java"]
@@ -37,9 +37,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _java(call: Call, facts: Facts) -> str:
     if not call.is_discarded or not call.receiver_written:
         return ""
-    if call.method in ("read", "skip"):
+    if call.method == "read":
         first = call.argument(place=0)
-        is_buffer = first is not None and (call.method == "skip" or first.value.shape in ("name", "call"))
+        # The `read` of Okio is another one.
+        is_buffer = (
+            first is not None and first.value.shape in ("name", "call") and not facts.imports_any("okio")
+        )
         return _SHORT if is_buffer and _is_stream(call, facts) else ""
     if call.method == "await":
         return _NOT_DONE if len(call.arguments) == 2 and "atch" in call.receiver_written else ""
@@ -75,10 +78,10 @@ def _rust(call: Call, facts: Facts) -> str:
         len(call.arguments) != 1
         or call.assigned
         or call.is_returned
-        or re.fullmatch(r"(?:self\.)?(?!fs$)[a-z_]\w*", call.receiver_written) is None
+        or re.fullmatch(r"(?:self\.)?(?!fs$|self$)[a-z_]\w*", call.receiver_written) is None
     ):
         return ""
-    discarded = call.is_discarded or re.search(r"\)(?:\.await)?\?;\s*$", line) is not None
+    discarded = re.search(r"\)(?:\.await)?(?:\?|\.unwrap\(\)|\.expect\(.*\));\s*$", line) is not None
     given = call.arguments[0].value.text
     is_buffer = (
         given.startswith("&mut ")
@@ -149,8 +152,8 @@ def _is_stream(call: Call, facts: Facts) -> bool:
 
 
 _METHODS: dict[str, tuple[str, ...]] = {
-    "java": ("read", "skip", "await", *_ASKS["java"]),
-    "kotlin": ("read", "skip", "await", *_ASKS["java"]),
+    "java": ("read", "await", *_ASKS["java"]),
+    "kotlin": ("read", "await", *_ASKS["java"]),
     "csharp": ("Read", "ReadAsync", "Wait", "WaitAsync", "WaitOne", *_ASKS["csharp"]),
     "rust": ("read", "write"),
     "go": ("Read",),
@@ -173,7 +176,6 @@ RULE = Rule(
     check=_check,
     words=(
         b"read", b"Read", b"write(", b"recv(", b"send(", b"acquire(", b"renameTo", b"tryLock", b"tryAcquire",
-        b"offer(", b"compareAndSet", b"await(", b"TryEnter", b"TryWrite", b"TryEnqueue", b"Wait",
-        b"skip(",
+        b"offer(", b"await(", b"TryEnter", b"TryWrite", b"TryEnqueue", b"Wait",
     ),
 )  # fmt: skip

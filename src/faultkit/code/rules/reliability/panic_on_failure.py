@@ -37,7 +37,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = f"{call.method}() panics when {source.written}() fails"
             yield Hit(call.span, what, LIKELY, severity)
         elif (parsed := _parsed(call)) is not None and (
-            facts.route_of(call) is not None or _is_received(parsed, facts)
+            facts.route_of(call) is not None or _is_received(parsed, facts) or _answers(scope, facts)
         ):
             yield Hit(
                 call.span, f"{call.method}() panics when {parsed.written}() cannot read its input", LIKELY
@@ -124,6 +124,19 @@ def _awaited(call: Call, scope: Scope, facts: Facts) -> Call | None:
         for each in scope.parameters
     )
     return made if is_handler and "." in made.written else None
+
+
+def _answers(scope: Scope, facts: Facts) -> bool:
+    """Return whether an async function takes or gives what a handler of a web framework does."""
+    if not scope.is_async or not facts.imports_any(*_SERVERS):
+        return False
+    gives = re.search(
+        r"->.*\b(StatusCode|IntoResponse|Response|HttpResponse|Json|Reply)\b", facts.text(scope.head)
+    )
+    return gives is not None or any(
+        re.search(r"\b(State|Json|Path|Query|Form|Extension|web\.\w+|Bytes|HeaderMap|Multipart)$", each.type)
+        for each in scope.parameters
+    )
 
 
 def _parsed(call: Call) -> Call | None:

@@ -104,6 +104,14 @@ _RELEASES = frozenset(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    found = tuple(_released(facts))
+    yield from found
+    if facts.language in JAVASCRIPT:
+        told = {facts.named_function_of(hit) for hit in found}
+        yield from (hit for hit in _begun(facts) if facts.named_function_of(hit) not in told)
+
+
+def _released(facts: Facts) -> Iterator[Hit]:
     if facts.language == "kotlin":
         yield from _properties(facts)
     for call in facts.calls:
@@ -156,6 +164,21 @@ def _early_return(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> S
         if not released and not nothing and re.search(rf"\b{name}\b(?!\s*\.)", step.text) is None:
             return step
     return None
+
+
+def _begun(facts: Facts) -> Iterator[Hit]:
+    """Yield `client.query('BEGIN')` in a function that commits and never rolls back."""
+    for call in facts.calls_of_method("query", "execute", "startTransaction"):
+        first, scope = call.argument(place=0), facts.named_function_of(call)
+        begins = call.method == "startTransaction" or (
+            first is not None
+            and re.match(r"(?i)\s*(begin|start transaction)\b", first.value.literal) is not None
+        )
+        text = "" if scope is None or not begins else facts.text(scope.body)
+        commits = re.search(r"(?i)['\"`]\s*commit|commitTransaction\(", text) is not None
+        if commits and re.search(r"(?i)rollback|abortTransaction|destroy\(", text) is None:
+            what = f"nothing rolls back what {call.written}() began when something before the commit fails"
+            yield Hit(call.span, what, LIKELY, "medium")
 
 
 def _uncommitted(facts: Facts) -> Iterator[Hit]:

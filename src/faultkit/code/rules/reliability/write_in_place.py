@@ -13,7 +13,9 @@ _WRITES = frozenset(
      "fs-extra.writeJson", "fs-extra.writeJsonSync", "fs-extra.writeFile", "os.WriteFile",
      "io/ioutil.WriteFile", "os.Create",
      "java.nio.file.Files.write", "java.nio.file.Files.writeString", "java.io.FileWriter",
-     "java.io.FileOutputStream", "std.fs.write", "tokio.fs.write", "std.fs.File.create",
+     "java.io.FileOutputStream", "java.nio.file.Files.newBufferedWriter",
+     "java.nio.file.Files.newOutputStream",
+     "std.fs.write", "tokio.fs.write", "std.fs.File.create",
      "tokio.fs.File.create",
      "File.WriteAllText", "File.WriteAllTextAsync", "File.WriteAllBytes", 
      "File.WriteAllBytesAsync", "File.Create",
@@ -23,7 +25,8 @@ _READS = frozenset(
     ("fs.readFile", "fs.readFileSync", "fs/promises.readFile", "fs.promises.readFile", "fs-extra.readJson",
      "fs-extra.readJsonSync", "fs-extra.readFile", "os.ReadFile", "io/ioutil.ReadFile", "os.Open",
      "java.nio.file.Files.readAllBytes", "java.nio.file.Files.readString", "java.nio.file.Files.readAllLines",
-     "java.nio.file.Files.newBufferedReader", "java.io.FileReader", "java.io.FileInputStream", "require",
+     "java.nio.file.Files.newBufferedReader",
+     "java.nio.file.Files.newInputStream", "java.io.FileReader", "java.io.FileInputStream", "require",
      "std.fs.read_to_string", "std.fs.read", "tokio.fs.read_to_string", "tokio.fs.read", "std.fs.File.open",
      "tokio.fs.File.open", "File.ReadAllText", "File.ReadAllTextAsync", "File.ReadAllBytes", "File.OpenRead",
      "File.ReadAllBytesAsync", "File.ReadAllLines", "File.ReadAllLinesAsync", "System.IO.File.ReadAllText")
@@ -44,7 +47,7 @@ _STATE = re.compile(
 _STORES = re.compile(
     r"\b(json|pickle|yaml|toml|marshal|msgpack|orjson)\.\w*dump|JSON\.stringify|(json|yaml|toml|gob|proto)\.\w*(Marshal|Encode)"
     r"|NewEncoder|writeValue|serde_json|bincode|toml::|serde_yaml|JsonSerializer|JsonConvert|encodeToString|toJson"
-    r"|Serializ|ObjectOutputStream|gson"
+    r"|Serializ|ObjectOutputStream|gson|\.store\("
 )
 _SAVES = re.compile(
     r"^_?(save|store|persist|checkpoint|flush|commit|write|update|put|record|advance|set)", re.IGNORECASE

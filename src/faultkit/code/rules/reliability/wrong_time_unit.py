@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Argument, Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
 
 _SECONDS, _MILLIS, _NANOS = "seconds", "milliseconds", "nanoseconds"
 _NAMED = {
@@ -69,6 +69,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _option(call, language, facts)
     if language == "javascript":
         yield from _expiry(facts)
+    yield from _clock(facts)
     if language in ("java", "kotlin", "csharp"):
         yield from _overflow(facts)
 
@@ -90,10 +91,12 @@ def _named(call: Call, given: Argument | None, unit: str, facts: Facts) -> Itera
 def _option(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
     """Yield `timeout` of an HTTP client whose value has a name that tells another unit."""
     unit = {"python": _SECONDS, "javascript": _MILLIS}.get(language)
-    if unit is not None and (
-        call.name.startswith(("axios", "got", "requests.", "httpx.")) or library_of(call, facts.language)
-    ):
-        yield from _named(call, call.argument("timeout"), unit, facts)
+    given = call.argument("timeout") if unit else None
+    if unit is None or given is None:
+        return
+    known = call.name.startswith(("axios", "got", "requests.", "httpx.")) or library_of(call, facts.language)
+    if known or any(each.call is call for each in http_requests(facts)):
+        yield from _named(call, given, unit, facts)
 
 
 def _is_too_long(text: str) -> bool:
@@ -197,6 +200,37 @@ def _expiry(facts: Facts) -> Iterator[Hit]:
                 yield Hit(step.span, f"{other} is in seconds and {one} in milliseconds", LIKELY)
 
 
+_CLOCKS = {
+    _MILLIS: re.compile(
+        r"Date\.now\(\)|new Date\(\)\.getTime\(\)|System\.currentTimeMillis\(\)|time\.Now\(\)\.UnixMilli\(\)"
+        r"|\w+\.ToUnixTimeMilliseconds\(\)|int\(time\.time\(\) \* 1000\)|clock\.millis\(\)"
+    ),
+    _SECONDS: re.compile(
+        r"time\.time\(\)|int\(time\.time\(\)\)|time\.monotonic\(\)|time\.Now\(\)\.Unix\(\)|\w+\.ToUnixTimeSeconds\(\)"
+        r"|Instant\.now\(\)\.getEpochSecond\(\)|Math\.floor\(Date\.now\(\) / 1000\)"
+    ),
+}
+_LASTS = re.compile(r"(^|[._])(expires_?[iI]n|expiresIn|ExpiresIn|max_?age|maxAge)(\(\))?$")
+"""Durations that protocols give in seconds."""
+
+
+def _clock(facts: Facts) -> Iterator[Hit]:
+    """Yield sums of a clock and a duration in another unit: `Date.now() + expires_in`."""
+    for step in facts.steps_of("binary"):
+        if step.word not in ("+", "-") or len(step.sides) != 2:
+            continue
+        for one, other in (step.sides, step.sides[::-1]):
+            unit = next((name for name, clock in _CLOCKS.items() if clock.fullmatch(one.text)), "")
+            text = other.text.replace("!", "").replace("?", "")
+            if not unit or re.fullmatch(r"[\w.]+(\(\))?", text) is None:
+                continue
+            last = text.rpartition(".")[2].removesuffix("()")
+            held = _SECONDS if _LASTS.search(text) else ""
+            held = next((name for name, named in _NAMED.items() if named.search(last)), held)
+            if held and held != unit:
+                yield Hit(step.span, f"{text} is in {held} and {one.text} in {unit}", LIKELY)
+
+
 def _overflow(facts: Facts) -> Iterator[Hit]:
     """Yield products of whole numbers that are larger than 32 bits hold."""
     outer: Span | None = None
@@ -222,7 +256,7 @@ RULE = Rule(
     check=_check,
     words=(
         b"sleep", b"Sleep", b"imeout", b"elay", b"time.", b"ofSec", b"ofMil", b"ofMin", b"FromSec",
-        b"FromMil", b"FromMin", b"from_secs", b"from_millis", b".exp", b"setInterval", b"* 1000",
-        b"* 60", b"* 24",
+        b"FromMil", b"FromMin", b"from_secs", b"from_millis", b".exp", b"xpires", b"ax_age", b"axAge",
+        b"setInterval", b"* 1000", b"* 60", b"* 24", b"Date.now", b"Millis", b"UnixMilli",
     ),
 )  # fmt: skip

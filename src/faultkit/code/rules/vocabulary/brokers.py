@@ -13,7 +13,7 @@ _TYPES = NamePattern(
     r"|MessagePublisher|EventPublisher|KafkaWriter|JetStream\w*|ServiceBusClient|SNSClient|SnsClient|SqsClient"
     r"|PublisherClient|MessageProducer|EventProducer|KafkaSender|ReactiveKafkaProducerTemplate))$"
     r"|(^|[./])(IProducer|IBus|IPublishEndpoint|ISendEndpointProvider|IMessageSession|IEventBus)$|kafka-go\.Writer$|amqp091-go\.Channel$|streadway/amqp\.Channel$|nats\.go\.Conn$"
-    r"|kafka(js)?\.Producer$|confluent_kafka\.(Serializing)?Producer$|lapin\.Channel$|pubsub\.Topic$"
+    r"|kafka(js)?\.Producer$|confluent_kafka\.(Serializing)?Producer$|lapin\.Channel$|pubsub\.Topic$|async_nats\.(Client|jetstream\.Context)$|nats\.(aio\.client\.Client|JetStreamContext)$"
 )
 _LOCAL = NamePattern(r"ApplicationEventPublisher$|MediatR|IMediator$|ApplicationEvents$|DomainEvent\w*$")
 """Publishers inside the process."""

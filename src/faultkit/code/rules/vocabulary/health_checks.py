@@ -30,6 +30,14 @@ _NO = re.compile(
 )
 
 
+_DECIDES = re.compile(
+    r"\b50[0-9]\b|StatusCode|status_code|statusCode|[sS]ervice_?Unavailable|SERVICE_UNAVAILABLE|HTTPException|\.status\(|\.code\("
+    r"|WriteHeader|http\.Error|sendStatus|\braise\b|\bthrow\b|\bpanic|\babort\(|,\s*status\b\)?|status\s*=\s*\w*code|Problem\("
+    r"|HttpStatus"
+)
+"""What gives an answer another status than 200."""
+
+
 def blind_checks(facts: Facts) -> Iterator[Span]:
     """Yield handlers of errors in health checks after which the check says yes."""
     for scope in facts.scopes:
@@ -46,7 +54,17 @@ def blind_checks(facts: Facts) -> Iterator[Span]:
                 if returns and all(_PLAIN_YES.search(step.text) for step in returns):
                     yield returns[0].span
                     continue
-                if _NO.search(text) or any(facts.within(facts.assignments, handler.body)):
+                if not returns and any(facts.within(facts.assignments, handler.body)):
+                    if scope.route is not None and _DECIDES.search(facts.text(scope.span)) is None:
+                        answers = [
+                            each.span.end
+                            for kind in (facts.steps, facts.calls)
+                            for each in facts.own(kind, scope)
+                            if each.span.start >= handler.span.end
+                        ]
+                        yield Span(handler.span.start, max(answers, default=handler.span.end))
+                    continue
+                if _NO.search(text):
                     continue
                 if returns:
                     yes = all(_YES.search(step.text) for step in returns)

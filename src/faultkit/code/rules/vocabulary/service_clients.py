@@ -18,6 +18,15 @@ _TYPE = NamePattern(
     r"|(^|[./:])I?(Stripe|PayPal|Paypal|Adyen|Braintree|Twilio|SendGrid|Sendgrid|Slack|Sms|Mail|Email)\w*Service$"
 )
 _NAME = NamePattern(r"^_?([a-z]\w*(Client|Gateway|Api)|\w+_(client|gateway|api))$")
+_PROVIDER = NamePattern(
+    r"^_?(payments?|payment_?[pP]rovider|billing|stripe|paypal|adyen|psp|carrier|shipping|courier|mailer|sms|crm|erp"
+    r"|notifier|geocoder|tax|fraud)(_?[sS]ervice|_?[pP]rovider)?$"
+)
+_DONE_BY_PROVIDER = NamePattern(
+    r"^(charge|refund|capture|authori[sz]e|payout|transfer|send|notify|create_?[lL]abel|ship|geocode|push|call|screen"
+    r"|verify)([A-Z_]\w*)?$"
+)
+"""Names of what other services do; a store of such things has other methods."""
 _STORES = NamePattern(
     r"prisma|mongo|redis|\bpg|postgres|mysql|sql|jdbc|r2dbc|\bdb|database|cache|memcache|dynamo|cosmos|cassandra"
     r"|elastic|opensearch|influx|firestore|clickhouse|\bent\b|query_?client|test|fake|mock|discord|apollo|feature"
@@ -86,7 +95,9 @@ def is_service_call(call: Call, facts: Facts) -> bool:
         is_client = _TYPE.search(type_) is not None
     else:
         is_known = not call.receiver.startswith(("~", "self.")) and "." in call.receiver
-        is_client = not is_known and _NAME.match(owner.rpartition(".")[2]) is not None
+        last = owner.rpartition(".")[2]
+        named = _NAME.match(last) or (_PROVIDER.match(last) and _DONE_BY_PROVIDER.match(call.method))
+        is_client = not is_known and named is not None
     # Few are clients; what is asked of these comes last.
     if not is_client or _NO_REQUESTS.match(call.method) or _STORES.search(type_) or _STORES.search(owner):
         return False

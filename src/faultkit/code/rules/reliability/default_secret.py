@@ -1,0 +1,82 @@
+"""Finds secrets and databases that a constant stands in for when their setting is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.telling_types import is_secret_name
+
+_TEXT = r"[\"'`]([^\"'`\n$]{0,80})[\"'`]"
+_LOOKUPS = (
+    # getenv("NAME", "default"), config("NAME", default="default"), getEnv("NAME", "default"), getOrDefault(…)
+    re.compile(
+        rf"(?:environ\.get|config|getOrDefault|\w*[eE]nv\w*|config\w*\.get(?:String)?|GetValue<string>)\(\s*"
+        rf"[\"'`]([\w.:-]{{3,60}})[\"'`]\s*,\s*(?:default\s*=\s*)?{_TEXT}\s*\)"
+    ),
+    # process.env.NAME || 'default'
+    re.compile(rf"process\.env(?:\.|\[[\"'])(\w{{3,60}})(?:[\"']\])?\s*(?:\|\||\?\?)\s*{_TEXT}"),
+    # getenv("NAME") or "default", GetEnvironmentVariable("NAME") ?? "default", getenv("NAME") ?: "default"
+    re.compile(
+        rf"(?:getenv|environ\.get|GetEnvironmentVariable|[cC]onfig\w*\.get|[cC]onfiguration|[cC]onfig)[(\[]\s*"
+        rf"[\"']([\w.:-]{{3,60}})[\"']\s*[)\]]\s*(?:or|\?\?|\?:|\|\|)\s*{_TEXT}"
+    ),
+    # Optional.ofNullable(System.getenv("NAME")).orElse("default"), env::var("NAME").unwrap_or("default")
+    re.compile(
+        rf"(?:getenv|env::var|var)\(\s*[\"'](\w{{3,60}})[\"']\s*\)\)?\s*"
+        rf"\.(?:orElse|unwrap_or|unwrap_or_else)\(\s*(?:\|\w*\|\s*)?"
+        rf"(?:String::from\(\s*)?{_TEXT}"
+    ),
+    # @Value("${name:default}")
+    re.compile(r"@Value\(\s*\"\\?\$\{([\w.-]{3,60}):()?([^}\"\n]{1,80})\}\"\s*\)"),
+)
+_NO_SECRET = re.compile(
+    r"^$|^(?:none|null|undefined|false|true|\d+|x+|\*+)$|^/|\.(?:pem|key|json|crt|txt|yml)$", re.IGNORECASE
+)
+_DATABASE = re.compile(
+    r"(?:^|_)(?:DATABASE|DB|MONGO\w*|POSTGRES\w*|SQLALCHEMY\w*)_?(?:URL|URI|DSN)$|^datasource\.url$",
+    re.IGNORECASE,
+)
+_MEMORY = re.compile(r"sqlite|:memory:|h2:mem|hsqldb:mem", re.IGNORECASE)
+_GUARDED = re.compile(r"\btest|\bdev(?:elopment)?\b|\blocal\b|example|demo", re.IGNORECASE)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    text = facts.whole_text
+    told = set[int]()
+    for pattern in _LOOKUPS:
+        for found in pattern.finditer(text):
+            name, default = found[1], found[found.lastindex or 1]
+            start = len(text[: found.start()].encode())
+            line = facts.syntax.line_text(facts.syntax.line(start))
+            if start in told or line.lstrip().startswith(("#", "//", "*")):
+                continue
+            span = Span(start, start + len(found[0].encode()))
+            if _DATABASE.search(name) and _MEMORY.search(default):
+                told.add(start)
+                yield Hit(span, f"without {name}, the data goes to {default}, and nothing says so", LIKELY)
+            elif is_secret_name(name, facts) and not _NO_SECRET.search(default) and not _GUARDED.search(name):
+                told.add(start)
+                yield Hit(
+                    span,
+                    f"without {name}, the secret is a constant of the code",
+                    LIKELY,
+                )
+
+
+RULE = Rule(
+    id="FK-R164",
+    slug="default-for-secret",
+    title="Constant in place of a missing secret",
+    why="A deployment that lacks the setting starts all the same, and signs, encrypts or stores with a value "
+    "that all readers of the code know.",
+    fix="Read the setting without a default, and end the start if it is missing.",
+    kind="reliability",
+    severity="medium",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+    words=(b"env", b"Env", b"onfig", b"@Value"),
+)

@@ -1,0 +1,93 @@
+"""Finds request handlers that answer every failure with "not found"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Handler, Scope
+from faultkit.code.facts.build import is_logging
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.answers import responder_of
+from faultkit.code.rules.vocabulary.failures import is_handler
+
+_NOT_FOUND = re.compile(
+    r"StatusNotFound|http\.NotFound\(|\b404\b|HTTP_404|HttpStatus\.NOT_FOUND|HttpStatusCode\.NotFound"
+    r"|StatusCode::NOT_FOUND|\bNotFound\(|\.notFound\(|NotFoundException\(|HTTPStatus\.NOT_FOUND|Http404"
+    r"|sendStatus\(404|Status404"
+)
+_TOLD_APART = re.compile(
+    r"errors\.(?:Is|As)\(|ErrNoRows|ErrNotFound|NotFoundError|IsNotFound|RowNotFound|NoResultFound|DoesNotExist"
+    r"|ErrRecordNotFound|\bcode\s*[!=]==?|\b(?:e|ex|err|error)\??\.(?:response\??\.)?status\b|\.name\s*==="
+    r"|instanceof|isinstance|\bis \w+Exception|ErrNoDocuments|RecordNotFound|StatusInternalServerError"
+    r"|\b50[0-4]\b|INTERNAL_SERVER|ENOENT|redis\.Nil|\bP2025\b|status\.Code\("
+)
+_LOCAL = re.compile(
+    r"^(?:parse\w*|Parse\w*|Atoi|UUID|fromString|int|ObjectId|ObjectIdFromHex|ObjectIDFromHex|from_str|stat|Stat"
+    r"|access|exists|Open|open|readFile|ReadFile|read_to_string|valueOf|decode\w*|PathValue|Vars"
+    r"|get_object_or_404|Get|sendFile|download)$"
+)
+"""Calls whose failure means that there is no such thing."""
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for each in facts.tries:
+        scope = facts.function_of(each)
+        if scope is None or not _answers(scope, facts):
+            continue
+        for handler in each.handlers:
+            if not _takes_all(handler, facts) or not _says_not_found(handler, facts):
+                continue
+            asked = [
+                call
+                for call in facts.within(facts.calls, each.body)
+                if not is_logging(call) and not call.constructs and call.receiver_written
+            ]
+            waits = [call for call in asked if _LOCAL.match(call.method) is None and call.arguments]
+            if waits and not _TOLD_APART.search(facts.text(scope.body)):
+                what = f"every failure of {waits[0].written}() is answered as if there were no such thing"
+                yield Hit(handler.span, what, LIKELY)
+    if facts.language == "rust":
+        yield from _mapped(facts)
+
+
+def _answers(scope: Scope, facts: Facts) -> bool:
+    return is_handler(scope) or scope.route is not None or bool(responder_of(scope, facts))
+
+
+def _takes_all(handler: Handler, facts: Facts) -> bool:
+    return handler.name.endswith("err") if facts.language == "go" else handler.is_broad
+
+
+def _says_not_found(handler: Handler, facts: Facts) -> bool:
+    logs = [facts.text(call.span) for call in facts.within(facts.calls, handler.body) if is_logging(call)]
+    text = facts.text(handler.body)
+    for each in logs:
+        text = text.replace(each, "")
+    return _NOT_FOUND.search(text) is not None
+
+
+def _mapped(facts: Facts) -> Iterator[Hit]:
+    """Yield `load(id).await.map_err(|_| StatusCode::NOT_FOUND)?` (Rust)."""
+    for call in facts.calls_of_method("map_err"):
+        given, made = call.argument(place=0), call.origin
+        if given is None or made is None or not made.is_awaited:
+            continue
+        maps = re.match(r"\|_\w*\|\s*(?:\w+::)*(?:NOT_FOUND|NotFound|ErrorNotFound)", given.value.text)
+        if maps is not None:
+            yield Hit(call.span, f"every failure of {made.written}() is answered as not found", LIKELY)
+
+
+RULE = Rule(
+    id="FK-R163",
+    slug="failure-answered-as-not-found",
+    title="Failure answered as not found",
+    why="While the database is down, clients learn that what they ask for is gone: they drop it or make it "
+    "again, and no alert counts an error.",
+    fix="Answer 404 only to the error that means it, and 500 or 503 to all others.",
+    kind="reliability",
+    severity="medium",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+    words=(b"otFound", b"NOT_FOUND", b"404"),
+)
