@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
 
 _MATTERS = re.compile(
     r"(payment|charge|refund|transfer|payout|checkout|invoice|order|withdraw|purchase)s?\b", re.IGNORECASE
@@ -20,6 +20,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for request in http_requests(facts):
         if request.method != "POST" or not _MATTERS.search(request.url):
             continue
+        if library_of(request.call) is None:
+            continue  # A client from elsewhere may add the key.
         scope = facts.named_function_of(request.call)
         around = facts.text(request.call.span if scope is None else scope.span)
         client = "" if request.client is None else facts.text(request.client.span)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
 _OR_SESSION = re.compile(r"\b(or|else)\s+requests\.[sS]ession\(\)|^requests\.[sS]ession\(\)\s+if\b")
@@ -34,3 +35,19 @@ def is_session_field(call: Call, facts: Facts) -> bool:
         call.receiver in each.targets and each.value is not None and _OR_SESSION.search(each.value.text)
         for each in facts.assignments
     )
+
+
+_TYPES = {
+    "httpx.Client": "httpx.get",
+    "httpx.AsyncClient": "httpx.get",
+    "requests.Session": "requests.get",
+    "requests.sessions.Session": "requests.get",
+    "axios.AxiosInstance": "axios.get",
+}
+
+
+def typed_field(call: Call, facts: Facts) -> str:
+    """Return a function of the library by the declared type of a field: `http: httpx.Client`; or nothing."""
+    if call.method not in _METHODS or not call.arguments or not call.receiver.startswith("self."):
+        return ""
+    return _TYPES.get(type_of_receiver(call, facts), "")

@@ -13,9 +13,8 @@ from functools import lru_cache
 
 from faultkit.code.facts import Argument, Call, Facts, Scope
 from faultkit.code.rules.vocabulary.built_requests import builds_requests, built_request
-from faultkit.code.rules.vocabulary.client_fields import is_endless_field, is_session_field
+from faultkit.code.rules.vocabulary.client_fields import is_endless_field, is_session_field, typed_field
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 PYTHON, GO, JAVA = ("python",), ("go",), ("java",)
@@ -253,7 +252,7 @@ def _requests(facts: Facts) -> Iterator[HttpRequest]:
         library = library_of(call, facts.language)
         if library is None and is_session_field(call, facts):
             library = BY_NAME["requests.get"]
-        if library is None and (typed := _typed_field(call, facts)) is not None:
+        if library is None and (typed := BY_NAME.get(typed_field(call, facts))) is not None:
             url = call.argument("url", place=0)
             known = True if _given(call, typed) is not None else None
             yield HttpRequest(call, typed, call.method.upper(), known, "" if url is None else url.value.text)
@@ -266,23 +265,6 @@ def _requests(facts: Facts) -> Iterator[HttpRequest]:
         method = _method(call, library, facts)
         timeout = _timeout(call, library, facts)
         yield HttpRequest(call, library, method, timeout, "" if url is None else url.value.text)
-
-
-_FIELD_TYPES = {
-    "httpx.Client": "httpx.get",
-    "httpx.AsyncClient": "httpx.get",
-    "requests.Session": "requests.get",
-    "requests.sessions.Session": "requests.get",
-    "axios.AxiosInstance": "axios.get",
-}
-
-
-def _typed_field(call: Call, facts: Facts) -> Library | None:
-    """Return the library of a client by the declared type of a field: `http: httpx.Client`."""
-    if call.method not in METHODS or not call.arguments or not call.receiver.startswith("self."):
-        return None
-    name = _FIELD_TYPES.get(type_of_receiver(call, facts))
-    return None if name is None else BY_NAME.get(name)
 
 
 def library_of(call: Call, language: str = "") -> Library | None:
