@@ -99,6 +99,7 @@ code {
   color: var(--mute); font-size: 14px; overflow-wrap: anywhere;
 }
 .strategy { margin-top: -8px; }
+.result { font-size: 17px; font-weight: 600; margin: 0 0 14px; }
 .section > .description, .section > .source { margin: -6px 0 14px; }
 .fine { font-size: 13px; }
 main > .empty { margin-top: 24px; }
@@ -207,6 +208,9 @@ figcaption { font-weight: 650; font-size: 14.5px; }
 .key.whisker::after {
   content: ""; position: absolute; inset: 3.5px 0 auto; border-top: 1.5px solid var(--ink);
 }
+.key.held, .key.broken, .key.undecided { width: 9px; height: 9px; border-radius: 50%; }
+.key.held { background: var(--good); }
+.key.broken { background: var(--bad); }
 .key.goal { width: 9px; height: 9px; border-radius: 50%; background: none; border: 2px solid var(--good); }
 
 svg { display: block; overflow: visible; }
@@ -230,6 +234,9 @@ svg { display: block; overflow: visible; }
 .dot.p50, .dot.run { fill: var(--blue); }
 .dot.p95 { fill: var(--orange); }
 .dot.max { fill: var(--purple); }
+.dot.held { fill: var(--good); }
+.dot.broken { fill: var(--bad); }
+.dot.undecided { fill: var(--grey); }
 .goal line { stroke-width: 1.2; stroke-dasharray: 5 4; }
 .goal circle { fill: var(--card); stroke-width: 2; }
 .goal.good * { stroke: var(--good); }

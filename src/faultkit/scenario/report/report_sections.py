@@ -22,6 +22,7 @@ from faultkit.base.text import count_of
 from faultkit.load.response import LEVELS
 from faultkit.load.summary import Distribution, Percentile, Summary
 from faultkit.scenario.report.report_model import CallResult, ItemReport
+from faultkit.scenario.report.search_wording import LEVEL_COLUMNS, level_row, search_facts
 from faultkit.scenario.report.wording import strategy_details
 
 _PERCENTS = (50.0, 90.0, 95.0, 99.0, 99.9)
@@ -41,7 +42,16 @@ class ReportSection:
 
 def item_sections(item: ItemReport) -> tuple[ReportSection, ...]:
     """Return the sections of an item that have content."""
-    built = (
+    if item.strategy.mode == "search":
+        return _filled(
+            ReportSection("Reasons", lines=item.reasons),
+            ReportSection("Warnings", lines=tuple(_warnings(item))),
+            _search(item),
+            _errors(item.run),
+            _statuses(item.run),
+            _injection(item),
+        )
+    return _filled(
         ReportSection("Reasons", lines=item.reasons),
         ReportSection("Warnings", lines=tuple(_warnings(item))),
         ReportSection("Worst Windows", lines=tuple(_windows(item))),
@@ -56,7 +66,23 @@ def item_sections(item: ItemReport) -> tuple[ReportSection, ...]:
         _injection(item),
         _calls(item),
     )
-    return tuple(section for section in built if section.rows or section.lines)
+
+
+def _filled(*sections: ReportSection) -> tuple[ReportSection, ...]:
+    return tuple(section for section in sections if section.rows or section.lines)
+
+
+def _search(item: ItemReport) -> ReportSection:
+    """Return the values that were measured to find the bracket."""
+    if (search := item.search) is None:
+        return ReportSection("Breaking Point")
+    facts = (f"{name.lower()}: {text}" for name, text in search_facts(search))
+    return ReportSection(
+        "Breaking Point",
+        LEVEL_COLUMNS,
+        tuple(level_row(search, level) for level in search.levels),
+        (*facts, *strategy_details(item.strategy)),
+    )
 
 
 def _windows(item: ItemReport) -> Iterator[str]:

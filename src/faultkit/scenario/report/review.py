@@ -89,13 +89,20 @@ FIGURES: tuple[tuple[str, ReviewRule], ...] = (
 DECIDED = ("passed", "failed")
 """Verdicts of items whose figures decide something."""
 
+SEARCHES = ("not-trusted", "unfinished", "not-exercised")
+"""Rules that hold for a search, too."""
+
 FIRST = ("baseline-fails", "not-trusted", "baseline-misses-slo")
 """Rules about the service without faults: their findings come first among those of the same severity."""
 
 
 def remarks(item: ItemReport) -> Iterator[tuple[str, Remark]]:
     """Yield the remarks of all rules about an item, each with the name of its rule."""
-    for name, rule in (*TRUST, *FIGURES) if item.verdict in DECIDED else TRUST:
+    rules = (*TRUST, *FIGURES) if item.verdict in DECIDED else TRUST
+    if item.strategy.mode == "search":
+        # Its requests are of many values: their figures together mean nothing.
+        rules = tuple(pair for pair in TRUST if pair[0] in SEARCHES)
+    for name, rule in rules:
         remark = rule(item)
         if remark is not None:
             yield name, remark

@@ -15,6 +15,8 @@ from faultkit.base.text import printable_line
 from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
 from faultkit.scenario.report.report_model import ItemReport, Report, ScenarioReport, Verdict
 from faultkit.scenario.report.scenario_text import latency_text, render_item
+from faultkit.scenario.report.search_model import SearchReport
+from faultkit.scenario.report.search_wording import search_sentence
 from faultkit.scenario.report.wording import VERDICTS, degraded_lines
 
 _PROBLEMS: dict[Verdict, tuple[Literal["failure", "error"], str]] = {
@@ -70,6 +72,9 @@ def _figures(item: ItemReport) -> Iterator[tuple[str, str]]:
     yield "errors", str(run.errors)
     yield "injected", str(item.injection.injected)
     yield "achieved_rps", decimals(run.achieved_rps)
+    if item.search is not None:
+        yield from _search_figures(item.search)
+        return
     if run.response.count:
         yield "mean_ms", decimals(run.response.mean_ms)
         for each in run.response.percentiles:
@@ -93,3 +98,17 @@ def _figures(item: ItemReport) -> Iterator[tuple[str, str]]:
     for result in item.slos:
         if result.passed is not None:
             yield f"slo {printable_line(result.slo.title)}", "kept" if result.passed else "missed"
+
+
+def _search_figures(search: SearchReport) -> Iterator[tuple[str, str]]:
+    yield "breaking_point", search_sentence(search)
+    yield "outcome", search.outcome
+    for name, value in (
+        ("held", search.held),
+        ("broken", search.broken),
+        ("estimate", search.estimate),
+        ("estimate_low", search.low),
+        ("estimate_high", search.high),
+    ):
+        if value is not None:
+            yield name, shortest(value)

@@ -21,6 +21,7 @@ from faultkit.scenario.report.report_model import (
     ScenarioReport,
 )
 from faultkit.scenario.report.report_sections import ReportSection, item_sections
+from faultkit.scenario.report.search_wording import search_sentence
 from faultkit.scenario.report.wording import (
     VERDICTS,
     degraded_lines,
@@ -79,6 +80,8 @@ def _scenario(scenario: ScenarioReport) -> Iterator[str]:
 
 def _item(item: ItemReport) -> Iterator[str]:
     yield f"### 🎯 {_code(item.call.method)} {escape_url(item.call.url)} | {VERDICTS[item.verdict]}\n"
+    if item.search is not None:
+        yield f"**{escape_lightly(search_sentence(item.search))}**\n"
     if (warning := baseline_warning(item)) is not None:
         yield f"> **Warning**: {escape_lightly(warning)}\n"
     if lost := degraded_lines(item):
@@ -89,9 +92,10 @@ def _item(item: ItemReport) -> Iterator[str]:
     yield _faults(item)
     if not item.expectation.empty:
         yield f"**Expectation**: {expectation_text(item.expectation)}\n"
-    yield "**Run Overview**:\n"
-    yield _overview(item)
-    yield _percentiles(item.run)
+    if item.strategy.mode != "search":  # The times of all values together mean nothing.
+        yield "**Run Overview**:\n"
+        yield _overview(item)
+        yield _percentiles(item.run)
     if item.slos:
         yield _lines(_SLO_HEAD, *(_slo_row(result) for result in item.slos))
     for section in item_sections(item):

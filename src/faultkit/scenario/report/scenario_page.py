@@ -63,6 +63,7 @@ from faultkit.scenario.report.item_tables import (
 from faultkit.scenario.report.report_model import ItemReport, Report, ReportedFault, Verdict
 from faultkit.scenario.report.review import review_report
 from faultkit.scenario.report.review_model import ReviewFinding
+from faultkit.scenario.report.search_page import search_blocks
 from faultkit.scenario.report.wording import (
     GLYPHS,
     VERDICTS,
@@ -226,6 +227,10 @@ def _sections(report: Report) -> Iterator[Section]:
 
 
 def _blocks(item: ItemReport, findings: Sequence[ReviewFinding]) -> Iterator[Block]:
+    if item.search is not None:
+        yield from search_blocks(item, item.search)
+        yield from _ending(item, findings)
+        return
     strategy = strategy_text(item.strategy)
     strategy = "; ".join([strategy[:1].upper() + strategy[1:], *strategy_details(item.strategy)])
     yield Paragraph(strategy, "strategy")
@@ -254,6 +259,18 @@ def _blocks(item: ItemReport, findings: Sequence[ReviewFinding]) -> Iterator[Blo
         yield Titled("Figures", figure_table(item))
         if item.run.parts:
             yield Titled("Parts of a request", [part_table(item.run)])
+    if item.warnings:
+        yield Callout("Note", item.warnings, kind="warnings")
+    yield Titled("How it was measured", [Facts(_facts(item))])
+
+
+def _ending(item: ItemReport, findings: Sequence[ReviewFinding]) -> Iterator[Block]:
+    """Yield what follows the result of a search: figures of all its values together would mean nothing."""
+    if findings:
+        listed = element("ul", *map(_finding, findings), class_="findings")
+        yield Titled("What it says", [Drawing(listed)])
+    yield Titled("Faults", [_faults(item.faults)])
+    yield Titled("Errors", error_blocks(item))
     if item.warnings:
         yield Callout("Note", item.warnings, kind="warnings")
     yield Titled("How it was measured", [Facts(_facts(item))])

@@ -15,6 +15,7 @@ from faultkit.report.text_table import text_table
 from faultkit.scenario.report.item_evidence import baseline_warning, baselines_warning
 from faultkit.scenario.report.report_model import ItemReport, Report
 from faultkit.scenario.report.report_sections import item_sections
+from faultkit.scenario.report.search_wording import search_sentence
 from faultkit.scenario.report.wording import (
     VERDICTS,
     degraded_lines,
@@ -91,6 +92,8 @@ def render_item(item: ItemReport, width: int = WIDTH) -> list[str]:
 
 
 def _facts(item: ItemReport) -> Iterator[tuple[str, str]]:
+    if item.search is not None:
+        yield "result", search_sentence(item.search)
     yield "WARNING", baseline_warning(item) or ""
     for line in degraded_lines(item):
         yield "DEGRADED", line
@@ -106,7 +109,8 @@ def _facts(item: ItemReport) -> Iterator[tuple[str, str]]:
     yield "errors", _errors(item)
     statuses = item.run.statuses
     yield "statuses", ", ".join(f"{code}: {statuses[code]}" for code in sorted(statuses))
-    yield "latency", latency_text(item.run.response)
+    if item.strategy.mode != "search":  # The times of all values together mean nothing.
+        yield "latency", latency_text(item.run.response)
 
 
 def item_line(item: ItemReport) -> str:
@@ -114,7 +118,9 @@ def item_line(item: ItemReport) -> str:
     faults = ", ".join(dict.fromkeys(fault.written for fault in item.faults)) or "no faults"
     figures = f"{count_of(item.run.requests, 'request')}, {_errors(item, classes=False)}"
     words = [f"{item.call.method} {item.call.url}", faults, figures]
-    if item.run.response.count:
+    if item.search is not None:
+        words.append(search_sentence(item.search))
+    elif item.run.response.count:
         words.append(f"p95 {_percentile(item.run.response, 95.0)} ms")
     if item.slos:
         kept = sum(result.passed is True for result in item.slos)

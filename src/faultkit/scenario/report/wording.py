@@ -55,6 +55,9 @@ def strategy_text(strategy: ReportedStrategy, *, original: bool = False) -> str:
 
     if strategy.mode == "repeat":
         return f"repeat {many(strategy.count, 'time')} with a step of {shortest(strategy.step)}"
+    if strategy.mode == "search":
+        budget = f" for {_span(strategy.duration_s)}" if strategy.duration_s else ""
+        return f"search for the breaking point of {strategy.stepped}{budget}"
     begin = f"load for {_span(strategy.duration_s)} with {many(strategy.clients, 'client')}"
     return (
         f"{begin} @ {shortest(strategy.rps)} RPS"
