@@ -18,6 +18,7 @@ from faultkit.cli.run_view import Rates, RunView, schedule_bar, screen, sparklin
 from faultkit.cli.scenario_run import LineWatcher, SilentWatcher
 from faultkit.cli.scenario_view import ScenarioView
 from faultkit.load.load import Progress
+from faultkit.load.search.search_values import Block
 from faultkit.plan import Plan, read_plan
 from faultkit.proxy.data_plane import LatenessSummary, ProxyCounts, ProxySpec, Snapshot
 from faultkit.scenario.run_events import (
@@ -27,6 +28,7 @@ from faultkit.scenario.run_events import (
     LoadProgress,
     PhaseBegan,
     RunEvent,
+    SearchProgress,
 )
 from faultkit.scenario.scenario_model import HttpCall, ScenarioItem
 from tests.scenario.report.examples import EXAMPLES
@@ -236,3 +238,33 @@ def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     with SilentWatcher() as silent:
         silent.watch(BEGAN)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_search_shows_its_bracket_what_it_spent_and_the_time_left() -> None:
+    console = Console(file=StringIO(), width=160, color_system=None)
+    view = ScenarioView(console)
+    item = ScenarioItem(HttpCall("GET", "http://localhost/"))
+    view.watch(ItemBegan(1, 1, "A search", item, 300.0))
+    view.watch(PhaseBegan("search", 300.0))
+    began = view._began
+    view.watch(SearchProgress(Block(0.0, 150, "gates"), "ms", 0, 0.0))
+    console.print(view.screen(began + 10))
+    view.watch(SearchProgress(Block(250.0, 150, "bracket", 100.0, 500.0, 0.25), "ms", 1200, 60.0))
+    console.print(view.screen(began + 60))
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert "nothing is known yet; now 150 requests at 0 ms (gates)" in shown
+    assert "holds up to 100 ms, broken from 500 ms; now 150 requests at 250 ms (bracket)" in shown
+    assert "1,200 requests spent, 25 % of the budget" in shown
+    assert "4m left" in shown
+
+
+def test_a_log_has_a_line_for_each_step_of_a_search(capsys: pytest.CaptureFixture[str]) -> None:
+    watcher = LineWatcher()
+    for held, broken in ((None, None), (0.0, None), (0.0, None), (0.0, 500.0)):
+        watcher.watch(SearchProgress(Block(1.0, 5, "gates", held, broken), "ms", 5, 1.0))
+    lines = capsys.readouterr().err.split("\n")
+    assert [line.strip() for line in lines if line] == [
+        "holds up to 0 ms",
+        "holds up to 0 ms, broken from 500 ms",
+    ]

@@ -34,6 +34,9 @@ COMMANDS: dict[str, LazyCommand] = {
     "scenario": LazyCommand(
         "faultkit.cli.scenario:command", "Load a service under network faults, and report."
     ),
+    "breakpoint": LazyCommand(
+        "faultkit.cli.breakpoint:command", "Find where a service breaks, and how sure that is."
+    ),
     "chaos": LazyCommand("faultkit.cli.chaos:command", "Run chaos experiments, and always roll them back."),
     "demo": LazyCommand("faultkit.cli.demo:command", "Serve a small demo service with a dependency."),
     "faults": LazyCommand("faultkit.cli.faults:command", "List the faults and their settings."),

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -23,11 +23,12 @@ from faultkit.cli.shared_options import F, add_options, json_option, seed_option
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.scenario_text import item_line
-from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunEvent
+from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunEvent, SearchProgress
 from faultkit.scenario.scenario_model import Scenario
 
 if TYPE_CHECKING:
     from faultkit.scenario.control_api import ControlApi
+    from faultkit.scenario.scenario_run import RunOutcome
 
 _HELD, _MISSED, _PROVES_NOTHING = 0, 1, 6
 
@@ -175,8 +176,6 @@ def run_command(
     from faultkit.base.files import check_output_path, check_outputs_apart
     from faultkit.load.place_names import open_place
     from faultkit.scenario.report.report_files import RENDERERS, RESULT_EXTENSIONS
-    from faultkit.scenario.report.results_document import to_json
-    from faultkit.scenario.report.scenario_text import render_text
     from faultkit.scenario.scenario_run import RunSettings, check_place, run_scenarios
 
     for path in reports:
@@ -193,7 +192,7 @@ def run_command(
         baseline=not no_baseline,
         listen=None if proxy_address is None else parse_endpoint(proxy_address, path="--proxy-address"),
         verify=verify_of(insecure, cacert),
-        slos=_slos(slos),
+        slos=parse_slos(slos),
         retries=retries,
         control=_control(
             {
@@ -205,7 +204,7 @@ def run_command(
             }
         ),
     )
-    loaded = _load(ctx, scenario_paths(paths, scenarios))
+    loaded = load_scenarios(ctx, scenario_paths(paths, scenarios))
     check_outputs_apart(outputs, (each.file for each in loaded if each.file))
     if not where.is_local:
         check_place(loaded)
@@ -216,34 +215,45 @@ def run_command(
         click.echo(jobs_as_yaml(loaded, where.pods, where.size), nl=False)
         return
     stop = threading.Event()
-    watcher = _watcher(no_ui or as_json)
+    watcher = watcher_of(no_ui or as_json)
     with StopSignal(stop.set) as signals:
         with open_place(where) as opened, watcher:
             outcome = run_scenarios(loaded, replace(settings, on=opened), watcher.watch, stop)
-        failures = {path: error for path in outputs if (error := _try_to_write(outcome.report, path))}
+        failures = {path: error for path in outputs if (error := try_to_write(outcome.report, path))}
+    show_outcome(outcome, outputs, failures, as_json)
+    ctx.exit(signals.exit_code or exit_code_of(outcome, failures))
+
+
+def show_outcome(
+    outcome: RunOutcome, outputs: Sequence[Path], failures: Mapping[Path, FaultkitError], as_json: bool
+) -> None:
+    """Print the report, which files were written, and what went wrong."""
+    from faultkit.scenario.report.results_document import to_json
+    from faultkit.scenario.report.scenario_text import render_text
+
     click.echo(to_json(outcome.report) if as_json else render_text(outcome.report, _page_width()))
     if not as_json:
         written = [str(path) for path in outputs if path not in failures]
         click.echo(f"written: {', '.join(written) or 'nothing'}", err=True)
     for failure in failures.values():
         click.echo(f"error: {failure}", err=True)
-    if signals.exit_code is not None:
-        ctx.exit(signals.exit_code)
-    if failures:
-        ctx.exit(next(iter(failures.values())).exit_code)
-    if outcome.trouble is not None:
+    if not failures and outcome.trouble is not None:
         click.echo(f"error: {outcome.trouble}", err=True)
-        ctx.exit(outcome.trouble.exit_code)
-    ctx.exit(_exit_code(outcome.report))
 
 
-def _exit_code(report: Report) -> int:
+def exit_code_of(outcome: RunOutcome, failures: Mapping[Path, FaultkitError]) -> int:
+    """Return the exit code of a run that was not ended by a signal."""
+    if failures:
+        return next(iter(failures.values())).exit_code
+    if outcome.trouble is not None:
+        return outcome.trouble.exit_code
+    report = outcome.report
     if report.all_passed:
         return _HELD
     return _MISSED if any(item.verdict == "failed" for item in report.items) else _PROVES_NOTHING
 
 
-def _load(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:
+def load_scenarios(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:
     """Load all scenarios; print every mistake and exit if there are any."""
     from faultkit.scenario.scenario_file import read_scenario_files
 
@@ -271,14 +281,15 @@ def _control(given: Mapping[str, str | None]) -> ControlApi | None:
         raise error.at(FLAGS[error.path]) from None
 
 
-def _slos(texts: tuple[str, ...]) -> tuple[Slo, ...]:
+def parse_slos(texts: tuple[str, ...]) -> tuple[Slo, ...]:
+    """Return the objectives of --slo."""
     try:
         return tuple(parse_slo(text) for text in texts)
     except ValueError as error:
         raise InputError("--slo", str(error)) from None
 
 
-def _watcher(quiet: bool) -> Watcher:
+def watcher_of(quiet: bool) -> Watcher:
     """Return what shows the run: nothing, lines, or a live view on a terminal."""
     if quiet or not sys.stderr.isatty():
         return SilentWatcher() if quiet else LineWatcher()
@@ -294,7 +305,7 @@ def _page_width() -> int:
     return min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
-def _try_to_write(report: Report, path: Path) -> FaultkitError | None:
+def try_to_write(report: Report, path: Path) -> FaultkitError | None:
     """Write a report and return the error, if any, so that the other reports are still written."""
     from faultkit.scenario.report.report_files import write_report
 
@@ -329,7 +340,11 @@ class SilentWatcher:
 
 
 class LineWatcher(SilentWatcher):
-    """A watcher for logs: one line when an item begins, one when it ends."""
+    """A watcher for logs: one line when an item begins, one when it ends, and one each time that a search
+    knows more."""
+
+    def __init__(self) -> None:
+        self._bracket = ""
 
     def watch(self, event: RunEvent) -> None:
         match event:
@@ -340,5 +355,8 @@ class LineWatcher(SilentWatcher):
                     f"[{event.number}/{event.of}] {event.title}: {call.shown}{takes}",
                     err=True,
                 )
+            case SearchProgress() if event.bracket != self._bracket:
+                self._bracket = event.bracket
+                click.echo(f"      {event.bracket}", err=True)
             case ItemEnded():
                 click.echo(f"      {item_line(event.report)}", err=True)

@@ -9,6 +9,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from faultkit.base.numbers import shortest
+from faultkit.base.text import counted
 from faultkit.base.units import format_duration
 from faultkit.cli.live_view import LiveView
 from faultkit.load.load import Progress
@@ -20,9 +22,15 @@ from faultkit.scenario.run_events import (
     LoadProgress,
     PhaseBegan,
     RunEvent,
+    SearchProgress,
 )
 
-_PHASES = {"baseline": "without the faults", "faults": "with the faults", "calls": "calling"}
+_PHASES = {
+    "baseline": "without the faults",
+    "faults": "with the faults",
+    "calls": "calling",
+    "search": "searching",
+}
 _STYLES = {"passed": "green", "failed": "red"}
 
 
@@ -36,6 +44,7 @@ class ScenarioView:
         self._began = 0.0
         self._share = 0.0
         self._progress: Progress | None = None
+        self._search: SearchProgress | None = None
 
     def __enter__(self) -> ScenarioView:
         self._live.start()
@@ -48,10 +57,13 @@ class ScenarioView:
         match event:
             case ItemBegan():
                 self._item, self._phase, self._progress, self._share = event, None, None, 0.0
+                self._search = None
             case PhaseBegan():
                 self._phase, self._began, self._progress, self._share = event, time.monotonic(), None, 0.0
             case LoadProgress(progress):
                 self._progress = progress
+            case SearchProgress():
+                self._search = event
             case CallProgress(done, of):
                 self._share = done / of
             case ItemEnded(report):
@@ -71,6 +83,8 @@ class ScenarioView:
         ]
         if phase is not None:
             parts.append(self._bar(phase, now))
+        if self._search is not None:
+            parts.append(_bracket(self._search))
         if self._progress is not None:
             parts.append(_figures(self._progress))
         return Group(*parts)
@@ -84,6 +98,17 @@ class ScenarioView:
         row = Table.grid(padding=(0, 2, 0, 0))
         row.add_row(Text(_PHASES[phase.phase]), ProgressBar(1.0, share, width=30), Text(left, style="dim"))
         return row
+
+
+def _bracket(search: SearchProgress) -> Text:
+    """Return what a search knows, where it is, and what it has spent."""
+    block = search.block
+    at = f"{shortest(block.value)} {search.unit}".rstrip()
+    known = search.bracket or "nothing is known yet"
+    return Text(
+        f"{known}; now {counted(block.requests, 'request')} at {at} ({block.phase}); "
+        f"{counted(search.requests, 'request')} spent, {100 * block.spent:.0f} % of the budget"
+    )
 
 
 def _figures(progress: Progress) -> Text:

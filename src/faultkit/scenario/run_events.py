@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from faultkit.base.numbers import shortest
 from faultkit.load.load import Progress
 from faultkit.load.search.search_values import Block
 from faultkit.scenario.report.report_model import ItemReport
@@ -58,9 +59,19 @@ class SearchProgress:
     """The next block of a search, with the bracket so far."""
 
     block: Block
+    unit: str
+    """Of the setting that is searched."""
     requests: int
     """Requests of all blocks so far."""
     elapsed_s: float
+
+    @property
+    def bracket(self) -> str:
+        """What is known so far: `holds up to 176 ms, broken from 500 ms`."""
+        held, broken = self.block.held, self.block.broken
+        words = [] if held is None else [f"holds up to {shortest(held)} {self.unit}".rstrip()]
+        words += [] if broken is None else [f"broken from {shortest(broken)} {self.unit}".rstrip()]
+        return ", ".join(words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,11 +92,16 @@ def run_scenarios(
 ) -> RunOutcome:
     """Run the scenarios. Raises InputError before anything runs, and TargetError if a control API that they
     name cannot be used; later errors are in the outcome."""
-    _check_gates(scenarios, settings)
-    _check_placeholders(scenarios)
+    check_scenarios(scenarios, settings)
     with ExitStack() as stack:
         planes = hold_planes(stack, scenarios, settings.control)
         return _run_all(scenarios, settings, planes, notify, stop or Flag())
+
+
+def check_scenarios(scenarios: Sequence[Scenario], settings: RunSettings) -> None:
+    """Raise InputError for scenarios that could not be run to a result."""
+    _check_gates(scenarios, settings)
+    _check_placeholders(scenarios)
 
 
 def _run_all(

@@ -33,7 +33,7 @@ from faultkit.scenario.search_goals import goals_of, times_ms
 from faultkit.scenario.search_setting import budget_of, load_at, lowest_rate, rate_at, rules_at, value_text
 from faultkit.scenario.verdict import why_no_success
 
-TRIES = 3
+TRIES = 5
 """How often a block is measured until it is not in doubt."""
 STOPPED = "It was stopped."
 
@@ -107,7 +107,9 @@ class SearchMeter:
     def _measure(self, block: Block) -> Measured:
         if block.phase == "estimate" and self._strategy.budget_s is not None:
             block = replace(block, requests=self._affordable(block))
-        self._notify(SearchProgress(block, self._requests, time.monotonic() - self._began))
+        self._notify(
+            SearchProgress(block, self._strategy.varied.unit, self._requests, time.monotonic() - self._began)
+        )
         cost, why = 0.0, ""
         for _ in range(TRIES):
             began, before = time.monotonic(), self._plane.measured()

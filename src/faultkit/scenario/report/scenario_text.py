@@ -127,7 +127,8 @@ def item_line(item: ItemReport) -> str:
         words.append(f"{kept} of {count_of(len(item.slos), 'SLO')} kept")
     if item.degraded:
         words.append("degraded")
-    words += item.reasons[:1] if item.verdict != "passed" else ()
+    if item.verdict != "passed":
+        words += [reason for reason in item.reasons[:1] if reason not in words]
     return f"{VERDICTS[item.verdict]:<13} " + printable_line(" · ".join(words))
 
 
