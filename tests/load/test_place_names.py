@@ -23,6 +23,8 @@ from faultkit.load.place_names import PlaceName, open_place, parse_place
 def test_the_forms_of_places(text: str, name: PlaceName) -> None:
     assert parse_place(text) == name
     assert name.is_local == text.startswith("local")
+    assert parse_place(str(name)) == name
+    assert text in (str(name), f"{name.kind}")
 
 
 @pytest.mark.parametrize(("cores", "workers"), [(6, 6), (None, 1), (96, 64)])

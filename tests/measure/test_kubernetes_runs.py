@@ -130,7 +130,9 @@ def test_a_scenario_gives_one_report(pods: Cluster, tmp_path: Path) -> None:
         with fault(tmp_path, "--on", "kubernetes:2", "--no-baseline", "--seed", "7") as process:
             out, err = process.communicate()
     assert process.returncode == 0, out + err
-    (item,) = json.loads((tmp_path / "results.json").read_text())["scenarios"][0]["items"]
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["on"] == "kubernetes:2"
+    (item,) = results["scenarios"][0]["items"]
     assert (item["verdict"], item["run"]["requests"], item["degraded"]) == ("passed", 40, [])
 
 

@@ -155,7 +155,7 @@ EXTRAS: dict[str, Extra] = {
             "kubernetes",
             "send a load from the pods of a Kubernetes cluster",
             153,
-            (_package("kubernetes", "31.0"),),
+            (_package("kubernetes", "31.0", "kubernetes", "websocket"),),
         ),
         Extra("postgres", "keep the audit log in PostgreSQL", 26, (_package("psycopg", "3.2.10"),)),
         Extra("serve", "`fault serve` for a team: tokens and PostgreSQL", 42, includes=("oidc", "postgres")),

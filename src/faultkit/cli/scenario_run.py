@@ -218,7 +218,9 @@ def run_command(
     watcher = watcher_of(no_ui or as_json)
     with StopSignal(stop.set) as signals:
         with open_place(where) as opened, watcher:
-            outcome = run_scenarios(loaded, replace(settings, on=opened), watcher.watch, stop)
+            outcome = run_scenarios(
+                loaded, replace(settings, on=opened, place=str(where)), watcher.watch, stop
+            )
         failures = {path: error for path in outputs if (error := try_to_write(outcome.report, path))}
     show_outcome(outcome, outputs, failures, as_json)
     ctx.exit(signals.exit_code or exit_code_of(outcome, failures))

@@ -49,7 +49,7 @@ def plan_on(
 
     plan = plan_suites(chosen, options, variables)
     if where.kind != "dask scheduler":  # Of a cluster of others, as many workers are used as there are tests.
-        check_parts(plan, where.size, f"{where.kind}:{where.size}")
+        check_parts(plan, where.size, str(where))
     return plan
 
 

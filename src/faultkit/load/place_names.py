@@ -36,6 +36,12 @@ class PlaceName:
     pods: PodSettings = PodSettings()  # noqa: RUF009
     """Of `kubernetes`: how its pods are made."""
 
+    def __str__(self) -> str:
+        """Return the place as `--on` takes it."""
+        if self.kind == "dask scheduler":
+            return self.address.replace("tcp://", "dask://", 1)
+        return f"{self.kind}:{self.size}"
+
     @property
     def is_local(self) -> bool:
         """Whether only processes of this machine are started, by this program itself."""

@@ -61,6 +61,8 @@ class RunSettings:
     """Run each load once without its faults, to measure what they change."""
     on: Place = LocalPlace()  # noqa: RUF009
     """Where loads are sent from."""
+    place: str = report.USUAL_PLACE
+    """The name of that place, for the report."""
     listen: Endpoint | None = None
     """The address of the forward proxy; None: `routes_of` chooses it."""
     verify: Verify = True
@@ -140,7 +142,9 @@ def _run_all(
                 )
             )
     partial = "it was stopped" if stop.is_set() else None if trouble is None else str(trouble)
-    full = report.Report(f"faultkit {__version__}", started_at, _now(), settings.seed, tuple(done), partial)
+    full = report.Report(
+        f"faultkit {__version__}", started_at, _now(), settings.seed, tuple(done), partial, settings.place
+    )
     return RunOutcome(full, trouble)
 
 

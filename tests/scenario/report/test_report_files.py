@@ -8,6 +8,7 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -242,3 +243,12 @@ def test_a_results_file_that_is_none_is_named_with_the_place(tmp_path: Path) -> 
     path.write_text('{"version": 1, "scenaros": []}')
     with pytest.raises(InputError, match=r"results\.json: scenaros: unknown key"):
         read_report(path)
+
+
+@pytest.mark.parametrize("extension", [".md", ".html", ".json", ".yaml", ".xml", ".txt"])
+def test_every_report_names_a_place_other_than_the_usual_one(tmp_path: Path, extension: str) -> None:
+    path = tmp_path / f"report{extension}"
+    write_report(replace(LOAD, on="dask://10.0.0.5:8786"), path)
+    assert "dask://10.0.0.5:8786" in path.read_text("utf-8")
+    write_report(LOAD, path)
+    assert ("local:1" in path.read_text("utf-8")) == (extension in RESULT_EXTENSIONS)

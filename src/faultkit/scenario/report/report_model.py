@@ -16,6 +16,8 @@ from faultkit.load.summary import Summary
 from faultkit.scenario.report.search_model import SearchReport
 
 VERSION = 1
+USUAL_PLACE = "local:1"
+"""Where loads are sent from unless `--on` says otherwise: one process of this machine."""
 
 Verdict: TypeAlias = Literal["passed", "failed", "inconclusive", "not exercised", "unfinished"]
 """`passed` and `failed`: expectations were met or missed. `inconclusive`: the load or the faults were not as
@@ -195,6 +197,8 @@ class Report:
     scenarios: tuple[ScenarioReport, ...]
     partial: str | None = None
     """Why the run ended early; None if it did not."""
+    on: str = USUAL_PLACE
+    """Where loads were sent from, as `--on` has it."""
     version: int = VERSION
 
     @property

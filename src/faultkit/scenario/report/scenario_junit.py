@@ -13,7 +13,7 @@ from typing import Literal
 from faultkit.base.numbers import decimals, shortest
 from faultkit.base.text import printable_line
 from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
-from faultkit.scenario.report.report_model import ItemReport, Report, ScenarioReport, Verdict
+from faultkit.scenario.report.report_model import USUAL_PLACE, ItemReport, Report, ScenarioReport, Verdict
 from faultkit.scenario.report.scenario_text import latency_text, render_item
 from faultkit.scenario.report.search_model import SearchReport
 from faultkit.scenario.report.search_wording import search_sentence
@@ -42,6 +42,7 @@ def render_junit(report: Report) -> str:
 def _suite(scenario: ScenarioReport, report: Report) -> JUnitSuite:
     title, items = printable_line(scenario.title) or "scenario", scenario.items
     properties = [("tool", report.tool), ("seed", str(report.seed)), ("file", scenario.file or "")]
+    properties += [] if report.on == USUAL_PLACE else [("on", report.on)]
     for number, item in enumerate(items, 1):
         properties += [(f"{number}.{name}", value) for name, value in _figures(item)]
     return JUnitSuite(

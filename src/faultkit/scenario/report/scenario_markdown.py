@@ -15,6 +15,7 @@ from faultkit.report import markdown
 from faultkit.report.markdown import escape_lightly, escape_url, table_row
 from faultkit.scenario.report.item_evidence import baseline_warning, baselines_warning
 from faultkit.scenario.report.report_model import (
+    USUAL_PLACE,
     ItemReport,
     Report,
     ReportedCall,
@@ -64,7 +65,9 @@ def render_markdown(report: Report) -> str:
     parts += [f"Start: {instant(report.started_at)}\n", f"End: {instant(report.ended_at)}\n"]
     for scenario in report.scenarios:
         parts += _scenario(scenario)
-    parts.append(f"{escape_lightly(report.tool)}, seed {_code(str(report.seed))}, {verdict_counts(report)}\n")
+    made_by = f"{escape_lightly(report.tool)}, seed {_code(str(report.seed))}"
+    place = "" if report.on == USUAL_PLACE else f", on {_code(report.on)}"
+    parts.append(f"{made_by}{place}, {verdict_counts(report)}\n")
     return "\n".join(parts)
 
 

@@ -60,7 +60,7 @@ from faultkit.scenario.report.item_tables import (
     stream_table,
     tool_call_table,
 )
-from faultkit.scenario.report.report_model import ItemReport, Report, ReportedFault, Verdict
+from faultkit.scenario.report.report_model import USUAL_PLACE, ItemReport, Report, ReportedFault, Verdict
 from faultkit.scenario.report.review import review_report
 from faultkit.scenario.report.review_model import ReviewFinding
 from faultkit.scenario.report.search_page import search_blocks
@@ -138,6 +138,7 @@ def scenario_page(report: Report) -> Page:
             ("Started", utc_text(report.started_at)),
             ("Ended", utc_text(report.ended_at)),
             ("Seed", str(report.seed)),
+            *([] if report.on == USUAL_PLACE else [("Loads from", report.on)]),
         ],
         counts=[VerdictCount(_VERDICT_CLASSES[verdict], verdict, verdicts[verdict]) for verdict in VERDICTS],
         show_counts=len(report.items) > 1,

@@ -13,7 +13,7 @@ from faultkit.base.text import count_of, printable_line
 from faultkit.load.summary import Distribution
 from faultkit.report.text_table import text_table
 from faultkit.scenario.report.item_evidence import baseline_warning, baselines_warning
-from faultkit.scenario.report.report_model import ItemReport, Report
+from faultkit.scenario.report.report_model import USUAL_PLACE, ItemReport, Report
 from faultkit.scenario.report.report_sections import item_sections
 from faultkit.scenario.report.search_wording import search_sentence
 from faultkit.scenario.report.wording import (
@@ -46,7 +46,8 @@ def render_text(report: Report, width: int = WIDTH) -> str:
     if (warning := baselines_warning(report)) is not None:
         lines += [*_labelled_lines("WARNING", warning, width, ""), ""]
     lines += [f"Start: {instant(report.started_at)}", f"End:   {instant(report.ended_at)}"]
-    lines += _wrap(f"Made by {report.tool}, seed {report.seed}", "", width)
+    place = "" if report.on == USUAL_PLACE else f", on {report.on}"
+    lines += _wrap(f"Made by {report.tool}, seed {report.seed}{place}", "", width)
     for scenario in report.scenarios:
         title = _wrap(scenario.title, "", width)
         lines += ["", *title, "-" * max(map(len, title), default=0)]
