@@ -81,6 +81,7 @@ class PodStream:
         finally:
             with contextlib.suppress(Exception):
                 self._websocket.close(timeout=1)
+            self._websocket.shutdown()  # After a close frame of the server, the socket is still open.
             with contextlib.suppress(OSError):
                 self._far.shutdown(socket.SHUT_RDWR)
             self._far.close()
