@@ -21,6 +21,7 @@ from faultkit.base.address import (
     parse_endpoint,
     parse_map,
     parse_upstream,
+    stays_here,
 )
 from faultkit.base.errors import InputError
 
@@ -280,6 +281,7 @@ def test_a_set_covers_what_one_of_its_upstreams_covers(
 def test_loopback_by_name_or_address(host: str) -> None:
     assert is_loopback(host)
     assert is_local_name(host)
+    assert stays_here(host)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "example.com", "localhost.example.com", ""])
@@ -292,6 +294,14 @@ def test_what_others_may_reach_is_not_loopback(host: str) -> None:
 def test_names_below_localhost_mean_this_machine(host: str) -> None:
     assert is_local_name(host)
     assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("host", "stays"),
+    [("0.0.0.0", True), ("::", True), ("a.localhost", True), ("192.168.0.1", False), ("example.com", False)],
+)
+def test_a_connection_to_an_address_for_listening_stays_here(host: str, stays: bool) -> None:
+    assert stays_here(host) is stays
 
 
 def test_the_names_in_a_url_are_those_of_loopback() -> None:

@@ -273,9 +273,11 @@ def test_a_clock_that_is_set_while_it_is_read_is_refused(monkeypatch: pytest.Mon
         run_load(REMOTE, Load(1.0, 10.0), on=Far())
 
 
-def test_another_machine_cannot_reach_a_proxy_on_the_loopback_of_this_one() -> None:
-    with pytest.raises(InputError, match=r"pod 0: expected an address that it can reach, got 127\.0\.0\.1:9"):
-        run_load(NOWHERE, Load(1.0, 10.0), on=Far())
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "[::]"])
+def test_another_machine_cannot_reach_an_address_that_means_this_one(host: str) -> None:
+    with pytest.raises(InputError) as raised:
+        run_load(Target("GET", f"http://{host}:9/"), Load(1.0, 10.0), on=Far())
+    assert str(raised.value).startswith(f"pod 0: expected an address that it can reach, got {host}:9, which")
 
 
 def test_a_segment_ends_though_its_input_stays_open_if_no_word_comes(monkeypatch: pytest.MonkeyPatch) -> None:

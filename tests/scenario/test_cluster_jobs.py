@@ -38,6 +38,8 @@ MCP_HERE = '{mcp: {url: "http://localhost:8080/mcp"}, tool: add}'
 STDIO = "{mcp: {command: server}, tool: add}"
 STRAIGHT = "proxy: {disable_http_proxies: true}, "
 SLOW = "faults: [{type: latency, mean: 1, stddev: 0}], "
+SECURE = '{method: GET, url: "https://service.example/"}'
+BROKEN = "faults: [{type: httperror, status_code: 503}], "
 BESIDE = ControlApi("https://10.0.0.9:7900")
 HERE_TOO = ControlApi("http://127.0.0.1:7900")
 
@@ -62,6 +64,8 @@ HERE_TOO = ControlApi("http://127.0.0.1:7900")
             "--proxy-address: expected an address that pods can reach, got 127.0.0.1, w",
         ),
         (HTTP, SLOW, Endpoint("127.0.0.1", 3180), None, "--proxy-address: expected an address that pods can"),
+        (HTTP, SLOW, Endpoint("0.0.0.0", 3180), None, "--proxy-address: expected an address that pods can"),
+        (SECURE, BROKEN, None, None, "--proxy-address: expected an address that pods can reach"),
         (
             HERE,
             "proxy: {through: http}, ",
@@ -84,6 +88,7 @@ def test_a_load_to_an_address_of_this_machine_is_refused(
     [
         (HTTP, STRAIGHT, None, None),
         (HERE, SLOW, Endpoint("10.0.0.9", 3180), None),
+        (SECURE, BROKEN, Endpoint("10.0.0.9", 3180), None),
         (HERE, "proxy: {through: http}, ", None, BESIDE),
         (STDIO, "", None, None),
     ],

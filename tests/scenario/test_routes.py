@@ -57,9 +57,11 @@ def test_the_forward_proxy_stands_where_a_service_knows_it_if_other_hosts_are_to
     assert forward.listen.port == port
 
 
-def test_where_the_forward_proxy_stands_can_be_chosen() -> None:
+def test_where_the_proxy_stands_can_be_chosen() -> None:
     (forward,) = routes_of(item(PLAIN, upstreams=("other.test",)), Endpoint("127.0.0.1", 5000)).proxies
     assert forward.listen == Endpoint("127.0.0.1", 5000)
+    (front,) = routes_of(item(SECURE, "http_error"), Endpoint("10.0.0.9", 5000)).proxies
+    assert front.listen == Endpoint("10.0.0.9", 5000)
 
 
 def test_faults_on_bytes_meet_https_in_a_tunnel() -> None:

@@ -307,6 +307,15 @@ def is_local_name(host: str) -> bool:
     return name.endswith(".localhost") or is_loopback(name)
 
 
+def stays_here(host: str) -> bool:
+    """Return whether a connection to `host` stays on the machine that makes it: loopback, or an address such
+    as 0.0.0.0, which is for servers to listen on."""
+    try:
+        return ip_address(host).is_unspecified or is_loopback(host)
+    except ValueError:
+        return is_local_name(host)
+
+
 def url_host(host: str) -> str:
     """Return a host as it stands in a URL: an IPv6 address in brackets (RFC 3986 §3.2.2)."""
     return f"[{host}]" if ":" in host else host

@@ -136,8 +136,8 @@ def remote_proxy_options(command: F) -> F:
     "--proxy-address",
     metavar="HOST:PORT",
     envvar="FAULT_HTTP_PROXY_ADDRESS",
-    help="Address of the HTTP forward proxy; by default a free port, or 127.0.0.1:3180 if upstreams name "
-    "hosts other than the call's.",
+    help="Address of the proxy that calls go through; by default a free port, or 127.0.0.1:3180 if upstreams "
+    "name hosts other than the call's.",
 )
 @remote_proxy_options
 @trust_options

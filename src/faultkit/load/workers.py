@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf, isfinite
 
-from faultkit.base.address import is_loopback
+from faultkit.base.address import stays_here
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.network import new_token
 from faultkit.base.sample_statistics import percentile
@@ -91,7 +91,7 @@ def run_load(
         for worker in workers:
             stack.callback(worker.close)
         crew = _Crew(plan, segments, workers)
-        is_local = endpoint is not None and is_loopback(endpoint.host)
+        is_local = endpoint is not None and stays_here(endpoint.host)
         if not crew.get_ready(threads, str(endpoint), is_local, stop):
             return LoadResult(Tally(), 0, time.monotonic(), 0.0, cut_short=True)
         if callable(begin_at):

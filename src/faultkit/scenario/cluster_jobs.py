@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import yaml
 
-from faultkit.base.address import Endpoint, is_loopback
+from faultkit.base.address import Endpoint, stays_here
 from faultkit.base.errors import InputError
 from faultkit.load.kubernetes.manifests import Manifest
 from faultkit.load.kubernetes.pod_settings import PodSettings
@@ -38,7 +38,7 @@ def check_reach(scenarios: Sequence[Scenario], listen: Endpoint | None, given: C
             if not isinstance(item.strategy, LoadStrategy):
                 continue
             path, address, host = _first_hop(item, listen, given or scenario.control)
-            if is_loopback(host):
+            if stays_here(host):
                 where = (
                     f"{scenario.file or scenario.title}: items[{index}].{path}" if path else "--proxy-address"
                 )

@@ -40,7 +40,8 @@ class Routes:
 
 
 def routes_of(item: ScenarioItem, listen: Endpoint | None = None, verify: Verify = True) -> Routes:
-    """Return the proxies of an item. `listen` is the address of the forward proxy.
+    """Return the proxies of an item. `listen` is the address of the forward proxy, or of the one before an
+    https target that takes its place.
 
     By default the proxy takes a free port. If it breaks hosts other than the call's own, it takes
     FORWARD_PORT, because the service must know in advance where to send those requests.
@@ -57,7 +58,8 @@ def routes_of(item: ScenarioItem, listen: Endpoint | None = None, verify: Verify
         return Routes(tuple(maps), None)
     needs_http = any(fault.rule.fault.level == "http" for fault in item.faults)
     if broken.covers(own.host, own.port) and item.call.url.startswith("https:") and needs_http:
-        front = ProxySpec(FRONT, Endpoint(LOOPBACK, 0), own, tls=True, speaks="http", verify=verify)
+        at = listen or Endpoint(LOOPBACK, 0)
+        front = ProxySpec(FRONT, at, own, tls=True, speaks="http", verify=verify)
         return Routes((*maps, front), FRONT)
     if listen is None:
         only_own = all(upstream.covers(own.host, own.port) for upstream in broken.upstreams)

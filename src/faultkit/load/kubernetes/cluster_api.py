@@ -154,7 +154,7 @@ class ClusterApi:
     def _attach(self, pod: str, container: str) -> Any:
         from kubernetes import client
         from kubernetes.stream import stream
-        from websocket import WebSocketConnectionClosedException
+        from kubernetes.stream.ws_client import WebSocketConnectionClosedException
 
         # The client takes the place of a method of its own during the call, so each call has its own client.
         own = client.ApiClient(self._configuration)
