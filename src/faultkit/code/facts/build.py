@@ -23,8 +23,8 @@ from faultkit.code.facts.grammar import CatchParts, Grammar
 from faultkit.code.facts.java import JAVA
 from faultkit.code.facts.javascript import JAVASCRIPT
 from faultkit.code.facts.kotlin import KOTLIN
+from faultkit.code.facts.made_later import MadeLater
 from faultkit.code.facts.python import PYTHON
-from faultkit.code.facts.reads import Reads
 from faultkit.code.facts.registrations import (
     LANGUAGES,
     registered_routes,
@@ -64,11 +64,11 @@ def facts_of(syntax: Syntax) -> Facts:
         calls=calls,
         loops=tuple(sorted(found.loops, key=lambda loop: (loop.span.start, -loop.span.end))),
         assignments=resolver.assignments(),
-        accesses=Reads(found.accesses, resolver.access),
+        accesses=MadeLater(found.accesses, resolver.access),
+        texts=MadeLater(found.texts, lambda raw: text_fact(grammar, raw[0])),
         steps=tuple(found.steps),
         classes={name: tuple(map(resolver.imported_name, bases)) for name, bases in found.classes.items()},
         managed=resolver.managed(),
-        make_texts=lambda: tuple(text_fact(grammar, node) for node in found.texts),
         make_arms=lambda: all_arms(found.forks, grammar),
         make_tries=lambda facts: tries_of(found, facts, resolver),
         forget=resolver.forget,

@@ -23,7 +23,7 @@ from faultkit.code.facts.collected import (
 from faultkit.code.facts.expressions import step_details
 from faultkit.code.facts.fact_values import Loop, Step, StepDetails, StepKind
 from faultkit.code.facts.grammar import Binding, Grammar, member_name, names_in, part_of
-from faultkit.code.facts.reads import NOT_READ, READ_BY_VALUE
+from faultkit.code.facts.reads import NOT_READ, READ_BY_VALUE, is_read
 from faultkit.code.functions import DIALECTS, FunctionNames
 from faultkit.code.languages import Language
 from faultkit.code.languages.dialect import text_of
@@ -92,10 +92,8 @@ class _Walk:
         self.names: dict[int, str] = {}
         """The names of functions, by the start of their bodies."""
         self.body_of = DIALECTS[syntax.language.name].body
-        self.stack: list[Node] = []
+        self.path: list[_Level] = []
         """The nodes around the current one, the outermost first."""
-        self.types: list[str] = []
-        """The types of these nodes: to ask a node for its type makes a new text each time."""
         self.scope: RawScope | None = None
         """The function around the current node."""
         self.owner = ""
@@ -105,50 +103,50 @@ class _Walk:
         """For each open scope and type its depth, and `scope`, `owner` and `len(open_types)` before it."""
 
     def run(self) -> CollectedNodes:
-        kinds, names, texts, visitors, reads_in = _node_table(self.found.syntax.language, self.grammar)
-        words, has_holes = self.grammar.step_words, bool(self.grammar.interpolations)
-        find = self.found.syntax.source.find
-        stack, types, opened, accesses = self.stack, self.types, self.opened, self.found.accesses
-        levels: list[tuple[Iterator[Node], bool | None]] = [(iter((self.found.syntax.root,)), True)]
-        while levels:
-            nodes, is_read = levels[-1]
+        root, words, source = self.found.syntax.root, self.grammar.step_words, self.found.syntax.source
+        kinds = _kinds_of(self.found.syntax.language, self.grammar)
+        has_holes = bool(self.grammar.interpolations)
+        path, opened, accesses = self.path, self.opened, self.found.accesses
+        path.append((root, root.type, True, iter(root.named_children)))
+        while path:
+            parent, around, are_read, nodes = path[-1]
             for node in nodes:
-                kind = node.kind_id
-                if kind in names:
+                type_, role, visits, reads_below = kinds.get(node.kind_id, _OTHER)
+                if role == _NAME:
                     if words and self._step_word(node):
                         continue
-                    if is_read or (is_read is None and self._is_read(node)):
+                    if are_read or (are_read is None and is_read(node, True, parent, around, self.grammar)):
                         accesses.append((node, self.scope, self.owner))
                     continue
-                if (wanted := visitors.get(kind)) is not None:
-                    for visit in wanted:
-                        visit(self, node, kinds[kind])
-                if kind in texts:
+                for visit in visits:
+                    visit(self, node, type_)
+                if role == _TEXT:
                     # In most texts there are no holes, and nothing to look at.
-                    start, end = node.start_byte, node.end_byte
-                    if not has_holes or (find(b"{", start, end) < 0 and find(b"$", start, end) < 0):
+                    start, end = node.byte_range
+                    if not has_holes or (
+                        source.find(b"{", start, end) < 0 and source.find(b"$", start, end) < 0
+                    ):
                         continue
                 if node.named_child_count:
-                    stack.append(node)
-                    types.append(kinds.get(kind, ""))
-                    levels.append((iter(node.named_children), reads_in.get(kind, True)))
+                    path.append((node, type_, reads_below, iter(node.named_children)))
                     break
-                if opened and opened[-1][0] == len(stack):
-                    self._close(len(stack))
+                if visits:
+                    self._close(len(path))
             else:
-                levels.pop()
-                if stack:
-                    stack.pop()
-                    types.pop()
-                    if opened and opened[-1][0] == len(stack):
-                        self._close(len(stack))
+                path.pop()
+                if opened and opened[-1][0] == len(path):
+                    self._close(len(path))
         for scope in self.found.scopes:
             scope.name = self.names.get(scope.body.start, "")
         return self.found
 
     def _open(self) -> None:
         """Note what is open around a scope or type that begins."""
-        self.opened.append((len(self.stack), self.scope, self.owner, len(self.open_types)))
+        self.opened.append((len(self.path), self.scope, self.owner, len(self.open_types)))
+
+    def _type_around(self, levels: int) -> str:
+        """Return the type of the node so many levels above the current one; empty if there is none."""
+        return self.path[-levels][1] if len(self.path) >= levels else ""
 
     def _close(self, depth: int) -> None:
         """Close what the node at this depth has opened."""
@@ -168,7 +166,7 @@ class _Walk:
 
     def _bindings(self, node: Node, kind: str) -> None:
         imported = self._import(node, kind) if kind in self.grammar.imports else frozenset[str]()
-        is_field = bool(self.grammar.fields_in) and self.types[-3:-2] == [self.grammar.fields_in]
+        is_field = bool(self.grammar.fields_in) and self._type_around(3) == self.grammar.fields_in
         for binding in self.grammar.bindings[kind](node):
             self._binding(node, replace(binding, is_field=True) if is_field else binding, imported)
 
@@ -193,7 +191,8 @@ class _Walk:
         return kind is not None
 
     def _member(self, node: Node, kind: str) -> None:
-        if self._is_read(node):
+        parent, around, _, _ = self.path[-1]
+        if is_read(node, False, parent, around, self.grammar):
             self.found.accesses.append((node, self.scope, self.owner))
 
     def _line(self, node: Node) -> int:
@@ -260,10 +259,9 @@ class _Walk:
         return bool(self.open_types) and (inner is None or inner.node.end_byte > self.open_types[-1][0])
 
     def _given_to(self) -> RawCall | None:
-        if not self.types or self.types[-1] not in _AROUND_FUNCTION:
+        if self.path[-1][1] not in _AROUND_FUNCTION:
             return None
-        last = zip(self.stack[-3:], self.types[-3:], strict=True)
-        around = [(each, type_) for each, type_ in last if type_ not in _AROUND_ARGUMENT]
+        around = [(each, type_) for each, type_, _, _ in self.path[-3:] if type_ not in _AROUND_ARGUMENT]
         if len(around) < 2 or (around[-1][1] not in _ARGUMENTS and around[-1][1] != "annotated_lambda"):
             return None
         return self.found.calls.get(around[-2][0].id)
@@ -298,7 +296,7 @@ class _Walk:
         if own_kind in _ANNOTATIONS:
             return {"is_decorator": True}
         carried = False
-        for parent, kind in zip(reversed(self.stack), reversed(self.types), strict=True):
+        for parent, kind, _, _ in reversed(self.path):
             if kind in grammar.awaits:
                 flags["is_awaited"] = True
             if kind in grammar.transparent or (grammar.passes and self._passes_on(parent)):
@@ -423,39 +421,36 @@ class _Walk:
         self.found.steps.append(Step(step, span(node), partial(step_details, self.grammar, step, node)))
 
     def _text(self, node: Node, kind: str) -> None:
-        self.found.texts.append(node)
-
-    def _is_read(self, node: Node) -> bool:
-        """Return whether a node is a whole path that is read: no callee, target or parameter name."""
-        if not self.stack:
-            return False
-        parent, around, grammar = self.stack[-1], self.types[-1], self.grammar
-        if around in grammar.members:
-            return False
-        if around in grammar.calls and grammar.callee(parent) == node and not grammar.own_name(parent):
-            return False
-        if around in NOT_READ and node.type in grammar.names:
-            return around in READ_BY_VALUE and parent.child_by_field_name("value") == node
-        return not (around in grammar.bindings and parent.child_by_field_name("left") == node)
+        self.found.texts.append((node,))
 
 
 _Visit: TypeAlias = Callable[[_Walk, Node, str], object]
 """What is done at a node, with its type."""
 
 
-class _NodeTable(NamedTuple):
-    """What to do at the nodes of a language, by `Node.kind_id`. Most need nothing."""
+_NAME, _TEXT = 1, 2
 
-    kinds: dict[int, str]
-    names: frozenset[int]
-    texts: frozenset[int]
-    visitors: dict[int, list[_Visit]]
-    reads_in: dict[int, bool | None]
-    """Whether names right below a node are read: False, or None if `_is_read` decides. Else they are."""
+
+class _Kind(NamedTuple):
+    """What is done at nodes of one type. At most there is nothing to do."""
+
+    type: str
+    role: int = 0
+    """`_NAME`: an identifier, which has nothing below it. `_TEXT`: a literal. Else 0."""
+    visits: tuple[_Visit, ...] = ()
+    reads_below: bool | None = True
+    """Whether names right below a node are read; None: `is_read` decides."""
+
+
+_OTHER = _Kind("")
+_Level: TypeAlias = tuple[Node, str, bool | None, Iterator[Node]]
+"""A node around the current one, its type, whether names right below it are read (as in `_Kind`), and the
+nodes below it that come next. To ask a node for its type makes a new text each time."""
 
 
 @cache
-def _node_table(language: Language, grammar: Grammar) -> _NodeTable:
+def _kinds_of(language: Language, grammar: Grammar) -> dict[int, _Kind]:
+    """Return what is done at the nodes of a language, by `Node.kind_id`."""
     listed: tuple[tuple[Iterable[str], _Visit], ...] = (
         (DIALECTS[language.name].holders, _Walk._named),
         (grammar.types, _Walk._type),
@@ -475,16 +470,17 @@ def _node_table(language: Language, grammar: Grammar) -> _NodeTable:
     for types, visit in listed:
         for each in types:
             by_type.setdefault(each, []).append(visit)
-    kinds = named_kinds(language)
     mixed = {*grammar.calls, *grammar.bindings, *READ_BY_VALUE}
     never = {*grammar.members, *(NOT_READ - READ_BY_VALUE)}
-    return _NodeTable(
-        kinds,
-        frozenset(number for number, kind in kinds.items() if kind in grammar.names),
-        frozenset(number for number, kind in kinds.items() if kind in grammar.texts),
-        {number: by_type[kind] for number, kind in kinds.items() if kind in by_type},
-        {number: False if kind in never else None for number, kind in kinds.items() if kind in never | mixed},
-    )
+    return {
+        number: _Kind(
+            kind,
+            _NAME if kind in grammar.names else _TEXT if kind in grammar.texts else 0,
+            tuple(by_type.get(kind, ())),
+            False if kind in never else None if kind in mixed else True,
+        )
+        for number, kind in named_kinds(language).items()
+    }
 
 
 def _bind(bound: list[RawBinding], new: RawBinding) -> None:

@@ -85,7 +85,7 @@ class CollectedNodes:
     loops: list[Loop] = field(default_factory=list)
     tries: list[tuple[Node, TryParts]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    texts: list[Node] = field(default_factory=list)
+    texts: list[tuple[Node]] = field(default_factory=list)
     forks: list[tuple[Node, TryParts | None]] = field(default_factory=list)
     """Nodes that choose one of several parts; of a try, also its parts."""
     classes: dict[str, tuple[str, ...]] = field(default_factory=dict)

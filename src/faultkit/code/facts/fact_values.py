@@ -17,6 +17,9 @@ Names are resolved and dotted in every language:
 An object from a constructor (a capital, `new`, a Go literal) contributes its type to the name; an object
 that another function returned contributes `function()`. `~` marks a name of this text whose value is not
 known: a parameter, a variable, a function. It is never the global of the same name.
+
+Facts are never changed. Classes of which a text has many are not frozen: to make a frozen value takes several
+times as long.
 """
 
 from __future__ import annotations
@@ -87,9 +90,7 @@ class CallDetails(NamedTuple):
 
 @dataclass(eq=False)
 class Call:
-    """A call, a `new`, or a Go literal of a struct. Equal only to itself, and never changed.
-
-    Not frozen: a file has hundreds, and to make a frozen one takes several times as long."""
+    """A call, a `new`, or a Go literal of a struct. Equal only to itself."""
 
     name: str
     """The resolved name; see the module docstring."""
@@ -116,12 +117,17 @@ class Call:
     is_argument: bool = False
     """Whether it stands among the arguments of another call."""
     is_decorator: bool = False
+    # Rules ask for these more often than for anything else.
     method: str = field(init=False)
     """The last part of the name: `get`."""
+    receiver: str = field(init=False)
+    """The name without its last part: `requests.Session`; empty for a plain function."""
+    receiver_written: str = field(init=False)
 
     def __post_init__(self) -> None:
-        # Rules ask for it more often than for anything else.
-        self.method = self.name.rpartition(".")[2].removeprefix(LOCAL)
+        self.receiver, _, last = self.name.rpartition(".")
+        self.method = last.removeprefix(LOCAL)
+        self.receiver_written = self.written.rpartition(".")[0]
 
     @cached_property
     def _details(self) -> CallDetails:
@@ -150,15 +156,6 @@ class Call:
     def end_line(self) -> int:
         return self._details.end_line
 
-    @property
-    def receiver(self) -> str:
-        """Return the name without its last part: `requests.Session`; empty for a plain function."""
-        return self.name.rpartition(".")[0]
-
-    @property
-    def receiver_written(self) -> str:
-        return self.written.rpartition(".")[0]
-
     def argument(self, *names: str, place: int | None = None) -> Argument | None:
         """Return the argument with one of these keywords or option keys, or at this position."""
         for each in self.arguments:
@@ -182,7 +179,7 @@ class Call:
         return tuple(each for each in self.arguments if not each.name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Parameter:
     """A parameter of a function."""
 
@@ -204,7 +201,7 @@ class Route:
     """`fastapi`, `flask`, `express`, `net/http`, `spring` …"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Scope:
     """A function or lambda, named or not. Equal only to itself."""
 
@@ -223,10 +220,10 @@ class Scope:
     route: Route | None = None
     owner: str = ""
     """The qualified type it is a method of."""
+    short_name: str = field(init=False)
 
-    @property
-    def short_name(self) -> str:
-        return self.name.rpartition(".")[2]
+    def __post_init__(self) -> None:
+        self.short_name = self.name.rpartition(".")[2]
 
     @property
     def head(self) -> Span:
@@ -253,7 +250,7 @@ condition holds. `endless`: `while True`, `for {}`, `for (;;)`. `comprehension`:
 and similar calls, whose body is the function they are given."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Loop:
     """A loop, a comprehension, or a call such as `.map`."""
 
@@ -274,7 +271,7 @@ class Loop:
         return Span(self.span.start, max(self.span.start + 1, self.body.start))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Handler:
     """`except`, `catch`, `rescue`, or Go's `if err != nil { … }`."""
 
@@ -304,7 +301,7 @@ class Handler:
         return Span(self.span.start, max(self.span.start + 1, self.body.start))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Try:
     """A block whose errors are handled, with its handlers."""
 
@@ -315,7 +312,7 @@ class Try:
     finally_: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Assignment:
     """A value that one or more names receive."""
 
@@ -403,7 +400,7 @@ Leaving: TypeAlias = Literal["", "function", "loop"]
 """What the end of a block leaves: nothing, the function (`return`, `raise`), or the round of a loop."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Arm:
     """One of several alternatives: a branch of `if`, `switch`, `match` or `? :`, the body of a try, a
     handler."""

@@ -28,8 +28,8 @@ from faultkit.code.facts.fact_values import (
     Text,
     Try,
 )
+from faultkit.code.facts.made_later import MadeLater
 from faultkit.code.facts.nesting import Nesting, P, Placed, is_within
-from faultkit.code.facts.reads import Reads
 from faultkit.code.languages.syntax import Span, Syntax
 
 __all__ = ["Facts", "Placed", "is_within"]
@@ -61,24 +61,20 @@ class Facts:
     """Outer calls before those among their arguments; of a chain `a().b()` the last call comes first."""
     loops: tuple[Loop, ...]
     assignments: tuple[Assignment, ...]
-    accesses: Reads
-    """Reads of names and paths; each is made when it is looked at."""
+    accesses: MadeLater[Access]
+    """Reads of names and paths."""
+    texts: MadeLater[Text]
     steps: tuple[Step, ...]
     classes: dict[str, tuple[str, ...]]
     """Types that this text declares, by qualified name, with the resolved names of their bases."""
     managed: tuple[tuple[Call, Span], ...]
     """Each managed call with the block in which it is open."""
-    make_texts: Callable[[], tuple[Text, ...]]
     make_arms: Callable[[], tuple[Arm, ...]]
     make_tries: Callable[[Facts], tuple[Try, ...]]
     forget: Callable[[], None]
     """Ends the use of facts: see `Resolver.forget`."""
 
     # Made when a rule asks for them: for most texts, none does.
-
-    @cached_property
-    def texts(self) -> tuple[Text, ...]:
-        return self.make_texts()
 
     @cached_property
     def arms(self) -> tuple[Arm, ...]:
@@ -283,7 +279,7 @@ class Facts:
 
     def within(self, items: Iterable[P], span: Span) -> Iterator[P]:
         """Yield the facts inside a span. A tuple must be in the order of the text, as all facts are."""
-        if isinstance(items, Reads):
+        if isinstance(items, MadeLater):
             return cast(Iterator[P], items.within(span))
         if not isinstance(items, tuple):
             return (item for item in items if is_within(item.span, span))

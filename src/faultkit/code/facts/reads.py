@@ -1,18 +1,9 @@
-"""Reads of names and paths as a sequence, each of which is made when it is looked at.
-
-A text has more reads than anything else, and rules look at few of them: at those in a loop, in a handler of
-errors, in what is logged.
-"""
+"""Where names are read, and where they are only named: by the types of the nodes around them."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from typing import overload
-
-from faultkit.code.facts.collected import RawAccess
-from faultkit.code.facts.fact_values import Access
-from faultkit.code.languages.syntax import Span
+from faultkit.code.facts.grammar import Grammar
+from faultkit.code.languages.syntax import Node
 
 READ_BY_VALUE = frozenset(
     {
@@ -38,45 +29,13 @@ NOT_READ = frozenset(
 """Node types whose names are not read."""
 
 
-class Reads(Sequence[Access]):
-    """The reads of a text, in its order."""
-
-    def __init__(self, raw: Sequence[RawAccess], make: Callable[[RawAccess], Access]) -> None:
-        self._raw = raw
-        self._make = make
-        self._made: dict[int, Access] = {}
-
-    def __len__(self) -> int:
-        return len(self._raw)
-
-    def within(self, span: Span) -> Iterator[Access]:
-        """Yield the reads inside a span; others are not made."""
-        first = bisect_left(self._raw, span.start, key=_start)
-        for place in range(first, len(self._raw)):
-            node = self._raw[place][0]
-            if node.start_byte >= span.end:
-                return
-            if node.end_byte <= span.end:
-                yield self[place]
-
-    def where(self, may_be: Callable[[int, int], bool]) -> Iterator[Access]:
-        """Yield the reads whose first and last byte pass a test; others are not made."""
-        for place, (node, _, _) in enumerate(self._raw):
-            if may_be(node.start_byte, node.end_byte):
-                yield self[place]
-
-    @overload
-    def __getitem__(self, place: int) -> Access: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Access]: ...
-    def __getitem__(self, place: int | slice) -> Access | Sequence[Access]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self._raw)))]
-        made = self._made.get(place)
-        if made is None:
-            made = self._made[place] = self._make(self._raw[place])
-        return made
-
-
-def _start(raw: RawAccess) -> int:
-    return raw[0].start_byte
+def is_read(node: Node, is_name: bool, parent: Node, around: str, grammar: Grammar) -> bool:
+    """Return whether a name or path right below a node of this type is read, and is a whole path: no callee,
+    target or parameter name."""
+    if around in grammar.members:
+        return False
+    if around in grammar.calls and grammar.callee(parent) == node and not grammar.own_name(parent):
+        return False
+    if is_name and around in NOT_READ:
+        return around in READ_BY_VALUE and parent.child_by_field_name("value") == node
+    return not (around in grammar.bindings and parent.child_by_field_name("left") == node)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from faultkit.base.errors import InputError, RunError
@@ -70,11 +71,8 @@ class Syntax:
 
     @cached_property
     def _starts(self) -> list[int]:
-        starts, at = [0], self.source.find(b"\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = self.source.find(b"\n", at + 1)
-        return starts
+        lengths = [len(line) + 1 for line in self.source.split(b"\n")]
+        return [0, *accumulate(lengths[:-1])]
 
     @property
     def line_count(self) -> int:

@@ -21,16 +21,19 @@ _SORT_METHODS = frozenset(
         "OrderByDescending",
     )
 )  # fmt: skip
+_SORTED = frozenset(name.rpartition(".")[2] for name in _SORTS)
 _PARTS = re.compile(r"(page|chunk|batch|batche|group)s$", re.IGNORECASE)
 """Lists of lists: each round adds many."""
 _FRAMES = ("pandas.concat", "pandas.DataFrame.append", "numpy.append", "numpy.concatenate", "numpy.vstack")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for each in facts.assignments:
+    for each in facts.assignments if facts.loops else ():
         if each.value is None or len(each.targets) != 1 or each.operator not in ("=", ":="):
             continue
         name, text = each.targets[0], each.value.text
+        if name not in text:
+            continue
         copied = _is_copy(name, text, each, facts) or _is_sum_of_lists(name, text, each, facts)
         if not copied and not _is_framed(name, each.call, text):
             continue
@@ -99,7 +102,7 @@ def _reduced(facts: Facts) -> Iterator[Hit]:
 
 
 def _sorted(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls:
+    for call in facts.calls_of_method(*_SORT_METHODS, *_SORTED) if facts.loops else ():
         by_method = call.method in _SORT_METHODS and bool(call.receiver_written)
         if facts.language in (*JAVASCRIPT, "python", "go", "java"):
             by_method = call.method == "sort" and bool(call.receiver_written)

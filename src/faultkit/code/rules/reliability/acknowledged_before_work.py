@@ -49,7 +49,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if inner is not None and work is not None and not _work_before(each, inner, facts):
                 what = f"{each.written}() comes before {work.written}(): if that fails, the message is lost"
                 yield Hit(each.span, what, LIKELY)
-    if re.search(rb"(?i)receive_?and_?delete", facts.syntax.source):
+    if facts.syntax.has_any(b"receiveanddelete", b"receive_and_delete"):
         yield from _received_and_deleted(facts)
     if facts.imports_any("github.com/segmentio/kafka-go") and b"GroupID:" in facts.syntax.source:
         yield from _committed_when_read(facts)

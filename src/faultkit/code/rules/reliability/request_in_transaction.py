@@ -64,4 +64,14 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
+    words=(
+        b"ransaction",
+        b"TRANSACTION",
+        b"atomic",
+        b"begin",
+        b"Begin",
+        b"BEGIN",
+        b"commit_on_success",
+        b"RunInTx",
+    ),
 )

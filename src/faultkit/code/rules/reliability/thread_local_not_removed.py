@@ -79,4 +79,5 @@ RULE = Rule(
     severity="high",
     languages=JAVA,
     check=_check,
+    words=(b"doFilter", b"proceed"),
 )

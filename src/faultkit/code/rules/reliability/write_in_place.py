@@ -56,14 +56,19 @@ _LOADS = re.compile(
     r"^_?(load|read|restore|open|get|init|resume|recover|new|__init__|constructor|from)", re.IGNORECASE
 )
 _VALUES = ("writeValue", "readValue", "readTree")
+_TEXTS = ("writeText", "writeBytes", "readText", "readBytes", "readLines")
+_PYTHON = ("open", "write_text", "write_bytes", "read_text", "read_bytes")
+_METHODS = frozenset((*(name.rpartition(".")[2] for name in _READS | _WRITES), *_VALUES, *_TEXTS, *_PYTHON))
+"""The last parts of all names of calls that are looked at."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    paths = ((call, path) for call in facts.calls if (path := _path(call, "read", facts)))
+    calls = facts.calls_of_method(*_METHODS)
+    paths = ((call, path) for call in calls if (path := _path(call, "read", facts)))
     read: dict[str, list[Call]] = {}
     for call, path in paths:
         read.setdefault(_key(path), []).append(call)
-    for call in facts.calls if read else ():
+    for call in calls if read else ():
         path = _path(call, "write", facts)
         scope = facts.function_of(call)
         if not path or _key(path) not in read or scope is None:

@@ -54,12 +54,14 @@ _CHANGES_NAME = re.compile(r"\(\)|\[\]")
 def log_calls(facts: Facts) -> Iterator[Call]:
     """Yield the calls that write to a log. Prints count in code that answers requests."""
     for call in facts.calls:
-        owner = _CHANGES_NAME.sub("", call.receiver_written)
-        named = call.method in _LEVELS or call.method in _FIELDS
-        # `info!(…)` of Rust has no object: its module is that of the log.
-        logs = named and (_OWNER.search(owner) or (not owner and _OWNER.search(call.receiver)))
+        if call.method in _LEVELS or call.method in _FIELDS:
+            owner = _CHANGES_NAME.sub("", call.receiver_written)
+            # `info!(…)` of Rust has no object: its module is that of the log.
+            if _OWNER.search(owner) or (not owner and _OWNER.search(call.receiver)):
+                yield call
+                continue
         prints = call.name in _PRINTS or call.written in _PRINTS
-        if logs or (prints and handler_around(call, facts) is not None):
+        if prints and handler_around(call, facts) is not None:
             yield call
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_queries import LANGUAGES, built_query
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -72,18 +73,12 @@ class SqlCall:
 @lru_cache(maxsize=4)
 def sql_calls(facts: Facts) -> tuple[SqlCall, ...]:
     """Return calls that are given SQL as text, also in a template or wrapped as in `text("…")`."""
-    starts = sorted((text for text in facts.texts if _verb(text.text)), key=lambda each: each.span)
     found = []
-    for call in facts.calls:
-        # `jdbcClient.sql("…").update()` of Spring; elsewhere the name may mean anything.
-        if call.method not in _METHODS and not (
-            call.method == "sql" and facts.language in ("java", "kotlin")
-        ):
-            continue
-        inside = [
-            text for text in starts if call.callee.end <= text.span.start and text.span.end <= call.span.end
-        ]
-        sql = inside[0].text if inside else _named_sql(call, facts)
+    # `jdbcClient.sql("…").update()` of Spring; elsewhere the name may mean anything.
+    of_spring = ("sql",) if facts.language in ("java", "kotlin") else ()
+    for call in facts.calls_of_method(*_METHODS, *of_spring):
+        given = facts.within(facts.texts, Span(call.callee.end, call.span.end))
+        sql = next((text.text for text in given if _verb(text.text)), "") or _named_sql(call, facts)
         if verb := _verb(sql):
             found.append(SqlCall(_end_of_chain(call, facts), verb, sql))
     return tuple(found)

@@ -143,11 +143,14 @@ _SCREENS = re.compile(
     rb"|import\s+(android|androidx|javafx)\.)",
     re.MULTILINE,
 )
+_SCREEN_WORDS = (b"Unity", b"System.", b"Microsoft.", b"Windows.UI", b"Xamarin", b"android", b"javafx")
+"""One of them is in each text that `_SCREENS` matches; they are found faster."""
 
 
 def is_for_screen(facts: Facts) -> bool:
     """Return whether a text of C# or Kotlin is part of a program with a screen, which serves one user."""
-    return _SCREENS.search(facts.syntax.source) is not None
+    source = facts.syntax.source
+    return any(word in source for word in _SCREEN_WORDS) and _SCREENS.search(source) is not None
 
 
 def frequency_of(place: Placed, facts: Facts) -> Frequency | None:
