@@ -10,6 +10,7 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
 from faultkit.code.rules.vocabulary.failures import only_reports
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
 _RECORDS = re.compile(r"""\[["']Records["']\]|\.get\(["']Records["']""")
@@ -23,8 +24,8 @@ _PARSES = frozenset(
 )  # fmt: skip
 
 
-_TASKS = re.compile(r"(^|\.)(shared_task|task|actor|periodic_task)$")
-_WORKERS = re.compile(r"^(bullmq\.Worker|bull\w*\.process|\w+[qQ]ueue\.process|bull\(?\)?\.process)$")
+_TASKS = NamePattern(r"(^|\.)(shared_task|task|actor|periodic_task)$")
+_WORKERS = NamePattern(r"^(bullmq\.Worker|bull\w*\.process|\w+[qQ]ueue\.process|bull\(?\)?\.process)$")
 _JOB = re.compile(r"^(bull\w*\.)?(Sandboxed)?Job\b")
 _PARAMETERS = re.compile(r"(ProcessMessageEventArgs|ConsumeContext|ServiceBusReceivedMessage|SQSEvent)\b")
 

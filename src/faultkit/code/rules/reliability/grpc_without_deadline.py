@@ -7,17 +7,18 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
-_STUB = re.compile(r"(^|[.\w])\w*Stub\.[A-Z]\w*$")
-_GO_CLIENT = re.compile(r"\.(New\w+Client\(\)|\w+Client)\.[A-Z]\w*$")
-_JAVA_STUB = re.compile(
+_STUB = NamePattern(r"(^|[.\w])\w*Stub\.[A-Z]\w*$")
+_GO_CLIENT = NamePattern(r"\.(New\w+Client\(\)|\w+Client)\.[A-Z]\w*$")
+_JAVA_STUB = NamePattern(
     r"Grpc\.new(Blocking|Future)Stub\(\)(\.\w+\(\))*\.[a-z]\w*$|Grpc\.\w+(Blocking|Future)Stub(\.\w+\(\))*\.[a-z]\w*$"
     r"|Grpc(Kt)?\.\w+Stub(\.\w+\(\))*\.[a-z]\w*$|(^|\.)\w+(Blocking|Future|Coroutine)Stub\.[a-z]\w*$"
 )
-_GO_PACKAGE = re.compile(r"(pb|proto|grpc|/gen/[\w./-]+|/v\d+)\.\w+Client\.[A-Z]\w*$")
-_CSHARP_CLIENT = re.compile(r"(^|\.)(\w+)\.\2Client\.[A-Z]\w*$")
-_RUST_CLIENT = re.compile(r"(^|\.)\w+Client(\.(new|connect|with_interceptor)\(\))?\.[a-z_]\w*$")
+_GO_PACKAGE = NamePattern(r"(pb|proto|grpc|/gen/[\w./-]+|/v\d+)\.\w+Client\.[A-Z]\w*$")
+_CSHARP_CLIENT = NamePattern(r"(^|\.)(\w+)\.\2Client\.[A-Z]\w*$")
+_RUST_CLIENT = NamePattern(r"(^|\.)\w+Client(\.(new|connect|with_interceptor)\(\))?\.[a-z_]\w*$")
 _STUB_OPTIONS = re.compile(r"^with[A-Z]|^build$|^getChannel$|^getCallOptions$")
 _STREAMS = re.compile(r"Watch|Stream|Subscribe|Listen|Follow|Tail")
 _BARE = re.compile(r"^context\.(Background|TODO)\(\)$")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 
@@ -190,9 +191,9 @@ _KTOR = re.compile(r"^io\.ktor\.client\.HttpClient\.(get|post|put|patch|delete|h
 _WITHOUT_LIMIT = ("Java", "Curl", "Js")
 """Engines of Ktor that wait for ever unless they are told otherwise."""
 _OKHTTP = re.compile(r"^okhttp3\.OkHttpClient\b.*\.newCall\(\)\.(execute|enqueue|await|executeAsync)$")
-_CONNECTS = re.compile(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openConnection$")
-_STREAMS = re.compile(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openStream$")
-_URL_READS = re.compile(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.(readText|readBytes|openStream)$")
+_CONNECTS = NamePattern(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openConnection$")
+_STREAMS = NamePattern(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openStream$")
+_URL_READS = NamePattern(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.(readText|readBytes|openStream)$")
 _TIMEOUT = re.compile(r"\b(set)?[rR]eadTimeout\b")
 
 
@@ -242,7 +243,7 @@ def _okhttp(call: Call, facts: Facts) -> BuiltRequest:
     return BuiltRequest("OkHttp", method, not off or is_bounded(call, facts), "")
 
 
-_FLUENT = re.compile(
+_FLUENT = NamePattern(
     r"\b(?:RestClient|WebClient)\b.*\.(get|post|put|patch|delete|head)\(\).*\.(?:retrieve|exchange\w*|awaitExchange)\(\)"
     r"(?:\.\w+\(\))*\.(?:body|toEntity|toBodilessEntity|block|awaitBody|awaitBodyOrNull|awaitBodilessEntity)$"
 )

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.lock_regions import Region, lock_regions, regions_around
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
-_CONCURRENT = re.compile(r"(^|\.)Concurrent(Hash|SkipList)?(Map|Dictionary)$|^Collections\.synchronizedMap$")
+_CONCURRENT = NamePattern(r"(^|\.)Concurrent(Hash|SkipList)?(Map|Dictionary)$|^Collections\.synchronizedMap$")
 _ASKS = frozenset(("containsKey", "ContainsKey", "contains"))
 _SETS = frozenset(("put", "set", "replace"))
 _TWICE = re.compile(
     r"if\s*\(\s*(?:this\.)?(\w+)\s*==\s*null\s*\)\s*\{\s*synchronized\b[^{]*\{\s*if\s*\(\s*(?:this\.)?\1\s*==\s*null"
 )
+_THREADS = re.compile(rb"\bRunnable\b|\bThread\b|\bthread\s*\(")
 _FLAG = re.compile(r"^\(?\s*!?\s*(?:this\.)?(\w+)\s*\)?$")
 
 
@@ -108,7 +110,10 @@ def _is_volatile(field: Assignment, facts: Facts) -> bool:
 
 def _flags(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield flags that end the loop of a thread and are not volatile (Java, Kotlin)."""
-    if not re.search(r"\bRunnable\b|\bThread\b|Executor|\bthread\s*\(", facts.whole_text):
+    source = facts.syntax.source
+    if b"Executor" not in source and not (
+        any(word in source for word in (b"Runnable", b"Thread", b"thread")) and _THREADS.search(source)
+    ):
         return
     for loop in facts.loops:
         found = _FLAG.match(loop.over.strip()) if loop.kind == "while" else None
@@ -150,7 +155,7 @@ def _sets(each: Assignment, name: str, reader: Scope) -> bool:
 def _made_twice(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield double-checked initialisation of a field that is not volatile (Java)."""
     text = facts.whole_text
-    for found in _TWICE.finditer(text):
+    for found in _TWICE.finditer(text) if "synchronized" in text else ():
         name = found[1]
         if re.search(rf"\bvolatile\b[^;=(]*\b{re.escape(name)}\b\s*[;=]", text):
             continue

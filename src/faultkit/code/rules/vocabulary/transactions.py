@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
-_BLOCKS = re.compile(r"(^|\.)(transaction\.atomic|atomic|begin|begin_nested|transaction)$")
-_DECORATORS = re.compile(r"(^|\.)(Transactional|transaction\.atomic|atomic|commit_on_success)$")
-_MANAGED = re.compile(r"(^|\.)TransactionScope$")
+_BLOCKS = NamePattern(r"(^|\.)(transaction\.atomic|atomic|begin|begin_nested|transaction)$")
+_DECORATORS = NamePattern(r"(^|\.)(Transactional|transaction\.atomic|atomic|commit_on_success)$")
+_MANAGED = NamePattern(r"(^|\.)TransactionScope$")
 _WRAPPERS = frozenset(
     (
         "$transaction",
@@ -28,7 +30,9 @@ _WRAPPERS = frozenset(
         "useTransaction",
     )
 )
-_TEMPLATE = re.compile(r"Transaction(Template|alOperator)\.(execute(WithoutResult|AndAwait)?|transactional)$")
+_TEMPLATE = NamePattern(
+    r"Transaction(Template|alOperator)\.(execute(WithoutResult|AndAwait)?|transactional)$"
+)
 _BEGINS = frozenset(
     (
         "Begin", "BeginTx", "Beginx", "BeginTxx", "beginTransaction", "begin", "BeginTransaction",
@@ -77,10 +81,8 @@ def _is_none(annotation: Call) -> bool:
 
 def _is_class_in_transaction(scope: Scope, facts: Facts) -> bool:
     """Return whether `@Transactional` stands before the class of a public method."""
-    if b"@Transactional" not in facts.syntax.source or not scope.owner:
+    if not scope.owner or scope.owner.rpartition(".")[2] not in _classes_in_transaction(facts):
         return False
-    name = re.escape(scope.owner.rpartition(".")[2])
-    head = rf"@Transactional\b(?![^{{;]*(?:NOT_SUPPORTED|NEVER|readOnly))[^{{;]*\bclass\s+{name}\b"
     text = facts.text(scope.head)
     # In Kotlin, a method is public unless it says otherwise.
     is_public = (
@@ -88,11 +90,20 @@ def _is_class_in_transaction(scope: Scope, facts: Facts) -> bool:
         if facts.language == "kotlin"
         else text.lstrip().startswith("public")
     )
-    return (
-        is_public
-        and scope.name != f"{scope.owner}.{scope.owner}"
-        and re.search(head.encode(), facts.syntax.source) is not None
-    )
+    return is_public and scope.name != f"{scope.owner}.{scope.owner}"
+
+
+_CLASS_HEAD = re.compile(r"@Transactional\b(?![^{;]*(?:NOT_SUPPORTED|NEVER|readOnly))([^{;]*)")
+_CLASS = re.compile(r"\bclass\s+(\w+)")
+
+
+@lru_cache(maxsize=4)
+def _classes_in_transaction(facts: Facts) -> frozenset[str]:
+    """Return the names of the classes that `@Transactional` stands before."""
+    if b"@Transactional" not in facts.syntax.source:
+        return frozenset()
+    heads = _CLASS_HEAD.findall(facts.whole_text)
+    return frozenset(name for head in heads for name in _CLASS.findall(head))
 
 
 def _between(facts: Facts) -> Iterator[Transaction]:
