@@ -30,6 +30,7 @@ def last(found: Facts) -> Call:
         ("python", "with a.B() as c:\n    c.d()", "a.B.d"),
         ("python", "def f(c: 'httpx.Client | None'):\n    c.get()", "httpx.Client.get"),
         ("python", "def f(c):\n    c.get()", "~c.get"),
+        ("python", "class A:\n def __init__(self, c: b.C):\n  self.c = c\n def f(self):\n  self.c.get()", "b.C.get"),
         ("javascript", "const run = util.promisify(child.exec);\nrun(a)", "child.exec"),
         ("python", "def f(requests):\n    requests.get(u)", "~requests.get"),
         ("python", "import requests\ndef f(requests):\n    requests.get(u)", "~requests.get"),

@@ -391,7 +391,9 @@ class Resolver:
         # Methods run in any order, so the place of use does not matter: the last real value counts. If that
         # is unknown, the type of a declaration such as `client: Client` is used.
         real = [each for each in bound if each.value is not None and not self._is_nothing(each.value)]
-        known = self._value_name(name, (real or bound)[-1], owner)
+        # In `self.x = x` the second one is a variable.
+        whole = name if self.grammar.bare_fields else f"self.{name}"
+        known = self._value_name(whole, (real or bound)[-1], owner)
         typed = [each for each in bound if each.type is not None]
         if known is None and typed:
             known = self._value_name(name, typed[0], owner)

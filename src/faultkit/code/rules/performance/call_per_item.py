@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.applied_functions import Applied, given_functions
+from faultkit.code.rules.vocabulary.collaborators import is_store_call, is_store_lookup
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
@@ -93,10 +94,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
             seen.add(call)
             yield Hit(call.span, f"{call.written}() goes out once for every item of {over}", LIKELY, "medium")
     for call in facts.calls:
-        if call.is_awaited and call not in seen and call.arguments and _seems_remote(call, facts):
+        if call in seen or not call.arguments:
+            continue
+        if call.is_awaited and _seems_remote(call, facts):
             loop = _loop(call, facts)
             if loop is not None and not loop.is_async and not _is_together(call, loop, facts):
                 what = f"{call.written}() is awaited once for every item of {_over(loop)}, one after another"
+                yield Hit(call.span, what, POSSIBLE, "medium")
+        elif is_store_lookup(call, facts):
+            loop = _loop(call, facts)
+            if loop is not None and not _is_together(call, loop, facts):
+                what = f"{call.written}() goes out once for every item of {_over(loop)}"
                 yield Hit(call.span, what, POSSIBLE, "medium")
 
 
@@ -165,7 +173,7 @@ def _seems_remote(call: Call, facts: Facts) -> bool:
     """Return whether the name of an awaited function says that it fetches."""
     if call.receiver_written.partition(".")[0] in IN_BROWSER:
         return False
-    if _FETCHES.match(call.method):
+    if _FETCHES.match(call.method) or is_store_lookup(call, facts):
         return True
     given = " ".join(each.value.text for each in call.arguments)
     return _LOOKS_UP.match(call.method) is not None and _KEY.search(given) is not None
@@ -219,9 +227,11 @@ def _is_loaded(loop: Loop, facts: Facts) -> bool:
     if any(call in known for call in facts.within(facts.calls, loop.head)):
         return True
     return bool(base) and any(
-        (each.call is not None and (each.call in known or {*chain_of(each.call)} & known))
-        or (each.call is not None and each.call.is_awaited and _LISTS.search(each.call.method) is not None)
+        (each.call in known or {*chain_of(each.call)} & known)
+        or (each.call.is_awaited and _LISTS.search(each.call.method) is not None)
+        or is_store_call(each.call, facts)
         for each in facts.assignments_to(base, loop)
+        if each.call is not None
     )
 
 

@@ -230,7 +230,17 @@ _SPRING = NamePattern(
     r"WebClient\..*\.block$|RestTemplate\.(getFor|postFor|exchange|put|delete|patchFor)\w*$"
 )
 _REDIS = NamePattern(r"(^|[._])\w*redis\w*$", re.IGNORECASE)
-_REDIS_READS = frozenset(("get", "hget", "hgetall", "exists", "ttl", "smembers", "Get", "HGet", "HGetAll"))
+_REDIS_TYPES = NamePattern(
+    r"(async_)?redis\.|ioredis|aioredis|github\.com/(redis/)?go-redis/|(redis\.clients\.)?[jJ]edis\b"
+)
+_PIPELINE = NamePattern(r"(^|[._])\w*(pipe|pipeline|multi|batch)$", re.IGNORECASE)
+_REDIS_READS = frozenset(
+    (
+        "get", "hget", "hgetall", "exists", "ttl", "smembers", "Get", "HGet", "HGetAll", "Exists", "TTL",
+        "SMembers", "hGet", "hGetAll", "sMembers", "zscore", "llen", "scard", "sismember", "SIsMember",
+        "hexists",
+    )
+)  # fmt: skip
 _REDIS_WRITES = frozenset(
     ("set", "hset", "setex", "incr", "expire", "delete", "del", "sadd", "rpush", "lpush", "Set")
 )
@@ -392,7 +402,9 @@ def _by_name(call: Call, has_orm: bool) -> RemoteCall | None:
         return RemoteCall(call, "http", method.startswith(("getFor", "block")))
     if _SEARCH.search(owner) and method in ("index", "update", "get", "delete") and call.arguments:
         return RemoteCall(call, "database", method == "get")
-    if _REDIS.search(owner) or call.receiver.startswith(("redis.", "ioredis")):
+    if _PIPELINE.search(owner) or "pipeline()" in call.receiver:
+        return None
+    if _REDIS.search(owner) or _REDIS_TYPES.match(call.receiver):
         if method in _REDIS_READS or method in _REDIS_WRITES:
             return RemoteCall(call, "cache", method in _REDIS_READS)
         return None
