@@ -6,45 +6,105 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.languages.syntax import Node, Span
-from faultkit.code.rules.rule import LIKELY, RUST, Hit, Rule
-from faultkit.code.rules.vocabulary.failures import node_at
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.lock_regions import UNWRAPS, guard_of, lock_regions
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _TAKES = ("lock", "read", "write")
+_OF_THREADS = re.compile(r"^threading\.(Lock|RLock|Semaphore|BoundedSemaphore|Condition)$")
+_JAVA_LOCKS = re.compile(r"(^|\.)(ReentrantLock|ReentrantReadWriteLock|StampedLock|Semaphore)$")
+_SUSPENDS = frozenset(
+    ("delay", "await", "awaitAll", "withContext", "join", "receive", "send", "collect", "yield")
+)
+_SERVICES = re.compile(r"(Client|Repository|Store|Gateway|Api|Service|Dao|Publisher|Mailer|Provider)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls_of_method("unwrap", "expect"):
-        taken = call.origin
-        scope = facts.function_of(call)
-        if taken is None or taken.method not in _TAKES or taken.arguments or taken.is_awaited:
+    if facts.language == "python":
+        yield from _python(facts)
+    elif facts.language == "kotlin":
+        yield from _kotlin(facts)
+    else:
+        yield from _rust(facts)
+
+
+def _rust(facts: Facts) -> Iterator[Hit]:
+    for taken in facts.calls_of_method(*_TAKES):
+        scope = facts.function_of(taken)
+        if taken.arguments or taken.is_awaited or scope is None or not scope.is_async:
             continue
-        if scope is None or not scope.is_async or len(call.assigned) != 1 or call.assigned == ("_",):
+        unwrapped = next((each for each in facts.calls_on(taken) if each.method in UNWRAPS), None)
+        if unwrapped is None and not _is_parking_lot(taken, facts):
+            continue
+        guard = guard_of(taken, facts)
+        if guard is None or guard[0] == "_" or (unwrapped is not None and unwrapped.is_awaited):
             continue
         if "await_holding_lock" in facts.text(Span(max(0, scope.span.start), scope.body.start)):
             continue
-        waits = _first_wait(call, scope, facts)
+        waits = _first_wait(guard[0], guard[1], scope, facts)
         if waits is not None:
-            lock = taken.receiver_written
-            what = f"{call.assigned[0]} holds the lock {lock} while {waits.written}() is awaited"
-            yield Hit(call.span, what, LIKELY)
+            what = f"{guard[0]} holds the lock {taken.receiver_written} while {waits.written}() is awaited"
+            yield Hit(taken.span if unwrapped is None else unwrapped.span, what, LIKELY)
 
 
-def _first_wait(call: Call, scope: Scope, facts: Facts) -> Call | None:
+def _is_parking_lot(taken: Call, facts: Facts) -> bool:
+    return taken.method == "lock" and facts.imports_any("parking_lot")
+
+
+def _first_wait(name: str, rest: Span, scope: Scope, facts: Facts) -> Call | None:
     """Return the first awaited call between the lock and the end of its block, or of its guard."""
-    block: Node | None = node_at(call.span, facts)
-    while block is not None and block.type != "block":
-        block = block.parent
-    if block is None:
-        return None
-    rest = Span(call.span.end, block.end_byte)
-    name = call.assigned[0]
     for each in facts.within(facts.calls, rest):
         if each.method == "drop" and re.search(rf"\b{re.escape(name)}\b", facts.text(each.span)):
             return None
         if each.is_awaited and facts.function_of(each) is scope:
             return each
     return None
+
+
+def _python(facts: Facts) -> Iterator[Hit]:
+    """Yield locks of threading that a coroutine holds while it waits."""
+    made = {
+        name
+        for each in facts.assignments
+        if each.call is not None and _OF_THREADS.match(each.call.name)
+        for name in each.targets
+    }
+    for region in lock_regions(facts) if made else ():
+        scope = facts.function_of(region)
+        if region.lock not in made or scope is None or not scope.is_async or region.taken is None:
+            continue
+        for step in facts.within(facts.steps, region.span):
+            if step.kind == "await" and facts.function_of(step) is scope:
+                what = f"{region.lock} is a lock of threads, and is held while this coroutine waits"
+                yield Hit(region.taken, what, LIKELY)
+                break
+
+
+def _kotlin(facts: Facts) -> Iterator[Hit]:
+    """Yield locks of java.util.concurrent that a suspended function holds while it calls another."""
+    made = {
+        name.removeprefix("self.")
+        for each in facts.assignments
+        if each.call is not None
+        and _JAVA_LOCKS.search(each.call.name)
+        and not each.call.name.startswith("kotlinx.")
+        for name in each.targets
+    }
+    suspended = {scope.short_name for scope in facts.scopes if scope.is_async and scope.name}
+    for region in lock_regions(facts) if made else ():
+        scope = facts.named_function_of(region)
+        if region.lock.removeprefix("self.") not in made or region.taken is None:
+            continue
+        if scope is None or not scope.is_async:
+            continue
+        for call in facts.within(facts.calls, region.span):
+            own = call.method in suspended and call.receiver in ("", "self")
+            asks = _SERVICES.search(type_of_receiver(call, facts) or call.receiver) is not None
+            if own or asks or (call.method in _SUSPENDS and call.receiver_written != region.lock):
+                what = f"{region.lock} is a lock of threads, and is held while {call.written}() is suspended"
+                yield Hit(region.taken, what, LIKELY)
+                break
 
 
 RULE = Rule(
@@ -56,6 +116,7 @@ RULE = Rule(
     fix="End the guard before the await, in a block of its own or by drop(), or use the lock of the runtime.",
     kind="reliability",
     severity="high",
-    languages=RUST,
+    languages=(*RUST, *PYTHON, *KOTLIN),
     check=_check,
+    words=(b"lock", b"Lock", b"Semaphore", b"Condition", b".read()", b".write()"),
 )

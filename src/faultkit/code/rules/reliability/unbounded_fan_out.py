@@ -9,9 +9,11 @@ from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.message_loops import received_by_loop, words_of
+from faultkit.code.rules.vocabulary.concurrency_limits import is_limited
+from faultkit.code.rules.vocabulary.message_loops import received_by_loop
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
-from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _ALL = (
     "asyncio.gather",
@@ -64,32 +66,16 @@ _PROGRAMS = frozenset(
      "execFile", "spawn", "execa")
 )  # fmt: skip
 """Calls that start a program; a machine has room for few at a time."""
+_STARTED_PROGRAMS = frozenset(
+    ("child_process.fork", "child_process.spawn", "child_process.exec", "child_process.execFile",
+     "worker_threads.Worker", "subprocess.Popen", "multiprocessing.Process")
+)  # fmt: skip
+_WAITED = re.compile(r"\.(wait|communicate|join|waitFor)\(|\bawait\b|yield")
+_THREADS = frozenset(
+    ("threading.Thread", "multiprocessing.Process", "Thread", "java.lang.Thread", "Thread.startVirtualThread",
+     "kotlin.concurrent.thread", "std.thread.spawn")
+)  # fmt: skip
 _COROUTINES = frozenset(("launch", "async"))
-_STRONG = re.compile(
-    r"semaphore|SetLimit|max_connections\s*=\s*(?!None)\w|p-?limit\b|p-map|bulkhead|buffer_?unordered"
-    r"|limitedParallelism|for_each_concurrent|chan struct\{\}, |MaxDegreeOfParallelism|CapacityLimiter"
-    r"|throttl|rate_?limit|pool\.submit",
-    re.IGNORECASE,
-)
-"""Words that show a limit wherever they stand in the function."""
-_LIMITS = re.compile(
-    r"semaphore|limit|pool|\bsem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*\w*(sem|slots)"
-    r"|\brate|\bslots?\b|\bgate\b|\bpages?\b|\.slice\(|\.take\(|\.Take\(|\bislice\(|\[[^\]\[]*:[^\]\[]*\]",
-    re.IGNORECASE,
-)
-_LIMITS_INSIDE = re.compile(
-    r"semaphore|\blimit(er|ed)?\w*(?<!Reader)\s*[.(]|with \w*limit|pool|\bsem\b|throttl|\bslots?\b|\bgate\b",
-    re.IGNORECASE,
-)
-"""Words that show a limit in a function that is started for each item."""
-_LIMITS_MADE = re.compile(r"semaphore|limit|[pP]ool|throttl|queue|(^|\.)bulkhead", re.IGNORECASE)
-"""Names of calls that make a limit."""
-_UNLIMITED = re.compile(
-    r"\"[^\"\n]*\"|'[^'\n]*'|//[^\n]*|#[^\n]*|\b\w*limits?\w*\s*[=:]\s*(0|None|null)\b"
-    r"|\b\w*pool\.(fetch|query|execute|acquire|connect|getConnection|begin|Query|Exec)\w*",
-    re.IGNORECASE,
-)
-"""Texts, comments, options that take a limit away, and queries by a pool of connections."""
 _MAPPED = re.compile(r"\.(flatM|m)ap\s*(<[^()]*>)?\(|\.Select\(|\bfor\b|\bArray\.from\(")
 _MAPS = re.compile(r"\.(map|flatMap|Select)\s*(<[^()]*>)?\(")
 _HELD = re.compile(r"&?(self|this)\.[\w.]+?(\.(iter|into_iter|keys|values|items|entries)\(\))?")
@@ -109,7 +95,7 @@ _OFTEN_REMOTE = re.compile(
 """Names of what is started for each item; deeper inside they may mean anything."""
 _FEW_NAMES = re.compile(
     r"(node|broker|plugin|package|callback|address(e)?|listener|hook|process(e)?|prefix(e)?|module|middleware|handler"
-    r"|shard|replica|peer|backend|provider|region|server|listing|interface|stat|component|extension|service|listener"
+    r"|shard|replica|peer|backend|provider|region|server|interface|stat|component|extension|service|listener"
     r"|migration|stage|adapter|driver|engine|field|column|arg|param|dep|child(ren)?|connection|carrier|gateway"
     r"|exchange|mirror|upstream|check)s?(_by_\w+)?$",
     re.IGNORECASE,
@@ -121,6 +107,7 @@ _CLIENTS = re.compile(
     re.IGNORECASE,
 )
 """Receivers that are clients of something outside, by their names."""
+_CLIENT_TYPES = re.compile(r"(Client|Api|API|Gateway|Repository|Mailer|Publisher|Producer|Sender|Notifier)$")
 _CONTEXT = re.compile(r"^(\w*[cC]tx|context\.\w+\(.*)$")
 _PLAIN = frozenset(("get", "put", "call", "fetch", "load"))
 """Functions, not methods, with names of requests."""
@@ -153,7 +140,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if (
             starts
             and (loop := _per_item(call, facts)) is not None
-            and not _limited(call, (loop.body,), loop.over, facts)
+            and not is_limited(call, (loop.body,), loop.over, facts)
             and _reaches_out((call.span,), facts)
             and not _asks_items(call, loop, facts)
         ):
@@ -163,12 +150,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif (
             (starts or _drops_task(call, facts))
             and (source := received_by_loop(call, facts)) is not None
-            and not _limited(call, (call.span,), "", facts)
+            and not is_limited(call, (call.span,), "", facts)
         ):
             started = "a goroutine" if call.is_launched else f"{call.written}()"
             for_each, confidence = _COMES[source]
             begun.append(call)
             yield Hit(call.span, f"{started} is started for every {for_each}", confidence)
+        elif (
+            call.name in _THREADS
+            and (often := frequency_of(call, facts)) in ("message", "request")
+            and not _WAITED.search(_text_around(call, facts))
+            and not is_limited(call, (call.span,), "", facts)
+        ):
+            begun.append(call)
+            what = f"{call.written}() is started for every {often}, however many there are"
+            yield Hit(call.span, what, LIKELY)
         elif _sized_by_items(call, facts):
             yield Hit(
                 call.span, f"{call.written}() has a thread for every item, however many there are", LIKELY
@@ -181,7 +177,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if (
             not any(is_within(each.span, span) for each in begun for span in made)
             and not _is_few(source, call, facts)
-            and not _limited(call, made, source, facts)
+            and not is_limited(call, made, source, facts)
             and _reaches_out(made, facts)
         ):
             yield Hit(call.span, f"{call.written}() starts one task for every item at once", LIKELY)
@@ -189,8 +185,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
 
 
+def _text_around(call: Call, facts: Facts) -> str:
+    scope = facts.named_function_of(call)
+    return facts.whole_text if scope is None else facts.text(scope.body)
+
+
 def _starts(call: Call, facts: Facts) -> bool:
     """Return whether a call starts something that runs beside its function."""
+    if call.name in _STARTED_PROGRAMS:
+        around = facts.loops_around(call)
+        return bool(around) and not call.is_awaited and not _WAITED.search(facts.text(around[-1].body))
     if call.name in _STARTS or call.is_launched or (call.method == "Go" and "errgroup" in call.name):
         return True
     if facts.language == "java":
@@ -270,6 +274,8 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
         return any(re.search(r"\w+Async\b", facts.text(span)) for span in spans)
     remote = {each.call for each in remote_calls(facts)}
     inside = [call for span in spans for call in facts.within(facts.calls, span)]
+    if any(call.name in _STARTED_PROGRAMS for call in inside):
+        return True
     if any(call in remote or _is_remote(call, facts) or _OFTEN_REMOTE.match(call.method) for call in inside):
         return True
     # Threads are given a function by its name.
@@ -306,7 +312,26 @@ def _is_remote(call: Call, facts: Facts) -> bool:
     if facts.language == "go":
         first = call.argument(place=0)
         return first is not None and _CONTEXT.match(first.value.text) is not None and "." in call.written
-    return bool(call.arguments) and _CLIENTS.search(call.receiver_written) is not None
+    if not call.arguments:
+        return False
+    return _CLIENTS.search(call.receiver_written) is not None or _is_client(call, facts)
+
+
+def _is_client(call: Call, facts: Facts) -> bool:
+    """Return whether the object of a call has the type of a client."""
+    kind = type_of_receiver(call, facts)
+    head = call.receiver_written
+    if not kind and head.isidentifier():
+        kind = next(
+            (
+                each.type
+                for scope in facts.functions_around(call)
+                for each in scope.parameters
+                if each.name == head
+            ),
+            "",
+        )
+    return _CLIENT_TYPES.search(kind) is not None
 
 
 def _per_item(call: Call, facts: Facts) -> Loop | None:
@@ -365,71 +390,6 @@ def _is_known(over: str) -> bool:
         re.fullmatch(r"[\[({].*[\])}]|([\w.]+\.)?[A-Z][A-Z0-9_]*|\d+\.\.=?\w+|range\(.*", over, re.DOTALL)
         is not None
     )
-
-
-def _limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -> bool:
-    """Return whether something limits how many run at a time, or how many items there are."""
-    scope = next(facts.functions_around(call), None)
-    whole = facts.whole_text if scope is None else facts.text(scope.span)
-    if _STRONG.search(whole):
-        return True
-    around = [text for loop in facts.loops_around(call) for text in (loop.over, *loop.targets)]
-    sizes = [
-        facts.text(each.span)
-        for name in re.findall(r"[A-Za-z_]\w*", source)
-        for each in facts.assignments_to(name, call)
-        if each.scope is not None
-    ]
-    if _is_whole(source, call, facts):
-        around, sizes = [], [text.replace(source, "") for text in sizes]
-        source = ""
-    own = [source, *around, *sizes, *(_without_executor(span, call, facts) for span in spans)]
-    if call.method == "push" and f"{call.receiver_written}.len()" in whole:
-        return True
-    if any(_LIMITS.search(_UNLIMITED.sub("", text)) for text in own):
-        return True
-    # The limit may be in a called function.
-    words = {word for span in spans for word in words_of(facts.text(span))}
-    called = [
-        facts.text(other.span)
-        for other in facts.scopes
-        if other.short_name in words and other is not facts.named_function_of(call)
-    ]
-    if any(_LIMITS_INSIDE.search(_UNLIMITED.sub("", text)) for text in called):
-        return True
-    limits = _names_of_limits(facts)
-    return bool(limits) and any(limits & words_of(text) for text in (*own, *called))
-
-
-def _is_whole(source: str, call: Call, facts: Facts) -> bool:
-    """Return whether `batch` is all that a request sent, not one of several parts of something."""
-    scope = facts.named_function_of(call)
-    if scope is None or not re.fullmatch(r"\w*(batch|chunk|page)\w*", source, re.IGNORECASE):
-        return False
-    if scope.route is None and not any(each.type.endswith("http.Request") for each in scope.parameters):
-        return False
-    given = {each.name for each in scope.parameters}
-    return source not in given and not any(source in loop.targets for loop in facts.loops)
-
-
-def _without_executor(span: Span, call: Call, facts: Facts) -> str:
-    """Return a text without the name of an executor that has a thread for every task."""
-    text = facts.text(span)
-    if facts.language == "java" and call.method in ("runAsync", "supplyAsync") and len(call.positional) > 1:
-        return re.sub(rf"\b{re.escape(call.positional[1].value.text)}\b", "", text)
-    return text
-
-
-def _names_of_limits(facts: Facts) -> set[str]:
-    """Return names of what this text makes to limit something: `slots = asyncio.Semaphore(10)`."""
-    made = (
-        each
-        for each in facts.assignments
-        if each.call is not None
-        and _LIMITS_MADE.search(each.call.name)
-        and not each.call.name.startswith(("~", "self."))
-    )
-    return {target.rpartition(".")[2] for each in made for target in each.targets}
 
 
 RULE = Rule(

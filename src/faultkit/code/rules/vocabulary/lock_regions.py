@@ -75,13 +75,21 @@ def regions_around(place: Placed, regions: list[Region]) -> list[Region]:
     return [each for each in regions if is_within(place.span, each.span)]
 
 
+UNWRAPS = ("unwrap", "expect", "unwrap_or_else", "map_err", "ok", "context", "with_context")
+"""Methods that give the guard of a lock, or the error of one that a thread has poisoned (Rust)."""
+
+
 def guard_of(taken: Call, facts: Facts) -> tuple[str, Span] | None:
     """Return the variable that keeps a lock, and the rest of the block that it lives in (Rust).
 
     None if the lock is given back at the end of its statement."""
     # `self.peers.lock().unwrap()` of threads; those of tasks are awaited.
-    unwrapped = next((each for each in facts.calls_on(taken) if each.method in ("unwrap", "expect")), None)
-    names = taken.assigned or (() if unwrapped is None else unwrapped.assigned)
+    names, call = taken.assigned, taken
+    while not names:
+        later = next((each for each in facts.calls_on(call) if each.method in UNWRAPS), None)
+        if later is None:
+            break
+        names, call = later.assigned, later
     block = node_at(taken.span, facts)
     while block is not None and block.type != "block":
         block = block.parent
