@@ -51,6 +51,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(each.span, what, LIKELY)
     if facts.syntax.has_any(b"receiveanddelete", b"receive_and_delete"):
         yield from _received_and_deleted(facts)
+    if re.search(rb"auto.?commit", facts.syntax.source, re.IGNORECASE):
+        yield from _committed_by_time(facts)
     if facts.imports_any("github.com/segmentio/kafka-go") and b"GroupID:" in facts.syntax.source:
         yield from _committed_when_read(facts)
     for call in facts.calls_of_method(
@@ -65,6 +67,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 "messages count as done when they are sent, not when they are worked on",
                 LIKELY,
             )
+
+
+_AUTO = re.compile(
+    r"[\"']enable\.auto\.commit[\"']\s*[:,]\s*(?:True|true|[\"']true[\"'])|\bEnableAutoCommit\s*=\s*true"
+)
+
+
+def _committed_by_time(facts: Facts) -> Iterator[Hit]:
+    """Yield consumers whose offsets a timer commits, whether the work is done or not."""
+    if re.search(r"enable\.auto\.offset\.store|EnableAutoOffsetStore\s*=\s*false", facts.whole_text):
+        return
+    what = "a timer commits the offsets, whether the messages have been worked on or not"
+    for call in facts.calls_of_method("AIOKafkaConsumer"):
+        given = call.argument("enable_auto_commit")
+        if given is not None and given.value.shape == "true":
+            yield Hit(given.value.span, what, LIKELY)
+    if facts.language in ("python", "csharp", "rust"):
+        for found in _AUTO.finditer(facts.whole_text):
+            start = len(facts.whole_text[: found.start()].encode())
+            yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY)
 
 
 def _received_and_deleted(facts: Facts) -> Iterator[Hit]:

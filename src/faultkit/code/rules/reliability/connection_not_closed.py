@@ -53,6 +53,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_OPENS):
         if facts.function_of(call) is not None and not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+    if facts.language == "csharp":
+        for call in facts.calls_of_method("ExecuteReader", "ExecuteReaderAsync"):
+            if call.assigned and not is_closed_or_passed_on(call, facts):
+                yield Hit(call.span, f"the reader of {call.written}() is never closed", LIKELY)
     if facts.language == "go" and facts.imports_any("database/sql"):
         for call in facts.calls_of_method(*_ROWS):
             if call.assigned and not is_closed_or_passed_on(call, facts):

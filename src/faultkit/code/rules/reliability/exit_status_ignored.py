@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CERTAIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.failures import is_clean_up
 
 _ANSWERS = re.compile(
     r"""^[\[(]?\s*["'](?:/\S*/)?(grep|egrep|fgrep|rg|diff|cmp|test|pgrep|pkill|which)["'\s]"""
@@ -14,7 +15,45 @@ _ANSWERS = re.compile(
 """Programs whose exit status is an answer, not a failure."""
 
 
+_RUNS = {
+    "rust": ("status", "output", "wait", "wait_with_output"),
+    "java": ("waitFor",),
+    "kotlin": ("waitFor",),
+    "csharp": ("WaitForExit", "WaitForExitAsync"),
+}
+_PROGRAM = {
+    "rust": re.compile(r"\bCommand\b"),
+    "java": re.compile(r"ProcessBuilder|Runtime\.getRuntime\(\)\.exec|\bProcess\b"),
+    "csharp": re.compile(r"Process\.Start|new Process\b"),
+}
+_PROGRAM["kotlin"] = _PROGRAM["java"]
+_LOOKED_AT = re.compile(
+    r"success\(\)|\.code\(\)|exitValue|ExitCode|exit_ok|\.status\b(?!\()|exitCode|ensure!|isAlive|destroy|kill\(|Kill\("
+)
+
+
+def _waited(facts: Facts) -> Iterator[Hit]:
+    """Yield programs that are waited for, and whose status nothing in the function looks at."""
+    for call in facts.calls_of_method(*_RUNS[facts.language]):
+        scope = facts.named_function_of(call)
+        if scope is None or call.is_returned or _LOOKED_AT.search(facts.text(scope.body)):
+            continue
+        line = facts.syntax.line_text(call.end_line).strip()
+        dropped = call.is_discarded or (
+            facts.language == "rust"
+            and not call.assigned
+            and re.match(r"let|return|if|match|Ok\(", line) is None
+            and re.search(r"\)(?:\.await)?\?{1,2};$", line) is not None
+        )
+        made = facts.text(scope.body) if call.method in ("status", "output") else facts.whole_text
+        if dropped and _PROGRAM[facts.language].search(made) and not is_clean_up(call, facts):
+            yield Hit(call.span, f"the exit status that {call.written}() gives is not looked at", LIKELY)
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language != "python":
+        yield from _waited(facts)
+        return
     for call in facts.calls_named("os.system", "subprocess.call"):
         if call.is_discarded:
             yield Hit(call.span, f"the exit status of {call.written}() is not checked", CERTAIN)
@@ -47,9 +86,9 @@ RULE = Rule(
     slug="exit-status-ignored",
     title="Exit status ignored",
     why="The program fails, its output is missing or half there, and everything after it goes on.",
-    fix="Pass check=True, or look at the returncode.",
+    fix="Look at the exit status, and fail if it is not 0 (Python: check=True).",
     kind="reliability",
     severity="medium",
-    languages=PYTHON,
+    languages=(*PYTHON, *RUST, *JAVA, *KOTLIN, *CSHARP),
     check=_check,
 )

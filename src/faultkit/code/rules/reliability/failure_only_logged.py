@@ -57,6 +57,11 @@ _DONE = re.compile(
     r"^_?(?i:mark|complete|finish|confirm|set_?status|update_?status|set_?state|commit|advance|checkpoint|save|update|delete"
     r"|put|insert|record)(?![a-z])"
 )
+_SENDS = re.compile(
+    r"^_?(?i:send|notify|deliver|upload|push|sync|post|export|import|process|handle|dispatch|forward|submit|call|transmit"
+    r"|archive|copy|migrate|index)(?![a-z])"
+)
+"""Work that is marked as done afterwards, besides writes."""
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _NO_SUBJECT = frozenset(
     ("self", "this", "ctx", "context", "cancellationToken", "ct", "token", "true", "false", "await", "new",
@@ -70,8 +75,14 @@ def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     handler = next((one for one in each.handlers if _lets_go(one, facts)), None)
     if handler is None or facts.handlers_around(each) or re.search(r"//|#|/\*", facts.text(handler.span)):
         return
-    write = next((call for call in _guarded(each, facts) if _is_write(call, facts)), None)
+    guarded = list(_guarded(each, facts))
+    write = next((call for call in guarded if _is_write(call, facts)), None)
     if write is None:
+        sent = next((call for call in guarded if _SENDS.match(call.method) and call.arguments), None)
+        done = None if sent is None or handler.exits else _done_after(sent, each, handler, scope, facts)
+        if sent is not None and done is not None and not _leaves_round(handler, facts):
+            what = f"when {sent.written}() fails, {done.written}() follows as if it had worked"
+            yield Hit(handler.span, what, LIKELY)
         return
     if facts.language == "go" and handler.exits:
         if _returns_nil(handler, scope, facts):

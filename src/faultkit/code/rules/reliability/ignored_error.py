@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, GO, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import is_clean_up
 from faultkit.code.rules.vocabulary.http_requests import library_of
@@ -81,6 +82,7 @@ _ENDING = re.compile(r"(?i)^(close|stop|shut_?down|clean_?up|rollback|release|ab
 
 def _check(facts: Facts) -> Iterator[Hit]:
     yield from _known(facts)
+    yield from _shadowed(facts)
     own = {
         scope.short_name: scope
         for scope in facts.scopes
@@ -109,6 +111,28 @@ def _check(facts: Facts) -> Iterator[Hit]:
         known = scope is not None and call in facts.callers_of(scope)
         if known or (_FIRST.match(first.value.text) and len(call.arguments) > 1):
             yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY)
+
+
+def _shadowed(facts: Facts) -> Iterator[Hit]:
+    """Yield `if err := f(); err != nil { break }` before a `return err`, which is another variable."""
+    for each in facts.tries:
+        for handler in each.handlers:
+            text = facts.text(handler.span)
+            declares = re.match(r"if\s[^{;]*\berr\s*:=[^{]*;", text)
+            scope = facts.function_of(handler)
+            if handler.name != "err" or declares is None or scope is None or not facts.loops_around(handler):
+                continue
+            inside = [step.kind for step in facts.within(facts.steps, handler.body)]
+            if (
+                "break" not in inside
+                or "return" in inside
+                or re.search(r"=[^=\n]*\berr\b", facts.text(handler.body))
+            ):
+                continue
+            later = facts.text(Span(handler.span.end, scope.body.end))
+            if re.search(r"\breturn\b[^\n]*\berr\b", later) and not re.search(r"\berr\s*:?=", later):
+                what = "this err is declared for the if only: the one that is returned later is nil"
+                yield Hit(handler.span, what, LIKELY)
 
 
 _RETURNS = re.compile(r"\)\s*(?:\(.*\berror\)|error)\s*$", re.DOTALL)

@@ -140,6 +140,8 @@ def _released(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY, severity)
     if facts.language in ("java", "kotlin"):
         yield from _uncommitted(facts)
+    if facts.language == "python":
+        yield from _not_rolled_back(facts)
 
 
 def _early_return(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> Step | None:
@@ -179,6 +181,23 @@ def _begun(facts: Facts) -> Iterator[Hit]:
         if commits and re.search(r"(?i)rollback|abortTransaction|destroy\(", text) is None:
             what = f"nothing rolls back what {call.written}() began when something before the commit fails"
             yield Hit(call.span, what, LIKELY, "medium")
+
+
+_KEPT = re.compile(r"^self\.\w*(?:conn|connection|db)$")
+
+
+def _not_rolled_back(facts: Facts) -> Iterator[Hit]:
+    """Yield handlers after which a connection that is kept stays in its failed transaction (Python)."""
+    for call in facts.calls_of_method("commit"):
+        scope = facts.named_function_of(call)
+        if scope is None or call.arguments or _KEPT.match(call.receiver_written) is None:
+            continue
+        if "rollback" in facts.text(scope.span) or f"with {call.receiver_written}" in facts.text(scope.span):
+            continue
+        handlers = [one for each in facts.tries_around(call) for one in each.handlers if not one.raises]
+        if handlers and not call.is_managed:
+            what = f"what failed before {call.written}() is not rolled back, and the next commit stores it"
+            yield Hit(handlers[0].span, what, LIKELY, "medium")
 
 
 def _uncommitted(facts: Facts) -> Iterator[Hit]:

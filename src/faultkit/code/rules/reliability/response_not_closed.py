@@ -23,6 +23,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     if facts.language in ("java", "kotlin"):
         yield from _okhttp(facts)
+        yield from _url_connections(facts)
         return
     for request in http_requests(facts):
         call = request.call
@@ -50,6 +51,33 @@ def _okhttp(facts: Facts) -> Iterator[Hit]:
         if any(_TAKEN.search(each.name) for each in later) or is_closed_or_passed_on(call, facts):
             continue
         yield Hit(call.span, f"the answer of {call.written}() is never closed", LIKELY)
+
+
+_READERS = ("BufferedReader", "InputStreamReader", "Scanner", "BufferedInputStream", "bufferedReader")
+
+
+def _url_connections(facts: Facts) -> Iterator[Hit]:
+    """Yield readers over the answer of a URLConnection that nothing closes."""
+    if not re.search(r"HttpURLConnection|HttpsURLConnection|URLConnection|openConnection", facts.whole_text):
+        return
+    for call in facts.calls_of_method(*_READERS):
+        text = facts.text(call.span)
+        if call.is_managed or call.is_argument or call.is_returned or not call.assigned:
+            continue
+        if (
+            re.search(
+                r"\bconn\w*\.(getInputStream\(\)|inputStream)|\bhttp\w*\.getInputStream\(\)",
+                text,
+                re.IGNORECASE,
+            )
+            is None
+        ):
+            continue
+        scope = facts.named_function_of(call)
+        if scope is not None and ".disconnect()" in facts.text(scope.body):
+            continue
+        if not is_closed_or_passed_on(call, facts):
+            yield Hit(call.span, f"the answer that {call.written}() reads is never closed", LIKELY)
 
 
 def _left_unread(facts: Facts) -> Iterator[Hit]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Call, Facts
+from faultkit.code.facts import Assignment, Call, Facts, Handler
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.failures import only_reports
 
 _ENDS = re.compile(
     r"close|stop|shut|dispose|clean|teardown|tear_down|cancel|drain|exit|destroy|abort", re.IGNORECASE
@@ -15,14 +16,14 @@ _ENDS = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    found = {"rust": _rust, "go": _groups, "python": _gathered}.get(facts.language, _settled)(facts)
+    found = {"rust": _rust, "go": _go, "python": _gathered}.get(facts.language, _settled)(facts)
     for place, what in found:
         scope = facts.named_function_of(place)
         if scope is None or not (_ENDS.search(scope.short_name) or facts.comment_at(place)):
             yield Hit(place.span, what, LIKELY)
 
 
-def _gathered(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
+def _gathered(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
     """Yield `gather(…, return_exceptions=True)` whose results are dropped (Python)."""
     for call in facts.calls_named("asyncio.gather"):
         given = call.argument("return_exceptions")
@@ -33,7 +34,7 @@ def _gathered(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
             yield call, f"{call.written}() returns the errors as results, and they are dropped"
 
 
-def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
+def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
     """Yield `allSettled` and `invokeAll` whose results are dropped (JavaScript, Java, Kotlin)."""
     for call in facts.calls_of_method("allSettled", "invokeAll"):
         if call.method == "invokeAll" and not re.search(
@@ -52,7 +53,12 @@ def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
             )
 
 
-def _groups(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
+def _go(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
+    yield from _groups(facts)
+    yield from _logged(facts)
+
+
+def _groups(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
     """Yield `group.Wait()` of an errgroup whose error is dropped (Go)."""
     for call in facts.calls_of_method("Wait"):
         if call.is_discarded and not call.is_deferred and "errgroup" in call.name:
@@ -63,12 +69,40 @@ def _groups(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
                 yield call, f"the error of {call.written}() is dropped: the tasks failed, and nothing says so"
 
 
+_COLLECTS = re.compile(
+    r"errgroup|chan error|errs?\s*<-|errors\.Join|multierr|append\(\w*err|errCh|atomic\.|failed"
+)
+
+
+def _logged(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
+    """Yield errors of goroutines that are only logged, in a function that waits and then returns nil (Go)."""
+    for each in facts.tries:
+        if not facts.is_launched(each):
+            continue
+        outer = next((scope for scope in facts.functions_around(each) if scope.name), None)
+        if outer is None or not re.search(r"\)\s*error\s*$", facts.text(outer.head)):
+            continue
+        text = facts.text(outer.body)
+        if (
+            ".Wait()" not in text
+            or _COLLECTS.search(text)
+            or not text.rstrip(" }\n\t").endswith("return nil")
+        ):
+            continue
+        handler = next((one for one in each.handlers if only_reports(one, facts)), None)
+        if handler is not None:
+            yield (
+                handler,
+                "the error of a goroutine is only logged, and the caller is told that nothing failed",
+            )
+
+
 _IS_DRAINED = re.compile(
     r"join_next\(\)\s*\.await\s*\.is_some\(\)|let\s+Some\(\s*_\w*\s*\)\s*=\s*[\w.]+\.join_next\(\)"
 )
 
 
-def _rust(facts: Facts) -> Iterator[tuple[Call | Assignment, str]]:
+def _rust(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
     """Yield tasks whose results are drained, joined or awaited into nothing."""
     for loop in facts.loops:
         if loop.kind == "while" and _IS_DRAINED.search(loop.over):
@@ -149,5 +183,8 @@ RULE = Rule(
     severity="medium",
     languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *KOTLIN),
     check=_check,
-    words=(b"return_exceptions", b"allSettled", b"invokeAll", b"errgroup", b"join_next", b"join", b"spawn"),
-)
+    words=(
+        b"return_exceptions", b"allSettled", b"invokeAll", b"errgroup", b"join_next", b"join", b"spawn",
+        b"WaitGroup",
+    ),
+)  # fmt: skip

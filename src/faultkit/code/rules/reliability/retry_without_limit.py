@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 
@@ -17,6 +18,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _tasks(facts)
     if facts.language in JAVASCRIPT:
         yield from _options(facts)
+        yield from _interceptors(facts)
+    if facts.language == "kotlin":
+        yield from _of_kotlin(facts)
     for call in facts.calls_of_method("Retry") if facts.language == "python" else ():
         total = call.argument("total", place=0)
         counted = call.has("connect", "read", "status", "other")
@@ -38,6 +42,41 @@ def _options(facts: Facts) -> Iterator[Hit]:
             )
             if endless or (each.name.endswith("forever") and each.value.shape == "true"):
                 yield Hit(each.value.span, f"{each.name} of {each.value.text} retries for ever", LIKELY)
+
+
+_AGAIN = re.compile(
+    r"\b\w+(?:\.request)?\(\s*(?:\{\s*\.\.\.)?(?:error|err|e)\.config\b|\b\w+(?:\.request)?\(\s*original\w*\s*\)"
+)
+_ONCE = re.compile(
+    r"_?_?(?:is_?)?retr(?:y|ied|ies)|attempt|count|\btries\b|_?sent\b|refreshed|replayed|once", re.IGNORECASE
+)
+
+
+def _interceptors(facts: Facts) -> Iterator[Hit]:
+    """Yield interceptors of axios that send a failed request again, as often as it fails."""
+    for call in facts.calls_of_method("use"):
+        if not call.receiver_written.endswith("interceptors.response"):
+            continue
+        for each in call.positional[1:]:
+            found = _AGAIN.search(each.value.text)
+            if found is not None and _ONCE.search(each.value.text) is None:
+                start = each.value.span.start + len(each.value.text[: found.start()].encode())
+                what = "this sends the request again each time it fails, without a limit"
+                yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY)
+
+
+def _of_kotlin(facts: Facts) -> Iterator[Hit]:
+    """Yield retries of Ktor and of flows that have no limit."""
+    for call in facts.calls_of_method(
+        "retryIf", "retryOnException", "retryOnServerErrors", "retryOnExceptionOrServerErrors"
+    ):
+        limit = call.argument("maxRetries", place=0)
+        if limit is not None and limit.value.text in ("Int.MAX_VALUE", "Integer.MAX_VALUE"):
+            yield Hit(call.span, f"{call.written}() retries for ever", LIKELY)
+    for call in facts.calls_of_method("retry") if facts.imports_any("kotlinx.coroutines.flow") else ():
+        texts = [each.value.text.replace(" ", "") for each in call.arguments]
+        if call.receiver_written and (not texts or texts in (["{true}"], ["Long.MAX_VALUE"])):
+            yield Hit(Span(call.callee.start, call.span.end), f"{call.written}() retries for ever", LIKELY)
 
 
 def _tasks(facts: Facts) -> Iterator[Hit]:

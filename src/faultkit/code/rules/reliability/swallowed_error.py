@@ -151,7 +151,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(handler.head, what, LIKELY, "medium")
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
+        yield from _callbacks(facts)
     if facts.language in KOTLIN:
+        yield from _flows(facts)
         yield from _ignored_outcomes(facts)
     if facts.language in RUST:
         yield from _dropped_results(facts)
@@ -252,6 +254,42 @@ def _explains(handler: Handler, facts: Facts) -> bool:
 def _message(handler: Handler, facts: Facts) -> str:
     what = ", ".join(handler.types) or ("any error" if facts.language != "go" else f"{handler.name}")
     return f"{what} is caught and nothing is done with it"
+
+
+_CALLBACKS = frozenset(
+    ("execFile", "exec", "readFile", "writeFile", "appendFile", "query", "execute", "readdir", "mkdir",
+     "rename", "copyFile", "send", "sendMail", "publish", "get", "set", "request", "connect", "putObject",
+     "getObject", "upload", "run", "all", "verify", "sign", "hash", "compare")
+)  # fmt: skip
+
+
+def _callbacks(facts: Facts) -> Iterator[Hit]:
+    """Yield callbacks `(err, rows) => …` that use the result and never look at the error."""
+    for call in facts.calls_of_method(*_CALLBACKS):
+        if not call.positional or call.positional[-1].value.shape != "function" or facts.comment_at(call):
+            continue
+        given = facts.function_at(call.positional[-1].value.span)
+        if given is None or len(given.parameters) < 2 or given.parameters[0].name not in ("err", "error"):
+            continue
+        name = given.parameters[0].name
+        text = facts.text(given.body)
+        if len(text.strip("{} \n")) > 3 and re.search(rf"\b{name}\b", text) is None:
+            what = f"the error of {call.written}() is given to its callback, which does not look at it"
+            yield Hit(Span(call.span.start, given.body.start), what, LIKELY)
+
+
+def _flows(facts: Facts) -> Iterator[Hit]:
+    """Yield `flow.catch { }` (Kotlin)."""
+    if not facts.imports_any("kotlinx.coroutines.flow"):
+        return
+    for call in facts.calls_of_method("catch"):
+        given = call.argument(place=0)
+        if given is not None and re.fullmatch(r"\{\s*(\w+\s*->)?\s*\}", given.value.text.strip()):
+            yield Hit(
+                Span(call.callee.start, call.span.end),
+                "catch { } ends the flow as if it were complete",
+                LIKELY,
+            )
 
 
 def _ignored_outcomes(facts: Facts) -> Iterator[Hit]:

@@ -13,6 +13,7 @@ from faultkit.code.rules.vocabulary.remote_calls import SqlCall, remote_calls, s
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 from faultkit.code.rules.vocabulary.stored_writes import stored_writes
 from faultkit.code.rules.vocabulary.transactions import transactions
+from faultkit.code.rules.vocabulary.void_transactions import void_transactions
 
 _BEGINS = re.compile(
     r"\b(begin|transaction|atomic|savepoint|BeginTx|withTransaction|in_transaction|startTransaction)"
@@ -29,6 +30,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(sql.call) or facts.function_of(sql.call)
         if sql.is_write and scope is not None:
             by_scope.setdefault(scope, []).append(sql)
+    yield from (Hit(span, what, LIKELY) for span, what in void_transactions(facts))
     yield from _through_helpers(by_scope, facts)
     yield from _of_orm(facts)
     for scope, writes in by_scope.items():

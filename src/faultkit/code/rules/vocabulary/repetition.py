@@ -78,6 +78,9 @@ def _client_retries(call: Call, facts: Facts) -> bool:
 
 
 def _of_decorator(scope: Scope, call: Call) -> Retry | None:
+    if call.method in ("task", "shared_task") and call.has("autoretry_for"):
+        # Celery waits, and gives up after three tries, unless it is told otherwise.
+        return Retry("decorator", call.span, scope.body, call, None, True, True, True)
     if not _WORD.search(call.name):
         return None
     name = call.name
