@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple, TypeAlias, cast
 
@@ -91,6 +90,8 @@ class _Walk:
         self.function_names = FunctionNames(DIALECTS[syntax.language.name])
         self.names: dict[int, str] = {}
         """The names of functions, by the start of their bodies."""
+        self.bodies: dict[int, Span] = {}
+        """The bodies of functions that have names, by the id of their node."""
         self.body_of = DIALECTS[syntax.language.name].body
         self.path: list[_Level] = []
         """The nodes around the current one, the outermost first."""
@@ -158,6 +159,7 @@ class _Walk:
         if (named := self.function_names.enter(node, kind)) is not None:
             parts, body = named
             self.names[body.start] = ".".join(parts)
+            self.bodies[node.id] = body
 
     def _call(self, node: Node, kind: str) -> None:
         if not self.grammar.is_call(node):
@@ -168,7 +170,8 @@ class _Walk:
         imported = self._import(node, kind) if kind in self.grammar.imports else frozenset[str]()
         is_field = bool(self.grammar.fields_in) and self._type_around(3) == self.grammar.fields_in
         for binding in self.grammar.bindings[kind](node):
-            self._binding(node, replace(binding, is_field=True) if is_field else binding, imported)
+            binding.is_field = is_field or binding.is_field
+            self._binding(node, binding, imported)
 
     def _try(self, node: Node, kind: str) -> None:
         if (parts := self.grammar.tries[kind](node)) is not None:
@@ -209,14 +212,15 @@ class _Walk:
         self.found.classes[whole] = tuple(self.grammar.bases(node))
 
     def _function(self, node: Node, kind: str) -> None:
-        body = self.body_of(node)
-        body_node = node.child_by_field_name("body")
-        if body is None and body_node is None:
-            return
-        inner = body or span(cast(Node, body_node))
+        inner = self.bodies.get(node.id) or self.body_of(node)
+        if inner is None:
+            body_node = node.child_by_field_name("body")
+            if body_node is None:
+                return
+            inner = span(body_node)
         receiver, type_ = self.grammar.receiver(node)
         decorators = tuple(self.grammar.decorators(node))
-        start = min([node.start_byte, *(each.start_byte for each in decorators)])
+        start = min(each.start_byte for each in (node, *decorators)) if decorators else node.start_byte
         scope = RawScope(
             node=node,
             span=Span(start, node.end_byte),

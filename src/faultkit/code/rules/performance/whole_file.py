@@ -28,6 +28,15 @@ _WHOLE = {
     ),
     "rust": NamePattern(r"^(std\.fs|tokio\.fs|fs)\.(read|read_to_string)$"),
 }
+_METHODS = frozenset(
+    (
+        "readlines", "read", "read_text", "read_bytes", "readFile", "readFileSync", "transformToString",
+        "ReadFile", "ReadAll", "readAllLines", "readString", "readAllBytes", "ReadAllBytes", "ReadAllText",
+        "ReadAllLines", "ReadAllBytesAsync", "ReadAllTextAsync", "ReadAllLinesAsync", "readBytes",
+        "readText", "readLines", "read_to_string",
+    )
+)  # fmt: skip
+"""The last parts of the names of all calls that are looked at."""
 _ALL_LINES = frozenset(("readAllLines", "ReadAllLines", "ReadAllLinesAsync", "readLines"))
 _UPLOADS = frozenset(("fastapi.UploadFile.read", "starlette.datastructures.UploadFile.read"))
 _HANDED_ON = ("Body", "data", "content", "body")
@@ -46,7 +55,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in unbounded_bodies(facts):
         yield Hit(span, what, LIKELY)
     whole = _WHOLE.get(facts.syntax.language.family)
-    for call in facts.calls:
+    for call in facts.calls_of_method(*_METHODS):
         if call.method == "readlines" and facts.language == "python" and not call.arguments:
             is_own = any(scope.short_name == call.method for scope in facts.scopes)
             if not is_own and _is_iterated(call, facts) and not _is_small(call, facts):

@@ -7,7 +7,7 @@ import re
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
-_METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
+SESSION_METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
 _OR_SESSION = re.compile(r"\b(or|else)\s+requests\.[sS]ession\(\)|^requests\.[sS]ession\(\)\s+if\b")
 _ENDLESS = re.compile(r"&?http\.Client\{[^{}]*\}|http\.DefaultClient|new\(http\.Client\)")
 
@@ -29,7 +29,11 @@ def is_endless_field(call: Call, facts: Facts) -> bool:
 
 def is_session_field(call: Call, facts: Facts) -> bool:
     """Return whether a call is `self.session.get(…)` after `self.session = session or requests.Session()`."""
-    if facts.language != "python" or not call.receiver.startswith("self.") or call.method not in _METHODS:
+    if (
+        facts.language != "python"
+        or not call.receiver.startswith("self.")
+        or call.method not in SESSION_METHODS
+    ):
         return False
     return any(
         call.receiver in each.targets and each.value is not None and _OR_SESSION.search(each.value.text)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from faultkit.code.facts import Argument, Call, Facts, Scope
 from faultkit.code.rules.vocabulary.built_requests import builds_requests, built_request
 from faultkit.code.rules.vocabulary.client_fields import (
+    SESSION_METHODS,
     is_endless_field,
     is_session_field,
     typed_field,
@@ -62,6 +63,10 @@ class HttpRequest:
         return self.call.origin
 
 
+_SENDING = {*(name.rpartition(".")[2] for name in BY_NAME), *SESSION_METHODS, "send", "sendAsync"}
+"""The last parts of the names of all calls that send requests, where requests are not built before."""
+
+
 @lru_cache(maxsize=4)
 def http_requests(facts: Facts) -> tuple[HttpRequest, ...]:
     """Return the calls that send HTTP requests."""
@@ -70,7 +75,7 @@ def http_requests(facts: Facts) -> tuple[HttpRequest, ...]:
 
 def _requests(facts: Facts) -> Iterator[HttpRequest]:
     builds = builds_requests(facts.language)
-    for call in facts.calls:
+    for call in facts.calls if builds else facts.calls_of_method(*_SENDING):
         if builds and (built := built_request(call, facts)) is not None:
             yield HttpRequest(call, BUILT[built.library], built.method, built.timeout, built.url)
             continue
