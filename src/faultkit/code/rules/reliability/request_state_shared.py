@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Facts, Scope
+from faultkit.code.facts import Access, Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.message_loops import words_of
@@ -172,9 +172,9 @@ def _is_declared(name: str, scope: Scope, facts: Facts) -> bool:
 
 
 def _is_read_elsewhere(name: str, handler: Scope, facts: Facts) -> bool:
+    used: tuple[Access | Call, ...] = (*facts.accesses, *facts.calls)
     return any(
-        each.written.split(".")[0] == name and facts.function_of(each) not in (None, handler)
-        for each in (*facts.accesses, *facts.calls)
+        each.written.split(".")[0] == name and facts.function_of(each) not in (None, handler) for each in used
     ) or any(
         re.search(rf"(?<![\w.]){re.escape(name)}\b", facts.text(scope.body))
         for scope in facts.scopes
