@@ -147,10 +147,10 @@ class Facts:
 
     def function_of(self, place: Placed) -> Scope | None:
         """Return the innermost function or lambda around a place."""
-        starts, scopes = self._by_body
-        at = bisect_right(starts, place.span.start) - 1
+        (starts, scopes), (start, end) = self._by_body, place.span
+        at = bisect_right(starts, start) - 1
         scope = scopes[at] if at >= 0 else None
-        while scope is not None and not is_within(place.span, scope.body):
+        while scope is not None and not (scope.body.start <= start and end <= scope.body.end):
             scope = scope.outer
         return scope
 

@@ -211,7 +211,9 @@ def _by_options(facts: Facts) -> Iterator[Hit]:
         if scope is None or not call.arguments:
             continue
         if scope not in known:
-            read = {} if _GUARDS.search(facts.text(scope.span)) else read_names(scope, facts)
+            read = read_names(scope, facts)
+            if read and _GUARDS.search(facts.text(scope.span)):
+                read = {}
             known[scope] = read, computed_names(scope, read, facts) if read else {}
         read, computed = known[scope]
         if not read:

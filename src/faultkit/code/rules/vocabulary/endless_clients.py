@@ -26,6 +26,11 @@ _MADE = NamePattern(
 )
 _REST_TEMPLATE = NamePattern(r"(^|\.)RestTemplate$")
 _OKHTTP = NamePattern(r"(^|\.)OkHttpClient\b.*\.(readTimeout|connectTimeout|writeTimeout)$")
+_JAVA_WORDS = (
+    b"OkHttpClient", b"RestTemplate", b"WebClient", b"RestClient", b"HttpClients", b"HttpAsyncClients",
+    b"ClientBuilder",
+)  # fmt: skip
+"""One of them is in each name that the three patterns above match."""
 _ZERO = re.compile(r"^(0L?|Duration\.ZERO|0\.\w+|Duration\.of\w+\(0\))$")
 _OFF = {
     "kotlin": re.compile(
@@ -119,7 +124,7 @@ def _models(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 def _zero(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield limits of zero, which mean none: `new Request.Options(0, …)`, `new JedisPool(…, 0)`."""
-    for call in facts.calls:
+    for call in facts.calls_of_method("Options", "JedisPool", "Jedis"):
         last = call.name.rpartition(".")[2]
         if (
             last == "Options"
@@ -158,6 +163,8 @@ def _streams(place: Span, facts: Facts) -> bool:
 
 
 def _java(facts: Facts) -> Iterator[tuple[Span, str]]:
+    if not any(word in facts.syntax.source for word in _JAVA_WORDS):
+        return
     if re.search(r"^package org\.apache\.http|WebSocket", facts.whole_text, re.MULTILINE):
         return  # The library itself; and a socket that lasts has no limit of a read.
     is_limited = _has_limit(facts)
