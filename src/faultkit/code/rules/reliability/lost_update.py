@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Argument, Assignment, Call, Facts, Scope, is_within
+from faultkit.code.facts.fact_values import Text
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.read_values import computed_names, field_computed, first_call, read_names
-from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _LOADS = re.compile(
     r"\.objects\.(get|filter\(\)\.first|select_related\(\)\.get)$|get_object_or_404$"
@@ -19,8 +21,8 @@ _LOADS = re.compile(
     r"|\.query\.(get|get_or_404|filter_by\(\)\.(first|one))$"
 )
 _GUARDS = re.compile(
-    r"select_for_update|with_for_update|for_?update|forNoKeyUpdate|\bF\(|\block|Lock\w*\(|_lock\b|mutex|LOCK|pessimistic"
-    r"|optimistic|version|\$inc|\.increment\(|\.decrement\(|WATCH|watch\(|serializable|compare_?(and|exchange)|@Lock"
+    r"select_for_update|with_for_update|for_?update|forNoKeyUpdate|\bF\(|\block|Lock\w*\(|_lock\b|mutex|pessimistic"
+    r"|optimistic|(?<![a-z])version|\$inc|\.increment\(|\.decrement\(|\bwatch\(|serializable|compare_?(and|exchange)|@Lock"
     r"|isolation|synchronized|concurrency|ConditionExpression|lock_exclusive|updlock",
     re.IGNORECASE,
 )
@@ -82,6 +84,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _in_cache(facts)
     yield from _over_awaits(facts)
     yield from _by_sql(facts)
+    if facts.language in ("rust", "go"):
+        yield from _by_atomics(facts)
 
 
 def _is_amount(field: str, scope: Scope, facts: Facts) -> bool:
@@ -91,12 +95,17 @@ def _is_amount(field: str, scope: Scope, facts: Facts) -> bool:
     return re.search(rf"\b{re.escape(field)}\b[\]\"')]*\s*(<|>)", facts.text(scope.body)) is not None
 
 
+_VERB = re.compile(r"\s*(select|update)\b", re.IGNORECASE)
+
+
 def _by_sql(facts: Facts) -> Iterator[Hit]:
-    """Yield `UPDATE t SET n = ?` after `SELECT n FROM t` in one function that computes the new value."""
-    sent = sql_calls(facts)
-    for write in sent:
-        found = _SETS.match(write.sql.strip()) if write.verb == "update" else None
-        scope = facts.function_of(write.call)
+    """Yield `UPDATE t SET n = ?` after `SELECT n FROM t`, also in a helper, if the new value is computed."""
+    sent = [(text, found[1].lower()) for text in facts.texts if (found := _VERB.match(text.text))]
+    if len({verb for _, verb in sent}) < 2:
+        return
+    for write, verb in sent:
+        found = _SETS.match(write.text.strip()) if verb == "update" else None
+        scope = facts.function_of(write)
         if found is None or scope is None:
             continue
         if not _AMOUNTS.search(found[1]) and not _is_amount(found[2], scope, facts):
@@ -105,26 +114,64 @@ def _by_sql(facts: Facts) -> Iterator[Hit]:
             rf"select\b.*(\*|\b{found[2]}\b).*\bfrom\s+{found[1]}\b", re.IGNORECASE | re.DOTALL
         )
         before = [
-            read.call.span.end
-            for read in sent
-            if read.verb == "select"
-            and read.call.span.end < write.call.span.start
-            and facts.function_of(read.call) is scope
-            and reads.match(read.sql.strip())
+            place
+            for read, kind in sent
+            if kind == "select" and reads.match(read.text.strip()) and not _FOR_UPDATE.search(read.text)
+            for place in _read_at(read, scope, facts)
+            if place < write.span.start
         ]
         if not before or _GUARDS.search(facts.text(scope.span)):
             continue
-        # `db.sql("UPDATE …").bind("free", free - 1)`
-        start = write.call.span.start
-        end = max(each.span.end for each in facts.within(facts.calls, scope.body) if each.span.start == start)
+        call = _sender(write, scope, facts)
         if any(
-            step.kind == "binary" and step.word in ("+", "-") and max(before) < step.span.start < end
+            step.kind == "binary"
+            and step.word in ("+", "-")
+            and min(before) < step.span.end
+            and not any(side.shape == "text" for side in step.sides)
             for step in facts.within(facts.steps, scope.body)
         ):
             what = (
                 f"two callers at once read the same {found[2]} of {found[1]}, and one of the changes is lost"
             )
-            yield Hit(write.call.span, what, LIKELY)
+            yield Hit(call, what, LIKELY)
+
+
+_FOR_UPDATE = re.compile(r"\bfor\s+(no\s+key\s+)?update\b|updlock", re.IGNORECASE)
+
+
+def _read_at(read: Text, scope: Scope, facts: Facts) -> Iterator[int]:
+    """Yield where a function reads by a query: its own, or that of a function of this text that it calls."""
+    reader = facts.function_of(read)
+    if reader is scope:
+        yield read.span.end
+    elif reader is not None and reader.name:
+        yield from (call.span.start for call in facts.callers_of(reader) if facts.function_of(call) is scope)
+
+
+def _sender(write: Text, scope: Scope, facts: Facts) -> Span:
+    """Return the call that is given a query, with all that is bound to it."""
+    around = [call for call in facts.calls_around(write) if is_within(call.span, scope.body)]
+    if not around:
+        return write.span
+    start = around[0].span.start
+    chain = [each.span.end for each in facts.within(facts.calls, scope.body) if each.span.start == start]
+    return Span(start, max(chain))
+
+
+def _by_atomics(facts: Facts) -> Iterator[Hit]:
+    """Yield `x.store(n + 1)` with an `n` that was loaded before: two threads may load the same (Rust, Go)."""
+    for write in facts.calls_of_method("store", "Store"):
+        scope, value = facts.function_of(write), write.argument(place=0)
+        if scope is None or value is None or not write.receiver_written:
+            continue
+        if re.search(r"compare_?exchange|CompareAndSwap|fetch_update|[lL]ock\(\)", facts.text(scope.body)):
+            continue
+        for read in facts.calls_of_method("load", "Load"):
+            same = read.receiver_written == write.receiver_written and facts.function_of(read) is scope
+            if same and read.span.start < write.span.start and _is_derived(value.value.text, read, facts):
+                what = f"{write.receiver_written} may change between {read.written}() and {write.written}()"
+                yield Hit(write.span, what, LIKELY)
+                break
 
 
 def _over_awaits(facts: Facts) -> Iterator[Hit]:
@@ -234,7 +281,7 @@ def _by_options(facts: Facts) -> Iterator[Hit]:
 def _is_written_back(call: Call, argument: Argument, key: str, found: tuple[str, str], facts: Facts) -> bool:
     """Return whether the field of the row is set, with no condition on what was read."""
     # `.set({balance: left})` is of a builder of queries; of others, `set` may be anything.
-    if call.method in ("set", "Set", "values") and (not argument.name or _is_store(call)):
+    if call.method in ("set", "Set", "values") and (not argument.name or _is_store(call, facts)):
         return False
     scope = facts.function_of(call)
     is_amount = _AMOUNTS.search(f"{key} {found[0]}") or (
@@ -312,12 +359,39 @@ def _is_loaded(name: str, each: Assignment, facts: Facts) -> bool:
             for call in facts.calls_of_method("First", "Take", "Find", "Last")
             if any(one.value.text == f"&{name}" for one in call.arguments)
         )
-    loads = _ENTITY_LOADS if facts.language in ("kotlin", "csharp", "java") else _LOADS
-    return any(
-        (call := made.call or first_call(made, facts)) is not None and loads.search(call.name) is not None
-        for made in facts.assignments_to(name, each)
-        if made.targets == (name,) and made.scope is each.scope and made.span.start < each.span.start
-    )
+    return _comes_of_load(name, each, facts, 2)
+
+
+_LOADING = re.compile(
+    r"^(find|get|load|fetch|first|single|one|scalar|query|select|lookup|require|read|First|Single|Find|Get|Load|Fetch|Query)"
+)
+_LOADERS = re.compile(
+    r"repo(sitory)?|session|\bdb\b|_db\b|\bem\b|manager|objects|context|\bdao\b|store|prisma|query|[a-z]s$|^[A-Z]\w+$",
+    re.IGNORECASE,
+)
+
+
+def _comes_of_load(name: str, place: Assignment, facts: Facts, levels: int) -> bool:
+    """Return whether a variable holds what was loaded, at once or through another variable."""
+    for made in facts.assignments_to(name, place):
+        if name not in made.targets or made.scope is not place.scope or made.span.start >= place.span.start:
+            continue
+        call = made.call or first_call(made, facts)
+        if call is not None and not call.constructs:
+            loads = _ENTITY_LOADS if facts.language in ("kotlin", "csharp", "java") else _LOADS
+            if loads.search(call.name):
+                return True
+        if made.value is None:
+            continue
+        for inner in facts.within(facts.calls, made.value.span):
+            if _LOADING.match(inner.method) and _LOADERS.search(inner.receiver_written) and inner.arguments:
+                return True
+        if levels > 1 and any(
+            _comes_of_load(word, made, facts, levels - 1)
+            for word in {*re.findall(r"(?<![\w.])[a-z_]\w*", made.value.text)} - {name}
+        ):
+            return True
+    return False
 
 
 def _is_saved(name: str, after: int, scope: Scope, facts: Facts) -> bool:
@@ -330,6 +404,10 @@ def _is_saved(name: str, after: int, scope: Scope, facts: Facts) -> bool:
             return True
         if call.method in ("SaveChanges", "SaveChangesAsync"):
             return True
+    if facts.language == "python" and any(
+        re.search(r"(^|\.)(Async)?Session$", each.type) for each in scope.parameters
+    ):
+        return True  # Who gave the session to this function commits it.
     # A transaction of JPA stores what has changed.
     return facts.language in ("java", "kotlin") and any(
         each.method == "Transactional" for each in scope.decorators
@@ -346,7 +424,7 @@ def _in_cache(facts: Facts) -> Iterator[Hit]:
         key, value = write.argument(place=place), write.argument(place=place + 1)
         scope = facts.function_of(write)
         is_redis = facts.language == "rust" and facts.imports_any("redis", "deadpool_redis", "fred")
-        if key is None or value is None or scope is None or not (_is_store(write) or is_redis):
+        if key is None or value is None or scope is None or not (_is_store(write, facts) or is_redis):
             continue
         if write.method == "setex":
             value = write.argument(place=2) or value
@@ -363,8 +441,8 @@ def _in_cache(facts: Facts) -> Iterator[Hit]:
                 break
 
 
-def _is_store(call: Call) -> bool:
-    names = f"{call.receiver_written} {call.receiver}"
+def _is_store(call: Call, facts: Facts) -> bool:
+    names = f"{call.receiver_written} {call.receiver} {type_of_receiver(call, facts)}"
     return re.search(r"redis|cache|\brdb\b|memcache|\bkv\b", names, re.IGNORECASE) is not None
 
 

@@ -46,6 +46,9 @@ _OF_CONNECTION = re.compile(
 _OPENS = frozenset(
     ("onOpen", "afterConnectionEstablished", "OnConnectedAsync", "handleConnection", "onConnect")
 )
+_BEGINS = re.compile(
+    r"^(constructor|_?(start|connect|open|init|run|listen|begin|set_?up|join|attach|on[A-Z])\w*)$"
+)
 _TIMERS = re.compile(r"^(System\.(Threading|Timers)\.)?(Timer|PeriodicTimer)$")
 
 
@@ -166,16 +169,17 @@ def _added(facts: Facts) -> Iterator[Kept]:
             continue
         if any(one.name == head for one in scope.parameters) and scope.short_name not in ("constructor",):
             continue  # What a method is given is as old as what it is given with.
-        if not (
-            _is_given(head, scope, facts) or head in facts.file_names or f"self.{head}" in facts.file_names
-        ):
+        is_given = _is_given(head, scope, facts)
+        if not (is_given or head in facts.file_names or f"self.{head}" in facts.file_names):
             continue
         if _is_of_connection(scope):
             yield Kept(
                 call.callee, f"{call.written}() adds a listener for every connection, and none is removed"
             )
-        elif scope.short_name in ("constructor", scope.owner.rpartition(".")[2]) and _ends_of(
-            scope.owner, facts
+        elif (
+            scope.short_name in ("constructor", scope.owner.rpartition(".")[2])
+            and is_given
+            and _ends_of(scope.owner, facts)
         ):
             yield Kept(call.callee, f"{call.written}() keeps this listener after the object has ended")
 
@@ -230,7 +234,7 @@ def kept_timers_of_ended(facts: Facts) -> Iterator[Kept]:
             return
         for call in facts.calls_of_method("setInterval"):
             scope = facts.named_function_of(call)
-            if scope is None or scope.short_name in _ENDS or call.is_returned:
+            if scope is None or not _BEGINS.match(scope.short_name) or call.is_returned:
                 continue
             if _ends_of(scope.owner, facts):
                 yield Kept(call.callee, f"{call.written}() goes on after its object has ended")
