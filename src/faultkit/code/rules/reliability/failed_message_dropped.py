@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
 from faultkit.code.rules.vocabulary.failures import only_reports
@@ -40,7 +41,34 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 if drops and not _COMMENT.search(facts.text(handler.span)):
                     what = f"the failure is only logged, so {returns_to} counts the message as done"
                     yield Hit(handler.span, what, LIKELY)
+        if facts.language == "kotlin":
+            yield from _caught(scope, returns_to, facts)
     yield from _acknowledged(facts)
+
+
+def _caught(scope: Scope, returns_to: str, facts: Facts) -> Iterator[Hit]:
+    """Yield `runCatching { work(event) }.onFailure { log.error(…) }` (Kotlin)."""
+    for call in facts.within(facts.calls_named("runCatching"), scope.body):
+        later = [each for each in facts.calls_on(call)]
+        if any(
+            each.method in ("getOrThrow", "getOrElse", "fold", "isFailure", "exceptionOrNull")
+            for each in later
+        ):
+            continue
+        fails = next((each for each in later if each.method == "onFailure"), None)
+        ended = call if fails is None else fails
+        inside = (
+            []
+            if fails is None
+            else [each for each in facts.within(facts.calls, Span(fails.callee.end, fails.span.end))]
+        )
+        if (
+            ended.is_discarded
+            and all(map(is_logging, inside))
+            and not _COMMENT.search(facts.text(ended.span))
+        ):
+            what = f"the failure is only logged, so {returns_to} counts the message as done"
+            yield Hit(ended.span, what, LIKELY)
 
 
 def _fails_later(each: Try, scope: Scope, facts: Facts) -> bool:

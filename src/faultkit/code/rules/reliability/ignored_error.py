@@ -70,6 +70,7 @@ _LOST = re.compile(
     r"^(Save|Insert|Update|Publish|Commit|Charge|Mark|Enqueue|Store|Create|Upsert|Persist|Refund)([A-Z]\w*)?$"
 )
 """Writes whose error may not be left out even on purpose."""
+_GORM = frozenset(("Save", "Create", "Updates", "Update", "Delete", "UpdateColumn", "Exec", "First", "Find"))
 _FIRST = re.compile(r"^(ctx|c|r\.Context\(\)|req\.Context\(\)|context\.\w+\(\)|\w*[cC]tx)$")
 _BESIDE = re.compile(
     r"metric|log|trace|span|cache|stat|audit|event|notif|tele|debug|header|analytic", re.IGNORECASE
@@ -97,6 +98,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if (call.is_discarded or call.is_deferred) and (first is None or first.value.text[:1] != "&"):
                 what = f"the error of {call.written}() is lost, and with it what was not written yet"
                 yield Hit(call.span, what, LIKELY, "medium")
+            continue
+        if call.is_discarded and call.method in _GORM and "gorm.io/gorm.DB" in call.name:
+            if not _is_ending(call, facts) and not facts.comment_at(call):
+                yield Hit(call.span, f"the Error of {call.written}() is not checked", LIKELY)
             continue
         meant = call.assigned == ("_",)
         if not (call.is_discarded or meant) or call.is_deferred or _is_ending(call, facts):

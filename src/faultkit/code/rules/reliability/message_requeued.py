@@ -21,8 +21,8 @@ _SLEEPS = re.compile(r"[sS]leep\(|[dD]elay\(|setTimeout")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        if not is_requeued(call, facts):
-            continue
+        if not is_requeued(call, facts) or facts.imports_any("google.cloud", "@google-cloud/pubsub"):
+            continue  # The subscription of Pub/Sub has the waits and the limit.
         scope = facts.named_function_of(call)
         text = facts.whole_text if scope is None else facts.text(scope.span)
         if _COUNTS.search(_without_comments(text)) or _SLEEPS.search(text) or _has_other_end(call, facts):

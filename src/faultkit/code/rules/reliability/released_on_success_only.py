@@ -28,6 +28,7 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
         (re.compile(r"(^|[.~])(SessionLocal|\w*[sS]ession_?[fF]actory|\w*session_?maker(\(\))?)$"), "high"),
         (re.compile(r"^sqlalchemy\.(orm\.Session|create_engine\(\)\.(connect|raw_connection))$"), "high"),
         (re.compile(r"(^|\.)engine\.(connect|raw_connection)$"), "high"),
+        (re.compile(r"^aiohttp\.(client\.)?ClientSession$|^httpx\.(Async)?Client$"), "medium"),
         (re.compile(r"^(smtplib\.SMTP(_SSL)?|ftplib\.FTP|socket\.(socket|create_connection))$"), "medium"),
         (
             re.compile(r"^(io\.|gzip\.|codecs\.|builtins\.|bz2\.)?open$|^tarfile\.open$|^zipfile\.ZipFile$"),

@@ -51,11 +51,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _retrofit(facts)
     if facts.imports_any("axios"):
         yield from _any_status(facts)
+    if facts.imports_any("undici"):
+        yield from _undici(facts)
 
 
 _KEPT_ON = frozenset(("context", "with_context", "map_err", "unwrap", "expect", "close", "closeQuietly"))
 """What is called on a response, or on an error in its place, that looks at no status."""
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
+
+def _undici(facts: Facts) -> Iterator[Hit]:
+    """Yield `const { body } = await request(url)` of undici in a function that asks for no status."""
+    for call in facts.calls_named("undici.request"):
+        scope = facts.function_of(call)
+        if scope is None or not call.assigned or "statusCode" in facts.text(scope.body):
+            continue
+        if re.search(r"\bbody\b", facts.text(scope.body)) and "throwOnError" not in facts.text(call.span):
+            yield Hit(call.span, f"the answer of {call.written}() is used whatever its status is", LIKELY)
 
 
 def _is_dropped(request: HttpRequest, facts: Facts) -> bool:

@@ -22,6 +22,7 @@ from faultkit.code.rules.vocabulary.telling_types import (
     ABOUT_SYNTAX,
     Hole,
     is_secret_name,
+    telling_classes,
     telling_types,
     type_of,
 )
@@ -164,6 +165,11 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return f"{written} with its {part}"
     if _ERROR_REQUEST.match(written) and facts.imports_any("axios", "@nestjs/axios"):
         return f"{written} with its headers"
+    if _NAME.fullmatch(written) and (classes := telling_classes(facts)):
+        around = facts.calls_around(access)
+        part = classes.get(type_of(written, access, facts))
+        if part and around and "{@" in facts.text(around[-1].span):
+            return f"{written} with its {part}"
     if _NAME.fullmatch(written):
         if kind := telling_name(written, access, facts):
             return f"{written}, a {kind},"

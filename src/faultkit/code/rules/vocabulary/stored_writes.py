@@ -18,6 +18,8 @@ _PRISMA_OWNER = NamePattern(r"(^|[._])(_?prisma\w*|db)\.\w+$")
 _TYPEORM = NamePattern(
     r"^(save|insert|update|upsert|delete|softDelete|increment|decrement|remove|softRemove)$"
 )
+_SEQUELIZE = NamePattern(r"^(create|bulkCreate|update|destroy|increment|decrement|upsert)$")
+_MODEL = NamePattern(r"^[A-Z][a-zA-Z]+$")
 _TYPEORM_TYPE = NamePattern(r"(^|[./])(Repository|TreeRepository|MongoRepository|\w+Repository)$")
 _TYPEORM_NAME = NamePattern(r"(^|[._])_?\w*(Repository|Repo)$")
 _SPRING = NamePattern(
@@ -47,6 +49,12 @@ def _javascript(call: Call, facts: Facts) -> bool:
     if _PRISMA.match(call.method) and _PRISMA_OWNER.search(call.receiver_written):
         is_prisma = "prisma" in call.receiver_written.lower() or facts.imports_any("@prisma/client")
         return is_prisma and call.has("data", "where")
+    if _SEQUELIZE.match(call.method) and _MODEL.match(call.receiver_written):
+        is_sequelize = facts.imports_any("sequelize", "sequelize-typescript") or (
+            re.search(rb"/models['\"]|bulkCreate\(|findByPk\(", facts.syntax.source) is not None
+            and not facts.imports_any("mongoose", "mongodb")
+        )
+        return is_sequelize and not call.has("transaction") and "transaction" not in facts.text(call.span)
     if _TYPEORM.match(call.method) and facts.imports_any("typeorm", "@nestjs/typeorm"):
         type_ = type_of_receiver(call, facts)
         return bool(_TYPEORM_TYPE.search(type_) or _TYPEORM_NAME.search(call.receiver_written))
@@ -85,7 +93,23 @@ def _csharp(call: Call, facts: Facts) -> bool:
     return call.method in ("SaveChangesAsync", "SaveChanges") and bool(call.receiver_written)
 
 
+_ON_CONNECTION = re.compile(r"&(?:self\.)?(?:\w+\.)?(?:db|conn|connection|database|pool)")
+
+
+def _rust(call: Call, facts: Facts) -> bool:
+    if call.method not in ("insert", "update", "delete", "save", "exec") or not call.is_awaited:
+        return False
+    first = call.argument(place=0)
+    return (
+        facts.imports_any("sea_orm")
+        and first is not None
+        and len(call.arguments) == 1
+        and _ON_CONNECTION.fullmatch(first.value.text) is not None
+    )
+
+
 _FINDERS = {
+    "rust": _rust,
     "javascript": _javascript,
     "typescript": _javascript,
     "tsx": _javascript,

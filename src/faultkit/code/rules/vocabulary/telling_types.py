@@ -140,6 +140,24 @@ def telling_types(facts: Facts) -> dict[str, str]:
     return found
 
 
+_CSHARP_CLASS = re.compile(r"\bclass\s+(\w+)[^{;]*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_CSHARP_PROPERTY = re.compile(r"\bstring\??\s+(\w+)\s*\{")
+
+
+@lru_cache(maxsize=4)
+def telling_classes(facts: Facts) -> dict[str, str]:
+    """Return classes of C# with a secret among their properties, which `{@Name}` in a log line shows."""
+    found = dict[str, str]()
+    if facts.language != "csharp" or b"{@" not in facts.syntax.source:
+        return found
+    for each in _CSHARP_CLASS.finditer(facts.whole_text):
+        parts = _CSHARP_PROPERTY.findall(each[2])
+        secret = next((part for part in parts if is_secret_name(part, facts)), "")
+        if secret:
+            found[each[1]] = secret
+    return found
+
+
 def type_of(name: str, place: Placed, facts: Facts) -> str:
     """Return the declared type of a parameter or variable, without its package; empty if it is not known."""
     for scope in reversed([*facts.functions_around(place)]):
@@ -152,7 +170,8 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
         types = [scope.owner for scope in facts.functions_around(place)]
     if types and types[-1]:
         return types[-1].rpartition(".")[2].removeprefix("~")
-    return "" if made and name.isidentifier() else _type_of_field(name.rpartition(".")[2], facts)
+    is_local = bool(made) and name.isidentifier() and not name.startswith("_")
+    return "" if is_local else _type_of_field(name.rpartition(".")[2], facts)
 
 
 _FIELD_TYPE = {
@@ -169,7 +188,7 @@ def _type_of_field(name: str, facts: Facts) -> str:
     pattern = _FIELD_TYPE.get("typescript" if facts.language == "tsx" else facts.language, "")
     found = (
         re.search(pattern.format(re.escape(name)), facts.whole_text)
-        if pattern and telling_types(facts)
+        if pattern and (telling_types(facts) or telling_classes(facts))
         else None
     )
     return "" if found is None else found[1]
