@@ -87,8 +87,8 @@ def _of_fault(index: int, fault: WrittenFault, name: str) -> SettingPlace:
     if meant == PROBABILITY:
         return SettingPlace(index, PROBABILITY, "", is_whole=False)
     if meant not in _numbers(fault):
-        known = ", ".join([*_numbers(fault), PROBABILITY])
-        raise InputError("", f"expected a setting that is a number ({known}), got {shown(name)}")
+        numbers = ", ".join([*_numbers(fault), PROBABILITY])
+        raise InputError("", f"expected a setting that is a number ({numbers}), got {shown(name)}")
     return SettingPlace(index, meant, cls.settings()[meant].unit, cls.types()[meant] is int)
 
 
