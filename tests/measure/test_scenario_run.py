@@ -22,7 +22,7 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load
 from faultkit.load.local_workers import LocalPlace
-from faultkit.load.slo import Slo
+from faultkit.load.slo import Slo, parse_slo
 from faultkit.plan import Match, Rule, Trigger, parse_schedule
 from faultkit.scenario.report.report_model import ItemReport
 from faultkit.scenario.run_events import (
@@ -119,6 +119,16 @@ def test_failfast_ends_a_repeat_at_the_first_miss() -> None:
         )
     assert (len(patient.calls), patient.expectation_failures, held(patient)) == (3, 3, False)
     assert (len(hasty.calls), hasty.expectation_failures, held(hasty)) == (1, 1, False)
+
+
+def test_a_load_ends_when_its_objective_is_decided() -> None:
+    planned = LoadStrategy(Load(60.0, 40.0, keep_alive=False), 1, 40.0, ends_early=True)
+    settings = replace(USUAL, baseline=False, slos=(parse_slo("availability:50"),))
+    with serving() as origin:
+        ran = run(item(url(origin), SLOW, strategy=planned, expect=Expectation()), settings)
+    assert ran.slos[0].passed is True
+    assert 0 < ran.run.requests < 60 * 40 / 2
+    assert any(text.startswith("The load ended after") for text in ran.warnings)
 
 
 def test_a_load_runs_without_the_fault_and_then_with_it() -> None:

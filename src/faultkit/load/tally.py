@@ -16,7 +16,7 @@ from faultkit.load.expectation import Misses
 from faultkit.load.item_figures import ItemFigures, merged
 from faultkit.load.item_summary import mcp_summary, stream_summary
 from faultkit.load.load import Load
-from faultkit.load.samples import HAIR_S, Samples, Window, windows
+from faultkit.load.samples import HAIR_S, Samples, Window, batches, windows
 from faultkit.load.summary import (
     BATCHES,
     PARTS,
@@ -267,6 +267,12 @@ class Tally:
         if self.histograms is None:
             return windows(self.samples, width_s, count)
         return self.histograms.windows(width_s, count)
+
+    def batches(self, count: int) -> list[Window]:
+        """Cut the run into at most `count` windows of about as many requests each."""
+        if self.histograms is None:
+            return batches(self.samples, count)
+        return self.histograms.batches(count)
 
     def _fold(self, meanwhile: Callable[[], None]) -> None:
         if self.histograms is None:

@@ -17,13 +17,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from math import inf, isfinite
-from typing import Protocol
 
 from faultkit.base.address import is_loopback
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.network import new_token
 from faultkit.base.sample_statistics import percentile
 from faultkit.load.clock_offset import MOST_UNCERTAIN_S, SAME_CLOCK, ClockOffset, measure_offset
+from faultkit.load.early_stop import Stop
 from faultkit.load.engines import endpoint_of
 from faultkit.load.expectation import Expectation
 from faultkit.load.fold import Counts, Fold, LostWorker, SegmentEnd
@@ -44,12 +44,6 @@ _OVERTIME_S = 30.0
 """Seconds after the last possible end of a request in which a worker must have ended."""
 _GRACE_S = 2.0
 """Seconds in which workers that are stopped before they are ready may end in good order."""
-
-
-class Stop(Protocol):
-    """A `threading.Event`, or any object with its `is_set`."""
-
-    def is_set(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +71,7 @@ def run_load(
     begin_at: float | Callable[[], float] | None = None,
     on_begin: Callable[[float], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    on_measured: Callable[[Tally, int], None] | None = None,
     stop: Stop | None = None,
 ) -> LoadResult:
     """Send `load` to `target` and return what was measured. Failures of the target are results, not errors.
@@ -84,8 +79,9 @@ def run_load(
     `begin_at` (monotonic) must leave the workers some tenths of a second to start; a function is called when
     they have started, so that several loads can begin together. `on_begin` is called with the start time
     shortly before it, so that faults can begin with the load. `on_progress` is called in this thread, several
-    times a second. Once `stop` is set, the run ends and keeps what it has. Requests that miss `expect` are
-    counted in the tally.
+    times a second; `on_measured`, about once a second, with all that was measured so far and the number of
+    requests under way. Once `stop` is set, the run ends and keeps what it has. Requests that miss `expect`
+    are counted in the tally.
     """
     endpoint = endpoint_of(target, load.keep_alive)
     plan = LoadPlan(target, load, expect)
@@ -103,7 +99,7 @@ def run_load(
         started_at = time.monotonic() + on.margin_s if begin_at is None else begin_at
         if on_begin is not None:
             on_begin(started_at)
-        collector = _Collector(exact_limit(load), started_at, on_progress)
+        collector = _Collector(exact_limit(load), started_at, on_progress, on_measured)
         crew.run(threads, collector, stop)
         return crew.result(collector)
 
@@ -299,12 +295,19 @@ class _Inbox:
 class _Collector:
     """The folds of all workers so far, merged."""
 
-    def __init__(self, limit: int, started_at: float, on_progress: Callable[[Progress], None] | None) -> None:
+    def __init__(
+        self,
+        limit: int,
+        started_at: float,
+        on_progress: Callable[[Progress], None] | None,
+        on_measured: Callable[[Tally, int], None] | None,
+    ) -> None:
         self.tally = Tally(limit=limit)
         self.started_at = started_at
         self.measured: Counter[int] = Counter()
         """Requests by share."""
         self._on_progress = on_progress
+        self._on_measured = on_measured
         self._counts: dict[int, Counts] = {}
         self._recent: deque[float] = deque(maxlen=_RECENT)
         """Recent response times, in seconds."""
@@ -322,6 +325,11 @@ class _Collector:
             times = fold.tally.windows(inf, 1)[0].response
             step = max(1, len(times) // _RECENT_OF_FOLD)
             self._recent.extend(times[number] for number in range(step // 2, len(times), step))
+        if self._on_measured is not None:
+            self._on_measured(self.tally, self._in_flight())
+
+    def _in_flight(self) -> int:
+        return sum(each.in_flight for each in self._counts.values())
 
     def dropped(self, share: int) -> int:
         """Return how many arrivals a worker has dropped."""
@@ -341,7 +349,7 @@ class _Collector:
         self._shown_at = now
         counts = self._counts.values()
         recent_ms = sorted(1000 * seconds for seconds in self._recent)
-        in_flight = sum(each.in_flight for each in counts)
+        in_flight = self._in_flight()
         started = sum(each.started for each in counts)
         self._on_progress(
             Progress(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.base.errors import InputError
+from faultkit.load.early_stop import can_be_decided_early
 from faultkit.load.slo import MCP_KINDS, STREAM_KINDS, Slo
 from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, McpCall, ScenarioItem, SearchStrategy
 from faultkit.scenario.search_goals import search_problems
@@ -33,6 +34,8 @@ def item_problems(item: ScenarioItem) -> Iterator[InputError]:
             yield InputError(f"context.slo[{index}].type", problem)
     if isinstance(item.strategy, SearchStrategy):
         yield from search_problems(item)
+    if isinstance(item.strategy, LoadStrategy) and item.strategy.ends_early:
+        yield from _early_stop_problems(item, item.strategy)
     if not isinstance(item.call, McpCall):
         return
     if item.expect.status is not None:
@@ -52,6 +55,20 @@ def item_problems(item: ScenarioItem) -> Iterator[InputError]:
             "context.strategy.clients",
             f"expected at most {MOST_STDIO_CLIENTS}, since each starts a server, got {clients}",
         )
+
+
+def _early_stop_problems(item: ScenarioItem, strategy: LoadStrategy) -> Iterator[InputError]:
+    """Yield why a load cannot end when it is decided: what comes later must be like what came before."""
+    stop = "context.strategy.stop"
+    if strategy.load.ramp_s:
+        yield InputError(stop, "expected at_end for a load with a ramp, got when_decided")
+    if any(fault.rule.schedule.periods for fault in item.faults):
+        yield InputError(stop, "expected at_end, since a fault has a period of its own, got when_decided")
+    for index, slo in enumerate(item.slos):
+        if not can_be_decided_early(slo):
+            kind = "an objective with a window" if slo.window_s is not None else f"an objective of {slo.kind}"
+            problem = f"expected none with stop: when_decided, which judges request by request, got {kind}"
+            yield InputError(f"context.slo[{index}]", problem)
 
 
 def _most_clients(item: ScenarioItem) -> int:

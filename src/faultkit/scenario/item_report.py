@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from faultkit.base.secrets import mask_headers, mask_rule, mask_url
 from faultkit.base.text import count_of
+from faultkit.base.units import format_duration
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.load.doubts import Doubts, doubts, doubts_about_baseline
 from faultkit.load.expectation import Expectation
@@ -58,13 +60,14 @@ def item_report(
     `out_of_reach`: why it is not known what the faults did.
     `measures_only`: the verdict is not used, so it needs no warning that the item cannot fail.
     """
-    load = item.strategy.load if isinstance(item.strategy, LoadStrategy) else None
-    duration_s = None if load is None else load.duration_s
+    planned = item.strategy.load if isinstance(item.strategy, LoadStrategy) else None
+    load = _sent_load(planned, measured)
+    duration_s = None if planned is None else planned.duration_s
     run = measured.faults.summary(load, total_s=measured.faults_s)
     baseline, before = None, Doubts()
     if measured.baseline is not None:
-        baseline = measured.baseline.summary(load, total_s=measured.baseline_s)
-        before = doubts_about_baseline(baseline, load, measured.baseline.lost or 0)
+        baseline = measured.baseline.summary(planned, total_s=measured.baseline_s)
+        before = doubts_about_baseline(baseline, planned, measured.baseline.lost or 0)
     run_s = sending_time(load, measured.faults_s)
     slos = judge_all((*item.slos, *gates), measured.faults, run_s, load)
     must_hold = slos if item.expect.all_slo_are_valid else slos[len(item.slos) :]
@@ -86,7 +89,7 @@ def item_report(
         lateness=measured.lateness,
         least_delay_ms=least_delay_ms,
         proxy_shortages=_grown("shortages", measured.before, after),
-        lost=measured.faults.lost or 0,
+        lost=_unmeasured(load, measured),
         is_decided=lambda late: is_decided(limits, late, run, measured.faults, run_s, load),
     )
     baseline_call = next((call for call in measured.calls if call.baseline), None)
@@ -124,6 +127,7 @@ def item_report(
         reasons=reasons,
         warnings=(
             *measured.warnings,
+            *_ended_early(planned, measured),
             *found.warnings,
             *before.warnings,
             *_caveats(item),
@@ -141,6 +145,28 @@ def item_report(
         routes=tuple(routes),
         degraded=tuple(_degraded(load, measured)),
     )
+
+
+def _sent_load(planned: Load | None, measured: Measurements) -> Load | None:
+    """Return the load up to the moment at which it ended, if that was early."""
+    if planned is None or measured.decided_s is None:
+        return planned
+    return replace(planned, duration_s=min(measured.decided_s, planned.duration_s))
+
+
+def _unmeasured(load: Load | None, measured: Measurements) -> int:
+    """Return how many requests of the schedule have no result: those of lost workers, and those that were
+    under way when the load ended early."""
+    lost = measured.faults.lost or 0
+    if load is None or measured.decided_s is None:
+        return lost
+    return max(lost, (planned_requests(load) or 0) - measured.faults.requests - measured.faults.dropped)
+
+
+def _ended_early(planned: Load | None, measured: Measurements) -> Iterator[str]:
+    if planned is not None and measured.decided_s is not None:
+        after, whole = format_duration(round(measured.decided_s, 1)), format_duration(planned.duration_s)
+        yield f"The load ended after {after} of {whole}: by then all objectives were decided."
 
 
 def _degraded(load: Load | None, measured: Measurements) -> Iterator[report.Degraded]:

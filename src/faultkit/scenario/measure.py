@@ -7,17 +7,19 @@ This module makes calls and changes the plan of the proxies. It does not judge t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from faultkit.load.early_stop import EarlyStop
 from faultkit.load.expectation import why_not_met
 from faultkit.load.fold import LostWorker
-from faultkit.load.load import AnyTarget, Load
+from faultkit.load.load import AnyTarget, Load, planned_requests
 from faultkit.load.places import Place
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.search.search_values import BreakingPoint
 from faultkit.load.segment import SingleCalls
+from faultkit.load.slo import Slo
 from faultkit.load.tally import Tally
 from faultkit.load.workers import LoadResult, run_load
 from faultkit.plan import Plan, Rule
@@ -91,8 +93,9 @@ class ItemMeter:
         self._stop = stop
         self.measured = measured
 
-    def load(self, strategy: LoadStrategy, *, baseline: bool, on: Place) -> None:
-        """Run the same load twice: without the faults, then with them."""
+    def load(self, strategy: LoadStrategy, slos: Sequence[Slo], *, baseline: bool, on: Place) -> None:
+        """Run the same load twice: without the faults, then with them. The second one may end early, once
+        all objectives are decided."""
         load = replace(load_of(strategy, self._item.call), seed=self._seed)
         if baseline and self._item.faults:
             self._notify(PhaseBegan("baseline", load.duration_s))
@@ -104,7 +107,14 @@ class ItemMeter:
         self.measured.before = self._plane.snapshot()
         self._notify(PhaseBegan("faults", load.duration_s))
         rules = tuple(fault.rule for fault in self._item.faults)
-        result = self._run_load(load, on, lambda began: self._set_rules(rules, load.duration_s, began))
+        early = None
+        if strategy.ends_early:
+            needs_all = self._item.expect.of_calls
+            early = EarlyStop(slos, planned_requests(load), self._stop, needs_miss=needs_all)
+        result = self._run_load(load, on, lambda began: self._set_rules(rules, load.duration_s, began), early)
+        if early is not None and early.is_decided and not self._stop.is_set():
+            self.measured.cut_short = False
+            self.measured.decided_s = result.total_s
         self.measured.faults, self.measured.faults_s = result.tally, result.total_s
         self.measured.faults_lost = result.lost
         # The faults stay until the proxies close: without them, a blackhole would release its bytes.
@@ -172,6 +182,7 @@ class ItemMeter:
         load: Load,
         on: Place,
         on_begin: Callable[[float], None],
+        early: EarlyStop | None = None,
     ) -> LoadResult:
         # A plane elsewhere needs more time to have the faults begin with the load.
         change_s = self._plane.change_s
@@ -183,7 +194,8 @@ class ItemMeter:
             begin_at=(lambda: time.monotonic() + on.margin_s + change_s) if change_s else None,
             on_begin=on_begin,
             on_progress=lambda progress: self._notify(LoadProgress(progress)),
-            stop=self._stop,
+            on_measured=None if early is None else early.look,
+            stop=early or self._stop,
         )
         self.measured.cut_short = result.cut_short
         return result
@@ -222,5 +234,7 @@ class Measurements:
     warnings: list[str] = field(default_factory=list)
     """What was found before the first call."""
     cut_short: bool = False
+    decided_s: float | None = None
+    """When the load ended early because all objectives were decided, in seconds; None if it did not."""
     search: BreakingPoint | None = None
     """The result of a search; None if the item has none, or it had to end without."""

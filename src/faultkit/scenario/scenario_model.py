@@ -110,6 +110,8 @@ class LoadStrategy:
     clients: int
     rps: float | None
     """Requests a second of each client; None if not given."""
+    ends_early: bool = False
+    """The load ends once all objectives are decided."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,7 +283,8 @@ def _measure(
     meter = ItemMeter(item, target, plane, measured, seed=settings.seed, notify=notify, stop=stop)
     match item.strategy:
         case LoadStrategy():
-            meter.load(item.strategy, baseline=settings.baseline, on=settings.on)
+            slos = (*item.slos, *settings.slos)
+            meter.load(item.strategy, slos, baseline=settings.baseline, on=settings.on)
         case RepeatStrategy():
             meter.calls(item.strategy)
         case SingleStrategy():

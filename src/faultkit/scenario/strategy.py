@@ -17,6 +17,7 @@ from faultkit.base.documents.values import (
     DURATION_SCHEMA,
     SWITCH_SCHEMA,
     TEXT_SCHEMA,
+    choice,
     duration_s,
     number,
     pause_s,
@@ -48,6 +49,7 @@ from faultkit.scenario.scenario_model import (
 from faultkit.scenario.search_strategy import SEARCH, parse_search
 from faultkit.scenario.written_faults import PROBABILITY, setting_named
 
+STOPS = ("at_end", "when_decided")
 MOST_CALLS = 10_000
 """The most calls of `repeat`, because the faults of all calls are checked beforehand."""
 
@@ -103,6 +105,13 @@ STRATEGIES: dict[str, KeyTable] = {
         RPS,
         MODEL,
         Key("ramp", duration_s, DURATION_SCHEMA, 0.0, "The time in which the rate rises evenly from 0."),
+        Key(
+            "stop",
+            choice(STOPS),
+            {"enum": list(STOPS)},
+            "at_end",
+            "when_decided: the load ends as soon as all objectives are kept or missed beyond doubt.",
+        ),
         *PACE,
         rules={
             "if": {"properties": {"model": {"const": "closed"}}, "required": ["model"]},
@@ -178,7 +187,8 @@ def _parse_steps(
 
 def _parse_load(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Strategy:
     values = {"duration_s": reading.take("duration"), "ramp_s": reading.take("ramp")}
-    return LoadStrategy(*parse_load(reading, **values))
+    ends_early = reading.take("stop") == "when_decided"
+    return LoadStrategy(*parse_load(reading, **values), ends_early=ends_early)
 
 
 _PARSERS: dict[str, Callable[[MappingReader, Sequence[WrittenFault] | None], Strategy]] = {

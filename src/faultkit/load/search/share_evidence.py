@@ -92,21 +92,25 @@ def share_bounds(counts: Counts, share: float, error: float) -> Interval:
 
 
 def effective_counts(flags: Sequence[bool], error: float) -> Counts:
-    """Return the effective numbers of good and bad requests, which are in the order of their starts.
-
-    They are cut into sections; by as much as the sections differ more than those of independent requests
-    would, the requests count less. Student's t covers that this is an estimate."""
+    """Return the effective numbers of good and bad requests, which are in the order of their starts."""
     count = len(flags)
     sections = min(SECTIONS, count // _FEWEST_PER_SECTION)
-    if sections < 2:
+    edges = [count * number // sections for number in range(sections + 1)] if sections else []
+    return effective_of_counts([(sum(flags[low:high]), high - low) for low, high in pairwise(edges)], error)
+
+
+def effective_of_counts(sections: Sequence[tuple[int, int]], error: float) -> Counts:
+    """Return the effective numbers of good and bad requests, from the good ones and all of each section.
+
+    By as much as the sections differ more than those of independent requests would, the requests count less.
+    Student's t covers that this is an estimate."""
+    if len(sections) < 2:
         return Counts(0.0, 0.0)
-    edges = [count * number // sections for number in range(sections + 1)]
-    sums = [sum(flags[low:high]) for low, high in pairwise(edges)]
-    good = sum(sums)
+    good, count = (sum(each) for each in zip(*sections, strict=True))
     share = good / count
-    sizes = [high - low for low, high in pairwise(edges)]
-    effect = design_effect(sizes, sums, share * (1 - share) * count / (count - 1))
-    effective = effective_count(count, sections - 1, effect, 1 - 2 * error)
+    variance = share * (1 - share) * count / (count - 1)
+    effect = design_effect([size for _, size in sections], [each for each, _ in sections], variance)
+    effective = effective_count(count, len(sections) - 1, effect, 1 - 2 * error)
     return Counts(effective * share, effective * (1 - share))
 
 
