@@ -155,6 +155,7 @@ def _dump_strategy(item: ScenarioItem) -> dict[str, Any] | None:
         return None
     if isinstance(strategy, LoadStrategy):
         return _dump_load(strategy)
+    assert isinstance(strategy, RepeatStrategy)
     return {"mode": "repeat", "step": strategy.step, "count": strategy.count, **_dump_repeat(strategy, item)}
 
 
