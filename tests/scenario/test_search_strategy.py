@@ -15,6 +15,7 @@ from faultkit.load.search.search_values import Goal
 from faultkit.load.slo import parse_slo
 from faultkit.scenario.scenario_keys import parse_scenario, scenario_schema
 from faultkit.scenario.scenario_model import McpCall, ScenarioItem, SearchStrategy
+from faultkit.scenario.scenario_run import check_place
 from faultkit.scenario.search_goals import goals_of, times_ms, why_no_search
 from faultkit.scenario.search_setting import (
     budget_of,
@@ -241,3 +242,11 @@ def test_searched_clients_are_those_of_a_closed_load_and_of_sessions() -> None:
     assert (load.clients, load.rate_rps) == (7, 14.0)
     opened = search_of([], given)
     assert load_at(opened, McpCall("t"), 7.0, 10).clients == 7
+
+
+def test_a_search_is_not_sent_from_a_cluster() -> None:
+    problems: list[InputError] = []
+    scenario = parse_scenario(document([LATENCY], {**VARY_LATENCY, "rps": 10}), problems)
+    assert scenario is not None
+    with pytest.raises(InputError, match="--on: expected local:N for a search"):
+        check_place([scenario])

@@ -210,6 +210,10 @@ figcaption { font-weight: 650; font-size: 14.5px; }
 }
 .key.held, .key.broken, .key.undecided { width: 9px; height: 9px; border-radius: 50%; }
 .key.held { background: var(--good); }
+.key.objective { background: none; height: 0; border-top: 2px dashed var(--good); }
+.key.estimate {
+  width: 9px; height: 9px; border-radius: 50%; background: none; border: 2px solid var(--grey);
+}
 .key.broken { background: var(--bad); }
 .key.goal { width: 9px; height: 9px; border-radius: 50%; background: none; border: 2px solid var(--good); }
 

@@ -122,8 +122,8 @@ def _searching(scenario: Scenario, item: ScenarioItem, asked: AskedSearch) -> Sc
     # What is expected of the answers of a load must not hold at each value of a search.
     expect = replace(item.expect, response_time_under_ms=None, all_slo_are_valid=None)
     searching = _bounded(replace(item, strategy=strategy, expect=expect), asked)
-    for wrong in item_problems(searching):
-        raise InputError(f"{scenario.file or scenario.title}: {wrong.path}", wrong.problem)
+    for error in item_problems(searching):
+        raise InputError(f"{scenario.file or scenario.title}: {error.path}", error.problem)
     return searching
 
 

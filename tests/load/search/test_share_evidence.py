@@ -98,3 +98,15 @@ def test_dependence_is_seen_in_times_that_are_all_good() -> None:
 def test_equal_times_do_not_depend_on_each_other() -> None:
     assert dependence([float("inf")] * 500) == 1
     assert dependence([]) == 1
+
+
+def test_times_that_differ_by_far_less_than_from_the_limit_are_alike() -> None:
+    """A machine that is a little busier for a while makes no request bad, so it must not cost requests."""
+    drifting = [20.0 + 8 * (number // 50 % 2) + number % 3 for number in range(1000)]
+    assert dependence(drifting) > 10
+    assert dependence(drifting, 300.0) == 1
+    assert dependence(drifting, 28.0) > 10
+    # With no limit of time, only failures in a row count.
+    assert dependence(drifting, float("inf")) == 1
+    failing = [float("inf") if number // 50 % 2 else 20.0 + number % 7 for number in range(1000)]
+    assert dependence(failing, float("inf")) > 10

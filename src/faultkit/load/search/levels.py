@@ -91,7 +91,8 @@ class LevelMeter:
             requests = size if room - size >= fewest / 2 else room
             self.take(level, (yield ask(ceil(requests))))
             # Long stretches of one kind may be missing here, and have been seen at another level.
-            self.alike = max(self.alike, *(dependence(own) for own in level.times))
+            alike = (dependence(own, goal.limit) for goal, own in zip(self.goals, level.times, strict=True))
+            self.alike = max(self.alike, *alike)
             needed = max(_INDEPENDENT * self.alike, to_learn)
             if level.requests >= needed:
                 level.decision = self.decision(level)

@@ -29,6 +29,8 @@ SECTIONS = 20
 """Sections of the requests of a level, by which their dependence is estimated, as that of a load."""
 _FEWEST_PER_SECTION = 5
 _FEWEST_SECTIONS = 10
+_COARSE = 0.5
+"""The differences of times that matter, as a part of the distance to the limit."""
 
 
 class Counts(NamedTuple):
@@ -112,12 +114,17 @@ def effective_of_counts(sections: Sequence[tuple[int, int]], error: float) -> Co
     return Counts(effective * share, effective * (1 - share))
 
 
-def dependence(times: Sequence[float]) -> float:
+def dependence(times: Sequence[float], limit: float | None = None) -> float:
     """Return how many requests in a row carry the information of one, by how long their times are alike.
 
     That is the largest design effect of the ranks over sections of growing length. Times show it where good
-    and bad do not: a service that was good throughout may have had no time to show its bad stretches."""
+    and bad do not: a service that was good throughout may have had no time to show its bad stretches.
+
+    With a `limit`, times count as equal that differ by far less than their median from it: such differences,
+    of a machine that is busier now and then, make no request bad."""
     count = len(times)
+    if limit is not None:
+        times = _coarse(times, limit)
     ordered = sorted(times)
     # Equal times share a rank.
     ranks = [float(bisect_left(ordered, time) + bisect_right(ordered, time)) for time in times]
@@ -130,6 +137,22 @@ def dependence(times: Sequence[float]) -> float:
         effect = max(effect, design_effect([size] * len(sums), sums, variance))
         size *= 2
     return effect
+
+
+def _coarse(times: Sequence[float], limit: float) -> list[float]:
+    """Return the times in steps of half the distance from their median to the limit."""
+    finite = sorted(time for time in times if time < inf)
+    if not finite:
+        return list(times)
+    middle = finite[len(finite) // 2]
+    step = abs(limit - middle) * _COARSE
+    if not step:
+        return list(times)
+    # An infinite limit leaves two kinds of requests: answered and failed.
+    return [
+        time if time == inf else 0.0 if step == inf else float(round((time - middle) / step))
+        for time in times
+    ]
 
 
 def fewest_requests(share: float, error: float) -> int:

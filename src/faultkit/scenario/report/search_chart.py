@@ -24,13 +24,17 @@ def search_chart(search: SearchReport) -> Markup:
         _bracket(search),
         _grid(),
         *(_objective(share) for share in shares),
-        _estimate(search, shares),
         *(_level(search, level) for level in search.levels),
+        _estimate(search, shares),
         ticks_below([(_at(search, value), _tick(search, value)) for value in _ticks(search)], PLOT_PX),
     ]
-    keys = [("held", "held"), ("broken", "broken"), ("undecided", "undecided"), ("goal", "objective")]
     present = {level.decision for level in search.levels}
-    keys = [key for key in keys if key[0] in present or key[0] == "goal"]
+    keys: list[tuple[str, str]] = [
+        *((each, each) for each in ("held", "broken", "undecided") if each in present),
+        ("objective", "objective"),
+    ]
+    if search.estimate is not None:
+        keys.append(("estimate", "estimate"))
     if search.held is not None and search.broken is not None:
         keys.append(("window", "between held and broken"))
     levels = counted(len(search.levels), "value")
@@ -111,7 +115,7 @@ def _estimate(search: SearchReport, shares: Sequence[float]) -> Markup | None:
         "g",
         element("title", f"It breaks at about {value}"),
         element("circle", cx=percent(x), cy=y, r=5),
-        class_="goal bad",
+        class_="goal open",
     )
 
 

@@ -1,0 +1,32 @@
+"""A real search of the demo service, whose breaking point follows from the fault by arithmetic."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from faultkit.cli.main import invoke
+from tests.demo.test_demo import demo
+
+
+def test_the_bracket_holds_the_probability_at_which_the_objective_breaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the fault no answer is an error, so half of them are at a probability of a half."""
+    monkeypatch.chdir(tmp_path)
+    with demo() as service:
+        words = [f"http://{service.endpoint}/", "--vary", "faults.http_error.probability=0..1"]
+        words += ["--slo", "error:50:50%", "--budget", "1200", "--rps", "200", "--seed", "5", "--no-ui"]
+        code = invoke(["breakpoint", *words, "--fail-below", "0", "--report", "report.html"])
+    assert code == 0, capsys.readouterr().err
+    item = json.loads((tmp_path / "results.json").read_text("utf-8"))["scenarios"][0]["items"][0]
+    found = item["search"]
+    assert found["outcome"] == "found"
+    assert found["held"] <= 0.5 <= found["broken"]
+    assert (found["held"], found["broken"]) != (0, 1)
+    assert sum(level["requests"] for level in found["levels"]) <= found["requests"] <= 1200
+    # The fault acted as often as there were errors, and the proxies are gone.
+    assert item["faults"][0]["injected"] == item["run"]["errors"] > 0
+    assert "Your SLO breaks" in (tmp_path / "report.html").read_text("utf-8")
