@@ -9,6 +9,7 @@ longest: they count as bad where an objective is held, and as good where it is b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Protocol
 
 from faultkit.load.samples import WindowCase
@@ -25,7 +26,6 @@ _INDEPENDENT = 40
 
 _GROWTH = 1.1
 """By how much the requests grow before they are looked at again, because a look takes all of them."""
-_DIGITS = 6
 
 
 class Stop(Protocol):
@@ -71,24 +71,23 @@ def are_decided(slos: Sequence[Slo], tally: Tally, *, in_flight: int, planned: i
     without a schedule."""
     if not slos or not all(map(can_be_decided_early, slos)):
         return False
-    if not tally.requests or tally.requests < _INDEPENDENT * _alike(tally):
+    if not tally.requests or tally.requests < _INDEPENDENT * _alike(slos, tally):
         return False
     batches = [WindowCase(each) for each in tally.batches(BATCHES)]
     return all(_decision(slo, batches, in_flight, planned) != "undecided" for slo in slos)
 
 
-def _alike(tally: Tally) -> float:
+def _alike(slos: Sequence[Slo], tally: Tally) -> float:
     """Return how many requests in a row carry the information of one; 1 if they are not kept one by one."""
     samples = tally.samples
-    times = zip(samples.intended, samples.response_times(), strict=True)
-    # Without the last bits, which differ between equal times.
-    return dependence([round(time, _DIGITS) for _, time in sorted(times)])
+    rows = zip(samples.intended, samples.response_times(), samples.failure, strict=True)
+    times = [inf if failure else time for _, time, failure in sorted(rows)]
+    return max(dependence(times, inf if (limit := _limit_ms(slo)) is None else limit / 1000) for slo in slos)
 
 
 def _decision(slo: Slo, batches: Sequence[WindowCase], in_flight: int, planned: int | None) -> Decision:
     share = good_share(slo)
-    limit_ms = None if slo.is_share else slo.threshold
-    sections = [(each.within(limit_ms), each.total) for each in batches]
+    sections = [(each.within(_limit_ms(slo)), each.total) for each in batches]
     good, total = (sum(each) for each in zip(*sections, strict=True))
     if planned is not None and total - good > (1 - share) * planned:
         return "broken"
@@ -100,6 +99,11 @@ def _decision(slo: Slo, batches: Sequence[WindowCase], in_flight: int, planned: 
     if decide(Counts(counts.good + unknown, counts.bad), share, ERROR) == "broken":
         return "broken"
     return "undecided"
+
+
+def _limit_ms(slo: Slo) -> float | None:
+    """Return the longest time of a good request; None if every answer is good."""
+    return None if slo.is_share else slo.threshold
 
 
 def good_share(slo: Slo) -> float:
