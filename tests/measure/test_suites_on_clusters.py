@@ -78,8 +78,8 @@ def test_a_killed_worker_of_a_dask_cluster_is_named(home: Path, tmp_path: Path) 
                 (owner,) = [worker for worker in made.workers if pid in descendants_of(worker.pid)]
                 owner.kill()
 
-        plan = planned(chosen, parallel=1)
-        options = RunOptions(parallel=1)
+        plan = planned(chosen, parallel=1, timeout_s=600.0)
+        options = RunOptions(parallel=1, timeout_s=600.0)
         results = run_sharded_blocking(chosen, options, plan, nullcontext(place), kill).results
     (lost,) = results.lost
     assert lost.worker.startswith("worker 2 of 2 (tcp://127.0.0.1:")
@@ -115,13 +115,13 @@ def test_a_program_that_the_image_lacks_is_an_error_before_any_test(pods: Cluste
     chosen = chosen_of(write(home, f"servers: {{ {server} }}\ntools:\n{tests}"))
     plan = planned(chosen)
     move_away(home)
-    rows: list[ResultRow] = []
+    came: list[int] = []
     refused = (
         r'worker . of 2 \(pod .*\)\..*suite\.yml: server "s": expected the file .*server\.py on the worker'
     )
     with pods_of(2, PodSettings()) as place, pytest.raises(InputError, match=refused):
-        run_cases(plan, place, rows.append)
-    assert rows == []
+        run_cases(plan, place, lambda number, outcome: came.append(number))
+    assert came == []
 
 
 @pytest.mark.thorough
@@ -134,8 +134,10 @@ def test_a_killed_pod_is_named_and_its_test_is_not_run(pods: Cluster, home: Path
             pods.running()[1].kill()
 
     with pods_of(2, PodSettings()) as place:
-        plan = planned(chosen, parallel=1)
-        results = run_sharded_blocking(chosen, RunOptions(parallel=1), plan, nullcontext(place), kill).results
+        plan = planned(chosen, parallel=1, timeout_s=600.0)
+        results = run_sharded_blocking(
+            chosen, RunOptions(parallel=1, timeout_s=600.0), plan, nullcontext(place), kill
+        ).results
     (lost,) = results.lost
     assert (lost.worker[:19], lost.why) == ("worker 2 of 2 (pod ", "Error, exit code 137")
     assert [row.name for row in results.rows if row.unrun] == ["d"]

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from faultkit.agents.shards.plan_suites import plan_suites
 from faultkit.agents.shards.shard_run import run_sharded_blocking
 from faultkit.agents.suite.results import ResultRow, SuiteResults
 from faultkit.agents.suite.run_options import RunOptions
@@ -24,7 +25,7 @@ from faultkit.load.local_workers import LocalPlace, LocalWorker
 from faultkit.load.split import Part
 from tests.agents.execute.suite_runs import HEAD, program, write
 from tests.agents.report.declared_times import without_times
-from tests.agents.shards.replayed_place import chosen_of, planned
+from tests.agents.shards.replayed_place import chosen_of
 
 PATIENCE_S = 60.0
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -87,10 +88,9 @@ class Killed:
 def run_and_kill(folder: Path, file: Path, moment: str, last: str = "") -> SuiteResults:
     chosen = chosen_of(file)
     place = Killed(moment, last, folder)
-    plan = planned(chosen, parallel=1)
-    return run_sharded_blocking(
-        chosen, RunOptions(parallel=1), plan, nullcontext(place), place.on_row
-    ).results
+    options = RunOptions(parallel=1, timeout_s=600.0)
+    plan = plan_suites(chosen, options, {})
+    return run_sharded_blocking(chosen, options, plan, nullcontext(place), place.on_row).results
 
 
 def test_a_worker_killed_in_the_middle_is_named_and_its_test_is_not_run(tmp_path: Path) -> None:
@@ -144,7 +144,18 @@ def test_processes_give_the_report_of_one(tmp_path: Path, monkeypatch: pytest.Mo
 def fault_test(folder: Path) -> subprocess.Popen[str]:
     suite_with_a_program(folder)
     return subprocess.Popen(
-        [sys.executable, "-m", "faultkit", "test", "suite.yml", "--on", "local:2", "--json"],
+        [
+            sys.executable,
+            "-m",
+            "faultkit",
+            "test",
+            "suite.yml",
+            "--on",
+            "local:2",
+            "--json",
+            "--timeout",
+            "10m",
+        ],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

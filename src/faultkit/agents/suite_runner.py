@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from faultkit.agents.execute.connected_servers import ConnectedServers, connect_servers
 from faultkit.agents.execute.expectations import Snapshots
-from faultkit.agents.execute.run_agent import run_agent_test
+from faultkit.agents.execute.run_agent import JudgedRun, run_agent_test, run_once
 from faultkit.agents.execute.run_tool import run_tool_test
 from faultkit.agents.parse.suite_targets import missed_targets
 from faultkit.agents.suite.agent_interface import Purse
@@ -29,10 +29,30 @@ from faultkit.base.times import now_us, time_text
 from faultkit.mcp.targets import Inventory
 from faultkit.plan import dump_rule
 
-OnTest: TypeAlias = Callable[[SuiteTest, Sequence[ResultRow]], None]
 PROGRAM_GRACE_S = 5.0
 """Extra time for an external program: its own run ends it at the time limit and still reports its calls."""
-_CUT_OFF = "the run was interrupted before it had ended"
+CUT_OFF = "the run was interrupted before it had ended"
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePiece:
+    """A test, or one of its runs."""
+
+    test: SuiteTest
+    run: int | None = None
+    """The number of the run, from 0; None for the whole test."""
+
+
+@dataclass(frozen=True, slots=True)
+class PieceOutcome:
+    """What came of a piece: of a single run the run itself, which rows are made of when all have ended."""
+
+    rows: tuple[ResultRow, ...] = ()
+    judged: JudgedRun | None = None
+    took_ms: float = 0.0
+
+
+OnPiece: TypeAlias = Callable[[SuitePiece, PieceOutcome], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +104,7 @@ async def run_suites(
     stopping = stopping or asyncio.Event()
     suites = [await _run_suite(each, options, on_row, stopping) for each in chosen]
     results = results_of(chosen, options, suites)
-    has_bailed = options.bail and any(row.fails and row.message != _CUT_OFF for row in results.rows)
+    has_bailed = options.bail and any(row.fails and row.message != CUT_OFF for row in results.rows)
     return replace(results, interrupted=stopping.is_set() and not has_bailed, bailed=has_bailed)
 
 
@@ -107,26 +127,31 @@ def _clocks(chosen: Sequence[SelectedTests], options: RunOptions) -> frozenset[C
 async def _run_suite(
     chosen: SelectedTests, options: RunOptions, on_row: Callable[[ResultRow], None], stopping: asyncio.Event
 ) -> SuiteResult:
-    def on_test(test: SuiteTest, rows: Sequence[ResultRow]) -> None:
-        for row in rows:
+    def on_piece(piece: SuitePiece, outcome: PieceOutcome) -> None:
+        for row in outcome.rows:
             on_row(row)
 
-    rows, problem = await run_tests(chosen, options, on_test, stopping)
+    pieces = [SuitePiece(test) for test in chosen.tests]
+    rows, problem = await run_pieces(chosen.suite, pieces, options, on_piece, stopping)
     lanes = lane_rows(chosen)
     for row in lanes:
         on_row(row)
     return SuiteResult(chosen.suite.file, (*rows, *lanes), problem)
 
 
-async def run_tests(
-    chosen: SelectedTests, options: RunOptions, on_test: OnTest, stopping: asyncio.Event
+async def run_pieces(
+    suite: Suite,
+    pieces: Sequence[SuitePiece],
+    options: RunOptions,
+    on_piece: OnPiece,
+    stopping: asyncio.Event,
 ) -> tuple[list[ResultRow], str]:
-    """Run tests of one suite; return their rows in the order of the file, or why none could be run.
+    """Run tests of one suite; return the rows of whole tests in their order, or why none could be run.
 
-    `on_test` is called with the rows of each test as soon as it has ended."""
-    suite, rows, problem = chosen.suite, list[ResultRow](), ""
+    `on_piece` is called with each piece as soon as it has ended."""
+    rows, problem = list[ResultRow](), ""
     options = replace(options, purse=Purse(suite.most_usd, options.purse))
-    needed = _servers_to_connect(chosen.tests)
+    needed = _servers_to_connect([piece.test for piece in pieces])
     snapshots = Snapshots(suite.file, update=options.update_snapshots)
     try:
         async with AsyncExitStack() as stack:
@@ -135,7 +160,7 @@ async def run_tests(
             servers = await _wait_for_servers(stack.enter_async_context(opening), stopping)
             if servers is not None:
                 _check_targets(suite, servers)
-                rows = await _run_tests(chosen, servers, options, snapshots, on_test, stopping)
+                rows = await _run_all(suite, pieces, servers, options, snapshots, on_piece, stopping)
         snapshots.save()
     except FaultkitError as error:
         problem = str(error)
@@ -188,36 +213,37 @@ def _check_targets(suite: Suite, servers: ConnectedServers) -> None:
         raise missed[0]
 
 
-async def _run_tests(
-    chosen: SelectedTests,
+async def _run_all(
+    suite: Suite,
+    pieces: Sequence[SuitePiece],
     servers: ConnectedServers,
     options: RunOptions,
     snapshots: Snapshots,
-    on_test: OnTest,
+    on_piece: OnPiece,
     stopping: asyncio.Event,
 ) -> list[ResultRow]:
     slots = asyncio.Semaphore(max(1, options.parallel))
     has_bailed = False
 
-    async def run(test: SuiteTest) -> tuple[ResultRow, ...]:
+    async def run(piece: SuitePiece) -> tuple[ResultRow, ...]:
         nonlocal has_bailed
         async with slots:
             if stopping.is_set():
                 return ()
             began = perf_counter()
             try:
-                rows = await _run_with_retries(chosen.suite, test, servers, options, snapshots)
+                outcome = await _run_piece(suite, piece, servers, options, snapshots)
             except asyncio.CancelledError:
                 if has_bailed or not stopping.is_set():
                     raise
-                rows = (_error_row(test, _CUT_OFF, (perf_counter() - began) * 1000),)
-        on_test(test, rows)
-        if options.bail and any(row.fails for row in rows) and not stopping.is_set():
+                outcome = PieceOutcome((error_row(piece.test, CUT_OFF, (perf_counter() - began) * 1000),))
+        on_piece(piece, outcome)
+        if options.bail and any(row.fails for row in outcome.rows) and not stopping.is_set():
             has_bailed = True
             stopping.set()
-        return rows
+        return outcome.rows
 
-    runs = [asyncio.ensure_future(run(test)) for test in chosen.tests]
+    runs = [asyncio.ensure_future(run(piece)) for piece in pieces]
     stopped = asyncio.ensure_future(stopping.wait())
     all_runs: asyncio.Future[Any] = asyncio.ensure_future(asyncio.gather(*runs))
     try:
@@ -230,28 +256,37 @@ async def _run_tests(
     return [row for each in runs if not each.cancelled() for row in each.result()]
 
 
-async def _run_with_retries(
-    suite: Suite, test: SuiteTest, servers: ConnectedServers, options: RunOptions, snapshots: Snapshots
-) -> tuple[ResultRow, ...]:
-    """Run a test, and again while it does not pass. The rows of the last attempt say which it was."""
-    attempt = 1
-    rows = await _run_test(suite, test, servers, options, snapshots)
-    while attempt <= options.retries and any(row.fails for row in rows):
+async def _run_piece(
+    suite: Suite, piece: SuitePiece, servers: ConnectedServers, options: RunOptions, snapshots: Snapshots
+) -> PieceOutcome:
+    """Run a piece. A whole test is run again while it does not pass, and the rows of the last attempt say
+    which it was."""
+    attempt, test = 1, piece.test
+    outcome = await _try_piece(suite, piece, servers, options, snapshots)
+    if piece.run is not None:
+        return outcome
+    while attempt <= options.retries and any(row.fails for row in outcome.rows):
         attempt += 1
-        rows = await _run_test(suite, test, servers, options, snapshots)
+        outcome = await _try_piece(suite, piece, servers, options, snapshots)
+    rows = with_injected(suite, test, outcome.rows)
+    if attempt > 1:
+        rows = tuple(replace(row, details=(*row.details, ("attempt", attempt))) for row in rows)
+    return replace(outcome, rows=rows)
+
+
+def with_injected(suite: Suite, test: SuiteTest, rows: Sequence[ResultRow]) -> tuple[ResultRow, ...]:
+    """Return the rows of a test with the rules of the faults that it injects."""
     rules = {fault.name: fault.rule for fault in suite.faults}
     injected = {} if test.skip else {name: dump_rule(rules[name]) for name in test.inject}
-    rows = tuple(replace(row, injected=injected) for row in rows)
-    if attempt == 1:
-        return rows
-    return tuple(replace(row, details=(*row.details, ("attempt", attempt))) for row in rows)
+    return tuple(replace(row, injected=injected) for row in rows)
 
 
-async def _run_test(
-    suite: Suite, test: SuiteTest, servers: ConnectedServers, options: RunOptions, snapshots: Snapshots
-) -> tuple[ResultRow, ...]:
+async def _try_piece(
+    suite: Suite, piece: SuitePiece, servers: ConnectedServers, options: RunOptions, snapshots: Snapshots
+) -> PieceOutcome:
+    test = piece.test
     if test.skip:
-        return (skipped_row(test),)
+        return PieceOutcome((skipped_row(test),))
     began = perf_counter()
 
     def took_ms() -> float:
@@ -260,16 +295,20 @@ async def _run_test(
     try:
         is_program = isinstance(test, AgentTest) and isinstance(test.agent, CommandAgent)
         async with asyncio.timeout(options.timeout_s + (PROGRAM_GRACE_S if is_program else 0.0)):
-            if isinstance(test, AgentTest):
-                return await run_agent_test(suite, test, servers, options, snapshots)
-            return (await run_tool_test(suite, test, servers, options, snapshots),)
+            if not isinstance(test, AgentTest):
+                return PieceOutcome((await run_tool_test(suite, test, servers, options, snapshots),))
+            if piece.run is None:
+                return PieceOutcome(await run_agent_test(suite, test, servers, options, snapshots))
+            judged = await run_once(suite, test, servers, options, snapshots, piece.run)
+            return PieceOutcome(judged=judged, took_ms=took_ms())
     except TimeoutError:
-        return (_error_row(test, f"it did not end within {options.timeout_s:g} s (--timeout)", took_ms()),)
+        why = f"it did not end within {options.timeout_s:g} s (--timeout)"
     except FaultkitError as error:
-        return (_error_row(test, str(error), took_ms()),)
+        why = str(error)
     except Exception as error:
         # A defect of Faultkit or of an agent must not end the other tests.
-        return (_error_row(test, f"{type(error).__name__}: {error}", took_ms()),)
+        why = f"{type(error).__name__}: {error}"
+    return PieceOutcome((error_row(test, why, took_ms()),))
 
 
 def skipped_row(test: SuiteTest) -> ResultRow:
@@ -277,5 +316,6 @@ def skipped_row(test: SuiteTest) -> ResultRow:
     return ResultRow(test.name, "passed", "", test.place, 0.0, tags=test.tags, skipped=test.skip)
 
 
-def _error_row(test: SuiteTest, message: str, took_ms: float) -> ResultRow:
+def error_row(test: SuiteTest, message: str, took_ms: float) -> ResultRow:
+    """Return the row of a test that could not be run to its end."""
     return ResultRow(test.name, "error", message, test.place, took_ms, tags=test.tags)

@@ -32,9 +32,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["--on", "nowhere"], "--on: expected local:N, dask:N, dask://HOST:PORT, tls://HOST:PORT or"),
         (["--on", "local:0"], "--on: expected 1 to 64 workers"),
-        (["--on", "local:3"], "--on: expected at most a worker a test, got local:3 for 2 tests"),
-        (["--on", "local:2", "--filter", "a"], "got local:2 for 1 test"),
-        (["--on", "kubernetes:3"], "got kubernetes:3 for 2 tests"),
+        (["--on", "local:3"], "one of its runs), got local:3 for 2 cases"),
+        (["--on", "local:2", "--filter", "a"], "got local:2 for 1 case"),
+        (["--on", "kubernetes:3"], "got kubernetes:3 for 2 cases"),
         (["--on", "local:2", "--record"], "--record: expected none beside --on local:2"),
         (["--on", "local:2", "--update-snapshots"], "--update-snapshots: expected none beside --on"),
         (["--on", "local:2", "--bail"], "--bail: expected none beside --on local:2"),

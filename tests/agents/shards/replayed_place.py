@@ -14,7 +14,7 @@ from typing import Any
 from faultkit.agents.shards.case_lines import SUITE
 from faultkit.agents.shards.case_runner import CaseRunner
 from faultkit.agents.shards.plan_suites import plan_suites
-from faultkit.agents.shards.shard_run import merged, run_cases
+from faultkit.agents.shards.shard_run import Merger, run_cases
 from faultkit.agents.shards.suite_plan import SuitePart, SuitePlan
 from faultkit.agents.suite.results import SuiteResults
 from faultkit.agents.suite.run_options import RunOptions, SelectedTests, Selection, select
@@ -150,8 +150,9 @@ def on_one_machine(chosen: Sequence[SelectedTests], **options: Any) -> SuiteResu
 
 
 def sharded(chosen: Sequence[SelectedTests], place: ReplayedPlace, **options: Any) -> SuiteResults:
-    cases = run_cases(planned(chosen, **options), place)
-    return without_times(merged(chosen, RunOptions(**options), cases))
+    plan = planned(chosen, **options)
+    merger = Merger(chosen, RunOptions(**options), plan)
+    return without_times(merger.results(run_cases(plan, place, merger.add)))
 
 
 def without_times(results: SuiteResults) -> SuiteResults:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,23 +50,27 @@ def recounted(line: str, **changes: object) -> str:
         (lambda lines: [lines[0], *lines[2:]], 1, "its report 2 did not come"),
         (lambda lines: [lines[0], lines[1].replace("b", "c", 1), *lines[2:]], 1, "its report 2 came damaged"),
         (lambda lines: [lines[0][:40], *lines[1:]], 0, "its report 1 came damaged"),
-        (lambda lines: [*lines[:3], recounted(lines[3], tests=2)], 3, "it reports 2 tests, and 3 came"),
+        (lambda lines: [*lines[:3], recounted(lines[3], cases=2)], 3, "it reports 2 cases, and 3 came"),
         (
-            lambda lines: [*lines[:2], recounted(lines[3], number=2, tests=2)],
+            lambda lines: [*lines[:2], recounted(lines[3], number=2, cases=2)],
             2,
             "it ended without the results of 1",
         ),
         (
-            lambda lines: [lines[0], recounted(lines[1], rows=json.loads(lines[0][9:])["rows"])],
+            lambda lines: [lines[0], recounted(lines[1], outcomes=json.loads(lines[0][9:])["outcomes"])],
             1,
-            "it sent a result of test 2, which it has not or had sent",
+            "it sent a result of case 2, which it has not or had sent",
         ),
         (
-            lambda lines: [lines[0], recounted(lines[1], rows=[[0, "[]"]])],
+            lambda lines: [lines[0], recounted(lines[1], outcomes=[[0, "{}"]])],
             1,
-            "it sent a result of test 1, which it has not or had sent",
+            "it sent a result of case 1, which it has not or had sent",
         ),
-        (lambda lines: [lines[0], recounted(lines[1], rows=[[3, "[1]"]])], 1, "its report 2 cannot be read"),
+        (
+            lambda lines: [lines[0], recounted(lines[1], outcomes=[[3, "[1]"]])],
+            1,
+            "its report 2 cannot be read",
+        ),
     ],
 )
 def test_what_a_worker_did_not_tell_whole_is_not_run_and_no_pass(
@@ -89,7 +94,10 @@ def test_every_report_names_the_lost_worker_and_the_tests_that_were_not_run(tmp_
     results = sharded(chosen, ReplayedPlace(2, changes={1: lambda lines: [lines[0], *lines[2:]]}))
     for name, reporter in REPORTERS.items():
         text = reporter.render(results)
-        assert "worker 1 was lost 0.0 s after the start (its report 2 did not come)" in text or name == "json"
+        said = re.search(
+            r"worker 1 was lost [0-9.]+ s after the start \(its report 2 did not come\): 1 of", text
+        )
+        assert said or name == "json"
         assert "not run: worker 1 was lost" in text
     document = results_document(results)
     (lost,) = document["metadata"]["degraded"]
@@ -161,10 +169,10 @@ def test_without_any_worker_there_is_an_error_and_no_report(tmp_path: Path) -> N
 def test_a_refusal_of_one_worker_ends_the_run_before_any_test(tmp_path: Path) -> None:
     plan = planned(chosen_of(write(tmp_path, SUITE)))
     refusal = InputError("worker 1.version", "expected another")
-    rows: list[object] = []
+    came: list[int] = []
     with pytest.raises(InputError, match=r"worker 1\.version: expected another"):
-        run_cases(plan, Other(2, {1: refusal}), rows.append)
-    assert rows == []
+        run_cases(plan, Other(2, {1: refusal}), lambda number, outcome: came.append(number))
+    assert came == []
 
 
 def test_a_defect_of_a_worker_ends_the_run_with_its_error(tmp_path: Path) -> None:
@@ -189,4 +197,25 @@ def test_a_run_that_is_stopped_before_its_workers_are_ready_runs_nothing(tmp_pat
     stop = threading.Event()
     stop.set()
     cases = run_cases(plan, ReplayedPlace(2), stop=stop)
-    assert (cases.stopped, cases.rows, cases.lost) == (True, {}, {})
+    assert (cases.stopped, cases.outcomes, cases.lost) == (True, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("agent", "verdict", "message"),
+    [
+        ("retrying", "inconclusive", "not run (1 of 4 runs): worker 1 was lost "),
+        ("looping", "failed", "0 of 3 runs passed; did not recover: "),
+    ],
+)
+def test_of_a_test_that_lost_a_run_only_a_failure_is_known(
+    tmp_path: Path, agent: str, verdict: str, message: str
+) -> None:
+    gate = "inject: [hung], recovery: { max_detection_ms: 3000 }, runs: 4"
+    chosen = chosen_of(write(tmp_path, HEAD + f"agents: [{{ name: a, agent: {agent}, {gate} }}]\n"))
+    results = sharded(chosen, ReplayedPlace(2, changes={1: lambda lines: [lines[0], "damaged"]}))
+    (lost,) = results.lost
+    assert (lost.planned, lost.ended) == (2, 1)
+    (row,) = results.rows
+    assert (row.verdict, row.unrun) == (verdict, verdict == "inconclusive")
+    assert row.message.startswith(message)
+    assert "not run (1 of 4 runs): worker 1 was lost" in row.message

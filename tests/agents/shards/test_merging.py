@@ -31,7 +31,8 @@ _skipped_tests = st.just("  - { name: NAME, agent: naive, inject: [back], skip: 
 _plain_tests = st.just(
     '  - { name: NAME, agent: { script: [grep] }, expect: [{ target: final_response, contains: "no such" }] }'
 )
-_suites = st.lists(st.one_of(_agent_tests, _skipped_tests, _plain_tests), min_size=1, max_size=5)
+_errors = st.just("  - { name: NAME, model: claude-sonnet-4-5, prompt: go, runs: 2, inject: [back] }")
+_suites = st.lists(st.one_of(_agent_tests, _skipped_tests, _plain_tests, _errors), min_size=1, max_size=5)
 LANES = ("", "compliance: {}\n")
 
 
@@ -52,6 +53,7 @@ def test_every_report_is_that_of_one_machine(
     written: list[tuple[list[str], int, str]], workers: int, order: list[int], retries: int, is_copied: bool
 ) -> None:
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.delenv("ANTHROPIC_API_KEY", raising=False)
         if is_copied:
             patch.setattr(case_runner, "_has_files", lambda plan: False)
         folder = Path(name)
@@ -69,5 +71,24 @@ def test_the_tests_of_a_worker_are_every_nth_of_all_suites(tmp_path: Path) -> No
     tests = [f"  - {{ name: {name}, agent: naive, inject: [back] }}" for name in names]
     chosen = chosen_of(write(tmp_path, HEAD + "agents:\n" + "\n".join(tests) + "\n"))
     parts = split(planned(chosen), ["x", "y", "z"])
-    names_of = [[part.plan.cases[number][1] for number in cases_of(part)] for part in parts]
-    assert names_of == [["a", "d", "g"], ["b", "e"], ["c", "f"]]
+    assert [[*cases_of(part)] for part in parts] == [[0, 3, 6], [1, 4], [2, 5]]
+    assert [case.run for case in parts[0].plan.cases()] == [None] * 7
+
+
+def test_each_run_of_a_test_is_a_case_of_its_own(tmp_path: Path) -> None:
+    tests = """agents:
+  - { name: a, agent: naive, inject: [rare], runs: 3, allow_unhit: true }
+  - { name: b, agent: naive, inject: [back] }
+  - { name: c, agent: naive, inject: [back], runs: 2, skip: later }
+"""
+    chosen = chosen_of(write(tmp_path, HEAD + tests))
+    assert [(case.test, case.run) for case in planned(chosen).cases()] == [
+        (0, 0),
+        (0, 1),
+        (0, 2),
+        (1, None),
+        (2, None),
+    ]
+    # A test that is repeated until it passes is repeated as a whole.
+    assert [case.run for case in planned(chosen, retries=1).cases()] == [None] * 3
+    assert planned(chosen, repeat=100).most_parts == 201

@@ -58,7 +58,7 @@ _FROM_WORST: tuple[RowVerdict, ...] = ("error", "failed", "inconclusive", "not_e
 
 
 @dataclass(frozen=True, slots=True)
-class _RunVerdict:
+class RunVerdict:
     """The verdict of one run, for one of the two rows of its test."""
 
     verdict: RowVerdict
@@ -89,11 +89,11 @@ class _TracedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class _JudgedRun:
+class JudgedRun:
     """One run with its scores and its verdict."""
 
     run: ScoredRun
-    expectations: _RunVerdict
+    expectations: RunVerdict
     """Verdict on the expectations of the test, for its own row."""
     stub: bool
     replay: bool
@@ -105,15 +105,34 @@ async def run_agent_test(
 ) -> tuple[ResultRow, ...]:
     """Run one agent test. Return its row, and the row of its recovery gate if it has one."""
     began = perf_counter()
+    judged = [
+        await run_once(suite, test, connected, options, snapshots, number)
+        for number in range(options.repeat or test.runs)
+    ]
+    return rows_of_runs(suite, test, judged, (perf_counter() - began) * 1000)
+
+
+async def run_once(
+    suite: Suite,
+    test: AgentTest,
+    connected: ConnectedServers,
+    options: RunOptions,
+    snapshots: Snapshots,
+    number: int,
+) -> JudgedRun:
+    """Run an agent test once, as the run of this number, from 0."""
     seed = suite.seed if options.seed is None else options.seed
-    judged = []
-    for number in range(options.repeat or test.runs):
-        affordable = _within(options.purse, test)
-        traced = await _run(suite, affordable, connected, options, seed if not number else f"{seed}#{number}")
-        if traced.trace.ending == "money" and affordable.budget.money != test.budget.money:
-            raise RunError(f"ended early: {_NO_MONEY}")
-        judged.append(_judge(test, traced, snapshots))
-    took_ms = (perf_counter() - began) * 1000
+    affordable = _within(options.purse, test)
+    traced = await _run(suite, affordable, connected, options, seed if not number else f"{seed}#{number}")
+    if traced.trace.ending == "money" and affordable.budget.money != test.budget.money:
+        raise RunError(f"ended early: {_NO_MONEY}")
+    return _judge(test, traced, snapshots)
+
+
+def rows_of_runs(
+    suite: Suite, test: AgentTest, judged: Sequence[JudgedRun], took_ms: float
+) -> tuple[ResultRow, ...]:
+    """Return the rows of a test with these runs: its own, and that of its recovery gate if it has one."""
     unmet = "" if test.allow_unhit else unmet_message(suite, test, [each.run.trace for each in judged])
     return tuple(_rows(test, judged, took_ms, unmet))
 
@@ -178,7 +197,7 @@ async def _run_program(
     return _TracedRun(done.trace, "real", seed, problem=done.problem, is_cut=done.is_cut, notes=done.notes)
 
 
-def _judge(test: AgentTest, traced: _TracedRun, snapshots: Snapshots) -> _JudgedRun:
+def _judge(test: AgentTest, traced: _TracedRun, snapshots: Snapshots) -> JudgedRun:
     trace = traced.trace if test.goal is None else meets_goal(test.goal, traced.trace)
     metrics = metrics_of(trace, traced.clean)
     gate = None
@@ -196,36 +215,34 @@ def _judge(test: AgentTest, traced: _TracedRun, snapshots: Snapshots) -> _Judged
     )
     expectations = _judge_expectations(test, run, traced, snapshots)
     run = replace(run, expectations=expectations.verdict)
-    return _JudgedRun(run, expectations, traced.stub, traced.replay, traced.notes)
+    return JudgedRun(run, expectations, traced.stub, traced.replay, traced.notes)
 
 
 def _judge_expectations(
     test: AgentTest, run: ScoredRun, traced: _TracedRun, snapshots: Snapshots
-) -> _RunVerdict:
+) -> RunVerdict:
     """Judge a run by the expectations of its test, apart from the recovery gate."""
     if traced.problem:
-        return _RunVerdict("error" if traced.is_cut else "failed", traced.problem)
+        return RunVerdict("error" if traced.is_cut else "failed", traced.problem)
     document = run_document(run.trace, run.metrics, run.gate, traced.tokens)
     for expectation in test.expect:
         problem = snapshots.holds(test.name, expectation, document)
         if problem is not None:
-            return _RunVerdict("failed", problem, expectation.target)
+            return RunVerdict("failed", problem, expectation.target)
     if test.error_recovery is not None:
         if run.error_recovery is None:
-            return _RunVerdict("not_exercised", "orchestration.error_recovery: no call failed")
+            return RunVerdict("not_exercised", "orchestration.error_recovery: no call failed")
         if run.error_recovery < test.error_recovery:
             found = f"{run.error_recovery} %, expected at least {test.error_recovery} %"
-            return _RunVerdict("failed", f"orchestration.error_recovery is {found}", "error_recovery")
+            return RunVerdict("failed", f"orchestration.error_recovery is {found}", "error_recovery")
     if run.gate is None and test.inject and not run.metrics.fault_hit and not test.allow_unhit:
-        return _RunVerdict("not_exercised", NOT_EXERCISED)
+        return RunVerdict("not_exercised", NOT_EXERCISED)
     if run.trace.ending != "reply":
-        return _RunVerdict("failed", f"the budget of {run.trace.ending} was used up", run.trace.ending)
-    return (
-        _RunVerdict("not_exercised", ASSERTS_NOTHING) if test.asserts_nothing else _RunVerdict("passed", "")
-    )
+        return RunVerdict("failed", f"the budget of {run.trace.ending} was used up", run.trace.ending)
+    return RunVerdict("not_exercised", ASSERTS_NOTHING) if test.asserts_nothing else RunVerdict("passed", "")
 
 
-def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float, unmet: str) -> Iterator[ResultRow]:
+def _rows(test: AgentTest, judged: Sequence[JudgedRun], took_ms: float, unmet: str) -> Iterator[ResultRow]:
     runs = tuple(each.run for each in judged)
     stub, replay = any(each.stub for each in judged), all(each.replay for each in judged)
     has_gate = runs[0].gate is not None
@@ -233,7 +250,7 @@ def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float, unmet: 
     if has_gate:
         # A run that used up its budget is reported in the gate's row only.
         own = [
-            _RunVerdict("passed", "")
+            RunVerdict("passed", "")
             if each.verdict == "failed" and each.limit in get_args(RunEnding)
             else each
             for each in own
@@ -244,7 +261,7 @@ def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float, unmet: 
     yield _not_exercised(row, unmet)
     gates = [run.gate for run in runs if run.gate is not None]
     if gates:
-        verdicts = [_RunVerdict(gate.verdict, gate.message, gate.limit) for gate in gates]
+        verdicts = [RunVerdict(gate.verdict, gate.message, gate.limit) for gate in gates]
         name = f"{test.name}{RECOVERY_SUFFIX}"
         row = _row(test, name, verdicts, took_ms, runs, stub=stub, replay=replay, rule=EDGE_RULE)
         yield _not_exercised(row, unmet)
@@ -260,7 +277,7 @@ def _not_exercised(row: ResultRow, unmet: str) -> ResultRow:
 def _row(
     test: AgentTest,
     name: str,
-    verdicts: Sequence[_RunVerdict],
+    verdicts: Sequence[RunVerdict],
     took_ms: float,
     runs: tuple[ScoredRun, ...],
     *,
@@ -291,20 +308,20 @@ def _row(
     )
 
 
-def _worst(verdicts: Sequence[_RunVerdict]) -> _RunVerdict:
+def _worst(verdicts: Sequence[RunVerdict]) -> RunVerdict:
     return min(verdicts, key=lambda each: _FROM_WORST.index(each.verdict))
 
 
-def _combine_replays(test: AgentTest, verdicts: Sequence[_RunVerdict]) -> _RunVerdict:
+def _combine_replays(test: AgentTest, verdicts: Sequence[RunVerdict]) -> RunVerdict:
     """Combine the verdicts of one cassette: one sample of the model, however often it is replayed."""
     worst = _worst(verdicts)
     if test.min_pass_rate is None or len(verdicts) == 1 or worst.verdict in ("error", "not_exercised"):
         return worst
     once = f"{len(verdicts)} runs are of one recording, which shows no rate"
-    return _RunVerdict("inconclusive", f"min_pass_rate is {test.min_pass_rate}: {once}", "min_pass_rate")
+    return RunVerdict("inconclusive", f"min_pass_rate is {test.min_pass_rate}: {once}", "min_pass_rate")
 
 
-def _combine_runs(test: AgentTest, verdicts: Sequence[_RunVerdict]) -> tuple[PassShare | None, _RunVerdict]:
+def _combine_runs(test: AgentTest, verdicts: Sequence[RunVerdict]) -> tuple[PassShare | None, RunVerdict]:
     """Combine the verdicts of several runs: all must pass, or the share that the test asks for.
 
     Runs that met no fault are left out, as long as others met one.
@@ -320,16 +337,16 @@ def _combine_runs(test: AgentTest, verdicts: Sequence[_RunVerdict]) -> tuple[Pas
     least = test.min_pass_rate
     if least is None or worst.verdict == "error":
         verdict, limit, why = worst.verdict, worst.limit, f"; {worst.message}" if worst.message else ""
-        return share, _RunVerdict(verdict, passed + why, limit)
+        return share, RunVerdict(verdict, passed + why, limit)
     # With 95 % confidence, the pass rate lies within the interval. A rate that it does not exclude is neither
     # met nor missed.
     low, high = 100 * share.interval.low, 100 * share.interval.high
     between = f"{passed}: between {low:.0f} and {high:.0f} % do (95 %), wanted are {least} %"
     if low >= least:
-        return share, _RunVerdict("passed", between)
+        return share, RunVerdict("passed", between)
     if high < least:
-        return share, _RunVerdict("failed", f"{between}; {worst.message}", "min_pass_rate")
-    return share, _RunVerdict("inconclusive", f"{between}: too few runs to tell", "min_pass_rate")
+        return share, RunVerdict("failed", f"{between}; {worst.message}", "min_pass_rate")
+    return share, RunVerdict("inconclusive", f"{between}: too few runs to tell", "min_pass_rate")
 
 
 # One run in virtual or real time

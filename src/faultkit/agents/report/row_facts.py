@@ -111,7 +111,7 @@ def clocks_of(results: SuiteResults) -> str:
 def degraded_lines(results: SuiteResults) -> list[str]:
     """Return a sentence for each worker that was lost."""
     return [
-        printable_line(f"{each}: {each.ended} of its {counted(each.planned, 'test')} have a result")
+        printable_line(f"{each}: {each.ended} of its {counted(each.planned, 'case')} have a result")
         for each in results.lost
     ]
 

@@ -1,35 +1,37 @@
-"""Results of tests on their way from a worker: rows as plain data and back, and as lines of text. Pure.
+"""Results of cases on their way from a worker: as plain data and back, and as lines of text.
 
-Rows keep every value as it is, so that the merged report is that of one machine, to the byte.
+They keep every value as it is, so that the merged report is that of one machine, to the byte.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from faultkit.agents.shards.suite_plan import SuitePart, SuitePlan, cases_of, suite_plan_of
-from faultkit.agents.suite.results import ResultRow
+from faultkit.agents.suite_runner import PieceOutcome
 from faultkit.load.part_lines import PartReader, PartWriter, WorkerLost
 from faultkit.load.work import Work
 
 
-def rows_to_json(rows: Sequence[ResultRow]) -> str:
-    """Return rows as JSON. Values of arguments that JSON does not have become texts, as in reports."""
-    return json.dumps([_plain(row) for row in rows], separators=(",", ":"), default=_other)
+def outcome_to_json(outcome: PieceOutcome) -> str:
+    """Return what came of a case as JSON. Values of arguments that JSON does not have become texts, as in
+    reports."""
+    return json.dumps(_plain(outcome), separators=(",", ":"), default=_other)
 
 
 def _other(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
-def rows_from_json(text: str) -> tuple[ResultRow, ...]:
-    """Return the rows of JSON. Raises an error of Python's own for data of another form."""
-    return tuple(_read(ResultRow, each) for each in json.loads(text))
+def outcome_from_json(text: str) -> PieceOutcome:
+    """Return the outcome of JSON. Raises an error of Python's own for data of another form."""
+    found: PieceOutcome = _read(PieceOutcome, json.loads(text))
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -62,10 +64,10 @@ def _field_types(cls: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class CaseFold:
-    """The tests of a worker that have ended since its last fold."""
+    """The cases of a worker that have ended since its last fold."""
 
-    rows: Mapping[int, str]
-    """The rows of each as JSON, by its number."""
+    outcomes: Mapping[int, str]
+    """What came of each as JSON, by its number."""
     problems: Mapping[int, str]
     """Why the tests of a suite could not be run at all, by the place of the suite."""
 
@@ -74,54 +76,54 @@ class CaseFolder:
     """Gathers what the process of a worker reports."""
 
     def __init__(self, plan: SuitePlan) -> None:
-        self._rows: dict[int, str] = {}
+        self._outcomes: dict[int, str] = {}
         self._problems: dict[int, str] = {}
 
-    def add(self, rows: Mapping[int, str], problems: Mapping[int, str]) -> None:
+    def add(self, outcomes: Mapping[int, str], problems: Mapping[int, str]) -> None:
         """Add a report."""
-        self._rows.update(rows)
+        self._outcomes.update(outcomes)
         self._problems.update(problems)
 
     def take(self) -> CaseFold:
         """Return what was added since the last call."""
-        taken = CaseFold(self._rows, self._problems)
-        self._rows, self._problems = {}, {}
+        taken = CaseFold(self._outcomes, self._problems)
+        self._outcomes, self._problems = {}, {}
         return taken
 
 
 class CaseWriter(PartWriter[CaseFold]):
     """Writes the messages of one worker."""
 
-    counted = "tests"
+    counted = "cases"
 
     def _document(self, message: CaseFold) -> dict[str, Any]:
-        return {"rows": list(message.rows.items()), "problems": list(message.problems.items())}
+        return {"outcomes": list(message.outcomes.items()), "problems": list(message.problems.items())}
 
     def _count(self, message: CaseFold) -> int:
-        return len(message.rows)
+        return len(message.outcomes)
 
 
 class CaseReader(PartReader[CaseFold]):
-    """Reads the messages of one worker, and accepts each of its tests once."""
+    """Reads the messages of one worker, and accepts each of its cases once."""
 
-    counted = "tests"
+    counted = "cases"
 
     def __init__(self, part: SuitePart) -> None:
         super().__init__(part)
         self._left = set(cases_of(part))
 
     def _message(self, document: Mapping[str, Any]) -> CaseFold:
-        rows: dict[int, str] = {}
-        for number, text in document["rows"]:
+        outcomes: dict[int, str] = {}
+        for number, text in document["outcomes"]:
             if number not in self._left:
-                raise WorkerLost(f"it sent a result of test {number + 1}, which it has not or had sent")
+                raise WorkerLost(f"it sent a result of case {number + 1}, which it has not or had sent")
             self._left.discard(number)
-            rows_from_json(text)
-            rows[number] = text
-        return CaseFold(rows, {int(suite): str(problem) for suite, problem in document["problems"]})
+            outcome_from_json(text)
+            outcomes[number] = text
+        return CaseFold(outcomes, {int(suite): str(problem) for suite, problem in document["problems"]})
 
     def _count(self, message: CaseFold) -> int:
-        return len(message.rows)
+        return len(message.outcomes)
 
 
 SUITE: Work[SuitePlan, CaseFold] = Work(

@@ -12,22 +12,21 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from faultkit.agents.kinds.agent_choice import require_clients
-from faultkit.agents.shards.case_lines import rows_to_json
+from faultkit.agents.shards.case_lines import outcome_to_json
 from faultkit.agents.shards.plan_suites import is_there
 from faultkit.agents.shards.suite_plan import SuitePart, SuitePlan, cases_of
-from faultkit.agents.suite.definition import SuiteTest
-from faultkit.agents.suite.results import ResultRow
-from faultkit.agents.suite.run_options import RunOptions, SelectedTests
+from faultkit.agents.suite.definition import Suite
+from faultkit.agents.suite.run_options import RunOptions
 from faultkit.agents.suite_file import load_suite
-from faultkit.agents.suite_runner import run_tests
+from faultkit.agents.suite_runner import PieceOutcome, SuitePiece, error_row, run_pieces
 from faultkit.base.child_process import Parent
 from faultkit.base.errors import InputError
 from faultkit.load.fold import SegmentEnd
@@ -36,6 +35,18 @@ from faultkit.load.split import already_run
 _CHECK_S = 0.1
 _CHECKS_TO_REPORT = 5
 """After so many checks there is a report, though no test may have ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SuiteShare:
+    """The cases of a worker that belong to one suite."""
+
+    place: int
+    """The place of the suite in the plan."""
+    suite: Suite
+    pieces: tuple[SuitePiece, ...]
+    numbers: Mapping[tuple[str, int | None], int]
+    """The number of each case, by the name of the test and the number of the run."""
 
 
 class CaseRunner:
@@ -54,9 +65,9 @@ class CaseRunner:
             options = asdict(part.plan.options)
             self._options = RunOptions(**options)
             self._chosen = [*_choose(part, self._root)]
-            for _, chosen, _ in self._chosen:
-                for test in chosen.tests:
-                    require_clients(chosen.suite, test, self._options)
+            for share in self._chosen:
+                for piece in share.pieces:
+                    require_clients(share.suite, piece.test, self._options)
         except BaseException:
             self._stack.close()
             raise
@@ -82,24 +93,23 @@ class CaseRunner:
         watch = threading.Thread(target=self._watch, args=(over, stop), name="fault-watch", daemon=True)
         watch.start()
         try:
-            for place, chosen, numbers in self._chosen:
+            for share in self._chosen:
                 if stopping.is_set():
                     break
-                await self._run_suite(place, chosen, numbers, stopping)
+                await self._run_suite(share, stopping)
             return stopping.is_set()
         finally:
             over.set()
             watch.join()
 
-    async def _run_suite(
-        self, place: int, chosen: SelectedTests, numbers: Mapping[str, int], stopping: asyncio.Event
-    ) -> None:
-        def on_test(test: SuiteTest, rows: Sequence[ResultRow]) -> None:
-            self._send({numbers[test.name]: self._written(test, rows)}, {})
+    async def _run_suite(self, share: _SuiteShare, stopping: asyncio.Event) -> None:
+        def on_piece(piece: SuitePiece, outcome: PieceOutcome) -> None:
+            number = share.numbers[piece.test.name, piece.run]
+            self._send({number: self._written(piece, outcome)}, {})
 
-        _, problem = await run_tests(chosen, self._options, on_test, stopping)
+        _, problem = await run_pieces(share.suite, share.pieces, self._options, on_piece, stopping)
         if problem:
-            self._send({}, {place: problem.replace(self._root, "") if self._root else problem})
+            self._send({}, {share.place: problem.replace(self._root, "") if self._root else problem})
 
     def _watch(self, over: threading.Event, stop: Callable[[], object]) -> None:
         """Say that this process is alive, in a thread of its own: a test may keep the event loop busy."""
@@ -111,20 +121,18 @@ class CaseRunner:
             if self._parent.stopped.is_set():
                 stop()
 
-    def _written(self, test: SuiteTest, rows: Sequence[ResultRow]) -> str:
+    def _written(self, piece: SuitePiece, outcome: PieceOutcome) -> str:
         try:
-            written = rows_to_json(rows)
+            written = outcome_to_json(outcome)
         except (RecursionError, ValueError, TypeError) as error:
             why = f"its result cannot be sent: {type(error).__name__}: {error}"
-            written = rows_to_json(
-                [ResultRow(test.name, "error", why, test.place, rows[0].duration_ms, tags=test.tags)]
-            )
+            written = outcome_to_json(PieceOutcome((error_row(piece.test, why, outcome.took_ms),)))
         # The folder of the copy is new for each run, so nothing else can have its name.
         return written.replace(json.dumps(self._root)[1:-1], "") if self._root else written
 
-    def _send(self, rows: Mapping[int, str], problems: Mapping[int, str]) -> None:
+    def _send(self, outcomes: Mapping[int, str], problems: Mapping[int, str]) -> None:
         with contextlib.suppress(OSError):  # The parent has ended, and this process ends soon.
-            self._parent.send((rows, problems))
+            self._parent.send((outcomes, problems))
 
 
 @contextlib.contextmanager
@@ -190,17 +198,20 @@ def _here(path: str, root: str) -> str:
     return root + path if root and os.path.isabs(path) else path
 
 
-def _choose(part: SuitePart, root: str) -> Iterator[tuple[int, SelectedTests, dict[str, int]]]:
-    """Yield each suite of which the part has tests: its place, the tests, and their numbers by name."""
+def _choose(part: SuitePart, root: str) -> Iterator[_SuiteShare]:
+    """Yield what the part has of each suite."""
     plan = part.plan
     env = {name: value for name, value in plan.env.items() if value is not None}
-    by_suite: dict[int, dict[str, int]] = {}
+    cases = plan.cases()
+    by_suite: dict[int, list[int]] = {}
     for number in cases_of(part):
-        place, name = plan.cases[number]
-        by_suite.setdefault(place, {})[name] = number
+        by_suite.setdefault(plan.tests[cases[number].test].suite, []).append(number)
     for place, numbers in by_suite.items():
         suite = load_suite(_here(plan.suites[place], root), env=env, variables=plan.variables)
-        tests = tuple(test for test in suite.tests if test.name in numbers)
-        if {test.name for test in tests} != set(numbers):
-            raise InputError(plan.suites[place], "expected the tests of the plan, got others")
-        yield place, SelectedTests(suite, tests), numbers
+        tests = {test.name: test for test in suite.tests}
+        keys = {(plan.tests[cases[number].test].name, cases[number].run): number for number in numbers}
+        missing = [name for name, _ in keys if name not in tests]
+        if missing:
+            raise InputError(plan.suites[place], f'expected the test "{missing[0]}" of the plan, got none')
+        pieces = tuple(SuitePiece(tests[name], run) for name, run in keys)
+        yield _SuiteShare(place, suite, pieces, keys)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from faultkit.agents.execute.expectations import Snapshots
 from faultkit.agents.kinds.agent_choice import cassette_of
-from faultkit.agents.shards.suite_plan import NeededProgram, ShardOptions, SuitePlan
+from faultkit.agents.shards.suite_plan import NeededProgram, PlannedTest, ShardOptions, SuitePlan
 from faultkit.agents.suite.definition import (
     AgentTest,
     CommandAgent,
@@ -19,6 +19,7 @@ from faultkit.agents.suite.definition import (
     ModelAgent,
     Suite,
     SuiteServer,
+    SuiteTest,
     UrlServer,
 )
 from faultkit.agents.suite.run_options import RunOptions, SelectedTests
@@ -47,7 +48,11 @@ def plan_suites(
     return SuitePlan(
         cwd=os.getcwd(),
         suites=tuple(suite.file for suite in suites),
-        cases=tuple((place, test.name) for place, each in enumerate(chosen) for test in each.tests),
+        tests=tuple(
+            PlannedTest(place, test.name, _runs_of(test, options))
+            for place, each in enumerate(chosen)
+            for test in each.tests
+        ),
         files=_contents(_files(chosen)),
         variables=dict(variables),
         env=env,
@@ -61,10 +66,23 @@ def plan_suites(
 
 
 def check_parts(plan: SuitePlan, parts: int, place: str) -> None:
-    """Raise InputError if there are more workers than tests. place: as --on names it"""
+    """Raise InputError if there are more workers than cases. place: as --on names it"""
     if parts > plan.most_parts:
-        tests = count_of(plan.most_parts, "test")
-        raise InputError("--on", f"expected at most a worker a test, got {place} for {tests}")
+        cases = count_of(plan.most_parts, "case")
+        raise InputError(
+            "--on",
+            f"expected at most a worker for each case (a test, or one of its runs), got {place} for {cases}",
+        )
+
+
+def _runs_of(test: SuiteTest, options: RunOptions) -> int:
+    """Return the number of runs that are cases of their own; 0 for none.
+
+    With retries, a test is repeated as a whole."""
+    if not isinstance(test, AgentTest) or test.skip or options.retries:
+        return 0
+    runs = options.repeat or test.runs
+    return runs if runs > 1 else 0
 
 
 def _check_money(chosen: SelectedTests) -> None:
@@ -198,5 +216,6 @@ def _longest_s(chosen: SelectedTests, options: RunOptions) -> float:
         if isinstance(server.serving, UrlServer)
     ]
     one_s = (options.timeout_s + PROGRAM_GRACE_S) * (options.retries + 1)
-    rounds = ceil(len(chosen.tests) / options.parallel)
+    cases = sum(_runs_of(test, options) or 1 for test in chosen.tests)
+    rounds = ceil(cases / options.parallel)
     return max(ready_s, default=0.0) + options.timeout_s + rounds * one_s

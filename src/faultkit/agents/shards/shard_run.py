@@ -16,12 +16,22 @@ from functools import partial
 from threading import Event as Flag
 from time import perf_counter
 
-from faultkit.agents.shards.case_lines import CaseFold, rows_from_json
+from faultkit.agents.execute.run_agent import rows_of_runs
+from faultkit.agents.shards.case_lines import CaseFold, outcome_from_json
 from faultkit.agents.shards.suite_plan import SuitePart, SuitePlan, cases_of
-from faultkit.agents.suite.definition import SuiteTest
+from faultkit.agents.suite.definition import AgentTest
 from faultkit.agents.suite.results import LostShare, ResultRow, SuiteResult, SuiteResults
 from faultkit.agents.suite.run_options import RunOptions, SelectedTests
-from faultkit.agents.suite_runner import FinishedRun, lane_rows, results_of, skipped_row
+from faultkit.agents.suite_runner import (
+    CUT_OFF,
+    FinishedRun,
+    PieceOutcome,
+    error_row,
+    lane_rows,
+    results_of,
+    skipped_row,
+    with_injected,
+)
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.network import new_token
 from faultkit.base.signals import StopSignal
@@ -43,12 +53,12 @@ _STOP_S = 20.0
 class ShardedCases:
     """What workers have sent."""
 
-    rows: dict[int, tuple[ResultRow, ...]] = field(default_factory=dict)
-    """By the number of the test."""
+    outcomes: dict[int, PieceOutcome] = field(default_factory=dict)
+    """By the number of the case."""
     problems: dict[int, str] = field(default_factory=dict)
     """Why the tests of a suite could not be run, by its place: that of the first worker that has one."""
     lost: dict[int, tuple[LostShare, tuple[int, ...]]] = field(default_factory=dict)
-    """The lost workers by their shares, and the tests of each of which nothing came."""
+    """The lost workers by their shares, and the cases of each of which nothing came."""
     stopped: bool = False
 
 
@@ -62,66 +72,123 @@ def run_sharded_blocking(
     """Open a place and run the tests of a plan there; blocks. A signal ends the run with the rows so far."""
     stop = Flag()
     started_at, began = time_text(now_us()), perf_counter()
+    merger = Merger(chosen, options, plan, on_row)
     with StopSignal(stop.set) as signals:
         with opening as place:
-            cases = run_cases(plan, place, on_row, stop)
-        results = merged(chosen, options, cases, on_row)
+            cases = run_cases(plan, place, merger.add, stop)
+        results = merger.results(cases)
     took_ms = (perf_counter() - began) * 1000
     return FinishedRun(replace(results, started_at=started_at, duration_ms=took_ms), signals.number)
 
 
-def merged(
-    chosen: Sequence[SelectedTests],
-    options: RunOptions,
-    cases: ShardedCases,
-    on_row: Callable[[ResultRow], None] = lambda row: None,
-) -> SuiteResults:
-    """Return the results of all workers as those of one run. `on_row` gets the rows that no worker sent."""
-    unrun = {number: share for share, numbers in cases.lost.values() for number in numbers}
-    numbers = iter(range(sum(len(each.tests) for each in chosen)))
-    suites = []
-    for place, each in enumerate(chosen):
-        rows: list[ResultRow] = []
-        for test, number in zip(each.tests, numbers, strict=False):
-            found = cases.rows.get(number, ())
-            if not found and number in unrun:
-                found = (_unrun_row(test, unrun[number]),)
-                on_row(found[0])
-            rows += found
-        problem = cases.problems.get(place, "")
-        lanes = lane_rows(each)
-        for row in lanes:
-            on_row(row)
-        # As on one machine: a suite with a mistake has no rows.
-        suites.append(SuiteResult(each.suite.file, (*([] if problem else rows), *lanes), problem))
-    lost = tuple(cases.lost[share][0] for share in sorted(cases.lost))
-    return replace(results_of(chosen, options, suites), interrupted=cases.stopped, lost=lost)
+class Merger:
+    """Makes the results of one run of the cases of all workers, in whatever order they come."""
 
+    def __init__(
+        self,
+        chosen: Sequence[SelectedTests],
+        options: RunOptions,
+        plan: SuitePlan,
+        on_row: Callable[[ResultRow], None] = lambda row: None,
+    ) -> None:
+        """`on_row` gets each row once, as soon as it is known."""
+        self._chosen = chosen
+        self._options = options
+        self._on_row = on_row
+        self._tests = [(each.suite, test) for each in chosen for test in each.tests]
+        self._cases = plan.cases()
+        self._numbers: dict[int, list[int]] = {}
+        """The cases of each test."""
+        for number, case in enumerate(self._cases):
+            self._numbers.setdefault(case.test, []).append(number)
+        self._came: dict[int, dict[int, PieceOutcome]] = {}
+        self._rows: dict[int, tuple[ResultRow, ...]] = {}
+        """The rows of the tests that are known, by the place of the test."""
 
-def _unrun_row(test: SuiteTest, lost: LostShare) -> ResultRow:
-    if test.skip:
-        return skipped_row(test)
-    return ResultRow(
-        test.name, "inconclusive", f"not run: {lost}", test.place, 0.0, tags=test.tags, unrun=True
-    )
+    def add(self, number: int, outcome: PieceOutcome) -> None:
+        """Add what came of a case."""
+        test = self._cases[number].test
+        came = self._came.setdefault(test, {})
+        came[number] = outcome
+        if len(came) == len(self._numbers[test]):
+            self._note(test, self._rows_of(test))
+
+    def _note(self, test: int, rows: tuple[ResultRow, ...]) -> None:
+        self._rows[test] = rows
+        for row in rows:
+            self._on_row(row)
+
+    def _rows_of(self, place: int) -> tuple[ResultRow, ...]:
+        """Return the rows of a test, of the cases that came."""
+        suite, test = self._tests[place]
+        outcomes = [outcome for _, outcome in sorted(self._came[place].items())]
+        if self._cases[self._numbers[place][0]].run is None:
+            return outcomes[0].rows
+        failed = next((outcome.rows for outcome in outcomes if outcome.judged is None), None)
+        if failed is not None:  # On one machine, the first run that cannot be ended ends the test.
+            return with_injected(suite, test, failed)
+        judged = [outcome.judged for outcome in outcomes if outcome.judged is not None]
+        took_ms = sum(outcome.took_ms for outcome in outcomes)
+        assert isinstance(test, AgentTest)
+        return with_injected(suite, test, rows_of_runs(suite, test, judged, took_ms))
+
+    def results(self, cases: ShardedCases) -> SuiteResults:
+        """Return the results, with a row for each test that was not run since its worker was lost."""
+        lost_at = {number: share for share, numbers in cases.lost.values() for number in numbers}
+        for place, numbers in self._numbers.items():
+            if place in self._rows:
+                continue
+            losses = [lost_at[number] for number in numbers if number in lost_at]
+            if losses:
+                self._note(place, self._rows_without(place, losses[0]))
+            elif cases.stopped and place in self._came:
+                self._note(place, (error_row(self._tests[place][1], CUT_OFF, 0.0),))
+        suites, first = [], 0
+        for suite_place, each in enumerate(self._chosen):
+            following = first + len(each.tests)
+            rows = [row for test in range(first, following) for row in self._rows.get(test, ())]
+            first = following
+            problem = cases.problems.get(suite_place, "")
+            lanes = lane_rows(each)
+            for row in lanes:
+                self._on_row(row)
+            # As on one machine: a suite with a mistake has no rows.
+            suites.append(SuiteResult(each.suite.file, (*([] if problem else rows), *lanes), problem))
+        lost = tuple(cases.lost[share][0] for share in sorted(cases.lost))
+        results = results_of(self._chosen, self._options, suites)
+        return replace(results, interrupted=cases.stopped, lost=lost)
+
+    def _rows_without(self, place: int, lost: LostShare) -> tuple[ResultRow, ...]:
+        """Return the rows of a test of which a worker lost a case: what failed did, the rest is not known."""
+        _, test = self._tests[place]
+        if test.skip:
+            return (skipped_row(test),)
+        came = self._came.get(place, {})
+        known = self._rows_of(place) if came else ()
+        runs = len(self._numbers[place])
+        left = f"not run{'' if runs == 1 else f' ({runs - len(came)} of {runs} runs)'}: {lost}"
+        failed = [row for row in known if row.verdict in ("failed", "error")]
+        if failed and not (isinstance(test, AgentTest) and test.min_pass_rate is not None):
+            return tuple(replace(row, message=f"{row.message}; {left}") for row in failed)
+        return (ResultRow(test.name, "inconclusive", left, test.place, 0.0, tags=test.tags, unrun=True),)
 
 
 def run_cases(
     plan: SuitePlan,
     on: Place,
-    on_row: Callable[[ResultRow], None] = lambda row: None,
+    on_case: Callable[[int, PieceOutcome], None] = lambda number, outcome: None,
     stop: Flag | None = None,
 ) -> ShardedCases:
-    """Run the tests of a plan on the workers of a place, and return what they sent.
+    """Run the cases of a plan on the workers of a place, and return what they sent.
 
-    Raises InputError if a worker cannot run them as planned, before any test runs; RunError if all workers
-    were lost before anything came of them."""
+    `on_case` is called with each case, in the order of arrival. Raises InputError if a worker cannot run them
+    as planned, before any test runs; RunError if all workers were lost before anything came of them."""
     parts = split(plan, [new_token() for _ in range(min(on.size, plan.most_parts))])
     with log_defects(), ThreadPoolExecutor(len(parts)) as threads, ExitStack() as stack:
         workers = on.start(parts)
         for worker in workers:
             stack.callback(worker.close)
-        crew = _Crew(plan, parts, workers, stop or Flag(), on_row)
+        crew = _Crew(plan, parts, workers, stop or Flag(), on_case)
         if crew.get_ready(threads):
             crew.run(threads)
         return crew.cases
@@ -136,16 +203,17 @@ class _Crew:
         parts: Sequence[SuitePart],
         workers: Sequence[SegmentWorker],
         stop: Flag,
-        on_row: Callable[[ResultRow], None],
+        on_case: Callable[[int, PieceOutcome], None],
     ) -> None:
         self.cases = ShardedCases()
         self._plan = plan
+        self._suites = [plan.tests[case.test].suite for case in plan.cases()]
+        """The suite of each case."""
         self._parts = parts
-        self._all = workers
         self._workers = dict(enumerate(workers))
         """Those that are not lost, by share."""
         self._stop = stop
-        self._on_row = on_row
+        self._on_case = on_case
         self._folds: queue.SimpleQueue[tuple[int, CaseFold]] = queue.SimpleQueue()
         self._problems: dict[tuple[int, int], str] = {}
         """By the place of the suite, and the share of the worker."""
@@ -197,7 +265,7 @@ class _Crew:
                 self._take_all()
                 self._end(share, end)
             self._take_all()
-        if len(self.cases.lost) == len(self._parts) and not self.cases.rows and not self.cases.stopped:
+        if len(self.cases.lost) == len(self._parts) and not self.cases.outcomes and not self.cases.stopped:
             raise RunError(self._who_was_lost())
 
     def _end(self, share: int, end: Future[SegmentEnd]) -> None:
@@ -205,7 +273,7 @@ class _Crew:
             ended = end.result(timeout=0)
             missing = self._missing(share)
             if missing and not ended.cut_short:
-                raise WorkerLost(f"it ended without the results of {len(missing)} of its tests")
+                raise WorkerLost(f"it ended without the results of {len(missing)} of its cases")
         except TimeoutError:
             self._lose(share, WorkerLost("it did not end in time"))
         except WorkerLost as error:
@@ -223,21 +291,20 @@ class _Crew:
             self._take(share, fold)
 
     def _take(self, share: int, fold: CaseFold) -> None:
-        for number, written in fold.rows.items():
-            rows = rows_from_json(written)
-            self.cases.rows[number] = rows
-            for row in rows:
-                self._on_row(row)
+        for number, written in fold.outcomes.items():
+            outcome = outcome_from_json(written)
+            self.cases.outcomes[number] = outcome
+            self._on_case(number, outcome)
         for place, problem in fold.problems.items():
             self._problems[place, share] = problem
         self.cases.problems = _first_problems(self._problems)
 
     def _missing(self, share: int) -> list[int]:
-        """Return the tests of a worker of which nothing is known."""
+        """Return the cases of a worker of which nothing is known."""
         return [
             number
             for number in cases_of(self._parts[share])
-            if number not in self.cases.rows and (self._plan.cases[number][0], share) not in self._problems
+            if number not in self.cases.outcomes and (self._suites[number], share) not in self._problems
         ]
 
     def _lose(self, share: int, error: WorkerLost) -> None:

@@ -1,7 +1,7 @@
 """A plan of suites: the tests to run and everything that decides them, as a value. Pure.
 
-Test number k, in the order of the files, belongs to worker k mod N. Each worker gets the whole plan, so that
-its digest says that all run the same.
+A case is a test or, of a test with several runs, one of them. Case number k, in the order of the files,
+belongs to worker k mod N. Each worker gets the whole plan, so that its digest says that all run the same.
 """
 
 from __future__ import annotations
@@ -46,6 +46,27 @@ class NeededProgram:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedTest:
+    """A test of the plan."""
+
+    suite: int
+    """The place of its suite in the plan."""
+    name: str
+    runs: int
+    """Its runs, each of which is a case; 0 for a test that is one case as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A test, or one of its runs."""
+
+    test: int
+    """The place of the test in the plan."""
+    run: int | None
+    """The number of the run, from 0; None for the whole test."""
+
+
+@dataclass(frozen=True, slots=True)
 class SuitePlan:
     """Everything that a worker must know to run its share of the tests."""
 
@@ -53,8 +74,7 @@ class SuitePlan:
     """The folder of the run: names of files may be relative to it."""
     suites: tuple[str, ...]
     """The files of the suites, as they were given."""
-    cases: tuple[tuple[int, str], ...]
-    """The tests: the place of its suite in `suites`, and its name."""
+    tests: tuple[PlannedTest, ...]
     files: Mapping[str, bytes]
     """Contents of all files of the suites by their absolute paths: imports, mocks, snapshots, cassettes."""
     variables: Mapping[str, str]
@@ -77,8 +97,8 @@ class SuitePlan:
         """The plan as plain data."""
         written = {path: base64.b64encode(content).decode() for path, content in self.files.items()}
         own = {name: getattr(self, name) for name in _AS_THEY_ARE}
-        programs = [asdict(each) for each in self.programs]
-        return {**own, "files": written, "programs": programs, "options": asdict(self.options)}
+        lists = {name: [asdict(each) for each in getattr(self, name)] for name in ("tests", "programs")}
+        return {**own, **lists, "files": written, "options": asdict(self.options)}
 
     @property
     def digest(self) -> str:
@@ -87,15 +107,22 @@ class SuitePlan:
 
     @property
     def most_parts(self) -> int:
-        """Into how many parts it can be split: each must have a test."""
-        return len(self.cases)
+        """Into how many parts it can be split: each must have a case."""
+        return sum(test.runs or 1 for test in self.tests)
+
+    def cases(self) -> list[Case]:
+        """Return all cases in their order."""
+        return [
+            Case(place, run)
+            for place, test in enumerate(self.tests)
+            for run in (range(test.runs) if test.runs else (None,))
+        ]
 
 
 SuitePart: TypeAlias = Part[SuitePlan]
 _AS_THEY_ARE = (
     "cwd",
     "suites",
-    "cases",
     "variables",
     "env",
     "exported",
@@ -107,8 +134,8 @@ _AS_THEY_ARE = (
 
 
 def cases_of(part: SuitePart) -> range:
-    """Return the numbers of the tests that belong to a part."""
-    return range(part.share, len(part.plan.cases), part.of)
+    """Return the numbers of the cases that belong to a part."""
+    return range(part.share, part.plan.most_parts, part.of)
 
 
 def suite_plan_of(document: Mapping[str, Any]) -> SuitePlan:
@@ -122,7 +149,7 @@ def suite_plan_of(document: Mapping[str, Any]) -> SuitePlan:
     return SuitePlan(
         cwd=_absolute(document["cwd"]),
         suites=tuple(map(str, document["suites"])),
-        cases=tuple((int(suite), str(name)) for suite, name in document["cases"]),
+        tests=tuple(PlannedTest(**each) for each in document["tests"]),
         files=files,
         variables=dict(document["variables"]),
         env=dict(document["env"]),

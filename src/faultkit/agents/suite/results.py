@@ -67,7 +67,7 @@ class ResultRow:
     injected: Mapping[str, Any] = field(default_factory=dict)
     """The rules of the faults that the test injects, by their names, as `dump_rule` returns them."""
     unrun: bool = False
-    """Its worker was lost, so nothing is known of the test."""
+    """Its worker was lost, so the verdict is not known."""
 
     @property
     def fails(self) -> bool:
@@ -87,14 +87,14 @@ class SuiteResult:
 
 @dataclass(frozen=True, slots=True)
 class LostShare:
-    """A worker that did not finish its share of the tests."""
+    """A worker that did not finish its share of the cases: tests, or single runs of them."""
 
     worker: str
     at_s: float | None
     """When it was missed, in seconds from the start of the run; None: before the start."""
     why: str
     planned: int
-    """Tests that it was to run."""
+    """Cases that it was to run."""
     ended: int
     """Those of them whose results arrived."""
 
