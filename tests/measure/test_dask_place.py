@@ -18,7 +18,7 @@ from pathlib import Path
 import dask
 import pytest
 import trustme
-from distributed import Client
+from distributed import Client, LocalCluster
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.process_identity import descendants_of, is_same_process
@@ -132,7 +132,17 @@ def run_and_kill(place: Place, moment: str, kill: Callable[[], None]) -> LoadRes
         )
 
 
-def test_a_cluster_made_for_the_run_sends_the_whole_schedule_and_leaves_nothing() -> None:
+def test_a_cluster_made_for_the_run_sends_the_whole_schedule_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A cluster that does not end in time does not hide the result."""
+    close = LocalCluster.close
+
+    def close_late(cluster: LocalCluster, timeout: float | None = None) -> None:
+        close(cluster, timeout)
+        raise TimeoutError
+
+    monkeypatch.setattr(LocalCluster, "close", close_late)
     load = Load(1.5, 40.0, spacing="poisson", seed=5)
     with serving(answering(OK)) as server, open_place(parse_place("dask:2")) as place:
         result = run_load(target_of(server), load, on=place)

@@ -40,6 +40,8 @@ _LOOK_S = 1.0
 _POLL_S = 0.5
 _MARGIN_S = 1.0
 _CLOSE_S = 5.0
+_END_S = 30.0
+"""Seconds in which a cluster made for a run must end."""
 _FEWER = "the cluster has fewer workers than before"
 
 
@@ -49,21 +51,35 @@ def local_cluster(size: int) -> Iterator[DaskPlace]:
     require_extra("dist", "--on dask")
     from distributed import LocalCluster
 
-    try:
-        started = LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=size,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            memory_limit=0,
-            silence_logs=logging.CRITICAL,
-        )
-    except (OSError, RuntimeError) as error:
-        raise RunError(f"the Dask cluster did not start: {_first_line(error)}") from None
-    with started as cluster, _client(cluster, "its own cluster") as client:
-        # A Ctrl-C in the terminal reaches them, too. It is for this process, which then ends them.
-        client.run(ignore_signals, (signal.SIGINT, signal.SIGHUP))
-        yield DaskPlace(client, size)
+    with quiet_logs() as quiet:
+        try:
+            started = LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=size,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                memory_limit=0,
+                silence_logs=logging.CRITICAL,
+            )
+        except (OSError, RuntimeError) as error:
+            raise _not_started(error) from None
+        try:
+            with _client(started, "its own cluster") as client:
+                try:
+                    # A Ctrl-C in the terminal reaches them, too. It is for this process, which ends them.
+                    client.run(ignore_signals, (signal.SIGINT, signal.SIGHUP))
+                except (OSError, RuntimeError) as error:
+                    raise _not_started(error) from None
+                yield DaskPlace(client, size)
+        finally:
+            try:
+                started.close(timeout=_END_S)
+            except Exception:  # Its processes end with this one. They must not hide the result.
+                quiet.pop_all()
+
+
+def _not_started(error: Exception) -> RunError:
+    return RunError(f"the Dask cluster did not start: {_first_line(error)}")
 
 
 @contextlib.contextmanager
