@@ -77,10 +77,13 @@ def _commands(folder: Path, scratch: Path) -> None:
     """Run `fault review` twice: at first nothing can be in its cache."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(scratch / "cache")}
     for name in ("cold", "warm"):
-        started = time.perf_counter()
+        started, before = time.perf_counter(), os.times()
         command = [sys.executable, "-m", "faultkit", "review", str(folder), "--json"]
         run = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)
-        print(f"fault review, {name}: {time.perf_counter() - started:.1f} s (exit code {run.returncode})")
+        took_s, after = time.perf_counter() - started, os.times()
+        # Of all processes; it does not grow when others use the machine, as the time does.
+        cpu_s = sum(after[2:4]) - sum(before[2:4])
+        print(f"fault review, {name}: {took_s:.1f} s, {cpu_s:.1f} s of CPU (exit code {run.returncode})")
 
 
 def _review(folder: str) -> tuple[float, float]:

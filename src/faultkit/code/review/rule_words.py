@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from faultkit.code.rules.rule import Rule
 
-_KEPT = 100_000
+_KEPT = 30_000
 """Words of texts whose meaning is kept."""
 _START = 3
 """Letters by which the words of rules are found."""
