@@ -33,6 +33,11 @@ _WAITS = frozenset(
         "concurrent.futures.wait", "ftplib.FTP", "psycopg2.connect", "psycopg.connect", "pymysql.connect",
         "MySQLdb.connect", "mysql.connector.connect", "pyodbc.connect", "boto3.client",
         "shutil.copyfileobj", "shutil.copytree", "shutil.rmtree", "bcrypt.hashpw", "bcrypt.checkpw",
+        "shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.move", "shutil.make_archive",
+        "shutil.unpack_archive", "zipfile.ZipFile.extractall", "tarfile.open().extractall",
+        "tarfile.TarFile.extractall", "openpyxl.load_workbook", "weasyprint.HTML.write_pdf",
+        "pandas.read_csv", "pandas.read_excel", "pandas.read_parquet", "pandas.read_json", "pandas.read_sql",
+        "paramiko.SSHClient.connect", "paramiko.SSHClient.exec_command",
         "asyncio.run", "asyncio.get_event_loop().run_until_complete",
         "asyncio.get_running_loop().run_until_complete", "asyncio.new_event_loop().run_until_complete",
         "concurrent.futures.ThreadPoolExecutor.submit().result",
@@ -69,7 +74,8 @@ _CLIENTS = (_SESSION, _AWS, _STORE)
 _FILES = NamePattern(r"^(open|io\.open|pathlib\.Path\.(read_text|read_bytes|write_text|write_bytes))$")
 _SYNC = NamePattern(
     r"^(fs|child_process|zlib|crypto)\.(readFile|writeFile|appendFile|readdir|stat|exists|mkdir|unlink|copyFile|rename"
-    r"|exec|execFile|spawn|gzip|gunzip|deflate|inflate|pbkdf2|scrypt|rm|access|open|read|write)Sync$"
+    r"|exec|execFile|spawn|gzip|gunzip|deflate|inflate|pbkdf2|scrypt|rm|access|open|read|write"
+    r"|unzip|brotliCompress|brotliDecompress|inflateRaw|deflateRaw|generateKeyPair|hkdf|lstat|cp|rmdir|truncate|fsync)Sync$"
 )
 _PASSWORDS = NamePattern(r"^(bcrypt|bcryptjs|bcrypt-nodejs)\.(hash|compare|genSalt)Sync$")
 _RUST = NamePattern(
@@ -91,7 +97,9 @@ _KOTLIN = NamePattern(
     r"^((java\.lang\.)?Thread\.sleep|kotlinx\.coroutines\.runBlocking|java\.net\.URL\.(readText|readBytes|openStream)"
     r"|okhttp3\.OkHttpClient\b.*\.newCall\(\)\.execute|java\.sql\.DriverManager\.getConnection"
     r"|.*\.(prepareStatement|createStatement)\(\)\.execute\w*|(java\.lang\.)?ProcessBuilder\b.*\.waitFor"
-    r"|.*\bRestTemplate\.\w+|java\.net\.http\.HttpClient\b.*\.send)$"
+    r"|.*\bRestTemplate\.\w+|java\.net\.http\.HttpClient\b.*\.send"
+    r"|.*\bBCrypt\.(hashpw|checkpw)|.*\bBCryptPasswordEncoder(\(\))?\.(matches|encode)"
+    r"|javax\.crypto\.SecretKeyFactory\b.*\.generateSecret)$"
 )
 _KOTLIN_TEMPLATES = re.compile(
     r".*\b(Named)?(Parameter)?JdbcTemplate\.(query\w*|update|batchUpdate|execute)"
@@ -99,7 +107,8 @@ _KOTLIN_TEMPLATES = re.compile(
 )
 _KOTLIN_FILES = re.compile(
     r"^java\.(io\.File|nio\.file\.Files)\b.*\.(readText|readBytes|readLines|writeText|writeBytes|appendText|copyTo"
-    r"|readString|writeString|readAllBytes|readAllLines|copy|walk|deleteRecursively)$"
+    r"|readString|writeString|readAllBytes|readAllLines|copy|walk|deleteRecursively|inputStream|outputStream|forEachLine"
+    r"|useLines|bufferedReader|newInputStream|newBufferedReader|lines)$"
 )
 _JDBC = frozenset(("executeQuery", "executeUpdate", "executeBatch", "executeLargeUpdate"))
 _ON_SCREEN = re.compile(r"(^|\.)(viewModelScope|lifecycleScope)$")
@@ -228,7 +237,8 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
                 call.span, f"{call.written}() waits for the disk on the thread of a coroutine", LIKELY, "low"
             )
             continue
-        if scope is None or not _blocks_in_kotlin(call, facts):
+        mild: Severity | None = "low" if _KOTLIN_FILES.match(call.name) else None
+        if scope is None or not (mild or _blocks_in_kotlin(call, facts)):
             continue
         if _stops_coroutine(call, facts):
             # A statement is prepared, sent and read: one finding for each function is enough.
@@ -245,7 +255,7 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
             if (around, caller.written) not in told and _stops_coroutine(caller, facts):
                 told.add((around, caller.written))
                 what = f"{caller.written}() blocks the thread of a coroutine (it calls {call.written}())"
-                yield Hit(caller.span, what, LIKELY)
+                yield Hit(caller.span, what, LIKELY, mild)
 
 
 def _blocks_in_kotlin(call: Call, facts: Facts) -> bool:
@@ -289,6 +299,7 @@ _JAVA = re.compile(
     r"^((java\.lang\.)?Thread\.sleep|.*\bJdbcTemplate\.\w+|.*\bRestTemplate\.\w+|java\.nio\.file\.Files\.(read|write)\w+"
     r"|.*\.(bodyToMono|bodyToFlux|toEntity|Mono\.\w+)\(\)(\.\w+\(\))*\.block|java\.net\.http\.HttpClient\b.*\.send)$"
 )
+_ANNOTATIONS = re.compile(r"@\w+(\([^()]*\))?")
 _REACTIVE = re.compile(r"\b(Mono|Flux|Uni|Multi|Single|Flowable|Completable)\s*<")
 _ON_POOL = re.compile(r"subscribeOn|publishOn|boundedElastic|Schedulers\.")
 
@@ -305,11 +316,23 @@ def _java(facts: Facts) -> Iterator[Hit]:
             what = f"{call.written}() blocks a thread of the event loop until it is done"
             yield Hit(call.span, what, LIKELY)
             continue
-        head = facts.text(scope.head)
-        if _REACTIVE.search(head.partition("(")[0]) and not _ON_POOL.search(facts.text(scope.span)):
-            yield Hit(
-                call.span, f"{call.written}() blocks a thread of the event loop until it is done", LIKELY
-            )
+        if _is_reactive(scope, facts):
+            if not _ON_POOL.search(facts.text(scope.span)):
+                what = f"{call.written}() blocks a thread of the event loop until it is done"
+                yield Hit(call.span, what, LIKELY)
+            continue
+        for caller in callers_through(call, facts):
+            around = facts.named_function_of(caller)
+            if around is None or not _is_reactive(around, facts) or _ON_POOL.search(facts.text(around.span)):
+                continue
+            what = f"{caller.written}() blocks a thread of the event loop (it calls {call.written}())"
+            yield Hit(caller.span, what, LIKELY)
+
+
+def _is_reactive(scope: Scope, facts: Facts) -> bool:
+    """Return whether a method returns a Mono or another value that comes later."""
+    head = _ANNOTATIONS.sub("", facts.text(scope.head))
+    return _REACTIVE.search(head.partition("(")[0]) is not None
 
 
 _NETTY = frozenset(("channelRead", "channelRead0", "messageReceived", "userEventTriggered", "channelActive"))

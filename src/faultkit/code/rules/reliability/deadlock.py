@@ -17,7 +17,13 @@ _ORDERS = re.compile(
 """What decides which of two locks is taken first."""
 
 
+_SUBMITS = ("submit", "execute", "invokeAll", "map")
+_GETS = re.compile(r"\.(result|get|join)\(|\binvokeAll\(|\bwait\(|as_completed\(")
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language in (*PYTHON, *JAVA, *KOTLIN):
+        yield from _of_pools(facts)
     regions = _guards(facts) if facts.language == "rust" else lock_regions(facts)
     if not regions:
         return
@@ -25,6 +31,38 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _of_parameters(regions, facts)
     if facts.language in (*GO, *PYTHON):
         yield from _again(regions, facts)
+
+
+def _of_pools(facts: Facts) -> Iterator[Hit]:
+    """Yield tasks that a task gives to the pool that it runs on, and waits for."""
+    given = [call for call in facts.calls_of_method(*_SUBMITS) if call.receiver_written and call.positional]
+    for inner in given:
+        scope = facts.named_function_of(inner)
+        if scope is None or not _GETS.search(facts.text(Span(inner.span.start, scope.body.end))):
+            continue
+        name = re.compile(rf"(^|[\s.:(>]){re.escape(scope.short_name)}(\(|$)")
+        for outer in given:
+            if outer.receiver_written != inner.receiver_written or facts.named_function_of(outer) is scope:
+                continue
+            if name.search(outer.positional[0].value.text) and _is_bounded(inner.receiver_written, facts):
+                pool = facts.in_words_of(inner, inner.receiver_written)
+                what = f"{scope.short_name}() runs on {pool} and waits for it: no thread may be left"
+                yield Hit(inner.span, what, LIKELY)
+                break
+
+
+def _is_bounded(pool: str, facts: Facts) -> bool:
+    """Return whether a pool has a fixed number of threads."""
+    bare = pool.removeprefix("self.").removeprefix("this.")
+    return any(
+        each.call is not None
+        and re.search(
+            r"ThreadPoolExecutor$|ProcessPoolExecutor$|newFixedThreadPool$|newSingleThread\w*$",
+            each.call.name,
+        )
+        for each in facts.assignments
+        if bare in each.targets or f"self.{bare}" in each.targets
+    )
 
 
 def _guards(facts: Facts) -> list[Region]:
@@ -159,5 +197,5 @@ RULE = Rule(
     severity="high",
     languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
-    words=LOCK_WORDS,
+    words=(*LOCK_WORDS, b"submit", b"invokeAll"),
 )

@@ -264,9 +264,12 @@ def uses_item(call: Call, loop: Loop, facts: Facts) -> bool:
 
 
 def _is_handler(scope: Scope) -> bool:
-    """Return whether the parameters are `(req, res)` or `(req, res, next)`, registered in another file."""
+    """Return whether the parameters are those of a handler, registered in another file: `(req, res)`."""
     names = tuple(each.name for each in scope.parameters[:2])
-    return names in (("req", "res"), ("request", "response"), ("_req", "res"))
+    return names in (
+        ("req", "res"), ("request", "response"), ("_req", "res"), ("ctx", "next"), ("request", "reply"),
+        ("req", "reply"),
+    )  # fmt: skip
 
 
 def _is_job(scope: Scope) -> bool:
