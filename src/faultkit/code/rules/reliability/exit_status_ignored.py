@@ -36,7 +36,9 @@ def _waited(facts: Facts) -> Iterator[Hit]:
     """Yield programs that are waited for, and whose status nothing in the function looks at."""
     for call in facts.calls_of_method(*_RUNS[facts.language]):
         scope = facts.named_function_of(call)
-        if scope is None or call.is_returned or _LOOKED_AT.search(facts.text(scope.body)):
+        if scope is None or facts.function_of(call) is not scope:
+            continue  # A task of its own waits for the end.
+        if call.is_returned or _LOOKED_AT.search(facts.text(scope.body)):
             continue
         line = facts.syntax.line_text(call.end_line).strip()
         dropped = call.is_discarded or (
