@@ -379,6 +379,7 @@ OUTPUT: dict[str, Any] = {
             "properties": {
                 "version": {"type": "integer"},
                 "tool": {"type": "string"},
+                "on": {"type": "string"},
                 "started_at": {"type": "string"},
                 "ended_at": {"type": "string"},
                 "seed": either("integer", "string"),

@@ -294,7 +294,7 @@ def test_mcptest_mock_is_fault_mock(tools: str) -> None:
     ("args", "code", "out", "err"),
     [
         (["run", "--config", "x.yml"], 2, "", "error: x.yml: there is no such suite\n"),
-        (["run", "--foo"], 2, "", "error: No such option '--foo' (see `mcptest run --help`)\n"),
+        (["run", "--qqqq"], 2, "", "error: No such option '--qqqq' (see `mcptest run --help`)\n"),
         (["run", "--help"], 0, "Usage: mcptest run [OPTIONS]", ""),
         (["validate", "--help"], 0, "Usage: mcptest validate [OPTIONS]", ""),
         (["init", "--help"], 0, "Usage: mcptest init [OPTIONS]", ""),
