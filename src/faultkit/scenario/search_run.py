@@ -137,6 +137,7 @@ class SearchMeter:
             if doubt is None:
                 self._check_block(block, taken, before[0], after[0])
                 self._keep(result, began)
+                self.measured.search_lateness.add(taken.lateness)
                 return Measured(tuple(taken.times_ms for _ in self._goals), cost)
             why = doubt
         at = value_text(block.value, self._strategy.varied.unit)
