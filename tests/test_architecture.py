@@ -78,6 +78,7 @@ PURE = (
     "load/kubernetes/pod_states.py",
     "load/load.py",
     "load/samples.py",
+    "load/search/*",
     "load/slo.py",
     "load/summary.py",
     "load/tally.py",
@@ -92,6 +93,7 @@ PURE = (
     "report/*",
     "scenario/report/*_rules.py",
     "scenario/report/review.py",
+    "scenario/report/search_*.py",
 )
 """Files that import, directly or through others, nothing that waits, reads, writes or tells the time."""
 READS_A_FILE = "plan/plan_file.py"

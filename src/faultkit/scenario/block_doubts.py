@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from faultkit.load.doubts import doubts
-from faultkit.load.late_margin import LateBy, Limits, is_decided
+from faultkit.load.late_margin import BOTH_WAYS, LateBy, Limits, is_decided
 from faultkit.load.load import Load
 from faultkit.load.search.search_values import Goal
 from faultkit.load.tally import Tally
@@ -25,6 +25,8 @@ class MeasuredBlock:
     total_s: float
     times_ms: Sequence[float]
     """In the order of the intended starts; infinite for failed requests."""
+    late_ms: Sequence[float]
+    """How late each of them started, in the same order."""
     lateness: Lateness
     """How late the proxy released bytes meanwhile."""
     least_delay_ms: float | None
@@ -69,10 +71,11 @@ def is_broken_anyhow(block: MeasuredBlock, goals: Sequence[Goal]) -> bool:
 
 
 def _is_same_without(block: MeasuredBlock, goals: Sequence[Goal], late: LateBy) -> bool:
-    """Return whether no request was made bad by that much lateness."""
-    for goal in goals:
-        looser = replace(goal, limit=goal.limit + late.usual_ms)
-        if any(looser.is_good(time) and not goal.is_good(time) for time in block.times_ms):
+    """Return whether no request was made bad by its late start, and by that much lateness of releases."""
+    released_ms = BOTH_WAYS * late.release_ms
+    for time, late_ms in zip(block.times_ms, block.late_ms, strict=True):
+        without = time - late_ms - released_ms
+        if any(goal.is_good(without) and not goal.is_good(time) for goal in goals):
             return False
     summary = block.tally.summary(block.load, total_s=block.total_s)
     limits = Limits(timeout_ms=block.timeout_ms, missed=True)

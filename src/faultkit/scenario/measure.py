@@ -238,3 +238,5 @@ class Measurements:
     """When the load ended early because all objectives were decided, in seconds; None if it did not."""
     search: BreakingPoint | None = None
     """The result of a search; None if the item has none, or it had to end without."""
+    search_lateness: Lateness = field(default_factory=Lateness)
+    """How late the proxies released bytes in the blocks of a search that count."""

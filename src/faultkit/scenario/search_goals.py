@@ -57,6 +57,19 @@ def times_ms(samples: Samples, status: int | None = None) -> list[float]:
     ]
 
 
+def late_ms(samples: Samples) -> list[float]:
+    """Return how late requests started, in the same order."""
+    rows = zip(
+        samples.intended,
+        samples.response_times(),
+        samples.failure,
+        samples.status,
+        samples.started,
+        strict=True,
+    )
+    return [max(0.0, 1000 * (started - intended)) for intended, _, _, _, started in sorted(rows)]
+
+
 def search_problems(item: ScenarioItem) -> Iterator[InputError]:
     """Yield what is wrong with the parts of an item that searches. Paths begin at the item."""
     strategy = item.strategy

@@ -53,7 +53,7 @@ def search_item_report(
     faults = tuple(reported_fault(fault, None, after.injected) for fault in item.faults)
     search = None
     if measured.search is not None:
-        late_ms = measured.lateness.summary().p99_us / 1000
+        late_ms = measured.search_lateness.summary().p99_us / 1000
         search = reported_search(strategy, slos, measured.search, measured.faults_s, late_ms)
     verdict, reasons = judge_search(search, faults, cut_short=cut_short, out_of_reach=out_of_reach)
     rules = rules_at([fault.rule for fault in item.faults], strategy.varied, strategy.varied.scale.harmful)
@@ -136,6 +136,9 @@ def reported_search(
     varied, rate = strategy.varied, lowest_rate(strategy)
     scale, titles = varied.scale, tuple(slo_title(slo) for slo in slos)
     goals = goals_of(slos)
+    if point.held is not None and point.broken is not None:
+        # Lateness beyond that is in the width of the bracket already.
+        late_ms = min(late_ms, abs(point.broken - point.held) / 4)
     at_break = next((level for level in point.levels if level.value == point.broken), None)
     goal = point.goal if point.estimate or point.is_cliff or at_break is None else at_break.goal
     to_harmful = scale.harmful > scale.harmless

@@ -29,7 +29,7 @@ from faultkit.scenario.measure import Measurements, StopFlag
 from faultkit.scenario.routes import time_limit_s
 from faultkit.scenario.run_events import LoadProgress, PhaseBegan, RunListener, SearchProgress
 from faultkit.scenario.scenario_model import McpCall, ScenarioItem, SearchStrategy
-from faultkit.scenario.search_goals import goals_of, times_ms
+from faultkit.scenario.search_goals import goals_of, late_ms, times_ms
 from faultkit.scenario.search_setting import budget_of, load_at, lowest_rate, rate_at, rules_at, value_text
 from faultkit.scenario.verdict import why_no_success
 
@@ -123,6 +123,7 @@ class SearchMeter:
                 load_at(self._strategy, self._item.call, block.value, block.requests),
                 result.total_s,
                 times_ms(result.tally.samples, self._item.expect.status),
+                late_ms(result.tally.samples),
                 after[1].since(before[1]),
                 self._least_delay_ms(block.value),
                 time_limit_s(self._item.call) * 1000,
@@ -136,6 +137,7 @@ class SearchMeter:
             if doubt is None:
                 self._check_block(block, taken, before[0], after[0])
                 self._keep(result, began)
+                self.measured.search_lateness.add(taken.lateness)
                 return Measured(tuple(taken.times_ms for _ in self._goals), cost)
             why = doubt
         at = value_text(block.value, self._strategy.varied.unit)
