@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, KOTLIN, LIKELY, POSSIBLE, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.stores import (
@@ -36,15 +37,9 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 """Words in keys that clients choose, so that there is no end of them."""
+_FEW_KEYS = re.compile(r"currenc|countr|locale|lang|region|zone|kind|type|mode|env|symbol", re.IGNORECASE)
+_UNIQUE = re.compile(r"uuid|nanoid|NewGuid|ulid|token_hex|token_urlsafe|randomBytes", re.IGNORECASE)
 _SHARED = re.compile(r"\b(Concurrent\w*|DashMap|sync\.Map|RwLock|Mutex|Arc)\b")
-_LONG_LIVED = re.compile(
-    r"(Service|Repository|Client|Cache|Store|Provider|Manager|Middleware|Controller|Handler|Gateway|Registry|Resolver"
-    r"|Server|Limiter|Worker|Api|API|Router|Tracker|Monitor|Throttle|Guard|Filter|Interceptor|Lookup|Directory"
-    r"|Catalog|Book|Index)(Impl)?$"
-)
-_ANNOTATED = re.compile(
-    r"@(Injectable|Service|Component|RestController|Controller|Repository|Singleton|ApplicationScoped|Named)\b"
-)
 _TRIMS = (
     "remove|retain|clear|drain|delete|Delete|evict\\w*|pop|popitem|popleft|len|size|Count|removeIf|Remove|TryRemove"
     "|Clear|LoadAndDelete|remove_if|shift_remove|RemoveWhere|discard|pollFirstEntry|invalidate\\w*|keys"
@@ -84,6 +79,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     found = {hit.span for hit in hits}
     yield from hits
     for store in map_stores(facts):
+        if IS_FAKE.search(store.owner):
+            continue
         if store.made.span in found or _OF_PROGRAM.search(store.name) or not store.has_open_keys:
             continue
         if _fills_on_demand(store, facts) and not _is_trimmed(store, facts):
@@ -94,37 +91,28 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     """Return whether a function stores under keys of an open set that it is given, and looks them up."""
-    shared = _SHARED.search(store.text) is not None
-    if not store.is_static and not shared and not _is_long_lived(store, facts):
-        return False
-    named = _OF_OBJECTS.search(store.name) is not None
+    shared = _SHARED.search(store.text) is not None or is_long_lived(store.owner, facts)
+    of_cache = _OF_OBJECTS.search(store.owner) is not None
+    named = of_cache or _OF_OBJECTS.search(store.name) is not None
     for put in puts_of(store, facts):
-        given = given_words(put.scope, facts)
-        if not put.key or not given & words(put.key):
+        if not store.is_static and not shared and not handles_events(put.scope):
             continue
+        given = given_words(put.scope, facts)
         made = [
             each.value.text
             for each in facts.within(facts.assignments, put.scope.body)
             if each.value is not None and put.key in each.targets
         ]
+        if put.key and any(map(_UNIQUE.search, made)):
+            return True  # Each call has a key of its own.
+        if not put.key or not given & words(put.key) or _FEW_KEYS.search(put.key):
+            continue
         if not named and not any(map(_OPEN.search, (put.key, *made))):
             continue
         counts = put.operator in ("+=", "++")
-        if counts or put.method in ATOMIC or any(lookups(store, put, facts)):
+        if counts or put.method in ATOMIC or of_cache or any(lookups(store, put, facts)):
             return True
     return False
-
-
-def _is_long_lived(store: MapStore, facts: Facts) -> bool:
-    """Return whether an object lives as long as the process, by its annotations, name or lock."""
-    if _LONG_LIVED.search(store.owner):
-        return True
-    text = facts.whole_text
-    declared = re.search(rf"\b(class|struct)\s+{re.escape(store.owner)}\b", text)
-    if declared is None:
-        return False
-    begin = max(text.rfind(end, 0, declared.start()) for end in ";{}")
-    return _ANNOTATED.search(text, begin + 1, declared.start()) is not None
 
 
 def _is_trimmed(store: MapStore, facts: Facts) -> bool:
