@@ -18,15 +18,18 @@ def test_the_bracket_holds_the_probability_at_which_the_objective_breaks(
     monkeypatch.chdir(tmp_path)
     with demo() as service:
         words = [f"http://{service.endpoint}/", "--vary", "faults.http_error.probability=0..1"]
-        words += ["--slo", "error:50:50%", "--budget", "1200", "--rps", "200", "--seed", "5", "--no-ui"]
-        code = invoke(["breakpoint", *words, "--fail-below", "0", "--report", "report.html"])
+        words += ["--slo", "error:50:50%", "--budget", "3000", "--rps", "300", "--no-ui", "--fail-below", "0"]
+        for seed in ("5", "6", "7"):
+            code = invoke(["breakpoint", *words, "--seed", seed, "--report", "report.html"])
+            if code != 6:  # On a machine that is too busy, the result is inconclusive and never wrong.
+                break
     assert code == 0, capsys.readouterr().err
     item = json.loads((tmp_path / "results.json").read_text("utf-8"))["scenarios"][0]["items"][0]
     found = item["search"]
     assert found["outcome"] == "found"
     assert found["held"] <= 0.5 <= found["broken"]
     assert (found["held"], found["broken"]) != (0, 1)
-    assert sum(level["requests"] for level in found["levels"]) <= found["requests"] <= 1200
+    assert sum(level["requests"] for level in found["levels"]) <= found["requests"] <= 3000
     # The fault acted as often as there were errors, and the proxies are gone.
     assert item["faults"][0]["injected"] == item["run"]["errors"] > 0
     assert "Your SLO breaks" in (tmp_path / "report.html").read_text("utf-8")
