@@ -146,8 +146,11 @@ class _Run:
 
     def _close_in(self, until: float) -> Generator[Block, Measured, None]:
         """Narrow the bracket, until it is one step wide, or the budget or the levels are used up."""
-        while self.meter.spent < until and (position := self._next_position()) is not None:
-            yield from self._decided(position, "bracket", max(_FOR_LEVEL * (until - self.meter.spent), 1.0))
+        while (position := self._next_position()) is not None:
+            left, fewest = until - self.meter.spent, self.meter.fewest
+            if left < fewest:
+                return
+            yield from self._decided(position, "bracket", max(_FOR_LEVEL * left, min(2 * fewest, left)))
 
     def _next_position(self) -> float | None:
         """Return the middle of the wider gap beside the undecided levels; None if nothing is to gain."""

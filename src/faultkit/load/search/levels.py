@@ -62,6 +62,11 @@ class LevelMeter:
         """The part of the budget that is used, from 0 to 1."""
         return min(1.0, self.spent / self.budget)
 
+    @property
+    def fewest(self) -> float:
+        """How many requests decide a level at best."""
+        return max(fewest_of_level(self.goals, self.error), _INDEPENDENT * self.alike)
+
     def new_level(self) -> Level:
         """Return a level without measurements."""
         return Level(tuple([] for _ in self.goals))
@@ -82,7 +87,7 @@ class LevelMeter:
         `ask` makes the block of so many requests. `to_learn` is the least number of them, to learn for how
         long requests are alike."""
         fewest = fewest_of_level(self.goals, self.error)
-        size = max(fewest, _INDEPENDENT * self.alike, to_learn)
+        size = max(self.fewest, to_learn)
         while level.decision == "undecided":
             room = min(most - level.spent, self.budget - self.spent)
             if room < 1:
