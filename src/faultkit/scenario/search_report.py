@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import ceil, floor
 
 from faultkit.load.search.scale import STEPS
 from faultkit.load.search.search_values import BreakingPoint, LevelResult
 from faultkit.load.slo import Slo
+from faultkit.plan import Rule
 from faultkit.proxy.data_plane import Snapshot
 from faultkit.report.axis import round_step
 from faultkit.scenario.item_report import (
@@ -24,7 +26,7 @@ from faultkit.scenario.report.search_wording import search_sentence, setting_val
 from faultkit.scenario.report.wording import slo_title
 from faultkit.scenario.scenario_model import ScenarioItem, SearchStrategy, VariedSetting
 from faultkit.scenario.search_goals import goals_of
-from faultkit.scenario.search_setting import budget_of, lowest_rate, rules_at
+from faultkit.scenario.search_setting import budget_of, lowest_rate, rules_at, value_text
 
 NOTHING_EXPECTED = (
     "No breaks_above is expected of this search, so it fails only if an objective is missed at the harmless "
@@ -50,13 +52,13 @@ def search_item_report(
     measures_only: bool = False,
 ) -> report.ItemReport:
     """Return the report of an item that searches; see `item_report`."""
-    faults = tuple(reported_fault(fault, None, after.injected) for fault in item.faults)
+    rules = rules_at([fault.rule for fault in item.faults], strategy.varied, strategy.varied.scale.harmful)
+    faults = tuple(_reported_faults(item, strategy, rules, after))
     search = None
     if measured.search is not None:
         late_ms = measured.search_lateness.summary().p99_us / 1000
         search = reported_search(strategy, slos, measured.search, measured.faults_s, late_ms)
     verdict, reasons = judge_search(search, faults, cut_short=cut_short, out_of_reach=out_of_reach)
-    rules = rules_at([fault.rule for fault in item.faults], strategy.varied, strategy.varied.scale.harmful)
     caveats = [f"{rule.fault.kind}: {why}." for rule in rules if (why := rule.fault.caveat())]
     unexpected = [] if measures_only or strategy.breaks_above is not None else [NOTHING_EXPECTED]
     return report.ItemReport(
@@ -78,6 +80,19 @@ def search_item_report(
         routes=tuple(routes),
         search=search,
     )
+
+
+def _reported_faults(
+    item: ScenarioItem, strategy: SearchStrategy, rules: Sequence[Rule], after: Snapshot
+) -> Iterator[report.ReportedFault]:
+    """Yield the faults as they are at the harmful end; the varied one says where its range begins."""
+    varied = strategy.varied
+    for index, (fault, rule) in enumerate(zip(item.faults, rules, strict=True)):
+        reported = reported_fault(replace(fault, rule=rule), None, after.injected)
+        if index == varied.fault:
+            start = value_text(varied.scale.harmless, varied.unit)
+            reported = replace(reported, description=f"{reported.description}; searched from {start} on")
+        yield reported
 
 
 def judge_search(
