@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,14 +63,14 @@ def local_cluster(size: int) -> Iterator[DaskPlace]:
                 silence_logs=logging.CRITICAL,
             )
         except (OSError, RuntimeError) as error:
-            raise _not_started(error) from None
+            raise _not_started("its processes", error) from None
         try:
-            with _client(started, "its own cluster") as client:
+            with _client_of_own(started) as client:
                 try:
                     # A Ctrl-C in the terminal reaches them, too. It is for this process, which ends them.
                     client.run(ignore_signals, (signal.SIGINT, signal.SIGHUP))
                 except (OSError, RuntimeError) as error:
-                    raise _not_started(error) from None
+                    raise _not_started("its workers", error) from None
                 yield DaskPlace(client, size)
         finally:
             try:
@@ -78,32 +79,59 @@ def local_cluster(size: int) -> Iterator[DaskPlace]:
                 quiet.pop_all()
 
 
-def _not_started(error: Exception) -> RunError:
-    return RunError(f"the Dask cluster did not start: {_first_line(error)}")
+def _not_started(who: str, error: Exception, limit_s: float | None = None) -> RunError:
+    return RunError(f"the Dask cluster did not start: {who}: {_why(error, limit_s)}")
+
+
+def _why(error: Exception, limit_s: float | None = None) -> str:
+    """Return the reason of an error; timeouts of Dask have no text. `limit_s`: None for Dask's own limit."""
+    if not isinstance(error, TimeoutError) or str(error):
+        return _first_line(error)
+    if limit_s is not None:
+        return f"no answer within {limit_s:g} s"
+    from distributed.config import config
+
+    limit = config["distributed"]["comm"]["timeouts"]["connect"]
+    return f"no answer within {limit} (distributed.comm.timeouts.connect)"
 
 
 @contextlib.contextmanager
 def remote_cluster(address: str) -> Iterator[DaskPlace]:
     """Connect to a scheduler, such as `tcp://10.0.0.5:8786`. TLS is set up by Dask's own configuration."""
     require_extra("dist", "--on dask")
-    with _client(address, address) as client:
+    with _client_at(address) as client:
         try:
             client.wait_for_workers(1, timeout=_CONNECT_S)
         except TimeoutError:
-            raise InputError("--on", f"expected workers at {address}, got a scheduler without any") from None
+            got = f"a scheduler without any for {_CONNECT_S:g} s"
+            raise InputError("--on", f"expected workers at {address}, got {got}") from None
+        except (OSError, RuntimeError) as error:
+            raise RunError(f"the scheduler of Dask does not answer: {_why(error)}") from None
         yield DaskPlace(client, len(_addresses(client)))
 
 
+def _client_of_own(cluster: object) -> AbstractContextManager[Any]:
+    """Connect to a cluster made for this run. Its processes have just started, so it gets more time."""
+    return _client(cluster, _READY_S, lambda error: _not_started("its scheduler", error, _READY_S))
+
+
+def _client_at(address: str) -> AbstractContextManager[Any]:
+    def refused(error: Exception) -> InputError:
+        why = _why(error, _CONNECT_S)
+        return InputError("--on", f"expected a Dask scheduler at {address}, got none: {why}")
+
+    return _client(address, _CONNECT_S, refused)
+
+
 @contextlib.contextmanager
-def _client(cluster: object, name: str) -> Iterator[Any]:
+def _client(cluster: object, within_s: float, refused: Callable[[Exception], FaultkitError]) -> Iterator[Any]:
     from distributed import Client
 
     with quiet_logs() as quiet:
         try:
-            client = Client(cluster, timeout=_CONNECT_S)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError, TypeError, ImportError) as error:
-            problem = f"expected a Dask scheduler at {name}, got none: {_first_line(error)}"
-            raise InputError("--on", problem) from None
+            client = Client(cluster, timeout=within_s)  # type: ignore[no-untyped-call]
+        except (OSError, RuntimeError, ValueError, TypeError, ImportError) as error:
+            raise refused(error) from None
         try:
             yield client
         finally:
@@ -143,12 +171,15 @@ class DaskPlace:
         if self.client.status != "running":
             raise RunError("the scheduler of Dask is gone")
         addresses = _addresses(self.client)
-        return [
-            DaskWorker(self.client, segment, addresses[segment.share])
-            if segment.share < len(addresses)
-            else AbsentWorker(segment)
-            for segment in segments
-        ]
+        try:
+            return [
+                DaskWorker(self.client, segment, addresses[segment.share])
+                if segment.share < len(addresses)
+                else AbsentWorker(segment)
+                for segment in segments
+            ]
+        except (OSError, RuntimeError) as error:
+            raise RunError(f"the scheduler of Dask took no work: {_why(error)}") from None
 
 
 def _addresses(client: Any) -> list[str]:
