@@ -161,6 +161,10 @@ def test_json_is_all_that_stands_on_stdout(tmp_path: Path) -> None:
             "--workers: expected none beside --on local",
         ),
         (("run", "a.yaml", "--dry-run"), "--dry-run: expected --on kubernetes beside it, got none"),
+        (
+            ("run", "a.yaml", "--on", "kubernetes:2", "--dry-run", "--json"),
+            "--json: expected none beside --dry-run",
+        ),
         (("run", "a.yaml", "--pods", "p.yaml"), "--pods: expected --on kubernetes beside it, got none"),
         (
             ("run", "a.yaml", "--on", "local:2", "--pods", "p.yaml"),

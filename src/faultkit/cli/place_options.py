@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from faultkit.base.errors import InputError
 from faultkit.cli.shared_options import F, add_options
@@ -48,7 +49,27 @@ def place_of(text: str | None, pods: str | None, dry_run: bool, workers: int | N
     where = _place(text, pods, workers)
     if dry_run and where.kind != "kubernetes":
         raise InputError("--dry-run", f"expected --on kubernetes beside it, got {text or 'none'}")
+    if dry_run:
+        _check_no_results(click.get_current_context())
     return where
+
+
+_OF_RESULTS = {
+    "as_json": "--json",
+    "reporters": "--reporter",
+    "output": "--output",
+    "baseline": "--baseline",
+    "reports": "--report",
+    "result": "--result",
+}
+"""Flags that say what becomes of results, by the names of their parameters."""
+
+
+def _check_no_results(ctx: click.Context) -> None:
+    """Raise InputError for a flag about results, of which a dry run has none."""
+    for name, flag in _OF_RESULTS.items():
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InputError(flag, "expected none beside --dry-run, which prints YAML and has no results")
 
 
 def _place(text: str | None, pods: str | None, workers: int | None) -> PlaceName:

@@ -54,11 +54,15 @@ def plan_on(
 
 
 def jobs_text(where: PlaceName, plan: SuitePlan) -> str:
-    """Return the Job that a run on Kubernetes would create, as YAML."""
+    """Return the Job that a run on Kubernetes would create, as YAML. Raises InputError for servers of this
+    machine: a pod has another network. (A run finds that out from its pods.)"""
     import yaml
 
     from faultkit.load.kubernetes_place import job_of
 
+    if plan.local_urls:
+        got = f"{plan.local_urls[0]}, which is of this machine"
+        raise InputError("--on", f"expected servers that pods can reach, got {got}")
     return yaml.safe_dump(job_of(plan, where.pods, where.size), sort_keys=False, explicit_start=True)
 
 

@@ -43,6 +43,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--on", "local:2", "--collect-only"], "--collect-only: expected none beside --on local:2"),
         (["--on", "local:2", "--dry-run"], "--dry-run: expected --on kubernetes beside it, got local:2"),
         (["--dry-run"], "--dry-run: expected --on kubernetes beside it, got none"),
+        (["--on", "kubernetes:2", "--dry-run", "--json"], "--json: expected none beside --dry-run"),
+        (
+            ["--on", "kubernetes:2", "--dry-run", "--reporter", "junit=a.xml"],
+            "--reporter: expected none beside --dry-run",
+        ),
         (["--pods", "pods.yaml"], "--pods: expected --on kubernetes beside it, got none"),
         (["--on", "local:2", "--pods", "x"], "--pods: expected --on kubernetes beside it, got --on local:2"),
     ],
@@ -79,3 +84,15 @@ def test_a_dry_run_prints_the_job_and_runs_nothing(here: Path, capsys: pytest.Ca
     # 120 s to start, 20 s to connect, one round of tests of 25 s, 60 s more.
     assert job["spec"]["activeDeadlineSeconds"] == 225
     assert not (here / ".fault_cache").exists()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:9", "shop.localhost", "0.0.0.0:9"])
+def test_a_dry_run_refuses_servers_that_pods_cannot_reach(
+    here: Path, capsys: pytest.CaptureFixture[str], host: str
+) -> None:
+    tools = "".join(f"  - {{ name: {name}, server: s, tool: search }}\n" for name in "ab")
+    write(here, f'servers: {{ s: {{ url: "http://{host}/mcp" }} }}\ntools:\n{tools}')
+    assert invoke(["test", "suite.yml", "--on", "kubernetes:2", "--dry-run"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"--on: expected servers that pods can reach, got http://{host}/mcp, which is of this" in said.err

@@ -215,7 +215,25 @@ def test_of_a_test_that_lost_a_run_only_a_failure_is_known(
     results = sharded(chosen, ReplayedPlace(2, changes={1: lambda lines: [lines[0], "damaged"]}))
     (lost,) = results.lost
     assert (lost.planned, lost.ended) == (2, 1)
-    (row,) = results.rows
-    assert (row.verdict, row.unrun) == (verdict, verdict == "inconclusive")
-    assert row.message.startswith(message)
-    assert "not run (1 of 4 runs): worker 1 was lost" in row.message
+    own, gate = results.rows
+    assert (own.name, own.verdict, own.unrun) == ("a", "inconclusive", True)
+    assert own.message.startswith("not run (1 of 4 runs): worker 1 was lost ")
+    assert (gate.name, gate.verdict, gate.unrun) == ("a (recovery)", verdict, verdict == "inconclusive")
+    assert gate.message.startswith(message)
+    assert "not run (1 of 4 runs): worker 1 was lost" in gate.message
+
+
+@pytest.mark.parametrize("lost", [[0], [1], [0, 1]])
+def test_a_selection_has_the_same_rows_whichever_worker_is_lost(tmp_path: Path, lost: list[int]) -> None:
+    gate = "recovery: { max_detection_ms: 3000 }"
+    tests = "".join(f"  - {{ name: {name}, agent: retrying, inject: [back], {gate} }}\n" for name in "abcd")
+    chosen = chosen_of(write(tmp_path, HEAD + "agents:\n" + tests + "  - { name: e, agent: naive }\n"))
+    first_only: Change = lambda lines: [lines[0], "damaged"]  # noqa: E731
+    results = sharded(chosen, ReplayedPlace(2, changes=dict.fromkeys(lost, first_only)))
+    complete = on_one_machine(chosen).rows
+    assert len(complete) == 9
+    assert [(row.name, row.rule) for row in results.rows] == [(row.name, row.rule) for row in complete]
+    unrun = {row.name for row in results.rows if row.unrun}
+    assert {name for name in unrun if name.endswith("(recovery)")} == {
+        f"{name} (recovery)" for name in unrun & set("abcd")
+    }

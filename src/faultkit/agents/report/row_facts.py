@@ -111,7 +111,10 @@ def clocks_of(results: SuiteResults) -> str:
 def degraded_lines(results: SuiteResults) -> list[str]:
     """Return a sentence for each worker that was lost."""
     return [
-        printable_line(f"{each}: {each.ended} of its {counted(each.planned, 'case')} have a result")
+        printable_line(
+            f"{each}: {each.ended} of its {counted(each.planned, 'case')} (tests, or runs of them) "
+            "have a result"
+        )
         for each in results.lost
     ]
 

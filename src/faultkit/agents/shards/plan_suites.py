@@ -24,7 +24,7 @@ from faultkit.agents.suite.definition import (
 )
 from faultkit.agents.suite.run_options import RunOptions, SelectedTests
 from faultkit.agents.suite_runner import PROGRAM_GRACE_S
-from faultkit.base.address import is_loopback
+from faultkit.base.address import stays_here
 from faultkit.base.errors import InputError
 from faultkit.base.text import count_of
 from faultkit.llm.providers import endpoint_of, variables_of
@@ -205,7 +205,7 @@ def _model_url(suite: Suite, model: ModelAgent, env: Mapping[str, str]) -> str:
 
 
 def _is_local(url: str) -> bool:
-    return is_loopback(urlsplit(url).hostname or "")
+    return stays_here(urlsplit(url).hostname or "")
 
 
 def _longest_s(chosen: SelectedTests, options: RunOptions) -> float:

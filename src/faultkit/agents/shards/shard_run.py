@@ -19,8 +19,15 @@ from time import perf_counter
 from faultkit.agents.execute.run_agent import rows_of_runs
 from faultkit.agents.shards.case_lines import CaseFold, outcome_from_json
 from faultkit.agents.shards.suite_plan import SuitePart, SuitePlan, cases_of
-from faultkit.agents.suite.definition import AgentTest
-from faultkit.agents.suite.results import LostShare, ResultRow, SuiteResult, SuiteResults
+from faultkit.agents.suite.definition import AgentTest, SuiteTest
+from faultkit.agents.suite.results import (
+    EDGE_RULE,
+    RECOVERY_SUFFIX,
+    LostShare,
+    ResultRow,
+    SuiteResult,
+    SuiteResults,
+)
 from faultkit.agents.suite.run_options import RunOptions, SelectedTests
 from faultkit.agents.suite_runner import (
     CUT_OFF,
@@ -159,7 +166,8 @@ class Merger:
         return replace(results, interrupted=cases.stopped, lost=lost)
 
     def _rows_without(self, place: int, lost: LostShare) -> tuple[ResultRow, ...]:
-        """Return the rows of a test of which a worker lost a case: what failed did, the rest is not known."""
+        """Return the rows of a test of which a worker lost a case, as many as it has otherwise: what failed
+        did, the rest is not known."""
         _, test = self._tests[place]
         if test.skip:
             return (skipped_row(test),)
@@ -167,10 +175,27 @@ class Merger:
         known = self._rows_of(place) if came else ()
         runs = len(self._numbers[place])
         left = f"not run{'' if runs == 1 else f' ({runs - len(came)} of {runs} runs)'}: {lost}"
-        failed = [row for row in known if row.verdict in ("failed", "error")]
-        if failed and not (isinstance(test, AgentTest) and test.min_pass_rate is not None):
-            return tuple(replace(row, message=f"{row.message}; {left}") for row in failed)
-        return (ResultRow(test.name, "inconclusive", left, test.place, 0.0, tags=test.tags, unrun=True),)
+        if any(map(_is_failed, known)) and not (
+            isinstance(test, AgentTest) and test.min_pass_rate is not None
+        ):
+            return tuple(
+                replace(row, message=f"{row.message}; {left}")
+                if _is_failed(row)
+                else _unrun_row(test, row.name, left, row.rule)
+                for row in known
+            )
+        own = _unrun_row(test, test.name, left)
+        if not isinstance(test, AgentTest) or test.recovery is None:
+            return (own,)
+        return own, _unrun_row(test, f"{test.name}{RECOVERY_SUFFIX}", left, EDGE_RULE)
+
+
+def _is_failed(row: ResultRow) -> bool:
+    return row.verdict in ("failed", "error")
+
+
+def _unrun_row(test: SuiteTest, name: str, why: str, rule: str = "") -> ResultRow:
+    return ResultRow(name, "inconclusive", why, test.place, 0.0, tags=test.tags, rule=rule, unrun=True)
 
 
 def run_cases(
