@@ -19,6 +19,7 @@ from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
 from faultkit.load.expectation import Expectation
+from faultkit.load.slo import parse_slo
 from faultkit.plan import Match, Plan, Rule, dump_plan
 from faultkit.proxy.control.control_client import ControlClient
 from faultkit.proxy.control.control_server import ControlServer
@@ -156,6 +157,19 @@ def test_an_item_whose_lease_is_lost_is_inconclusive_with_the_reason(there: Ther
     assert reason.startswith("the proxies were out of reach, so what the faults did is not known: ")
     assert (ran.faults[0].injected, ran.injection.connections) == (0, 0)
     assert there.is_as_before()
+
+
+def test_objectives_of_an_item_whose_lease_is_lost_are_undecided(there: There) -> None:
+    def lose(event: RunEvent) -> None:
+        if isinstance(event, CallProgress) and event.done == 1:
+            there.client.end_lease(there.client.status()["lease"]["id"])
+
+    slos = (parse_slo("error:99:1%"), parse_slo("availability:99:1ms"))
+    repeat = RepeatStrategy(step=0.0, count=3, stepped=())
+    ran = there.run(replace(there.item(SLOW, at=there.map), strategy=repeat, slos=slos), lose)
+    assert ran.verdict == "inconclusive"
+    assert [result.passed for result in ran.slos] == [None, None]
+    assert all((result.warning or "").startswith("The proxies were out of reach, ") for result in ran.slos)
 
 
 def test_a_run_that_is_stopped_ends_its_lease(there: There) -> None:

@@ -124,7 +124,7 @@ def judge_all(
         if key not in windows:
             windows[key] = _windows(tally, slo.window_s, run_s, load, own_kind, grain_s)
         judged = _judged(slo, windows[key], grain_s)
-        results.append(_undecided(judged) if tally.lost is None else judged)
+        results.append(undecided(judged, _UNKNOWN) if tally.lost is None else judged)
     return tuple(results)
 
 
@@ -133,9 +133,9 @@ def figures_grain_s(tally: Tally) -> float:
     return max(tally.grain_s, 1.0 if tally.figures is None else tally.figures.slot_s)
 
 
-def _undecided(result: SloResult) -> SloResult:
-    """Return the result of a run from which an unknown number of requests is missing."""
-    return replace(result, passed=None, warning=" ".join(filter(None, (_UNKNOWN, result.warning))))
+def undecided(result: SloResult, why: str) -> SloResult:
+    """Return the result of an objective that cannot be judged, with the reason: a sentence."""
+    return replace(result, passed=None, warning=" ".join(filter(None, (why, result.warning))))
 
 
 _UNKNOWN = "A worker was lost, and it is not known how many requests it would have sent."

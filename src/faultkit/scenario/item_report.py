@@ -16,7 +16,7 @@ from faultkit.load.late_margin import Limits, is_decided
 from faultkit.load.load import Load, planned_requests
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
-from faultkit.load.slo import Slo, judge_all
+from faultkit.load.slo import Slo, judge_all, undecided
 from faultkit.load.summary import Summary, sending_time
 from faultkit.plan import Rule, dump_rule
 from faultkit.proxy.data_plane import Snapshot
@@ -38,6 +38,7 @@ from faultkit.scenario.scenario_model import (
 from faultkit.scenario.verdict import VerdictEvidence, judge_item, why_no_success
 
 CANNOT_FAIL = "Nothing is expected of this item, so it cannot fail."
+_OUT_OF_REACH = "The proxies were out of reach, so some requests may have met no proxy, or no fault."
 RARE = 0.01
 """A fault that acts on a smaller share of the requests than this gets a warning."""
 
@@ -70,6 +71,8 @@ def item_report(
         before = doubts_about_baseline(baseline, planned, measured.baseline.lost or 0)
     run_s = sending_time(load, measured.faults_s)
     slos = judge_all((*item.slos, *gates), measured.faults, run_s, load)
+    if out_of_reach is not None:
+        slos = tuple(undecided(result, _OUT_OF_REACH) for result in slos)
     must_hold = slos if item.expect.all_slo_are_valid else slos[len(item.slos) :]
     missed = bool(measured.faults.misses.count) or any(result.passed is False for result in must_hold)
     injected = dict(after.injected) if missed else _without_unseen(item.faults, run, after)
