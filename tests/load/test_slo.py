@@ -401,16 +401,19 @@ def test_dropped_streams_count_for_the_gaps_that_they_would_have_had() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "failure"),
-    [("stream", "early_end:99:1%", Failure.NO_STREAM), ("mcp", "tool_error:99:1%", Failure.STATUS)],
+    ("kind", "text", "failure", "judged"),
+    [
+        ("stream", "early_end:99:1%", Failure.NO_STREAM, "streams"),
+        ("mcp", "tool_error:99:1%", Failure.STATUS, "calls that the tool answered"),
+    ],
 )
 def test_without_a_stream_or_an_answer_of_the_tool_there_is_nothing_to_judge(
-    kind: FigureKind, text: str, failure: Failure
+    kind: FigureKind, text: str, failure: Failure, judged: str
 ) -> None:
     figures = ItemFigures(kind)
     figures.slot_at(0.0).failures[failure] = 20
     result = judge(parse_slo(text), figures_tally(figures, 20), 4.0)
-    assert (result.passed, result.warning) == (None, "There were no requests to judge.")
+    assert (result.passed, result.warning) == (None, f"There were no {judged} to judge.")
 
 
 def test_tool_errors_are_judged_apart_from_other_errors() -> None:

@@ -105,3 +105,11 @@ def test_segments_together_are_the_schedule_and_each_knows_how_much_it_plans(
     turned = [list(turns(paced, share, parts)) for share in range(parts)]
     assert [len(share) for share in turned] == [planned_requests(paced, i, parts) for i in range(parts)]
     assert planned_requests(replace(paced, rate_rps=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "got"), [("{", "a text that is no JSON"), ("{}", "JSON that is no segment"), ("7", "JSON that")]
+)
+def test_what_is_no_segment_is_refused_with_the_reason(line: str, got: str) -> None:
+    with pytest.raises(InputError, match=f"segment: expected a segment as JSON, got {got}"):
+        segment_from_json(line)

@@ -55,7 +55,7 @@ _log = logging.getLogger(__name__)
 def job_of(plan: SplitPlan, settings: PodSettings, size: int) -> Manifest:
     """Return the Job for a load or for suites, with a new name."""
     pods = min(size, plan.most_parts)
-    return job_manifest(f"faultkit-{secrets.token_hex(4)}", settings, pods, plan.longest_s)
+    return job_manifest(f"faultkit-{secrets.token_hex(4)}", settings, pods, plan.longest_s, plan.kind)
 
 
 @contextlib.contextmanager

@@ -193,9 +193,15 @@ def _dropped(tally: Tally, seen: list[Window], width_s: float, run_s: float, loa
 
 def _judged(slo: Slo, windows: list[_Window], grain_s: float) -> SloResult:
     if not windows:
-        return SloResult(slo, None, None, None, 0, 0, "There were no requests to judge.")
+        return SloResult(slo, None, None, None, 0, 0, f"There were no {_judged_things(slo)} to judge.")
     results = [_judge_window(slo, window, grain_s) for window in windows]
     return min(results, key=_goodness)
+
+
+def _judged_things(slo: Slo) -> str:
+    if slo.kind in STREAM_KINDS:
+        return "streams"
+    return "calls that the tool answered" if slo.kind in MCP_KINDS else "requests"
 
 
 def _goodness(result: SloResult) -> tuple[int, float, float]:

@@ -171,9 +171,13 @@ def part_from_json(line: str, reader_of: Callable[[str], Callable[[Mapping[str, 
     Raises InputError for one that is damaged or of another version."""
     try:
         document = json.loads(line)
-        version = document["version"]
-    except (ValueError, KeyError, TypeError):
-        raise InputError("segment", "expected a segment as JSON, got a text that is not one") from None
+    except ValueError:
+        raise InputError("segment", "expected a segment as JSON, got a text that is no JSON") from None
+    if not isinstance(document, dict) or "version" not in document:
+        raise InputError(
+            "segment", "expected a segment as JSON, got JSON that is no segment: it has no version"
+        )
+    version = document["version"]
     if version != VERSION:  # Read nothing else of it: names and forms may differ.
         raise _other_version(version)
     try:

@@ -80,6 +80,8 @@ def test_a_dry_run_prints_the_job_and_runs_nothing(here: Path, capsys: pytest.Ca
     assert invoke(["test", "suite.yml", *args]) == 0
     job = yaml.safe_load(capsys.readouterr().out)
     assert (job["kind"], job["metadata"]["namespace"]) == ("Job", "agents")
+    for part in (job, job["spec"]["template"]):
+        assert part["metadata"]["labels"]["app.kubernetes.io/component"] == "suite-worker"
     assert (job["spec"]["completions"], job["spec"]["backoffLimitPerIndex"]) == (2, 0)
     # 120 s to start, 20 s to connect, one round of tests of 25 s, 60 s more.
     assert job["spec"]["activeDeadlineSeconds"] == 225

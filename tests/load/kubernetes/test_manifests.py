@@ -99,12 +99,14 @@ def test_a_pod_has_no_token_and_no_privilege() -> None:
     assert pod["serviceAccountName"] == of_kind("ServiceAccount", "faultkit-worker")["metadata"]["name"]
 
 
-def test_labels_of_a_user_do_not_replace_those_that_the_network_policy_selects() -> None:
+@pytest.mark.parametrize("kind", ["load", "suite"])
+def test_labels_of_a_user_do_not_replace_those_that_the_network_policy_selects(kind: str) -> None:
     settings = PodSettings(labels={"app.kubernetes.io/component": "other", "team": "load"})
-    labels = job_manifest("faultkit-1", settings, 1, 1.0)["spec"]["template"]["metadata"]["labels"]
-    selected = of_kind("NetworkPolicy", "faultkit-worker")["spec"]["podSelector"]["matchLabels"]
+    labels = job_manifest("faultkit-1", settings, 1, 1.0, kind)["spec"]["template"]["metadata"]["labels"]
+    (selected,) = of_kind("NetworkPolicy", "faultkit-worker")["spec"]["podSelector"]["matchExpressions"]
+    assert selected["operator"] == "In"
+    assert labels[selected["key"]] in selected["values"]
     assert labels["team"] == "load"
-    assert selected.items() <= labels.items()
 
 
 def test_the_role_of_the_coordinator_has_the_rights_that_are_used_and_no_others() -> None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
-from faultkit.load.kubernetes.pod_settings import JOB_LABEL, OWN_LABELS, PodSettings
+from faultkit.load.kubernetes.pod_settings import COMPONENT_LABEL, JOB_LABEL, OWN_LABELS, PodSettings
 
 Manifest = dict[str, Any]
 
@@ -41,14 +41,15 @@ _ATTACH_S = 15.0
 """Seconds after the time to start in which a pod must have its segment."""
 
 
-def job_manifest(name: str, settings: PodSettings, pods: int, run_s: float) -> Manifest:
-    """Return the Job of a load.
+def job_manifest(name: str, settings: PodSettings, pods: int, run_s: float, kind: str = "load") -> Manifest:
+    """Return the Job of a load, or of suites.
 
-    run_s: seconds from the start of the load to the end of its last request"""
+    run_s: seconds from the start to the latest end; kind: that of the plan"""
+    own = {**OWN_LABELS, COMPONENT_LABEL: f"{kind}-worker"}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": name, "namespace": settings.namespace, "labels": dict(OWN_LABELS)},
+        "metadata": {"name": name, "namespace": settings.namespace, "labels": dict(own)},
         "spec": {
             "completionMode": "Indexed",
             "completions": pods,
@@ -59,7 +60,7 @@ def job_manifest(name: str, settings: PodSettings, pods: int, run_s: float) -> M
             "ttlSecondsAfterFinished": ceil(settings.delete_after),
             "template": {
                 "metadata": _without_empty(
-                    {"labels": {**settings.labels, **OWN_LABELS}, "annotations": dict(settings.annotations)}
+                    {"labels": {**settings.labels, **own}, "annotations": dict(settings.annotations)}
                 ),
                 "spec": _pod(name, settings),
             },

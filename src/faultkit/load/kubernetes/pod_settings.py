@@ -25,7 +25,9 @@ from faultkit.base.errors import InputError
 NAMESPACE = "faultkit"
 IMAGE = f"faultkit-worker:{__version__}"
 SERVICE_ACCOUNT = "faultkit-worker"
-OWN_LABELS = {"app.kubernetes.io/name": "faultkit", "app.kubernetes.io/component": "load-worker"}
+COMPONENT_LABEL = "app.kubernetes.io/component"
+OWN_LABELS = {"app.kubernetes.io/name": "faultkit", COMPONENT_LABEL: "load-worker"}
+"""Those of a load; suites have another component."""
 JOB_LABEL = "batch.kubernetes.io/job-name"
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 """Set by the Job controller: as a label since Kubernetes 1.28, as an annotation always."""
