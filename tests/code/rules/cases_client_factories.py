@@ -71,6 +71,34 @@ _REPOSITORY = """
                     cur.execute("select name from users where id = %s", (number,))
                     return cur.fetchone()[0]
         """
+_AGENT = """
+        import got from "got";
+        import { Guarded } from "./guarded.js";
+
+        function client(headers) {
+          const agent = new Guarded();
+          return got.extend({ agent: { http: agent } });
+        }
+
+        export async function size(url) {
+          const http = client({});
+          return (await http.head(url)).headers["content-length"];
+        }
+        """
+_TRANSPORT = """
+        package a
+
+        import "net/http"
+
+        func client(shared http.RoundTripper) *http.Client {
+            return &http.Client{Transport: &http.Transport{}}
+        }
+
+        func Load(url string) (*http.Response, error) {
+            c := client(rt)
+            return c.Get(url)
+        }
+        """
 
 CASES = [
     bad(_CLIENT, "rust", _RUST, 12),
@@ -100,4 +128,10 @@ CASES = [
         """, 3),
     bad(_CONNECTION, "python", _REPOSITORY, 5),
     good(_CONNECTION, "python", _REPOSITORY.replace("def name(self, number)", "def migrate(self, number)")),
+    # Options have no connections: those are of the agent, or of the transport.
+    bad(_CLIENT, "javascript", _AGENT, 6),
+    good(_CLIENT, "javascript", _AGENT.replace("{ agent: { http: agent } }", "{ headers }")),
+    good(_CLIENT, "javascript", _AGENT.replace("  const agent =", "  const unused =")),
+    bad(_CLIENT, "go", _TRANSPORT, 6),
+    good(_CLIENT, "go", _TRANSPORT.replace("&http.Transport{}", "shared")),
 ]  # fmt: skip

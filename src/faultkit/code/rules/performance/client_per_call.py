@@ -38,6 +38,9 @@ _KOTLIN = NamePattern(r"^(okhttp3\.OkHttpClient(\.Builder\b.*\.build)?|io\.ktor\
 _CSHARP = ("HttpClient", "RestClient", "WebClient")
 _TEST = re.compile(r"(^|\.)test$|^test_case|^(Fact|Theory|TestMethod|Test)$")
 _GO = ("net/http.Client", "net/http.Transport")
+_OPTIONS_ONLY = frozenset(("axios.create", "got.extend"))
+"""They hold options; the connections are those of the agent, and without one those of the global agent."""
+_AGENTS = ("agent", "httpAgent", "httpsAgent", "dispatcher")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -77,7 +80,7 @@ def _is_client(call: Call, facts: Facts) -> bool:
     if facts.language == "python":
         return call.name in _PYTHON
     if facts.language == "go":
-        return call.name in _GO and (call.name.endswith("Transport") or call.has("Transport"))
+        return call.name in _GO and _owns_transport(call, facts)
     if facts.language == "csharp":
         return call.constructs and call.name in _CSHARP
     if facts.language == "java" and call.method in ("create", "custom", "builder"):
@@ -86,7 +89,29 @@ def _is_client(call: Call, facts: Facts) -> bool:
     find = by_language.get(facts.language)
     if find is not None:
         return find(call.name) is not None
+    if call.name in _OPTIONS_ONLY:
+        return any(_is_made_here(each, call, facts) for each in _AGENTS)
     return call.name in _JAVASCRIPT or _AWS.match(call.name) is not None
+
+
+_MAKES = re.compile(r"\bnew\b|\w\{|\b(new|make|create|build|clone)\w*\(", re.IGNORECASE)
+
+
+def _is_made_here(option: str, call: Call, facts: Facts) -> bool:
+    """Return whether the value of an option is made in the function around a call, and not shared."""
+    given, scope = call.argument(option), facts.named_function_of(call)
+    if given is None or scope is None:
+        return False
+    made = {name for each in facts.within(facts.assignments, scope.body) for name in each.targets}
+    made -= {each.name for each in scope.parameters}
+    return _MAKES.search(given.value.text) is not None or not made.isdisjoint(
+        re.findall(r"\w+", given.value.text)
+    )
+
+
+def _owns_transport(call: Call, facts: Facts) -> bool:
+    """Return whether a client of Go has connections of its own: without a transport it shares the default."""
+    return call.name.endswith("Transport") or _is_made_here("Transport", call, facts)
 
 
 _KEEPS = re.compile(
@@ -156,11 +181,9 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
 def _go(call: Call, facts: Facts) -> Iterator[Hit]:
     if call.name not in _GO or not _is_short_lived(call, facts):
         return
-    # Without a transport of its own it shares the default one, and its connections.
-    owns_transport = call.name.endswith("Transport") or call.has("Transport")
     if any(call is not each and each.name in _GO for each in facts.calls_around(call)):
         return
-    if owns_transport and (frequency_of(call, facts) or _sends(call, facts)):
+    if _owns_transport(call, facts) and (frequency_of(call, facts) or _sends(call, facts)):
         yield Hit(call.span, f"{call.written}{{}} with a transport of its own shares no connections", LIKELY)
 
 
