@@ -6,6 +6,25 @@ from tests.code.rules.cases import bad, good
 
 BUSY = "busy-loop"
 BACKOFF = "retry-without-backoff"
+_TWO_SELECTS = """
+        package a
+
+        func run(quit chan bool, tick chan int) {
+            for {
+                select {
+                case <-quit:
+                    return
+                default:
+                }
+                select {
+                case <-quit:
+                    return
+                case <-tick:
+                    send()
+                }
+            }
+        }
+        """
 
 CASES = [
     # A round without work.
@@ -305,4 +324,37 @@ CASES = [
                 except OSError:
                     log.warning("lost")
         """),
+    # The next round asks for other rows.
+    bad(BUSY, "javascript", """
+        async function copy(db, limit) {
+          let misses = 0;
+          while (true) {
+            const rows = await db.jobs.findPending(limit);
+            if (rows.length === 0) {
+              misses += 1;
+              continue;
+            }
+            await write(rows);
+          }
+        }
+        """, 4),
+    good(BUSY, "javascript", """
+        async function copy(db, limit, total) {
+          let offset = 0;
+          while (true) {
+            if (offset >= total) {
+              break;
+            }
+            const rows = await db.jobs.findPending(limit, offset);
+            if (rows.length === 0) {
+              offset += limit;
+              continue;
+            }
+            await write(rows);
+          }
+        }
+        """),
+    # The second select waits.
+    bad(BUSY, "go", _TWO_SELECTS.replace("case <-tick:", "default:"), 8),
+    good(BUSY, "go", _TWO_SELECTS),
 ]  # fmt: skip

@@ -146,7 +146,7 @@ def _may_pause(call: Call, facts: Facts) -> bool:
 def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
     """Yield `select` statements in a loop whose `default` does nothing, so that nothing is waited for."""
     calls = list(facts.within(facts.calls, loop.body))
-    if any(is_sleep(call) for call in calls):
+    if any(is_sleep(call) for call in calls) or _waits_in_select(loop, facts):
         return
     for use in channel_uses(facts):
         if use.select is None or not is_within(use.select, loop.body):
@@ -163,6 +163,21 @@ def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
         if idle and alone:
             yield Hit(default_of(use.select, facts), "this select never waits, so the loop spins", LIKELY)
             return
+
+
+def _waits_in_select(loop: Loop, facts: Facts) -> bool:
+    """Return whether each round of a loop comes to a `select` without a `default`."""
+    selects = {
+        use.select
+        for use in channel_uses(facts)
+        if use.select is not None
+        and is_within(use.select, loop.body)
+        and facts.loops_around(use)[-1:] == (loop,)
+    }
+    return any(
+        all(head for head, _ in cases_of(each, facts)) and not _is_conditional(each, loop, facts)
+        for each in selects
+    )
 
 
 def _is_conditional(select: Span, loop: Loop, facts: Facts) -> bool:

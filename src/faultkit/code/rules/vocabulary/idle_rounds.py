@@ -195,7 +195,8 @@ def _end_of_idle_round(call: Call, loop: Loop, facts: Facts) -> Span | None:
                 if each.kind == "continue" and facts.loops_around(each)[-1:] == (loop,)
             ]
             arm = _first_arm(step, facts)
-            if goes_on and arm is not None and is_within(goes_on[0].span, arm) and _is_bare(arm, facts):
+            is_idle = arm is not None and _is_bare(arm, facts) and not _moves_on(arm, loop, facts)
+            if goes_on and arm is not None and is_within(goes_on[0].span, arm) and is_idle:
                 return goes_on[0].span
         elif _says_something(step.text, names, call, facts) and _is_all(call, step, loop, facts):
             return Span(call.span.start, max(call.span.end, step.span.start + 1))
@@ -267,6 +268,17 @@ def _is_bare(arm: Span, facts: Facts) -> bool:
         is_logging(call) or call.is_argument or call.method in ("debug", "info", "trace", "log", "println")
         for call in facts.within(facts.calls, arm)
     ) and not any(step.kind == "await" for step in facts.within(facts.steps, arm))
+
+
+def _moves_on(arm: Span, loop: Loop, facts: Facts) -> bool:
+    """Return whether a branch changes what the next round asks for: `offset += limit`."""
+    changed = {name for each in facts.within(facts.assignments, arm) for name in each.targets}
+    return any(
+        not changed.isdisjoint(re.findall(r"\w+", argument.value.text))
+        for call in facts.within(facts.calls, loop.body)
+        if not is_within(call.span, arm) and not is_logging(call)
+        for argument in call.arguments
+    )
 
 
 def _is_all(call: Call, step: Step, loop: Loop, facts: Facts) -> bool:
