@@ -9,6 +9,18 @@ from tests.code.rules.cases import bad, good
 _MEMBER = "list-membership-in-loop"
 _SEARCH = "nested-search"
 _QUEUE = "list-as-queue"
+_ONLY_ITEM = """
+        class Documents {
+            private List<Document> items = new List<Document>();
+
+            public void Open(Document next, int limit) {
+                if ((items.Count == 1) && !items[0].IsOpen) {
+                    items.RemoveAt(0);
+                }
+                items.Add(next);
+            }
+        }
+        """
 
 CASES = [
     bad(_MEMBER, "java", """
@@ -253,4 +265,7 @@ CASES = [
             }
         }
         """, 8),
+    # The only item: nothing is moved.
+    bad(_QUEUE, "csharp", _ONLY_ITEM.replace("Count == 1", "Count > limit"), 6),
+    good(_QUEUE, "csharp", _ONLY_ITEM),
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_few
 
@@ -43,6 +43,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if (scope.owner, name) in told or not _is_array(call, name, facts):
             continue
+        if _is_only_item(call, name, facts):
+            continue
         if _is_window(name, scope, facts) or _is_work_list(call, name, facts):
             told.add((scope.owner, name))
             yield Hit(call.span, f"{call.written}(0) moves every other item of the list", LIKELY)
@@ -56,6 +58,15 @@ def _is_array(call: Call, name: str, facts: Facts) -> bool:
     return any(
         each.type in _ARRAYS or (each.value is not None and _MADE.search(each.value.text)) for each in made
     ) and not any(each.value is not None and re.search("[dD]eque|Linked", each.value.text) for each in made)
+
+
+def _is_only_item(call: Call, name: str, facts: Facts) -> bool:
+    """Return whether a condition around says that the list has a few items: `if (docs.Count == 1)`."""
+    few = re.compile(rf"\b{re.escape(name)}\b[\w.()]*\s*===?\s*[1-9]\b")
+    return any(
+        step.kind == "branch" and is_within(call.span, step.span) and few.search(step.text)
+        for step in facts.steps
+    )
 
 
 def _is_window(name: str, scope: Scope, facts: Facts) -> bool:
