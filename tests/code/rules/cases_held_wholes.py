@@ -7,6 +7,17 @@ from __future__ import annotations
 from tests.code.rules.cases import bad, good
 
 _BODY = "whole-body-loaded"
+_DOCUMENT = """
+        class Importer {
+            void Import(Stream input, Encoding encoding) {
+                StreamReader raw = new StreamReader(input, encoding, true);
+                string text = raw.ReadToEnd();
+                using (StringReader reader = new StringReader(text)) {
+                    Use(XmlReader.Create(reader));
+                }
+            }
+        }
+        """
 
 CASES = [
     bad(_BODY, "python", """
@@ -150,4 +161,7 @@ CASES = [
             Ok(())
         }
         """),
+    # A document is parsed as a whole.
+    bad(_BODY, "csharp", _DOCUMENT.replace("XmlReader.Create(reader)", "reader.ReadLine()"), 4),
+    good(_BODY, "csharp", _DOCUMENT),
 ]  # fmt: skip

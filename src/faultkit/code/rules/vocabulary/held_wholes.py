@@ -175,20 +175,36 @@ def _wraps(value: str, text: str) -> bool:
     )
 
 
+_PARSED = re.compile(
+    r"\b(XmlReader|XmlTextReader|XmlDocument|XDocument|XPathDocument|XElement|XmlSerializer|JsonTextReader|InputSource"
+    r"|StreamSource|DocumentBuilder|SAXParser|XMLInputFactory|Unmarshaller|ObjectMapper|JsonReader|Gson|ZipFile"
+    r"|ZipArchive|ElementTree|etree|load_workbook|read_excel|Image\.open|PdfReader)\b"
+)
+"""What takes a reader and needs the whole: documents of XML and JSON, archives, images."""
+
+
 def _by_line(form: str, body: str) -> bool:
     later = r"\)*\??(\.(decode|toString|trim|strip|rstrip|text)\([^()]*\)|\.await\??|\?|!!)*"
     return (
         re.search(rf"{form}{later}\??\.\s*{_BY_LINE}", body) is not None
         or re.search(
             rf"((strings|bytes)\.(Split|SplitSeq|Lines)\w*\(|NewScanner\(\w+\.New(Reader|Buffer)\w*\("
-            rf"|csv\.NewReader\(\w+\.New(Reader|Buffer)\w*\(|(io\.)?(StringIO|BytesIO)\("
-            rf"|csv\.(reader|DictReader)\(|StringReader\(|InputStreamReader\(\s*(new )?ByteArrayInputStream\("
-            rf"|Cursor::new\("
-            rf"|GZIPInputStream\(\s*(new )?ByteArrayInputStream\()\s*(string\(|&)?{form}",
+            rf"|csv\.NewReader\(\w+\.New(Reader|Buffer)\w*\(|csv\.(reader|DictReader)\()"
+            rf"\s*(string\(|&)?{form}",
             body,
         )
         is not None
+        or (_is_wrapped(form, body) and _PARSED.search(body) is None)
     )
+
+
+def _is_wrapped(form: str, body: str) -> bool:
+    """Return whether a content is made a file or stream again, which is read in parts."""
+    wraps = (
+        r"(io\.)?(StringIO|BytesIO)\(|StringReader\(|InputStreamReader\(\s*(new )?ByteArrayInputStream\("
+        r"|Cursor::new\(|GZIPInputStream\(\s*(new )?ByteArrayInputStream\("
+    )
+    return re.search(rf"({wraps})\s*(string\(|&)?{form}", body) is not None
 
 
 _SINK = r"\b(f|fh|fp|handle|\w*(file|out|target|dest|dst|output|sink|tmp|stream|response|res|writer))\w*"
