@@ -5,6 +5,26 @@ from __future__ import annotations
 from tests.code.rules.cases import bad, good
 
 FORGET = "fire-and-forget"
+_HANDLED = """
+        function emitter(redis, report) {
+          async function guarded(work) {
+            try {
+              await work(redis);
+            } catch (error) {
+              report(error);
+            }
+          }
+          async function remove(name) {
+            await guarded((client) => client.unsubscribe(name));
+          }
+          return {
+            once(name, handler) {
+              remove(name);
+              handler();
+            },
+          };
+        }
+        """
 
 CASES = [
     bad(FORGET, "javascript", """
@@ -79,4 +99,8 @@ CASES = [
           }
         }
         """, 5),
+    # What it waits for handles its errors.
+    bad(FORGET, "javascript", _HANDLED.replace("await guarded(", "await unguarded("), 14),
+    bad(FORGET, "javascript", _HANDLED.replace("await guarded(", "await check(name); await guarded("), 14),
+    good(FORGET, "javascript", _HANDLED),
 ]  # fmt: skip

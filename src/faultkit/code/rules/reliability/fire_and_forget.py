@@ -376,8 +376,20 @@ def _drops_promise(call: Call, asynchronous: set[str], facts: Facts) -> bool:
 
 
 def _handles_own_errors(call: Call, facts: Facts) -> bool:
-    """Return whether the called function handles its own errors."""
-    return _handles(call.method, facts)
+    """Return whether the called function handles its own errors, or waits only for others that do."""
+    named = [scope for scope in facts.scopes if scope.short_name == call.method]
+    return _handles(call.method, facts) or any(_awaits_handled_only(scope, facts) for scope in named)
+
+
+def _awaits_handled_only(scope: Scope, facts: Facts) -> bool:
+    """Return whether all that a function awaits are functions of this text that handle their errors."""
+    awaits = [step for step in facts.own(facts.steps, scope) if step.kind == "await"]
+    handled = [
+        call
+        for call in facts.own(facts.calls, scope)
+        if call.is_awaited and call.receiver in ("", "self") and _handles(call.method, facts)
+    ]
+    return bool(awaits) and len(handled) == len(awaits)
 
 
 def _handles(name: str, facts: Facts) -> bool:
