@@ -11,10 +11,13 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.telling_types import is_secret_name
 
 _TEXT = r"[\"'`]([^\"'`\n$]{0,80})[\"'`]"
+_SETS = r"(?:set|put|stub|mock|with|override|replace|patch|write|save|update|export|add|define|unset|delete)"
 _LOOKUPS = (
-    # getenv("NAME", "default"), config("NAME", default="default"), getEnv("NAME", "default"), getOrDefault(…)
+    # getenv("NAME", "default"), config("NAME", default="default"), getEnv("NAME", "default"),
+    # getOrDefault("NAME", "default"); not setenv("NAME", "value")
     re.compile(
-        rf"(?:environ\.get|config|getOrDefault|\w*[eE]nv\w*|config\w*\.get(?:String)?|GetValue<string>)\(\s*"
+        rf"(?<!\w)(?!(?i:{_SETS})(?:_|[A-Z]|env|config))"
+        rf"(?:environ\.get|\w*config|getOrDefault|\w*[eE]nv\w*|\w*config\w*\.get(?:String)?|GetValue<string>)\(\s*"
         rf"[\"'`]([\w.:-]{{3,60}})[\"'`]\s*,\s*(?:default\s*=\s*)?{_TEXT}\s*\)"
     ),
     # process.env.NAME || 'default'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, GO, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import is_clean_up
@@ -87,7 +87,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     own = {
         scope.short_name: scope
         for scope in facts.scopes
-        if scope.name and _RETURNS.search(facts.text(scope.head))
+        if scope.name and _RETURNS.search(facts.text(scope.head)) and not _never_fails(scope, facts)
     }
     for call in facts.calls:
         if call.is_launched or call.name in _WITH_ERROR or facts.is_deferred(call):
@@ -114,7 +114,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         scope = own.get(call.method)
         known = scope is not None and call in facts.callers_of(scope)
-        if known or (_FIRST.match(first.value.text) and len(call.arguments) > 1):
+        if known or (_is_context(first.value.text, call, facts) and len(call.arguments) > 1):
             yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY)
 
 
@@ -141,6 +141,25 @@ def _shadowed(facts: Facts) -> Iterator[Hit]:
 
 
 _RETURNS = re.compile(r"\)\s*(?:\(.*\berror\)|error)\s*$", re.DOTALL)
+
+
+_NIL = re.compile(r"return(?:\s[^\n]*,)?\s*nil\s*;?")
+
+
+def _never_fails(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function returns `nil` as its error in every case, as an interface asks of it."""
+    returns = [each for each in facts.own(facts.steps, scope) if each.kind == "return"]
+    return bool(returns) and all(_NIL.fullmatch(facts.text(each.span)) for each in returns)
+
+
+def _is_context(text: str, call: Call, facts: Facts) -> bool:
+    """Return whether the first argument is a context; `c` may also be a client or a connection."""
+    if text != "c":
+        return _FIRST.match(text) is not None
+    types = (
+        one.type for scope in facts.functions_around(call) for one in scope.parameters if one.name == "c"
+    )
+    return next((each.endswith(("Context", "Ctx")) for each in types), False)
 
 
 def _is_ending(call: Call, facts: Facts) -> bool:

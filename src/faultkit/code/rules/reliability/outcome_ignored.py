@@ -109,6 +109,9 @@ def _go(call: Call, facts: Facts) -> str:
     return "" if not ignored or small or alone else _SHORT
 
 
+_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`]*`')
+
+
 def _later(call: Call, facts: Facts) -> set[str]:
     scope = facts.function_of(call)
     if scope is None:
@@ -117,7 +120,8 @@ def _later(call: Call, facts: Facts) -> set[str]:
     used = {each.written.partition(".")[0].partition("[")[0] for each in reads}
     for other in facts.within(facts.calls, scope.body):
         if other.span.start > call.span.end:
-            used |= {word for each in other.arguments for word in re.findall(r"\w+", each.value.text)}
+            given = (_TEXT.sub("", each.value.text) for each in other.arguments)
+            used |= {word for each in given for word in re.findall(r"\w+", each)}
     return used
 
 

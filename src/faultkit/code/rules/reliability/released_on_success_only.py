@@ -153,6 +153,8 @@ def _early_return(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> S
     for step in facts.own(facts.steps, scope):
         if step.kind != "return" or step.span.start < call.span.end or facts.handlers_around(step):
             continue
+        if facts.are_exclusive(call, step):
+            continue  # Nothing was taken on the way to it.
         released = any(
             is_within(end.span, step.span)
             or (end.span.end <= step.span.start and not facts.are_exclusive(end, step))
@@ -207,6 +209,8 @@ def _uncommitted(facts: Facts) -> Iterator[Hit]:
         first, scope = call.argument(place=0), facts.named_function_of(call)
         if scope is None or first is None or first.value.shape != "false":
             continue
+        if any(call.receiver_written in each.assigned for each in facts.managed_around(call)):
+            continue  # The end of `try (Connection connection = …)` closes it without a commit.
         text = facts.text(scope.body)
         commits = [
             each

@@ -121,12 +121,13 @@ def _is_trimmed(store: MapStore, facts: Facts) -> bool:
         return True
     holders = {store.bare}
     for each in facts.assignments:
-        if each.value is not None and re.search(rf"\b{re.escape(store.bare)}\b", each.value.text):
+        if each.value is not None and re.search(rf"(?<!\w){re.escape(store.bare)}\b", each.value.text):
             holders |= {target for target in each.targets if target.isidentifier()}
     text = facts.whole_text
     return any(
         re.search(
-            rf"\b{re.escape(name)}\b[^\n;{{}}=]*\.({_TRIMS})\b|\b(delete|clear|len)\([^)]*\b{re.escape(name)}\b",
+            rf"(?<!\w){re.escape(name)}\b[^\n;{{}}=]*\.({_TRIMS})\b"
+            rf"|\b(delete|clear|len)\([^)]*(?<!\w){re.escape(name)}\b",
             text,
         )
         for name in holders
@@ -257,7 +258,8 @@ def _grows(name: str, facts: Facts) -> bool:
 
 def _shrinks(name: str, facts: Facts) -> bool:
     bare = name.removeprefix("self.")
-    word = re.compile(rf"\b{re.escape(bare)}\b")
+    # `#requests` of JavaScript does not begin with a letter.
+    word = re.compile(rf"(?<!\w){re.escape(bare)}\b")
     for call in facts.calls:
         if call.receiver_written.removeprefix("self.") == bare and call.method in _SHRINKS:
             return True
@@ -265,7 +267,7 @@ def _shrinks(name: str, facts: Facts) -> bool:
             return True
     if any(each.written.endswith((f"{bare}.size", f"{bare}.Count")) for each in facts.accesses):
         return True
-    if re.search(rf"\bdel(ete)?\b[^\n]*\b{re.escape(bare)}\b", facts.syntax.text(facts.syntax.root)):
+    if re.search(rf"\bdel(ete)?\b[^\n]*{word.pattern}", facts.syntax.text(facts.syntax.root)):
         return True
     again = [each.scope for each in facts.assignments if name in each.targets and each.scope is not None]
     return any(scope.short_name not in ("__init__", "constructor") for scope in again)

@@ -236,5 +236,11 @@ def kept_timers_of_ended(facts: Facts) -> Iterator[Kept]:
             scope = facts.named_function_of(call)
             if scope is None or not _BEGINS.match(scope.short_name) or call.is_returned:
                 continue
-            if _ends_of(scope.owner, facts):
+            ends = {each.short_name for each in _ends_of(scope.owner, facts)}
+            # What can connect again has not ended, and its timers were not started with the connection.
+            again = scope.short_name == "constructor" and any(
+                each.owner == scope.owner and each.short_name in ("connect", "reconnect")
+                for each in facts.scopes
+            )
+            if ends - {"disconnect"} or (ends and not again):
                 yield Kept(call.callee, f"{call.written}() goes on after its object has ended")

@@ -143,7 +143,14 @@ def is_secret_answer(place: Placed, facts: Facts) -> bool:
     scope = facts.named_function_of(place)
     if scope is None:
         return False
-    text = facts.text(scope.body)
+    # What is read before the answer was there is a part of another one.
+    root = re.match(r"\w*", facts.text(place.span))
+    made = [
+        each.span.start
+        for each in facts.within(facts.assignments, scope.body)
+        if root is not None and root[0] in each.targets and each.span.start < place.span.start
+    ]
+    text = facts.text(Span(max(made, default=scope.body.start), scope.body.end))
     if not any(_reads(text, each.start(), each.end()) for each in _SECRET_PARTS.finditer(text)):
         return False
     return not any(
@@ -156,7 +163,7 @@ def is_secret_answer(place: Placed, facts: Facts) -> bool:
 def _reads(text: str, start: int, end: int) -> bool:
     """Return whether a name of a secret is read there, rather than sent: `answer["access_token"]`."""
     before, after = text[max(0, start - 24) : start], text[end : end + 6]
-    if re.search(r"[.>?]$", before) and not re.match(r"\s*[:,}]", after):
+    if re.search(r"[.>?]$", before) and not re.match(r"\s*(?:[:,}]|=[^=])", after):
         return True
     return re.search(r"(?:\[|[gG]et\w*\(|path\(|at\()\s*[\"']$", before) is not None and not re.match(
         r"[\"']\]\s*=[^=]", after
