@@ -215,12 +215,12 @@ def test_of_a_test_that_lost_a_run_only_a_failure_is_known(
     results = sharded(chosen, ReplayedPlace(2, changes={1: lambda lines: [lines[0], "damaged"]}))
     (lost,) = results.lost
     assert (lost.planned, lost.ended) == (2, 1)
-    own, gate = results.rows
+    own, recovery = results.rows
     assert (own.name, own.verdict, own.unrun) == ("a", "inconclusive", True)
     assert own.message.startswith("not run (1 of 4 runs): worker 1 was lost ")
-    assert (gate.name, gate.verdict, gate.unrun) == ("a (recovery)", verdict, verdict == "inconclusive")
-    assert gate.message.startswith(message)
-    assert "not run (1 of 4 runs): worker 1 was lost" in gate.message
+    assert (recovery.name, recovery.verdict, recovery.unrun) == ("a (recovery)", verdict, verdict == "inconclusive")
+    assert recovery.message.startswith(message)
+    assert "not run (1 of 4 runs): worker 1 was lost" in recovery.message
 
 
 @pytest.mark.parametrize("lost", [[0], [1], [0, 1]])
