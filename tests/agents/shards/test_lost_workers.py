@@ -218,7 +218,11 @@ def test_of_a_test_that_lost_a_run_only_a_failure_is_known(
     own, recovery = results.rows
     assert (own.name, own.verdict, own.unrun) == ("a", "inconclusive", True)
     assert own.message.startswith("not run (1 of 4 runs): worker 1 was lost ")
-    assert (recovery.name, recovery.verdict, recovery.unrun) == ("a (recovery)", verdict, verdict == "inconclusive")
+    assert (recovery.name, recovery.verdict, recovery.unrun) == (
+        "a (recovery)",
+        verdict,
+        verdict == "inconclusive",
+    )
     assert recovery.message.startswith(message)
     assert "not run (1 of 4 runs): worker 1 was lost" in recovery.message
 

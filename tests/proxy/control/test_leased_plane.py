@@ -179,6 +179,24 @@ def test_an_api_that_cannot_be_reached_any_more_is_noticed_without_a_call(echo: 
         plane.__exit__()  # Nothing answers: it ends all the same.
 
 
+def test_an_api_whose_process_has_ended_is_lost_before_the_lease_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("faultkit.proxy.control.leased_plane._RENEWALS", 3000)
+    with Plane(BEFORE) as there:
+        control = ControlServer(there, Endpoint("127.0.0.1", 0), TOKEN)
+        with control:
+            plane = LeasedPlane(ControlClient(f"http://{control.bound}", TOKEN), ttl_s=300.0)
+            plane.__enter__()
+        waited = threading.Event()
+        for _ in range(int(PATIENCE_S / 0.05)):
+            if plane.lost is not None or waited.wait(0.05):
+                break
+        assert plane.lost is not None
+        assert plane.lost.startswith(f"the control API at http://{control.bound} cannot be reached")
+        plane.__exit__()
+
+
 def test_another_version_is_refused(there: There, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leased_plane, "__version__", "0.0.1")
     with pytest.raises(TargetError) as caught:

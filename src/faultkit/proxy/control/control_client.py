@@ -160,7 +160,7 @@ class ControlClient:
             document: dict[str, Any] = json.loads(reply.body)
             return document
         except Unreachable as error:
-            raise TargetError(f"the control API at {self.url} cannot be reached: {error}") from None
+            raise TargetError(f"the control API at {self.url} cannot be reached: {error}") from error
         except (OSError, HTTPException, ValueError) as error:
             raise RunError(f"the control API at {self.url} gave no answer: {self._why(error)}") from None
 

@@ -24,7 +24,7 @@ from faultkit.base.address import Endpoint, parse_endpoint
 from faultkit.base.errors import FaultkitError, InputError, RunError, TargetError
 from faultkit.base.network import new_token
 from faultkit.plan import Plan, dump_plan
-from faultkit.proxy.control.control_client import ControlClient
+from faultkit.proxy.control.control_client import ControlClient, Unreachable
 from faultkit.proxy.control.control_core import USUAL_LEASE_S
 from faultkit.proxy.data_plane import Lateness, LatenessSummary, ProxyCounts, Snapshot
 
@@ -206,6 +206,8 @@ class LeasedPlane:
                 pause_s = self._ttl_s / _RENEWALS
             elif isinstance(trouble, InputError):
                 self._lose(trouble.problem)
+            elif isinstance(trouble.__cause__, Unreachable) and trouble.__cause__.is_refused:
+                self._lose(str(trouble))  # Its process has ended, and the lease with it.
             elif time.monotonic() >= self._until:
                 self._lose(f"{trouble}; the lease of {self._ttl_s:g} s is over")
             else:
