@@ -153,8 +153,8 @@ def test_an_open_load_may_have_several_calls_under_way_in_one_session(journal: P
 
 
 def test_a_closed_load_has_one_call_under_way_in_a_session(journal: Path) -> None:
-    server = served(journal, "late", timeout_s=0.1)
-    rows, _ = loaded(server, Load(0.25, None, 1, "closed"))
+    server = served(journal, "late", timeout_s=0.5)  # The start of the server must fit in, too.
+    rows, _ = loaded(server, Load(0.75, None, 1, "closed"))
     assert {row.failure for row in rows} == {Failure.TIMEOUT}
     methods = [words[1] for words in server.lines() if words[1] in ("call", "notifications/cancelled")]
     assert methods == ["call", "notifications/cancelled"] * len(rows)

@@ -228,6 +228,7 @@ def test_without_its_scheduler_a_run_ends_and_names_all_workers(tmp_path: Path, 
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_scheduler_that_is_stopped_does_not_hold_the_end_of_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
