@@ -13,15 +13,20 @@ from math import inf
 from typing import Protocol
 
 from faultkit.load.samples import WindowCase
-from faultkit.load.search.share_evidence import Counts, Decision, decide, dependence, effective_of_counts
+from faultkit.load.search.share_evidence import (
+    INDEPENDENT,
+    Counts,
+    Decision,
+    decide,
+    dependence,
+    effective_of_counts,
+)
 from faultkit.load.slo import Slo
 from faultkit.load.summary import BATCHES
 from faultkit.load.tally import Tally
 
 ERROR = 0.001
 """The probability with which an objective is decided wrongly."""
-_INDEPENDENT = 40
-"""Requests that are as good as independent before anything is decided: two for each section of the test."""
 
 
 _GROWTH = 1.1
@@ -71,7 +76,7 @@ def are_decided(slos: Sequence[Slo], tally: Tally, *, in_flight: int, planned: i
     without a schedule."""
     if not slos or not all(map(can_be_decided_early, slos)):
         return False
-    if not tally.requests or tally.requests < _INDEPENDENT * _alike(slos, tally):
+    if not tally.requests or tally.requests < INDEPENDENT * _alike(slos, tally):
         return False
     batches = [WindowCase(each) for each in tally.batches(BATCHES)]
     return all(_decision(slo, batches, in_flight, planned) != "undecided" for slo in slos)
@@ -82,12 +87,14 @@ def _alike(slos: Sequence[Slo], tally: Tally) -> float:
     samples = tally.samples
     rows = zip(samples.intended, samples.response_times(), samples.failure, strict=True)
     times = [inf if failure else time for _, time, failure in sorted(rows)]
-    return max(dependence(times, inf if (limit := _limit_ms(slo)) is None else limit / 1000) for slo in slos)
+    return max(
+        dependence(times, inf if (limit := limit_ms_of(slo)) is None else limit / 1000) for slo in slos
+    )
 
 
 def _decision(slo: Slo, batches: Sequence[WindowCase], in_flight: int, planned: int | None) -> Decision:
     share = good_share(slo)
-    sections = [(each.within(_limit_ms(slo)), each.total) for each in batches]
+    sections = [(each.within(limit_ms_of(slo)), each.total) for each in batches]
     good, total = (sum(each) for each in zip(*sections, strict=True))
     if planned is not None and total - good > (1 - share) * planned:
         return "broken"
@@ -101,7 +108,7 @@ def _decision(slo: Slo, batches: Sequence[WindowCase], in_flight: int, planned: 
     return "undecided"
 
 
-def _limit_ms(slo: Slo) -> float | None:
+def limit_ms_of(slo: Slo) -> float | None:
     """Return the longest time of a good request; None if every answer is good."""
     return None if slo.is_share else slo.threshold
 

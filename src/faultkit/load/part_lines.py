@@ -33,8 +33,8 @@ def _checksum(written: str) -> str:
     return f"{crc32(written.encode('utf-8', 'surrogateescape')):08x}"
 
 
-class PartWriter(ABC, Generic[M]):
-    """Writes the messages of one worker."""
+class _PartLines(ABC, Generic[M]):
+    """The lines of one worker so far, on either side."""
 
     counted: ClassVar[str]
     """What the last line gives the sum of, and its key there."""
@@ -45,12 +45,16 @@ class PartWriter(ABC, Generic[M]):
         self._total = 0
 
     @abstractmethod
-    def _document(self, message: M) -> dict[str, Any]:
-        """Return a fold as plain data."""
-
-    @abstractmethod
     def _count(self, message: M) -> int:
         """Return how many things a fold has, of which the last line gives the sum."""
+
+
+class PartWriter(_PartLines[M]):
+    """Writes the messages of one worker."""
+
+    @abstractmethod
+    def _document(self, message: M) -> dict[str, Any]:
+        """Return a fold as plain data."""
 
     def fold(self, fold: M) -> str:
         """Return the line of a fold."""
@@ -73,24 +77,12 @@ class PartWriter(ABC, Generic[M]):
         return f"{_checksum(written)} {written}"
 
 
-class PartReader(ABC, Generic[M]):
+class PartReader(_PartLines[M]):
     """Reads the messages of one worker, and checks that they are all of them."""
-
-    counted: ClassVar[str]
-    """What the last line gives the sum of, and its key there."""
-
-    def __init__(self, part: Part[Any]) -> None:
-        self._part = part
-        self._number = 0
-        self._total = 0
 
     @abstractmethod
     def _message(self, document: Mapping[str, Any]) -> M:
         """Return the fold of plain data. Raises WorkerLost for one that cannot be of this worker."""
-
-    @abstractmethod
-    def _count(self, message: M) -> int:
-        """Return how many things a fold has."""
 
     def read(self, line: str) -> M | SegmentEnd:
         """Return the message of a line. Raises WorkerLost for one that cannot be used, and for the worker's

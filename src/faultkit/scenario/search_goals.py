@@ -12,6 +12,7 @@ from math import ceil, inf
 
 from faultkit.base.errors import InputError
 from faultkit.base.units import format_duration
+from faultkit.load.early_stop import good_share, limit_ms_of
 from faultkit.load.samples import Samples
 from faultkit.load.search.breaking_point import fewest_of_search
 from faultkit.load.search.search_values import Goal
@@ -40,11 +41,8 @@ def goals_of(slos: Sequence[Slo]) -> tuple[Goal, ...]:
 
 
 def _goal(slo: Slo) -> Goal:
-    if slo.is_share:
-        assert slo.threshold is not None
-        # Fewer errors than the threshold, and at least so many answers: the stricter of the two.
-        return Goal(max(slo.objective, 100 - slo.threshold) / 100)
-    return Goal(slo.objective / 100, inf if slo.threshold is None else slo.threshold)
+    limit_ms = limit_ms_of(slo)
+    return Goal(good_share(slo), inf if limit_ms is None else limit_ms)
 
 
 def times_ms(samples: Samples, status: int | None = None) -> list[float]:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from faultkit.base.sample_statistics import CONFIDENCE
 from faultkit.load.search.levels import Level, LevelMeter, fewest_of_level
 from faultkit.load.search.scale import Scale
-from faultkit.load.search.search_values import Block, Goal, LevelResult, Measured, SearchEnded
+from faultkit.load.search.search_values import Goal, LevelResult, Measured, SearchEnded
 from faultkit.load.search.share_evidence import Decision
 
 GRID = 9
@@ -146,22 +146,15 @@ class _Run:
     def _measured(
         self, cell: Cell, level: Level, to_learn: float
     ) -> Generator[PairBlock, Measured, Decision]:
-        values = self._values(cell)
-        # The meter asks with a block of one value; only the number of its requests is used.
-        blocks = self.meter.decided(
-            level,
-            lambda requests: Block(values[0], requests, "bracket"),
-            _FOR_CELL * self.meter.budget,
-            to_learn,
+        values, meter = self._values(cell), self.meter
+        return (
+            yield from meter.decided(
+                level,
+                lambda requests: PairBlock(values, requests, meter.part_spent),
+                _FOR_CELL * meter.budget,
+                to_learn,
+            )
         )
-        block = next(blocks, None)
-        while block is not None:
-            measured = yield PairBlock(values, block.requests, self.meter.part_spent)
-            try:
-                block = blocks.send(measured)
-            except StopIteration:
-                block = None
-        return level.decision
 
     def _known(self, cell: Cell) -> Decision:
         """Return what is known of a pair, from itself and from all others."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from math import ceil, log
+from typing import TypeVar
 
 from faultkit.base.sample_statistics import CONFIDENCE, percentile
-from faultkit.load.search.search_values import Block, Goal, LevelResult, Measured
+from faultkit.load.search.search_values import Goal, LevelResult, Measured
 from faultkit.load.search.share_evidence import (
+    INDEPENDENT,
     Decision,
     decide,
     dependence,
@@ -19,8 +21,9 @@ from faultkit.load.search.share_evidence import (
     share_bounds,
 )
 
-_INDEPENDENT = 40
-"""Requests that are as good as independent before a level is decided: two for each section of the test."""
+B = TypeVar("B")
+"""What is asked for: so many requests, at one value or at several."""
+
 _GROWTH = 0.5
 """The largest part by which the requests of a level grow before it is looked at again."""
 
@@ -65,7 +68,7 @@ class LevelMeter:
     @property
     def fewest(self) -> float:
         """How many requests decide a level at best."""
-        return max(fewest_of_level(self.goals, self.error), _INDEPENDENT * self.alike)
+        return max(fewest_of_level(self.goals, self.error), INDEPENDENT * self.alike)
 
     def new_level(self) -> Level:
         """Return a level without measurements."""
@@ -80,8 +83,8 @@ class LevelMeter:
         self.requests += len(measured.times[0])
 
     def decided(
-        self, level: Level, ask: Callable[[int], Block], most: float, to_learn: float = 0.0
-    ) -> Generator[Block, Measured, Decision]:
+        self, level: Level, ask: Callable[[int], B], most: float, to_learn: float = 0.0
+    ) -> Generator[B, Measured, Decision]:
         """Measure a level until it is decided, or has cost `most`.
 
         `ask` makes the block of so many requests. `to_learn` is the least number of them, to learn for how
@@ -98,7 +101,7 @@ class LevelMeter:
             # Long stretches of one kind may be missing here, and have been seen at another level.
             alike = (dependence(own, goal.limit) for goal, own in zip(self.goals, level.times, strict=True))
             self.alike = max(self.alike, *alike)
-            needed = max(_INDEPENDENT * self.alike, to_learn)
+            needed = max(INDEPENDENT * self.alike, to_learn)
             if level.requests >= needed:
                 level.decision = self.decision(level)
             more = min(_GROWTH * level.requests, self.wanted(level) - level.requests)

@@ -27,6 +27,8 @@ Decision: TypeAlias = Literal["held", "broken", "undecided"]
 
 SECTIONS = 20
 """Sections of the requests of a level, by which their dependence is estimated, as that of a load."""
+INDEPENDENT = 2 * SECTIONS
+"""Requests that must be as good as independent before anything is decided: two for each section."""
 _FEWEST_PER_SECTION = 5
 _FEWEST_SECTIONS = 10
 _COARSE = 0.5
