@@ -85,8 +85,7 @@ def _committed_by_time(facts: Facts) -> Iterator[Hit]:
             yield Hit(given.value.span, what, LIKELY)
     if facts.language in ("python", "csharp", "rust"):
         for found in _AUTO.finditer(facts.whole_text):
-            start = len(facts.whole_text[: found.start()].encode())
-            yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY)
+            yield Hit(facts.syntax.place_of(found), what, LIKELY)
 
 
 def _received_and_deleted(facts: Facts) -> Iterator[Hit]:

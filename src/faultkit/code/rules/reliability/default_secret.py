@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.telling_types import is_secret_name
 
@@ -53,11 +52,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for pattern in _LOOKUPS:
         for found in pattern.finditer(text):
             name, default = found[1], found[found.lastindex or 1]
-            start = len(text[: found.start()].encode())
+            span = facts.syntax.place_of(found)
+            start = span.start
             line = facts.syntax.line_text(facts.syntax.line(start))
             if start in told or line.lstrip().startswith(("#", "//", "*")):
                 continue
-            span = Span(start, start + len(found[0].encode()))
             if _DATABASE.search(name) and _MEMORY.search(default):
                 told.add(start)
                 yield Hit(span, f"without {name}, the data goes to {default}, and nothing says so", LIKELY)

@@ -60,9 +60,8 @@ def _interceptors(facts: Facts) -> Iterator[Hit]:
         for each in call.positional[1:]:
             found = _AGAIN.search(each.value.text)
             if found is not None and _ONCE.search(each.value.text) is None:
-                start = each.value.span.start + len(each.value.text[: found.start()].encode())
                 what = "this sends the request again each time it fails, without a limit"
-                yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY)
+                yield Hit(facts.syntax.place_of(found, each.value.span.start), what, LIKELY)
 
 
 def _of_kotlin(facts: Facts) -> Iterator[Hit]:

@@ -45,11 +45,11 @@ def _in_clients(facts: Facts) -> Iterator[Hit]:
     if _ONLY_HERE.search(facts.whole_text):
         return
     for found in _ALL_LOGGED.finditer(facts.whole_text):
-        start = len(facts.whole_text[: found.start()].encode())
-        line = facts.syntax.line_text(facts.syntax.line(start)).lstrip()
+        place = facts.syntax.place_of(found)
+        line = facts.syntax.line_text(facts.syntax.line(place.start)).lstrip()
         if not line.startswith(("//", "*", "case", "import")) and not line.rstrip().endswith("->"):
             what = f"{found[0].strip('.')} writes headers and bodies to the log, and the secrets in them"
-            yield Hit(Span(start, start + len(found[0].encode())), what, LIKELY)
+            yield Hit(place, what, LIKELY)
 
 
 _IN_ADDRESS = re.compile(

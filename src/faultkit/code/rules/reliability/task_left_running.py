@@ -76,7 +76,7 @@ def _is_endless(call: Call, facts: Facts) -> bool:
 
 def _only_looks(name: str, use: re.Match[str], scope: Scope, facts: Facts) -> bool:
     """Return whether a use of the variable neither ends the task nor hands it on."""
-    place = scope.body.start + len(facts.text(scope.body)[: use.start()].encode())
+    place = facts.syntax.place_of(use, scope.body.start).start
     after = facts.text(Span(place, min(place + len(name) + 40, scope.body.end)))
     if re.match(rf"{re.escape(name)}\.(get_name|set_name|add_done_callback|done|result|exception)\b", after):
         return True

@@ -179,7 +179,7 @@ def _end_of_idle_round(call: Call, loop: Loop, facts: Facts) -> Span | None:
     """Return where the round ends in which a call found nothing: a `continue`, or all work in a branch."""
     after = facts.text(Span(call.span.end, min(loop.body.end, call.span.end + 200)))
     if facts.language in ("rust", "kotlin") and (found := _ELSE_CONTINUE.match(after)):
-        return Span(call.span.end, call.span.end + len(found[0].encode()))
+        return facts.syntax.place_of(found, call.span.end)
     names = _names(call, loop, facts)
     for step in facts.within(facts.steps, loop.body):
         if step.kind != "branch" or step.span.end < call.span.end or not _is_direct(step, loop, facts):
@@ -302,8 +302,7 @@ def _empty_arm(call: Call, step: Step, loop: Loop, facts: Facts) -> Span | None:
     found = _NO_ARM.search(text)
     if found is None:
         return None
-    start = step.span.start + len(text[: found.start()].encode())
-    arm = Span(start, start + len(found[0].encode()))
+    arm = facts.syntax.place_of(found, step.span.start)
     beside = [
         each
         for each in facts.within(facts.calls, loop.body)

@@ -125,6 +125,5 @@ def _selected(loop: Loop, facts: Facts) -> Span | None:
             if scope.short_name != name or _PAUSES.search(facts.text(scope.body).replace("timeout(", "")):
                 continue
             if any(is_connecting(call, facts) for call in _calls(scope, facts)):
-                start = loop.body.start + len(text[: found.start()].encode())
-                return Span(start, start + len(found[0].encode()))
+                return facts.syntax.place_of(found, loop.body.start)
     return None
