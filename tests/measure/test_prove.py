@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -426,33 +425,3 @@ def test_invalid_options_are_errors(
     file.write_text(SEED_APP)
     assert invoke(["review", str(file), "--prove", *args]) in (2, 3)
     assert words in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_the_seeds_app_misses_its_objectives_and_the_changed_one_answers_in_bounded_time(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file.write_text(SEED_APP)
-    code = invoke(["review", str(file), "--prove", "--json"])
-    proof = json.loads(capsys.readouterr().out)["proof"]
-    faults = {each["fault"]: each for each in proof["faults"]}
-    assert list(faults) == [
-        "healthy",
-        "blackhole",
-        "latency of 2 s",
-        "bursts of 503",
-        "30 % of 503",
-        "bursts of resets",
-        "slow stream",
-    ]
-    for name in ("blackhole", "latency of 2 s", "slow stream"):
-        assert faults[name]["before"]["slos_missed"]
-    for each in faults.values():
-        assert 30 <= each["after"]["requests"] == each["after"]["answered"]
-    for name, status in (("blackhole", "504"), ("bursts of resets", "502")):
-        assert "500" in faults[name]["before"]["statuses"]
-        assert "500" not in faults[name]["after"]["statuses"]
-        assert status in faults[name]["after"]["statuses"]
-    assert proof["verdict"] == "better"
-    expected = {"better": 6 if proof["not_exercised"] else 0, "worse": 1, "no difference": 6, "not shown": 6}
-    assert code == expected[proof["verdict"]]

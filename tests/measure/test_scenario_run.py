@@ -6,23 +6,25 @@ import os
 import signal
 import ssl
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
 
 from faultkit.base.address import Endpoint, ProxyMap, UpstreamSet, parse_map
 from faultkit.base.errors import InputError, RunError, TargetError
-from faultkit.base.process_identity import descendants_of
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
 from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load
-from faultkit.load.local_workers import LocalPlace
+from faultkit.load.local_workers import LocalPlace, LocalWorker
 from faultkit.load.slo import Slo, parse_slo
+from faultkit.load.split import Part
 from faultkit.plan import Match, Rule, Trigger, parse_schedule
 from faultkit.scenario.report.report_model import ItemReport
 from faultkit.scenario.run_events import (
@@ -409,16 +411,22 @@ def test_a_call_that_is_stopped_does_not_wait_for_its_answer() -> None:
 def test_a_lost_worker_is_in_the_report_and_decides_what_can_be_judged() -> None:
     half = Slo("availability", "half", 40, None)
     most = Slo("availability", "most", 95, None)
+    workers: list[int] = []
     killed: list[int] = []
 
+    class Known(LocalPlace):
+        def start(self, segments: Sequence[Part[Any]]) -> Sequence[LocalWorker]:
+            started = LocalPlace(2).start(segments)
+            workers.extend(worker.pid for worker in started)
+            return started
+
     def kill(event: RunEvent) -> None:
-        if isinstance(event, LoadProgress) and event.progress.elapsed_s > 0.5 and not killed:
-            # The first child is the plane, the second and third are the workers.
-            killed.append(sorted(descendants_of(os.getpid()))[-1])
+        if isinstance(event, LoadProgress) and event.progress.elapsed_s > 0.2 and not killed:
+            killed.append(workers[1])
             os.kill(killed[0], signal.SIGKILL)
 
     with serving() as origin:
-        settings = RunSettings(baseline=False, on=LocalPlace(2), slos=(half, most))
+        settings = RunSettings(baseline=False, on=Known(2), slos=(half, most))
         ran = run(item(url(origin), SLOW, strategy=load(1.0, 40.0)), settings, notify=kill)
     (degraded,) = ran.degraded
     (lost,) = degraded.lost

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,13 +16,22 @@ from faultkit.code.index.chunks import Chunk
 from faultkit.code.index.edge_store import EdgeStore
 from faultkit.code.index.embeddings import SparseVector
 from faultkit.code.index.points import FileEntry, Manifest, Point
-from faultkit.code.index.server_store import ServerStore, rest_url
 from faultkit.code.index.store import Store
 from faultkit.code.source_files import folder_of
 from tests.code.index.qdrant_peer import qdrant_peer
 from tests.code.index.support import CountingEmbedder, write
 
+if TYPE_CHECKING:
+    from faultkit.code.index.server_store import ServerStore
+
 MANIFEST = Manifest("some model", 2, complete=False)
+
+
+def server_store(url: str, key: str | None, collection: str) -> ServerStore:
+    """Return the store. Its import takes a second, which only the worker that runs this file should wait."""
+    from faultkit.code.index.server_store import ServerStore
+
+    return ServerStore(url, key, collection)
 
 
 @pytest.fixture(params=["edge", "server"])
@@ -31,7 +41,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
             yield stack.enter_context(EdgeStore(tmp_path))
         else:
             peer = stack.enter_context(qdrant_peer())
-            yield stack.enter_context(ServerStore(peer.url, None, "fault-test"))
+            yield stack.enter_context(server_store(peer.url, None, "fault-test"))
 
 
 def id_of(number: int) -> str:
@@ -137,7 +147,7 @@ def test_creating_a_store_again_removes_its_points(store: Store) -> None:
 
 
 def test_a_collection_is_made_with_a_dense_and_a_sparse_vector_whose_weights_the_server_knows() -> None:
-    with qdrant_peer() as peer, ServerStore(peer.url, "secret", "fault-x") as store:
+    with qdrant_peer() as peer, server_store(peer.url, "secret", "fault-x") as store:
         store.create(Manifest("model", 16, complete=False))
         config = peer.configs["fault-x"]
         assert config["vectors"] == {"dense": {"size": 16, "distance": "Cosine"}}
@@ -181,7 +191,7 @@ def test_a_server_that_is_down_is_a_target_error_with_a_remedy() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        with ServerStore(url, None, "fault-x") as store, pytest.raises(TargetError) as caught:
+        with server_store(url, None, "fault-x") as store, pytest.raises(TargetError) as caught:
             store.manifest()
     assert str(caught.value).startswith(f"QDRANT_URL: Qdrant at {url} does not answer: ")
     assert "unset QDRANT_URL" in str(caught.value)
@@ -198,7 +208,7 @@ def test_a_server_that_is_down_is_a_target_error_with_a_remedy() -> None:
     ],
 )
 def test_a_server_with_other_responses_is_an_error(failure: tuple[int, bytes], message: str) -> None:
-    with qdrant_peer() as peer, ServerStore(peer.url, "wrong", "fault-x") as store:
+    with qdrant_peer() as peer, server_store(peer.url, "wrong", "fault-x") as store:
         peer.failure = failure
         with pytest.raises(TargetError) as caught:
             store.manifest()
@@ -236,10 +246,14 @@ def test_a_server_that_fails_half_way_leaves_an_incomplete_index(tmp_path: Path)
     ],
 )
 def test_the_port_of_grpc_stands_for_that_of_rest(given: str, meant: str) -> None:
+    from faultkit.code.index.server_store import rest_url
+
     assert rest_url(given) == meant
 
 
 @pytest.mark.parametrize("given", ["localhost:6333", "ftp://x", "http://", "http://x:port", "http://[::1"])
 def test_an_invalid_url_is_refused(given: str) -> None:
+    from faultkit.code.index.server_store import rest_url
+
     with pytest.raises(InputError, match=r"^QDRANT_URL: expected a URL such as http://localhost:6333, got "):
         rest_url(given)
