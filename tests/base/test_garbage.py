@@ -27,9 +27,29 @@ def test_imports_are_not_interrupted(enabled: bool) -> None:
     assert gc.isenabled() == enabled
 
 
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """Nothing is frozen, as in a process that has just started."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("thawed")
 def test_present_objects_are_left_alone_and_collections_are_rare() -> None:
     before = gc.get_threshold()
     with undisturbed():
         assert gc.get_freeze_count() > 0
         assert gc.get_threshold() > before
     assert (gc.get_freeze_count(), gc.get_threshold()) == (0, before)
+
+
+@pytest.mark.usefixtures("thawed")
+def test_what_was_frozen_before_stays_frozen() -> None:
+    before = gc.get_threshold()
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    with undisturbed():
+        assert gc.get_freeze_count() == frozen
+        assert gc.get_threshold() > before
+    assert (gc.get_freeze_count(), gc.get_threshold()) == (frozen, before)

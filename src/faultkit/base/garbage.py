@@ -12,6 +12,9 @@ from contextlib import contextmanager
 _RARE = (50_000, 50, 100)
 """Thresholds: pauses would make releases of bytes late, and circles are rare there."""
 
+_FROZEN_BY_PYTHON = 1000
+"""More objects than Python freezes at its start (3.12: some hundreds), and fewer than a program has."""
+
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
@@ -29,13 +32,19 @@ def without_garbage_collection() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Keep the collector away from all present objects, and let it run rarely."""
+    """Keep the collector away from all present objects, and let it run rarely.
+
+    A process that has frozen its objects before keeps them frozen: `gc.unfreeze` would thaw them, too. Those
+    that it has made since are few, and are left to the rare collections."""
     thresholds = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
+    is_first = gc.get_freeze_count() < _FROZEN_BY_PYTHON
+    if is_first:
+        gc.collect()
+        gc.freeze()
     gc.set_threshold(*_RARE)
     try:
         yield
     finally:
         gc.set_threshold(*thresholds)
-        gc.unfreeze()
+        if is_first:
+            gc.unfreeze()
