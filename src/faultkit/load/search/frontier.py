@@ -3,12 +3,12 @@
 The values of both settings make a grid. Harm only grows along both, so a pair that holds shows that all less
 harmful pairs hold, and one that is broken shows that all more harmful pairs are. The frontier is then found
 by halving each row between what is known, so that most pairs of the grid need no requests. A pair is decided
-as a level is, and one that stays undecided is drawn so.
+as a level is, and one that stays undecided is drawn so. All decisions together are right with `CONFIDENCE`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, log2
 from typing import TypeAlias
@@ -16,22 +16,75 @@ from typing import TypeAlias
 from faultkit.base.sample_statistics import CONFIDENCE
 from faultkit.load.search.levels import Level, LevelMeter, fewest_of_level
 from faultkit.load.search.scale import Scale
-from faultkit.load.search.search_values import Goal, LevelResult, Measured, SearchEnded
+from faultkit.load.search.search_values import Goal, LevelResult, Measured, Outcome, SearchEnded
 from faultkit.load.search.share_evidence import Decision
 
 GRID = 9
-"""Values of each setting."""
-_FOR_CELL = 0.05
-"""The largest part of the budget that a pair may take."""
+"""The most values of each setting."""
+_FOR_HARMLESS = 0.1
+"""The largest part of the budget that the harmless pair may take."""
 _TO_LEARN = 0.03
-"""The part of the budget for the harmless pair, to learn for how long requests are alike."""
+"""The part of the budget that it takes at least, to learn for how long requests are alike."""
+_FOR_PAIR = 0.05
+"""The largest part of the budget that another pair may take."""
+_FOR_CORNERS = 0.2
+"""The largest part of the budget that is kept to measure the corners again."""
+_CORNERS = 4
 
 _CONTRADICTION = (
     "Pairs contradict each other: more harm does not always make it worse, or the service changed."
 )
+_HARMLESS_UNDECIDED = "The pair of both harmless ends could not be decided."
+_NONE_BROKEN = "No pair is shown to be broken, and that of both harmful ends could not be decided."
+_NO_BUDGET = "The budget was spent before each pair was measured or followed from others."
 
 Cell: TypeAlias = tuple[int, int]
 """The numbers of the values of both settings, from harmless to harmful."""
+Decisions: TypeAlias = tuple[tuple[Decision, ...], ...]
+"""For each value of the first setting, the decision at each value of the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The values of two settings, each from harmless to harmful."""
+
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+
+    @property
+    def pairs(self) -> int:
+        return len(self.first) * len(self.second)
+
+    @property
+    def most_measured(self) -> int:
+        """How many pairs are measured at most."""
+        return min(self.pairs, len(self.first) * (ceil(log2(len(self.second))) + 2))
+
+    @property
+    def harmful(self) -> Cell:
+        return len(self.first) - 1, len(self.second) - 1
+
+    def values(self, cell: Cell) -> tuple[float, float]:
+        """Return the values of a pair."""
+        return self.first[cell[0]], self.second[cell[1]]
+
+    def rows(self) -> Iterator[Iterator[Cell]]:
+        """Yield the pairs of each value of the first setting."""
+        for row in range(len(self.first)):
+            yield ((row, column) for column in range(len(self.second)))
+
+
+def grid_of(first: Scale, second: Scale, size: int = GRID) -> Grid:
+    """Return evenly spaced values of both settings, at most `size` of each and no closer than they mean
+    something."""
+    return Grid(_values_of(first, size), _values_of(second, size))
+
+
+def _values_of(scale: Scale, size: int) -> tuple[float, ...]:
+    last = min(size - 1, scale.steps)
+    values = (scale.value(scale.steps * number / last) for number in range(last + 1))
+    # Several positions may have the same whole number.
+    return tuple(dict.fromkeys(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +93,9 @@ class PairBlock:
 
     values: tuple[float, float]
     requests: int
+    cell: Cell
+    known: Decisions
+    """What is known of all pairs so far."""
     spent: float
     """The part of the budget that is used, from 0 to 1."""
 
@@ -51,107 +107,116 @@ class PairResult:
     values: tuple[float, float]
     decision: Decision
     seen: LevelResult | None
-    """What was measured; None if the decision follows from that of another pair."""
+    """What was measured; None if nothing was: a decision then follows from that of another pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The result: rows of the first setting, each with all values of the second."""
+    """The result of a search of two settings."""
 
+    outcome: Outcome
+    reason: str
+    """Why it is inconclusive, or why pairs were not measured; empty if there is nothing to add."""
+    grid: Grid
     rows: tuple[tuple[PairResult, ...], ...]
+    """For each value of the first setting, all values of the second."""
     requests: int
-    reason: str = ""
-    """Why it is inconclusive; empty if it is not."""
+    wanted: int | None = None
+    """A budget in requests that may decide what this one could not."""
 
 
 FrontierSearch: TypeAlias = Generator[PairBlock, Measured, Frontier]
 
 
-def most_pairs(size: int) -> int:
-    """Return how many pairs are measured at most."""
-    return size * (ceil(log2(size)) + 2)
-
-
-def error_of_pair(size: int) -> float:
+def error_of_pair(grid: Grid) -> float:
     """Return the probability with which a single decision may be wrong."""
-    return (1 - CONFIDENCE) / most_pairs(size)
+    return (1 - CONFIDENCE) / grid.most_measured
 
 
-def fewest_of_frontier(goals: Sequence[Goal], size: int = GRID) -> int:
-    """Return the smallest budget that makes sense: it decides one clear pair for each value."""
-    return 2 * size * fewest_of_level(goals, error_of_pair(size))
+def fewest_of_frontier(grid: Grid, goals: Sequence[Goal]) -> int:
+    """Return the smallest budget that makes sense: it decides a frontier whose pairs are all clear."""
+    rows, columns = len(grid.first), len(grid.second)
+    pairs = rows + columns + max(rows, columns, _CORNERS)
+    return pairs * fewest_of_level(goals, error_of_pair(grid))
 
 
-def find_frontier(
-    first: Scale, second: Scale, goals: Sequence[Goal], budget: int, size: int = GRID
-) -> FrontierSearch:
+def find_frontier(grid: Grid, goals: Sequence[Goal], budget: int) -> FrontierSearch:
     """Search which pairs of values hold, with a budget of requests."""
-    return (
-        yield from _Run(first, second, LevelMeter(tuple(goals), budget, error_of_pair(size)), size).search()
-    )
+    return (yield from _Run(grid, LevelMeter(tuple(goals), budget, error_of_pair(grid))).search())
 
 
 @dataclass(slots=True)
 class _Run:
-    first: Scale
-    second: Scale
+    grid: Grid
     meter: LevelMeter
-    size: int
     pairs: dict[Cell, Level] = field(default_factory=dict)
 
     def search(self) -> FrontierSearch:
         try:
             return (yield from self._searched())
         except SearchEnded as ended:
-            return self._result(str(ended))
+            return self._result("inconclusive", str(ended))
 
     def _searched(self) -> FrontierSearch:
-        harmless = yield from self._decided((0, 0), _TO_LEARN * self.meter.budget)
-        if harmless != "held":
-            reason = "is broken" if harmless == "broken" else "could not be decided"
-            return self._result(f"The pair of both harmless ends {reason}.")
-        for row in _from_the_middle(self.size):
+        budget = self.meter.budget
+        harmless = yield from self._decided((0, 0), _FOR_HARMLESS * budget, _TO_LEARN * budget)
+        if harmless == "broken":
+            return self._result("already_broken", "")
+        if harmless == "undecided":
+            wanted = max(ceil(self.meter.wanted(self.pairs[0, 0]) / _FOR_HARMLESS), ceil(2 * budget))
+            return self._result("inconclusive", _HARMLESS_UNDECIDED, wanted)
+        for row in _from_the_middle(len(self.grid.first)):
             yield from self._halve(row)
-        contradicted = yield from self._contradicted()
-        return self._result(_CONTRADICTION if contradicted else "")
+        if (yield from self._contradicted()):
+            return self._result("inconclusive", _CONTRADICTION)
+        return self._judged()
 
     def _halve(self, row: int) -> Generator[PairBlock, Measured, None]:
-        """Find the frontier in a row."""
-        while True:
-            known = [self._known((row, column)) for column in range(self.size)]
-            unknown = [
-                column
-                for column, decision in enumerate(known)
-                if decision == "undecided" and (row, column) not in self.pairs
-            ]
-            if not unknown or self.meter.spent >= self.meter.budget:
+        """Find the frontier in a row, as far as the budget without that of the corners allows."""
+        meter = self.meter
+        while (cell := self._middle_of_unknown(row)) is not None:
+            left = meter.budget - meter.spent - min(_CORNERS * meter.fewest, _FOR_CORNERS * meter.budget)
+            # More measured pairs than were counted on would make an error likelier than it may be.
+            if left < meter.fewest or len(self.pairs) >= self.grid.most_measured:
                 return
-            yield from self._decided((row, unknown[len(unknown) // 2]), 0.0)
+            yield from self._decided(cell, min(left, max(_FOR_PAIR * meter.budget, meter.fewest)))
+
+    def _middle_of_unknown(self, row: int) -> Cell | None:
+        """Return the pair in the middle of those of a row that are neither known nor measured."""
+        unknown = [
+            (row, column)
+            for column in range(len(self.grid.second))
+            if (row, column) not in self.pairs and self._known((row, column)) == "undecided"
+        ]
+        return unknown[len(unknown) // 2] if unknown else None
 
     def _contradicted(self) -> Generator[PairBlock, Measured, bool]:
         """Measure the corners of the grid once more: what follows from others, or was seen before, must hold
         there, too."""
-        last = self.size - 1
-        for corner in ((0, 0), (0, last), (last, 0), (last, last)):
+        row, column = self.grid.harmful
+        for corner in ((0, 0), (0, column), (row, 0), (row, column)):
             known = self._known(corner)
-            found = yield from self._measured(corner, self.meter.new_level(), 0.0)
+            most = max(_FOR_PAIR * self.meter.budget, self.meter.fewest)
+            found = yield from self._measured(corner, self.meter.new_level(), most)
             if {known, found} == {"held", "broken"}:
                 return True
         return False
 
-    def _decided(self, cell: Cell, to_learn: float) -> Generator[PairBlock, Measured, Decision]:
+    def _decided(
+        self, cell: Cell, most: float, to_learn: float = 0.0
+    ) -> Generator[PairBlock, Measured, Decision]:
         self.pairs[cell] = self.meter.new_level()
-        return (yield from self._measured(cell, self.pairs[cell], to_learn))
+        return (yield from self._measured(cell, self.pairs[cell], most, to_learn))
 
     def _measured(
-        self, cell: Cell, level: Level, to_learn: float
+        self, cell: Cell, level: Level, most: float, to_learn: float = 0.0
     ) -> Generator[PairBlock, Measured, Decision]:
-        values, meter = self._values(cell), self.meter
+        values, known, meter = self.grid.values(cell), self._decisions(), self.meter
         return (
             yield from meter.decided(
                 level,
-                lambda requests: PairBlock(values, requests, meter.part_spent),
-                _FOR_CELL * meter.budget,
+                lambda requests: PairBlock(values, requests, cell, known, meter.part_spent),
+                most,
                 to_learn,
             )
         )
@@ -165,25 +230,27 @@ class _Run:
                 return "broken"
         return "undecided"
 
-    def _values(self, cell: Cell) -> tuple[float, float]:
-        last = self.size - 1
-        return (
-            self.first.value(self.first.steps * cell[0] / last),
-            self.second.value(self.second.steps * cell[1] / last),
-        )
+    def _decisions(self) -> Decisions:
+        return tuple(tuple(map(self._known, row)) for row in self.grid.rows())
 
-    def _result(self, reason: str) -> Frontier:
-        return Frontier(
-            tuple(
-                tuple(self._pair_result((row, column)) for column in range(self.size))
-                for row in range(self.size)
-            ),
-            self.meter.requests,
-            reason,
-        )
+    # --- results -----------------------------------------------------------------------------
+
+    def _judged(self) -> Frontier:
+        if self._known(self.grid.harmful) == "held":
+            return self._result("holds", "")
+        if not any("broken" in row for row in self._decisions()):
+            wanted = ceil(2 * self.meter.budget)
+            return self._result("inconclusive", _NONE_BROKEN, wanted)
+        rows = range(len(self.grid.first))
+        is_short = any(self._middle_of_unknown(row) is not None for row in rows)
+        return self._result("found", _NO_BUDGET if is_short else "")
+
+    def _result(self, outcome: Outcome, reason: str, wanted: int | None = None) -> Frontier:
+        rows = tuple(tuple(map(self._pair_result, row)) for row in self.grid.rows())
+        return Frontier(outcome, reason, self.grid, rows, self.meter.requests, wanted)
 
     def _pair_result(self, cell: Cell) -> PairResult:
-        level, values = self.pairs.get(cell), self._values(cell)
+        level, values = self.pairs.get(cell), self.grid.values(cell)
         seen = self.meter.result(level, values[0]) if level is not None and level.requests else None
         return PairResult(values, self._known(cell), seen)
 
