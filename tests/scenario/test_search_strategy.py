@@ -227,21 +227,21 @@ def test_rules_and_loads_follow_the_value() -> None:
     rules = [fault.rule for fault in item.faults]
     moved = rules_at(rules, item.strategy.varied, 42.5)
     assert (moved[0].fault.mean_ms, moved[1]) == (42.5, rules[1])  # type: ignore[attr-defined]
-    load = load_at(item.strategy, item.call, 42.5, 17)
+    load = load_at(item.strategy, item.call, [42.5], 17)
     assert (arrival_count(load), load.rate_rps) == (17, 30.0)
     by_rate = search_of([], {"vary": "load.rps", "from": 10, "to": 500, "clients": 2, "budget": "10m"})
-    assert rate_at(by_rate, 100.0) == 200.0
+    assert rate_at(by_rate, [100.0]) == 200.0
     assert budget_of(by_rate) == 600 * 20
-    assert arrival_count(load_at(by_rate, item.call, 333.3, 1000)) == 1000
+    assert arrival_count(load_at(by_rate, item.call, [333.3], 1000)) == 1000
 
 
 def test_searched_clients_are_those_of_a_closed_load_and_of_sessions() -> None:
     given = {"vary": "load.clients", "from": 1, "to": 64, "rps": 2}
     closed = search_of([], {**given, "model": "closed"})
-    load = load_at(closed, McpCall("t"), 7.0, 10)
+    load = load_at(closed, McpCall("t"), [7.0], 10)
     assert (load.clients, load.rate_rps) == (7, 14.0)
     opened = search_of([], given)
-    assert load_at(opened, McpCall("t"), 7.0, 10).clients == 7
+    assert load_at(opened, McpCall("t"), [7.0], 10).clients == 7
 
 
 def test_a_search_is_not_sent_from_a_cluster() -> None:

@@ -75,8 +75,7 @@ def _most_clients(item: ScenarioItem) -> int:
     match item.strategy:
         case LoadStrategy(clients=clients):
             return clients
-        case SearchStrategy(clients=clients, varied=varied):
-            return (
-                clients if varied.name != "clients" else int(max(varied.scale.harmless, varied.scale.harmful))
-            )
+        case SearchStrategy(clients=clients, settings=settings):
+            scales = [varied.scale for varied in settings if varied.name == "clients"]
+            return max([int(max(scale.harmless, scale.harmful)) for scale in scales] or [clients])
     return 1

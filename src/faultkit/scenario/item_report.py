@@ -309,7 +309,7 @@ def reported_strategy(item: ScenarioItem) -> report.ReportedStrategy:
         case SearchStrategy(load=load):
             return report.ReportedStrategy(
                 "search",
-                stepped=strategy.varied.path,
+                stepped=" and ".join(varied.path for varied in strategy.settings),
                 duration_s=strategy.budget_s or 0.0,
                 clients=strategy.clients,
                 rps=strategy.rps,

@@ -17,6 +17,7 @@ from faultkit.load.fold import LostWorker
 from faultkit.load.load import AnyTarget, Load, planned_requests
 from faultkit.load.places import Place
 from faultkit.load.samples import Sample, Samples
+from faultkit.load.search.frontier import Frontier
 from faultkit.load.search.search_values import BreakingPoint
 from faultkit.load.segment import SingleCalls
 from faultkit.load.slo import Slo
@@ -238,5 +239,7 @@ class Measurements:
     """When the load ended early because all objectives were decided, in seconds; None if it did not."""
     search: BreakingPoint | None = None
     """The result of a search; None if the item has none, or it had to end without."""
+    frontier: Frontier | None = None
+    """That of a search of two settings."""
     search_lateness: Lateness = field(default_factory=Lateness)
     """How late the proxies released bytes in the blocks of a search that count."""

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from faultkit.base.numbers import shortest
 from faultkit.load.load import Progress
+from faultkit.load.search.frontier import Grid, PairBlock
 from faultkit.load.search.search_values import Block
 from faultkit.scenario.report.report_model import ItemReport
 from faultkit.scenario.scenario_model import ScenarioItem
@@ -75,11 +76,35 @@ class SearchProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class FrontierProgress:
+    """The next block of a search of two settings, with the map so far."""
+
+    block: PairBlock
+    grid: Grid
+    units: tuple[str, str]
+    """Of the settings that are searched."""
+    requests: int
+    """Requests of all blocks so far."""
+    elapsed_s: float
+
+    @property
+    def known(self) -> str:
+        """What is known so far: `12 of 81 pairs hold, 20 are broken`; empty if nothing is."""
+        decisions = [each for row in self.block.known for each in row]
+        held, broken = decisions.count("held"), decisions.count("broken")
+        if not held and not broken:
+            return ""
+        return f"{held} of {self.grid.pairs} pairs hold, {broken} are broken"
+
+
+@dataclass(frozen=True, slots=True)
 class ItemEnded:
     """An item is finished, with its part of the report."""
 
     report: ItemReport
 
 
-RunEvent: TypeAlias = ItemBegan | PhaseBegan | LoadProgress | CallProgress | SearchProgress | ItemEnded
+RunEvent: TypeAlias = (
+    ItemBegan | PhaseBegan | LoadProgress | CallProgress | SearchProgress | FrontierProgress | ItemEnded
+)
 RunListener: TypeAlias = Callable[[RunEvent], None]

@@ -293,6 +293,10 @@ def _with_bound(strategy: Strategy, expect: MappingReader) -> Strategy:
         problem = "expected none without a strategy of mode search, got a value"
         expect.note("breaks_above", InputError("", problem))
         return strategy
+    if strategy.second is not None:
+        problem = "expected none with two settings, since a frontier has no single value, got a value"
+        expect.note("breaks_above", InputError("", problem))
+        return strategy
     unit = strategy.varied.unit
     return replace(
         strategy, breaks_above=expect.take("breaks_above", lambda value: read_value(value, unit), None)

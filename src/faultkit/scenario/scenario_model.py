@@ -14,6 +14,7 @@ from faultkit.base.secrets import hide_secrets, mask_url
 from faultkit.faults.call_fault import Era
 from faultkit.load.expectation import Expectation
 from faultkit.load.load import Load, StreamUntil
+from faultkit.load.search.frontier import Grid, grid_of
 from faultkit.load.search.scale import Scale
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
@@ -131,7 +132,8 @@ class VariedSetting:
 
 @dataclass(frozen=True, slots=True)
 class SearchStrategy:
-    """The strategy `search`: loads at several values of a setting, to find where objectives break."""
+    """The strategy `search`: loads at several values of a setting, or of two, to find where objectives
+    break."""
 
     load: Load
     """Its duration does not matter: each load of the search has its own."""
@@ -144,6 +146,17 @@ class SearchStrategy:
     budget_requests: int | None
     breaks_above: float | None = None
     """The value up to which the objectives must be shown to hold; None: none is expected."""
+    second: VariedSetting | None = None
+    """The other setting of a search of two; None: there is one."""
+
+    @property
+    def settings(self) -> tuple[VariedSetting, ...]:
+        return (self.varied,) if self.second is None else (self.varied, self.second)
+
+    @property
+    def grid(self) -> Grid | None:
+        """The pairs of values of a search of two settings; None: there is one."""
+        return None if self.second is None else grid_of(self.varied.scale, self.second.scale)
 
 
 Strategy: TypeAlias = SingleStrategy | RepeatStrategy | LoadStrategy | SearchStrategy

@@ -15,6 +15,7 @@ from faultkit.base.units import format_duration
 from faultkit.load.early_stop import good_share, limit_ms_of
 from faultkit.load.samples import Samples
 from faultkit.load.search.breaking_point import fewest_of_search
+from faultkit.load.search.frontier import fewest_of_frontier
 from faultkit.load.search.search_values import Goal
 from faultkit.load.slo import Slo, SloKind
 from faultkit.scenario.scenario_model import ScenarioItem, SearchStrategy
@@ -101,7 +102,11 @@ def why_no_search(strategy: SearchStrategy, slos: Sequence[Slo]) -> InputError |
     if not slos:
         problem = "expected an objective that can break, under context.slo or by --slo, got none"
         return InputError("context.slo", problem)
-    fewest = fewest_of_search(strategy.varied.scale, goals_of(slos))
+    goals, grid = goals_of(slos), strategy.grid
+    if grid is None:
+        fewest, why = fewest_of_search(strategy.varied.scale, goals), "the ends of the range take"
+    else:
+        fewest, why = fewest_of_frontier(grid, goals), f"{grid.pairs} pairs take"
     if budget_of(strategy) >= fewest:
         return None
     if strategy.budget_s is None:
@@ -111,7 +116,7 @@ def why_no_search(strategy: SearchStrategy, slos: Sequence[Slo]) -> InputError |
         got = format_duration(strategy.budget_s)
     return InputError(
         "context.strategy.budget",
-        f"expected at least {wanted}, which the ends of the range take if all goes well, got {got}",
+        f"expected at least {wanted}, which {why} if all goes well, got {got}",
     )
 
 

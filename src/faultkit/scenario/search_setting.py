@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import NamedTuple
 
 from faultkit.base.documents.checks import advice, shown
@@ -138,18 +139,36 @@ def rules_at(rules: Sequence[Rule], varied: VariedSetting, value: float) -> tupl
     return tuple(moved)
 
 
-def rate_at(strategy: SearchStrategy, value: float) -> float:
-    """Return the requests a second of all clients together at a value."""
-    if strategy.varied.fault is not None:
-        return strategy.clients * strategy.rps
-    return strategy.clients * value if strategy.varied.name == "rps" else value * strategy.rps
+def rules_of(rules: Sequence[Rule], strategy: SearchStrategy, values: Sequence[float]) -> tuple[Rule, ...]:
+    """Return the rules with each searched setting at its value."""
+    for varied, value in zip(strategy.settings, values, strict=True):
+        rules = rules_at(rules, varied, value)
+    return tuple(rules)
+
+
+def values_text(strategy: SearchStrategy, values: Sequence[float]) -> str:
+    """Return the value of each searched setting with its unit: `182 ms`, `182 ms and 0.05`."""
+    pairs = zip(strategy.settings, values, strict=True)
+    return " and ".join(value_text(value, varied.unit) for varied, value in pairs)
+
+
+def rate_at(strategy: SearchStrategy, values: Sequence[float]) -> float:
+    """Return the requests a second of all clients together, with each searched setting at its value."""
+    clients, rps = (_searched_of_load(strategy, values, name) for name in ("clients", "rps"))
+    return (strategy.clients if clients is None else clients) * (strategy.rps if rps is None else rps)
+
+
+def _searched_of_load(strategy: SearchStrategy, values: Sequence[float], name: str) -> float | None:
+    """Return the value of a setting of the load; None if it is not searched."""
+    pairs = zip(strategy.settings, values, strict=True)
+    return next((value for varied, value in pairs if varied.fault is None and varied.name == name), None)
 
 
 def lowest_rate(strategy: SearchStrategy) -> float:
     """Return the lowest rate of the search, in whose requests a budget of time is counted: so the time is
     enough at every value."""
-    scale = strategy.varied.scale
-    return min(rate_at(strategy, scale.harmless), rate_at(strategy, scale.harmful))
+    ends = [(varied.scale.harmless, varied.scale.harmful) for varied in strategy.settings]
+    return min(rate_at(strategy, values) for values in product(*ends))
 
 
 def budget_of(strategy: SearchStrategy) -> int:
@@ -160,13 +179,16 @@ def budget_of(strategy: SearchStrategy) -> int:
     return int(strategy.budget_s * lowest_rate(strategy))
 
 
-def load_at(strategy: SearchStrategy, call: Call, value: float, requests: int) -> Load:
-    """Return the load of so many requests at a value. Each client of an MCP load has a session."""
-    load, rate = strategy.load, rate_at(strategy, value)
-    clients = int(value) if strategy.varied.fault is None and strategy.varied.name == "clients" else None
-    if clients is None:
+def load_at(strategy: SearchStrategy, call: Call, values: Sequence[float], requests: int) -> Load:
+    """Return the load of so many requests, with each searched setting at its value. Each client of an MCP
+    load has a session."""
+    load, rate = strategy.load, rate_at(strategy, values)
+    searched = _searched_of_load(strategy, values, "clients")
+    if searched is None:
         clients = strategy.clients if isinstance(call, McpCall) else load.clients
     elif not isinstance(call, McpCall) and load.model == "open":
         clients = load.clients
+    else:
+        clients = int(searched)
     # Half an interval more than the last start, so that no rounding takes a request away or adds one.
     return replace(load, duration_s=(requests - 0.5) / rate, rate_rps=rate, clients=clients)

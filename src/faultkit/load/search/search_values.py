@@ -42,6 +42,10 @@ class Block:
     spent: float = 0.0
     """The part of the budget that is used, from 0 to 1."""
 
+    @property
+    def values(self) -> tuple[float]:
+        return (self.value,)
+
 
 class SearchEnded(Exception):
     """Thrown into a search that cannot go on: it returns what it has, inconclusive, with this text."""
