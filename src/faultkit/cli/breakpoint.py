@@ -23,17 +23,22 @@ from faultkit.cli.shared_options import json_option, seed_option, trust_options,
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
+    from faultkit.load.search.frontier import Grid
     from faultkit.scenario.asked_search import AskedSearch
+    from faultkit.scenario.report.frontier_model import FrontierReport
     from faultkit.scenario.report.report_model import Report
     from faultkit.scenario.report.search_model import SearchReport
     from faultkit.scenario.scenario_model import Scenario
+
+    Found: TypeAlias = SearchReport | FrontierReport
 
 _WORSE = 1
 
 _EPILOG = """\b
 Exit codes:
-  0  a breaking point was found, or the whole range holds
+  0  a breaking point or a frontier was found, or the whole range holds
   1  the objectives are missed at the harmless end already, or not shown to
      hold up to --fail-below, or the result is worse than the --baseline
   2  wrong input: nothing was run
@@ -50,6 +55,8 @@ Examples:
   fault breakpoint load.yaml --vary load.rps=10..500 --scale log
   fault breakpoint http://localhost:7070/ --vary faults.http_error.probability=0..20% --slo error:99:5%
   fault breakpoint slow.yaml --baseline results.json --result results.json
+  fault breakpoint http://localhost:7070/ --vary faults.latency.mean=0..400ms \\
+      --vary faults.packet_loss.rate=0..40% --slo latency:90:300ms --rps 100 --report map.html
 """
 
 
@@ -57,10 +64,11 @@ Examples:
 @click.argument("target", metavar="FILE|URL")
 @click.option(
     "--vary",
+    multiple=True,
     metavar="SETTING=FROM..TO",
     help="What is searched, the harmless end first: a setting of a fault (faults.latency.mean=0..1000ms, "
     "faults[0].rate=1000..1), a probability, load.rps or load.clients. For a URL, the fault is added. A "
-    "file may have it itself (strategy: {mode: search}).",
+    "file may have it itself (strategy: {mode: search}). Given twice: a map of both settings.",
 )
 @click.option(
     "--slo",
@@ -122,7 +130,7 @@ Examples:
 def command(
     ctx: click.Context,
     target: str,
-    vary: str | None,
+    vary: tuple[str, ...],
     slos: tuple[str, ...],
     budget: str | None,
     fail_below: str | None,
@@ -143,7 +151,7 @@ def command(
 
     The values between the ends are measured by short loads, chosen by what was measured before, until the
     budget is spent. The result says what is shown: up to where the objectives hold, and from where they are
-    broken.
+    broken. With two settings, it is a map of the pairs that hold and those that are broken.
     """
     from faultkit.base.files import check_output_path, check_outputs_apart
     from faultkit.scenario.asked_search import AskedSearch, plan_lines
@@ -187,19 +195,19 @@ def _scenarios(ctx: click.Context, target: str, asked: AskedSearch) -> list[Scen
     return [search_of_file(scenario, asked) for scenario in load_scenarios(ctx, (target,))]
 
 
-def _searches_of(path: str, scenarios: Sequence[Scenario]) -> list[SearchReport]:
+def _searches_of(path: str, scenarios: Sequence[Scenario]) -> list[Found]:
     """Return the searches of an earlier run. Raises InputError if they are others than those of this one."""
     from faultkit.scenario.report.report_files import read_report
     from faultkit.scenario.scenario_model import SearchStrategy
 
-    found = [item.search for item in read_report(path).items if item.search is not None]
+    found = _found(read_report(path))
     wanted = [
-        item.strategy.varied.path
+        _name_of([varied.path for varied in item.strategy.settings], item.strategy.grid)
         for scenario in scenarios
         for item in scenario.items
         if isinstance(item.strategy, SearchStrategy)
     ]
-    got = [search.setting for search in found]
+    got = [_named(search) for search in found]
     if got != wanted:
         raise InputError(
             "--baseline",
@@ -208,12 +216,44 @@ def _searches_of(path: str, scenarios: Sequence[Scenario]) -> list[SearchReport]
     return found
 
 
-def _compare(before: Sequence[SearchReport], report: Report) -> bool:
+def _found(report: Report) -> list[Found]:
+    return [found for item in report.items if (found := item.search or item.frontier) is not None]
+
+
+def _named(search: Found) -> str:
+    from faultkit.load.search.frontier import Grid
+    from faultkit.scenario.report.search_model import SearchReport
+
+    if isinstance(search, SearchReport):
+        return _name_of([search.setting], None)
+    first, second = search.first, search.second
+    return _name_of([first.setting, second.setting], Grid(first.values, second.values))
+
+
+def _name_of(paths: Sequence[str], grid: Grid | None) -> str:
+    """Return what is searched. Two maps can be compared only if they have the same pairs of values."""
+    if grid is None:
+        return paths[0]
+    ends = (f"{values[0]:g}..{values[-1]:g} in {len(values)}" for values in (grid.first, grid.second))
+    return " and ".join(f"{path} ({end})" for path, end in zip(paths, ends, strict=True))
+
+
+def _compare(before: Sequence[Found], report: Report) -> bool:
     """Print the comparison with the earlier run, and return whether a search is worse."""
+    from faultkit.scenario.report.frontier_model import FrontierReport
+    from faultkit.scenario.report.frontier_wording import compared_frontiers, frontier_comparison
+    from faultkit.scenario.report.search_model import SearchReport
     from faultkit.scenario.report.search_wording import compared, comparison_sentence
 
-    now = [item.search for item in report.items]
-    pairs = [(old, new) for old, new in zip(before, now, strict=False) if new is not None]
-    for old, new in pairs:
-        click.echo(comparison_sentence(old, new), err=True)
-    return any(compared(old, new) == "worse" for old, new in pairs)
+    is_worse = False
+    for old, new in zip(before, _found(report), strict=False):
+        match old, new:
+            case SearchReport(), SearchReport():
+                sentence, result = comparison_sentence(old, new), compared(old, new)
+            case FrontierReport(), FrontierReport():
+                sentence, result = frontier_comparison(old, new), compared_frontiers(old, new)
+            case _:
+                continue
+        click.echo(sentence, err=True)
+        is_worse = is_worse or result == "worse"
+    return is_worse

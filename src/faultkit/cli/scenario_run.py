@@ -23,7 +23,13 @@ from faultkit.cli.shared_options import F, add_options, json_option, seed_option
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.scenario_text import item_line
-from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunEvent, SearchProgress
+from faultkit.scenario.run_events import (
+    FrontierProgress,
+    ItemBegan,
+    ItemEnded,
+    RunEvent,
+    SearchProgress,
+)
 from faultkit.scenario.scenario_model import Scenario
 
 if TYPE_CHECKING:
@@ -346,7 +352,7 @@ class LineWatcher(SilentWatcher):
     knows more."""
 
     def __init__(self) -> None:
-        self._bracket = ""
+        self._known = ""
 
     def watch(self, event: RunEvent) -> None:
         match event:
@@ -357,8 +363,14 @@ class LineWatcher(SilentWatcher):
                     f"[{event.number}/{event.of}] {event.title}: {call.shown}{takes}",
                     err=True,
                 )
-            case SearchProgress() if event.bracket != self._bracket:
-                self._bracket = event.bracket
-                click.echo(f"      {event.bracket}", err=True)
+            case SearchProgress():
+                self._show(event.bracket)
+            case FrontierProgress():
+                self._show(event.known)
             case ItemEnded():
                 click.echo(f"      {item_line(event.report)}", err=True)
+
+    def _show(self, known: str) -> None:
+        if known != self._known:
+            self._known = known
+            click.echo(f"      {known}", err=True)

@@ -14,9 +14,11 @@ from faultkit.base.text import counted
 from faultkit.base.units import format_duration
 from faultkit.cli.live_view import LiveView
 from faultkit.load.load import Progress
+from faultkit.load.search.share_evidence import Decision
 from faultkit.scenario.report.scenario_text import item_line
 from faultkit.scenario.run_events import (
     CallProgress,
+    FrontierProgress,
     ItemBegan,
     ItemEnded,
     LoadProgress,
@@ -31,6 +33,12 @@ _PHASES = {
     "calls": "calling",
     "search": "searching",
 }
+_SIGNS: dict[Decision, tuple[str, str]] = {
+    "held": ("✓", "green"),
+    "broken": ("✕", "red"),
+    "undecided": ("·", "dim"),
+}
+"""The sign and the style of a pair of values."""
 _STYLES = {"passed": "green", "failed": "red"}
 
 
@@ -44,7 +52,7 @@ class ScenarioView:
         self._began = 0.0
         self._share = 0.0
         self._progress: Progress | None = None
-        self._search: SearchProgress | None = None
+        self._search: SearchProgress | FrontierProgress | None = None
 
     def __enter__(self) -> ScenarioView:
         self._live.start()
@@ -62,7 +70,7 @@ class ScenarioView:
                 self._phase, self._began, self._progress, self._share = event, time.monotonic(), None, 0.0
             case LoadProgress(progress):
                 self._progress = progress
-            case SearchProgress():
+            case SearchProgress() | FrontierProgress():
                 self._search = event
             case CallProgress(done, of):
                 self._share = done / of
@@ -83,8 +91,11 @@ class ScenarioView:
         ]
         if phase is not None:
             parts.append(self._bar(phase, now))
-        if self._search is not None:
-            parts.append(_bracket(self._search))
+        match self._search:
+            case SearchProgress():
+                parts.append(_bracket(self._search))
+            case FrontierProgress():
+                parts += [_map(self._search), _pairs(self._search)]
         if self._progress is not None:
             parts.append(_figures(self._progress))
         return Group(*parts)
@@ -107,6 +118,34 @@ def _bracket(search: SearchProgress) -> Text:
     known = search.bracket or "nothing is known yet"
     return Text(
         f"{known}; now {counted(block.requests, 'request')} at {at} ({block.phase}); "
+        f"{counted(search.requests, 'request')} spent, {100 * block.spent:.0f} % of the budget"
+    )
+
+
+def _map(search: FrontierProgress) -> Table:
+    """Return the map so far: the first setting to the right, the second one upwards."""
+    grid, at, units = search.grid, search.block.cell, search.units
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for row in reversed(range(len(grid.second))):
+        signs = Text()
+        for column in range(len(grid.first)):
+            sign, style = _SIGNS[search.block.known[column][row]]
+            signs.append(f" {sign} ", style=f"{style} reverse" if at == (column, row) else style)
+        label = Text(f"{shortest(grid.second[row])} {units[1]}".rstrip(), style="dim", justify="right")
+        table.add_row(label, signs)
+    ends = f" {shortest(grid.first[0])} to {shortest(grid.first[-1])} {units[0]}".rstrip()
+    table.add_row("", Text(ends, style="dim"))
+    return table
+
+
+def _pairs(search: FrontierProgress) -> Text:
+    """Return what a search of two settings knows, where it is, and what it has spent."""
+    block = search.block
+    values = zip(block.values, search.units, strict=True)
+    at = " and ".join(f"{shortest(value)} {unit}".rstrip() for value, unit in values)
+    known = search.known or "nothing is known yet"
+    return Text(
+        f"{known}; now {counted(block.requests, 'request')} at {at}; "
         f"{counted(search.requests, 'request')} spent, {100 * block.spent:.0f} % of the budget"
     )
 

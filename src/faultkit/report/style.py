@@ -215,6 +215,19 @@ figcaption { font-weight: 650; font-size: 14.5px; }
   width: 9px; height: 9px; border-radius: 50%; background: none; border: 2px solid var(--grey);
 }
 .key.broken { background: var(--bad); }
+.key.cell {
+  width: 15px; height: 15px; border-radius: 2px; border: 1px solid var(--line); text-align: center;
+  font-size: 11px; line-height: 13px; font-style: normal; font-weight: 700; top: 0;
+}
+.key.cell.held { background: var(--good-soft); color: var(--good); }
+.key.cell.held::after { content: "✓"; }
+.key.cell.broken { background: var(--bad-soft); color: var(--bad); }
+.key.cell.broken::after { content: "✕"; }
+.key.cell.undecided { background: var(--warn-soft); color: var(--warn); }
+.key.cell.undecided::after { content: "?"; }
+.key.cell.faint { background: none; color: var(--mute); opacity: .55; font-weight: 400; }
+.key.cell.faint::after { content: "✓"; }
+.key.edge { background: var(--ink); }
 .key.goal { width: 9px; height: 9px; border-radius: 50%; background: none; border: 2px solid var(--good); }
 
 svg { display: block; overflow: visible; }
@@ -246,6 +259,16 @@ svg { display: block; overflow: visible; }
 .goal.good * { stroke: var(--good); }
 .goal.bad * { stroke: var(--bad); }
 .goal.open * { stroke: var(--grey); }
+.cell { stroke: var(--card); stroke-width: 1; }
+.cell.held { fill: var(--good-soft); }
+.cell.broken { fill: var(--bad-soft); }
+.cell.undecided { fill: var(--warn-soft); }
+.sign { font-size: 14px; font-weight: 700; }
+.sign.held { fill: var(--good); }
+.sign.broken { fill: var(--bad); }
+.sign.undecided { fill: var(--warn); }
+.sign.faint { font-weight: 400; opacity: .5; }
+.edge { stroke: var(--ink); stroke-width: 2.5; stroke-linecap: square; }
 rect.errors { fill: var(--errors); }
 .hit { fill: var(--ink); opacity: 0; }
 .hit:hover { opacity: .06; }
@@ -386,7 +409,7 @@ footer { color: var(--mute); font-size: 13px; margin-top: 28px; }
   }
   @page { margin: 14mm 12mm; }
   .page { max-width: none; padding: 0; zoom: .74; }
-  .stack, .part, .bar, .acting, .allowed, .used, .rail, .window, .key, .chips li::before,
+  .stack, .part, .bar, .acting, .allowed, .used, .rail, .window, .key, .cell, .chips li::before,
   .timeline .call, .timeline .word, .timeline .act, .timeline .look {
     -webkit-print-color-adjust: exact; print-color-adjust: exact;
   }

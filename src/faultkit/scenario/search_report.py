@@ -12,6 +12,7 @@ from faultkit.load.slo import Slo
 from faultkit.plan import Rule
 from faultkit.proxy.data_plane import Snapshot
 from faultkit.report.axis import round_step
+from faultkit.scenario.frontier_report import judge_frontier, reported_frontier
 from faultkit.scenario.item_report import (
     injection_summary,
     reported_call,
@@ -26,11 +27,15 @@ from faultkit.scenario.report.search_wording import search_sentence, setting_val
 from faultkit.scenario.report.wording import slo_title
 from faultkit.scenario.scenario_model import ScenarioItem, SearchStrategy, VariedSetting
 from faultkit.scenario.search_goals import goals_of
-from faultkit.scenario.search_setting import budget_of, lowest_rate, rules_at, value_text
+from faultkit.scenario.search_setting import budget_of, lowest_rate, rules_of, value_text
 
 NOTHING_EXPECTED = (
     "No breaks_above is expected of this search, so it fails only if an objective is missed at the harmless "
     "end of the range."
+)
+NO_BOUND = (
+    "Nothing can be expected of a search of two settings, so it fails only if an objective is missed at the "
+    "harmless ends of both ranges."
 )
 _PARTS = 10
 """Parts of a step of the scale below which digits are not shown."""
@@ -52,15 +57,22 @@ def search_item_report(
     measures_only: bool = False,
 ) -> report.ItemReport:
     """Return the report of an item that searches; see `item_report`."""
-    rules = rules_at([fault.rule for fault in item.faults], strategy.varied, strategy.varied.scale.harmful)
+    harmful = [varied.scale.harmful for varied in strategy.settings]
+    rules = rules_of([fault.rule for fault in item.faults], strategy, harmful)
     faults = tuple(_reported_faults(item, strategy, rules, after))
-    search = None
+    search = frontier = None
     if measured.search is not None:
         late_ms = measured.search_lateness.summary().p99_us / 1000
         search = reported_search(strategy, slos, measured.search, measured.faults_s, late_ms)
-    verdict, reasons = judge_search(search, faults, cut_short=cut_short, out_of_reach=out_of_reach)
+    if measured.frontier is not None:
+        frontier = reported_frontier(strategy, slos, measured.frontier, measured.faults_s)
+    if strategy.second is None:
+        verdict, reasons = judge_search(search, faults, cut_short=cut_short, out_of_reach=out_of_reach)
+    else:
+        verdict, reasons = judge_frontier(frontier, faults, cut_short=cut_short, out_of_reach=out_of_reach)
     caveats = [f"{rule.fault.kind}: {why}." for rule in rules if (why := rule.fault.caveat())]
-    unexpected = [] if measures_only or strategy.breaks_above is not None else [NOTHING_EXPECTED]
+    expects = measures_only or strategy.breaks_above is not None
+    unexpected = [] if expects else [NOTHING_EXPECTED if strategy.second is None else NO_BOUND]
     return report.ItemReport(
         call=reported_call(item.call),
         strategy=reported_strategy(item),
@@ -79,6 +91,7 @@ def search_item_report(
         injection=injection_summary(measured.before, after, sum(each.injected for each in faults)),
         routes=tuple(routes),
         search=search,
+        frontier=frontier,
     )
 
 
@@ -86,12 +99,12 @@ def _reported_faults(
     item: ScenarioItem, strategy: SearchStrategy, rules: Sequence[Rule], after: Snapshot
 ) -> Iterator[report.ReportedFault]:
     """Yield the faults as they are at the harmful end; the varied one says where its range begins."""
-    varied = strategy.varied
     for index, (fault, rule) in enumerate(zip(item.faults, rules, strict=True)):
         reported = reported_fault(replace(fault, rule=rule), None, after.injected)
-        if index == varied.fault:
-            start = value_text(varied.scale.harmless, varied.unit)
-            reported = replace(reported, description=f"{reported.description}; searched from {start} on")
+        for varied in strategy.settings:
+            if index == varied.fault:
+                start = value_text(varied.scale.harmless, varied.unit)
+                reported = replace(reported, description=f"{reported.description}; searched from {start} on")
         yield reported
 
 

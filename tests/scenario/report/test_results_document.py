@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
 from faultkit.load.slo import Slo, SloKind
+from faultkit.scenario.report.frontier_model import FrontierPair, FrontierReport, FrontierSetting
 from faultkit.scenario.report.report_model import VERSION, Report
 from faultkit.scenario.report.results_document import from_document, to_document, to_json, to_yaml
 from tests.scenario.report.examples import ALL_KINDS, EXAMPLES, LOAD
@@ -31,6 +32,10 @@ PLAIN = st.recursive(
 )
 
 
+MEANT: dict[Any, dict[str, st.SearchStrategy[Any]]] = {}
+"""By class: fields whose values must fit those of others."""
+
+
 def values(type_: Any) -> st.SearchStrategy[Any]:
     """Return a strategy for values of a type of the model, short enough for many examples."""
     origin, arguments = get_origin(type_), get_args(type_)
@@ -40,6 +45,7 @@ def values(type_: Any) -> st.SearchStrategy[Any]:
     if is_dataclass(type_):
         hints = get_type_hints(type_)
         parts = {field.name: values(hints[field.name]) for field in fields(type_) if field.name != "version"}
+        parts |= MEANT.get(type_, {})
         return st.builds(type_, **parts)  # type: ignore[arg-type]
     if origin is tuple:
         if arguments[-1] is Ellipsis:
@@ -60,6 +66,11 @@ def values(type_: Any) -> st.SearchStrategy[Any]:
         NoneType: st.none(),
     }
     return plain[type_]
+
+
+# Two values of each setting have four pairs.
+MEANT[FrontierSetting] = {"values": st.tuples(NUMBERS, NUMBERS)}
+MEANT[FrontierReport] = {"pairs": st.tuples(*[values(FrontierPair)] * 4)}
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -209,6 +220,7 @@ def parts_of(type_: Any) -> set[Any]:
 
 
 SECTIONS = {
+    "FrontierReport": "Frontier",
     "SearchReport": "Search",
     "InjectionSummary": "Injection",
     "ItemReport": "Item",

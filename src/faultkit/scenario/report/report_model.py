@@ -13,6 +13,7 @@ from faultkit.load.fold import LostWorker
 from faultkit.load.impact import Difference
 from faultkit.load.slo import SloResult
 from faultkit.load.summary import Summary
+from faultkit.scenario.report.frontier_model import FrontierReport
 from faultkit.scenario.report.search_model import SearchReport
 
 VERSION = 1
@@ -171,6 +172,8 @@ class ItemReport:
     """The loads that lost workers; empty if none did."""
     search: SearchReport | None = None
     """For search only: where the objectives break. `run` has the requests of all values together."""
+    frontier: FrontierReport | None = None
+    """The same for a search of two settings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,14 @@ from faultkit.base.sample_statistics import bounds_percentile
 from faultkit.base.text import count_of
 from faultkit.load.response import LEVELS
 from faultkit.load.summary import Distribution, Percentile, Summary
+from faultkit.scenario.report.frontier_wording import (
+    MAP_KEY,
+    PAIR_COLUMNS,
+    frontier_facts,
+    map_columns,
+    map_rows,
+    pair_rows,
+)
 from faultkit.scenario.report.report_model import CallResult, ItemReport
 from faultkit.scenario.report.search_wording import LEVEL_COLUMNS, level_row, search_facts
 from faultkit.scenario.report.wording import strategy_details
@@ -47,6 +55,7 @@ def item_sections(item: ItemReport) -> tuple[ReportSection, ...]:
             ReportSection("Reasons", lines=item.reasons),
             ReportSection("Warnings", lines=tuple(_warnings(item))),
             _search(item),
+            *_frontier(item),
             _errors(item.run),
             _statuses(item.run),
             _injection(item),
@@ -83,6 +92,25 @@ def _search(item: ItemReport) -> ReportSection:
         tuple(level_row(search, level) for level in search.levels),
         (*facts, *strategy_details(item.strategy)),
     )
+
+
+def _frontier(item: ItemReport) -> Iterator[ReportSection]:
+    """Yield the map of two settings, and the pairs that were measured."""
+    if (frontier := item.frontier) is None:
+        return
+    facts = (f"{name.lower()}: {text}" for name, text in frontier_facts(frontier))
+    yield ReportSection(
+        "Frontier",
+        map_columns(frontier),
+        map_rows(frontier),
+        (
+            f"{frontier.second.setting} downwards, {frontier.first.setting} to the right",
+            MAP_KEY,
+            *facts,
+            *strategy_details(item.strategy),
+        ),
+    )
+    yield ReportSection("Measured Pairs", PAIR_COLUMNS, tuple(pair_rows(frontier)))
 
 
 def _windows(item: ItemReport) -> Iterator[str]:

@@ -13,6 +13,8 @@ from typing import Literal
 from faultkit.base.numbers import decimals, shortest
 from faultkit.base.text import printable_line
 from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
+from faultkit.scenario.report.frontier_model import FrontierReport
+from faultkit.scenario.report.frontier_wording import edge_rows, frontier_sentence
 from faultkit.scenario.report.report_model import USUAL_PLACE, ItemReport, Report, ScenarioReport, Verdict
 from faultkit.scenario.report.scenario_text import latency_text, render_item
 from faultkit.scenario.report.search_model import SearchReport
@@ -76,6 +78,9 @@ def _figures(item: ItemReport) -> Iterator[tuple[str, str]]:
     if item.search is not None:
         yield from _search_figures(item.search)
         return
+    if item.frontier is not None:
+        yield from _frontier_figures(item.frontier)
+        return
     if run.response.count:
         yield "mean_ms", decimals(run.response.mean_ms)
         for each in run.response.percentiles:
@@ -113,3 +118,12 @@ def _search_figures(search: SearchReport) -> Iterator[tuple[str, str]]:
     ):
         if value is not None:
             yield name, shortest(value)
+
+
+def _frontier_figures(frontier: FrontierReport) -> Iterator[tuple[str, str]]:
+    yield "frontier", frontier_sentence(frontier)
+    yield "outcome", frontier.outcome
+    for decision in ("held", "broken", "undecided"):
+        yield f"pairs_{decision}", str(frontier.count(decision))
+    for value, held, broken in edge_rows(frontier):
+        yield f"at {value}", f"held up to {held}, broken from {broken}"

@@ -22,13 +22,13 @@ from faultkit.scenario.report.report_model import (
     ScenarioReport,
 )
 from faultkit.scenario.report.report_sections import ReportSection, item_sections
-from faultkit.scenario.report.search_wording import search_sentence
 from faultkit.scenario.report.wording import (
     VERDICTS,
     degraded_lines,
     expectation_text,
     margin_text,
     objective_text,
+    result_sentence,
     strategy_text,
     timeline_cell,
     verdict_counts,
@@ -83,8 +83,8 @@ def _scenario(scenario: ScenarioReport) -> Iterator[str]:
 
 def _item(item: ItemReport) -> Iterator[str]:
     yield f"### 🎯 {_code(item.call.method)} {escape_url(item.call.url)} | {VERDICTS[item.verdict]}\n"
-    if item.search is not None:
-        yield f"**{escape_lightly(search_sentence(item.search))}**\n"
+    if (found := result_sentence(item)) is not None:
+        yield f"**{escape_lightly(found)}**\n"
     if (warning := baseline_warning(item)) is not None:
         yield f"> **Warning**: {escape_lightly(warning)}\n"
     if lost := degraded_lines(item):

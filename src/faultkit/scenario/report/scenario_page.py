@@ -40,6 +40,7 @@ from faultkit.report.page_model import (
     VerdictCount,
 )
 from faultkit.report.svg import window_bar
+from faultkit.scenario.report.frontier_page import frontier_blocks
 from faultkit.scenario.report.item_charts import (
     FaultWindow,
     LatencyGoal,
@@ -230,6 +231,10 @@ def _sections(report: Report) -> Iterator[Section]:
 def _blocks(item: ItemReport, findings: Sequence[ReviewFinding]) -> Iterator[Block]:
     if item.search is not None:
         yield from search_blocks(item, item.search)
+        yield from _ending(item, findings)
+        return
+    if item.frontier is not None:
+        yield from frontier_blocks(item, item.frontier)
         yield from _ending(item, findings)
         return
     strategy = strategy_text(item.strategy)

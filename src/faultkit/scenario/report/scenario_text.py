@@ -15,13 +15,13 @@ from faultkit.report.text_table import text_table
 from faultkit.scenario.report.item_evidence import baseline_warning, baselines_warning
 from faultkit.scenario.report.report_model import USUAL_PLACE, ItemReport, Report
 from faultkit.scenario.report.report_sections import item_sections
-from faultkit.scenario.report.search_wording import search_sentence
 from faultkit.scenario.report.wording import (
     VERDICTS,
     degraded_lines,
     expectation_text,
     margin_text,
     objective_text,
+    result_sentence,
     strategy_text,
     timeline_marks,
     verdict_counts,
@@ -93,8 +93,7 @@ def render_item(item: ItemReport, width: int = WIDTH) -> list[str]:
 
 
 def _facts(item: ItemReport) -> Iterator[tuple[str, str]]:
-    if item.search is not None:
-        yield "result", search_sentence(item.search)
+    yield "result", result_sentence(item) or ""
     yield "WARNING", baseline_warning(item) or ""
     for line in degraded_lines(item):
         yield "DEGRADED", line
@@ -119,8 +118,8 @@ def item_line(item: ItemReport) -> str:
     faults = ", ".join(dict.fromkeys(fault.written for fault in item.faults)) or "no faults"
     figures = f"{count_of(item.run.requests, 'request')}, {_errors(item, classes=False)}"
     words = [f"{item.call.method} {item.call.url}", faults, figures]
-    if item.search is not None:
-        words.append(search_sentence(item.search))
+    if (found := result_sentence(item)) is not None:
+        words.append(found)
     elif item.run.response.count:
         words.append(f"p95 {_percentile(item.run.response, 95.0)} ms")
     if item.slos:

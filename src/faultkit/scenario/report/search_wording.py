@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from faultkit.base.numbers import percentage, shortest
 from faultkit.base.text import counted
 from faultkit.base.units import format_duration
+from faultkit.scenario.report.frontier_model import FrontierReport
 from faultkit.scenario.report.search_model import SearchLevel, SearchReport
 
 Comparison: TypeAlias = Literal["better", "worse", "no difference"]
@@ -31,7 +32,7 @@ def search_sentence(search: SearchReport) -> str:
                 search.reason,
                 _bracket(search),
             ]
-            return " ".join(filter(None, [*words, _wanted(search)]))
+            return " ".join(filter(None, [*words, wanted_text(search)]))
     if search.estimate is None:
         between = f"{slo} breaks between {_plain(search.held)} and {_value(search, search.broken)}"
         how = ", at once: a cliff" if search.is_cliff else ""
@@ -58,7 +59,8 @@ def _bracket(search: SearchReport) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _wanted(search: SearchReport) -> str:
+def wanted_text(search: SearchReport | FrontierReport) -> str:
+    """Return which budget may decide what this one could not; empty if that is not known."""
     if search.wanted_requests is None:
         return ""
     if search.budget_s is None or search.wanted_s is None:
@@ -86,15 +88,19 @@ def search_facts(search: SearchReport) -> Iterator[tuple[str, str]]:
     how = " on a log scale" if search.spacing == "log" else ""
     ends = f"{shortest(search.harmless)} to {shortest(search.harmful)} {search.unit}".rstrip()
     yield "Searched", f"{search.setting} from {ends}{how}"
-    requests = counted(search.requests, "request")
+    yield "Budget", budget_text(search)
+    if search.breaks_above is not None:
+        yield "Expected", f"to hold up to {_value(search, search.breaks_above)}"
+
+
+def budget_text(search: SearchReport | FrontierReport) -> str:
+    """Return what a search took of its budget."""
     budget = (
         counted(search.budget_requests, "request")
         if search.budget_s is None
         else format_duration(search.budget_s)
     )
-    yield "Budget", f"{requests} in {format_duration(round(search.spent_s))} of {budget}"
-    if search.breaks_above is not None:
-        yield "Expected", f"to hold up to {_value(search, search.breaks_above)}"
+    return f"{counted(search.requests, 'request')} in {format_duration(round(search.spent_s))} of {budget}"
 
 
 def level_row(search: SearchReport, level: SearchLevel) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from faultkit.base.units import format_duration
 from faultkit.faults.fault import Fault, StreamFault
 from faultkit.load.slo import Slo, SloResult
 from faultkit.plan import Direction, Match, Rule, Side, Trigger
+from faultkit.scenario.report.frontier_wording import frontier_sentence
 from faultkit.scenario.report.report_model import (
     Degraded,
     ItemReport,
@@ -27,6 +28,7 @@ from faultkit.scenario.report.report_model import (
     ReportedStrategy,
     Verdict,
 )
+from faultkit.scenario.report.search_wording import search_sentence
 
 VERDICTS: dict[Verdict, str] = {
     "passed": "Passed",
@@ -43,6 +45,13 @@ def _span(seconds: float) -> str:
         return format_duration(seconds)
     except ValueError:
         return f"{shortest(seconds)}s"
+
+
+def result_sentence(item: ItemReport) -> str | None:
+    """Return the result of a search in a few sentences; None if the item has none."""
+    if item.search is not None:
+        return search_sentence(item.search)
+    return None if item.frontier is None else frontier_sentence(item.frontier)
 
 
 def strategy_text(strategy: ReportedStrategy, *, original: bool = False) -> str:
