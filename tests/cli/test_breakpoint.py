@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from faultkit.cli.main import invoke
 from faultkit.scenario import scenario_run
+from faultkit.scenario.asked_search import AskedSearch, search_of_url
+from faultkit.scenario.report.frontier_model import FrontierPair, FrontierReport
 from faultkit.scenario.report.report_files import write_report
 from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.search_model import SearchReport
+from faultkit.scenario.scenario_model import SearchStrategy
 from faultkit.scenario.scenario_run import RunOutcome
 from faultkit.scenario.search_report import judge_search
+from tests.scenario.report import test_frontier_reports as frontiers
 from tests.scenario.report.test_search_reports import FOUND, LOWER, SENTENCE, report_of
 
 URL = "http://127.0.0.1:9/"
 SEARCH = [URL, "--vary", "faults.latency.mean=0..1000ms", "--slo", "latency:95:300ms"]
+
+LOSS = ["--vary", "faults.packet_loss.rate=0..40%"]
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +45,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([*SEARCH, "--report", "report.doc"], "report.doc"),
         ([*SEARCH, "--baseline", "missing.json"], "missing.json: cannot be read"),
         (["missing.yaml"], "missing.yaml"),
+        ([*SEARCH, *LOSS, *LOSS], "--vary: expected one setting or two, got 3"),
+        ([*SEARCH, *LOSS, "--fail-below", "5"], "--fail-below: expected none with two settings"),
+        ([*SEARCH, *LOSS, "--budget", "20s"], "which 81 pairs take if all goes well, got 20s"),
     ],
 )
 def test_wrong_input_runs_nothing(
@@ -117,3 +127,56 @@ def test_a_baseline_of_another_setting_is_an_error(
     write_report(report_of(replace(FOUND, setting="load.rps")), "earlier.json")
     assert invoke(["breakpoint", *SEARCH, "--baseline", "earlier.json"]) == 2
     assert "--baseline: expected searches of faults.latency.mean, got load.rps" in capsys.readouterr().err
+
+
+MAP = [URL, "--vary", "faults.latency.mean=0..200ms", "--vary", "faults.packet_loss.rate=0..0.3"]
+MAP += ["--slo", "latency:90:300ms"]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "code", "sentence"),
+    [
+        (frontiers.FOUND, frontiers.LOWER, 1, "Worse than the baseline: 1 pair that held is broken"),
+        (frontiers.LOWER, frontiers.FOUND, 0, "Better than the baseline: 1 pair that was broken holds"),
+    ],
+)
+def test_a_map_is_compared_with_one_of_the_same_pairs(
+    before: FrontierReport,
+    now: FrontierReport,
+    code: int,
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_report(frontiers.report_of(_nine(before)), "earlier.json")
+    outcome = RunOutcome(frontiers.report_of(_nine(now)))
+    monkeypatch.setattr(scenario_run, "run_scenarios", lambda *args, **kwargs: outcome)
+    assert invoke(["breakpoint", *MAP, "--baseline", "earlier.json"]) == code
+    assert sentence in capsys.readouterr().err
+
+
+def _nine(frontier: FrontierReport) -> FrontierReport:
+    """Return a map with the values that the command has: the pairs that it lacks are undecided."""
+    strategy = search_of_url(URL, AskedSearch((MAP[2], MAP[4]))).items[0].strategy
+    assert isinstance(strategy, SearchStrategy)
+    assert strategy.grid is not None
+    known = {(pair.first, pair.second): pair for pair in frontier.pairs}
+    open_pair = FrontierPair(0.0, 0.0, "undecided", 0, 0, None, None, None, None)
+    pairs = tuple(
+        known.get((first, second), replace(open_pair, first=first, second=second))
+        for first, second in product(strategy.grid.first, strategy.grid.second)
+    )
+    return replace(
+        frontier,
+        first=replace(frontier.first, values=strategy.grid.first),
+        second=replace(frontier.second, values=strategy.grid.second),
+        pairs=pairs,
+    )
+
+
+def test_a_map_is_not_compared_with_another_one(capsys: pytest.CaptureFixture[str]) -> None:
+    write_report(frontiers.report_of(frontiers.FOUND), "earlier.json")
+    assert invoke(["breakpoint", *MAP, "--baseline", "earlier.json"]) == 2
+    shown = capsys.readouterr().err
+    assert "faults.latency.mean (0..200 in 9) and faults.packet_loss.rate (0..0.3 in 9), got" in shown
+    assert "faults.latency.mean (0..200 in 3) and faults.packet_loss.rate (0..0.3 in 4) in earlier" in shown

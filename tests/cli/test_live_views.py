@@ -18,11 +18,13 @@ from faultkit.cli.run_view import Rates, RunView, schedule_bar, screen, sparklin
 from faultkit.cli.scenario_run import LineWatcher, SilentWatcher
 from faultkit.cli.scenario_view import ScenarioView
 from faultkit.load.load import Progress
+from faultkit.load.search.frontier import Grid, PairBlock
 from faultkit.load.search.search_values import Block
 from faultkit.plan import Plan, read_plan
 from faultkit.proxy.data_plane import LatenessSummary, ProxyCounts, ProxySpec, Snapshot
 from faultkit.scenario.run_events import (
     CallProgress,
+    FrontierProgress,
     ItemBegan,
     ItemEnded,
     LoadProgress,
@@ -268,3 +270,39 @@ def test_a_log_has_a_line_for_each_step_of_a_search(capsys: pytest.CaptureFixtur
         "holds up to 0 ms",
         "holds up to 0 ms, broken from 500 ms",
     ]
+
+
+MAP = Grid((0.0, 100.0, 200.0), (0.0, 0.5))
+NOTHING_KNOWN = (("undecided", "undecided"),) * 3
+SOME_KNOWN = (("held", "held"), ("held", "undecided"), ("broken", "broken"))
+
+
+def test_a_search_of_two_settings_shows_a_map_that_fills() -> None:
+    console = Console(file=StringIO(), width=160, color_system=None)
+    view = ScenarioView(console)
+    view.watch(ItemBegan(1, 1, "A search", ScenarioItem(HttpCall("GET", "http://localhost/")), 300.0))
+    view.watch(PhaseBegan("search", 300.0))
+    began = view._began
+    first = PairBlock((0.0, 0.0), 150, (0, 0), NOTHING_KNOWN, 0.0)
+    view.watch(FrontierProgress(first, MAP, ("ms", ""), 0, 0.0))
+    console.print(view.screen(began + 10))
+    later = PairBlock((100.0, 0.5), 150, (1, 1), SOME_KNOWN, 0.25)
+    view.watch(FrontierProgress(later, MAP, ("ms", ""), 1200, 60.0))
+    console.print(view.screen(began + 60))
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert "nothing is known yet; now 150 requests at 0 ms and 0;" in shown
+    assert re.findall(r"^ *(0\.5|0) +((?:[✓✕·]  ?)+)", shown, re.MULTILINE)[-2:] == [
+        ("0.5", "✓  ·  ✕  "),
+        ("0", "✓  ✓  ✕  "),
+    ]
+    assert "0 to 200 ms" in shown
+    assert "3 of 6 pairs hold, 2 are broken; now 150 requests at 100 ms and 0.5; 1,200 requests" in shown
+    assert "4m left" in shown
+
+
+def test_a_log_has_a_line_for_each_pair_that_is_decided(capsys: pytest.CaptureFixture[str]) -> None:
+    watcher = LineWatcher()
+    for known in (NOTHING_KNOWN, SOME_KNOWN, SOME_KNOWN):
+        watcher.watch(FrontierProgress(PairBlock((0.0, 0.0), 5, (0, 0), known, 0.0), MAP, ("ms", ""), 5, 1.0))
+    assert capsys.readouterr().err.strip() == "3 of 6 pairs hold, 2 are broken"

@@ -114,3 +114,69 @@ def test_the_plan_says_what_it_takes_at_most() -> None:
     assert lines == [
         f"GET {URL}: searching faults.latency.mean in 0..1000 ms, up to 22 values, about 1200 requests in 2m"
     ]
+
+
+LOSS = "faults.packet_loss.rate=0..40%"
+
+
+def test_two_settings_of_a_url_have_a_fault_each() -> None:
+    scenario = search_of_url(URL, AskedSearch((LATENCY, LOSS), budget="4m", rps=50))
+    strategy = strategy_of(scenario)
+    assert [fault.rule.fault.kind for fault in scenario.items[0].faults] == ["latency", "packet_loss"]
+    assert [varied.path for varied in strategy.settings] == ["faults.latency.mean", "faults.packet_loss.rate"]
+    assert [varied.scale.harmful for varied in strategy.settings] == [1000.0, 0.4]
+    assert strategy.budget_s == 240.0
+    both = search_of_url(URL, AskedSearch((LATENCY, "faults.latency.stddev=0..50ms")))
+    assert [fault.rule.fault.kind for fault in both.items[0].faults] == ["latency"]
+    load = strategy_of(search_of_url(URL, AskedSearch(("load.rps=1..50", "load.clients=1..4"), scale="log")))
+    assert [varied.scale.spacing for varied in load.settings] == ["log", "log"]
+
+
+def test_two_settings_take_the_place_of_one_and_one_of_two() -> None:
+    own = {"mode": "search", "vary": "faults.latency.mean", "from": 0, "to": 500, "rps": 10, "precision": 5}
+    scenario = file_of(own, expect={"breaks_above": 100})
+    both = search_of_file(
+        scenario, AskedSearch(("faults[0].mean=0..1s", "faults.httperror.probability=0..1"))
+    )
+    strategy = strategy_of(both)
+    assert [varied.path for varied in strategy.settings] == [
+        "faults[0].mean",
+        "faults.httperror.probability",
+    ]
+    assert strategy.breaks_above is None
+    assert strategy_of(search_of_file(both, AskedSearch())) == strategy
+    longer = strategy_of(search_of_file(both, AskedSearch(budget="10m")))
+    assert (longer.settings, longer.budget_s) == (strategy.settings, 600.0)
+    assert strategy_of(search_of_file(both, AskedSearch(LATENCY))).second is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "flag", "problem"),
+    [
+        (AskedSearch((LATENCY, LOSS, "load.rps=1..9")), "--vary", "expected one setting or two, got 3"),
+        (AskedSearch((LATENCY, LATENCY)), "--vary", "expected another setting than faults.latency.mean"),
+        (
+            AskedSearch((LATENCY, "faults.latency.mean_ms=0..5")),
+            "--vary",
+            'expected another setting than faults.latency.mean, got "faults.latency.mean_ms"',
+        ),
+        (AskedSearch((LATENCY, "faults.packet_loss.rate=0..2")), "--vary", "expected a number from 0 to 1"),
+        (AskedSearch((LATENCY, "faults.packet_loss.rte=0..2")), "--vary", "did you mean"),
+        (AskedSearch((LATENCY, LOSS), precision="5"), "--precision", "expected none with two settings"),
+        (AskedSearch((LATENCY, LOSS), fail_below="5"), "--fail-below", "expected none with two settings"),
+        (AskedSearch((LATENCY, LOSS), scale="log"), "--vary", "numbers above 0 for a log scale"),
+    ],
+)
+def test_a_mistake_of_two_settings_names_its_flag(asked: AskedSearch, flag: str, problem: str) -> None:
+    with pytest.raises(InputError) as raised:
+        search_of_url(URL, asked)
+    assert raised.value.path == flag
+    assert problem in raised.value.problem
+
+
+def test_the_plan_of_two_settings_has_both_ranges_and_how_many_pairs() -> None:
+    lines = plan_lines([search_of_url(URL, AskedSearch((LATENCY, LOSS), budget="2m", rps=10))])
+    assert lines == [
+        f"GET {URL}: searching faults.latency.mean in 0..1000 ms and faults.packet_loss.rate in 0..0.4, up "
+        "to 54 of 81 pairs, about 1200 requests in 2m"
+    ]

@@ -11,6 +11,7 @@ import pytest
 from faultkit.base.rng import Rng
 from faultkit.load.load import Load, arrival_count, instants
 from faultkit.load.local_workers import LocalPlace
+from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.slo import parse_slo
 from faultkit.load.tally import Tally
@@ -19,7 +20,7 @@ from faultkit.plan import Plan
 from faultkit.proxy.data_plane import Lateness, LatenessSummary, Snapshot
 from faultkit.scenario import search_run
 from faultkit.scenario.measure import Measurements
-from faultkit.scenario.run_events import RunEvent, SearchProgress
+from faultkit.scenario.run_events import FrontierProgress, RunEvent, SearchProgress
 from faultkit.scenario.scenario_keys import parse_scenario
 from faultkit.scenario.scenario_model import ScenarioItem, SearchStrategy
 from faultkit.scenario.search_report import search_item_report
@@ -28,7 +29,7 @@ from faultkit.scenario.search_run import STOPPED, TRIES, SearchMeter
 SLOS = (parse_slo("latency:90:300ms"),)
 
 
-def item_of(**strategy: Any) -> ScenarioItem:
+def item_of(*faults: dict[str, Any], **strategy: Any) -> ScenarioItem:
     given = {"vary": "faults.latency.mean", "from": 0, "to": 1000, "rps": 100, "budget": 6000, **strategy}
     document = {
         "title": "a",
@@ -36,7 +37,7 @@ def item_of(**strategy: Any) -> ScenarioItem:
             {
                 "call": {"method": "GET", "url": "http://localhost/", "timeout": "5s"},
                 "context": {
-                    "faults": [{"type": "latency", "mean": 0, "stddev": 0}],
+                    "faults": [{"type": "latency", "mean": 0, "stddev": 0}, *faults],
                     "strategy": {"mode": "search", **given},
                 },
             }
@@ -56,6 +57,7 @@ class Service:
     def __init__(self, *, latency_acts: bool = True, status: int = 200, late_from: int | None = None) -> None:
         self.plan = Plan()
         self.injected = 0
+        self.failed = 0
         self.loads: list[Load] = []
         self.began = 0
         self._latency_acts = latency_acts
@@ -68,7 +70,8 @@ class Service:
         self.plan = plan
 
     def snapshot(self) -> Snapshot:
-        return Snapshot((), (), {"latency": self.injected}, LatenessSummary(), 0, 0)
+        injected = {"latency": self.injected, "http_error": self.failed}
+        return Snapshot((), (), injected, LatenessSummary(), 0, 0)
 
     def measured(self) -> tuple[Snapshot, Lateness]:
         return self.snapshot(), Lateness()
@@ -81,13 +84,17 @@ class Service:
         mean_ms = self.plan.rules[0].fault.mean_ms  # type: ignore[attr-defined]
         self.injected += arrival_count(load) if self._latency_acts and mean_ms else 0
         late_s = 0.2 if self._late_from is not None and len(self.loads) >= self._late_from else 0.0
+        fails = self.plan.rules[1].trigger.probability if len(self.plan.rules) > 1 else 0.0
         tally = Tally()
-        tally.add(
-            Samples.of(
-                Sample(at, at + late_s, mean_ms / 1000 + 0.02 * self._rng.uniform(), status=self._status)
-                for at in instants(load)
-            )
-        )
+        samples = []
+        for at in instants(load):
+            taken_s = mean_ms / 1000 + 0.02 * self._rng.uniform()
+            is_failed = fails > 0 and self._rng.uniform() < fails
+            self.failed += is_failed
+            failure = Failure.STATUS if is_failed else Failure.NONE
+            status = 500 if is_failed else self._status
+            samples.append(Sample(at, at + late_s, taken_s, status=status, failure=failure))
+        tally.add(Samples.of(samples))
         return LoadResult(tally, 0, 0.0, load.duration_s, cut_short=False)
 
 
@@ -216,3 +223,66 @@ def test_a_search_that_is_stopped_keeps_what_it_has(monkeypatch: pytest.MonkeyPa
     assert [level.decision for level in made.search.levels] == ["held", "broken"]
     assert "Mean: 1000.00 ms" in made.faults[0].description
     assert made.faults[0].description.endswith("searched from 0 ms on")
+
+
+HTTP_ERROR = {"type": "httperror", "probability": 0}
+PAIRS: dict[str, Any] = {
+    "vary": [
+        {"setting": "faults.latency.mean", "from": 0, "to": 800},
+        {"setting": "faults.httperror.probability", "from": 0, "to": 0.8},
+    ],
+    "from": None,
+    "to": None,
+    "budget": 20_000,
+}
+
+
+def test_the_frontier_of_two_settings_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request is bad with the probability of errors, and whatever it is above 280 ms of latency."""
+    service, item = Service(), item_of(HTTP_ERROR, **PAIRS)
+    measured, events = searched(monkeypatch, service, item)
+    found = measured.frontier
+    assert found is not None
+    assert (found.outcome, found.reason) == ("found", "")
+    for row in found.rows:
+        for pair in row:
+            latency_ms, probability = pair.values
+            if probability != 0.1:  # Those are at the objective itself.
+                expected = "held" if latency_ms <= 280 and probability < 0.1 else "broken"
+                assert pair.decision == expected, pair
+    assert service.plan.rules == ()
+    assert measured.faults.requests == found.requests <= 20_000
+    shown = [event for event in events if isinstance(event, FrontierProgress)]
+    assert len(shown) == len(service.loads)
+    assert shown[-1].units == ("ms", "")
+    assert isinstance(item.strategy, SearchStrategy)
+    made = search_item_report(
+        item, item.strategy, SLOS, measured, service.snapshot(), started_at="", routes=(), cut_short=None
+    )
+    assert (made.verdict, made.search) == ("passed", None)
+    assert made.frontier is not None
+    assert len(made.frontier.pairs) == 81
+    assert made.strategy.stepped == "faults.latency.mean and faults.httperror.probability"
+    assert [fault.description.rpartition(";")[2] for fault in made.faults] == [
+        " searched from 0 ms on",
+        " searched from 0 on",
+    ]
+    assert made.warnings[-1].startswith("Nothing can be expected of a search of two settings")
+
+
+def test_a_fault_of_a_pair_must_act_where_the_other_setting_is_harmless(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measured, _ = searched(monkeypatch, Service(latency_acts=False), item_of(HTTP_ERROR, **PAIRS))
+    assert measured.frontier is not None
+    assert measured.frontier.outcome == "inconclusive"
+    assert measured.frontier.reason == "latency never acted at 800 ms, the harmful end of the range."
+
+
+def test_a_pair_in_doubt_is_given_up_with_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, _ = searched(monkeypatch, Service(late_from=2), item_of(HTTP_ERROR, **PAIRS))
+    found = measured.frontier
+    assert found is not None
+    assert found.outcome == "inconclusive"
+    assert found.reason.startswith("At 200 ms and 0.1 no trustworthy figures were had")
+    assert found.rows[0][0].decision == "held"

@@ -23,7 +23,9 @@ from faultkit.scenario.search_setting import (
     rate_at,
     read_value,
     rules_at,
+    rules_of,
     value_text,
+    values_text,
 )
 
 LATENCY = {"type": "latency", "mean": 0, "stddev": 0}
@@ -250,3 +252,100 @@ def test_a_search_is_not_sent_from_a_cluster() -> None:
     assert scenario is not None
     with pytest.raises(InputError, match="--on: expected local:N for a search"):
         check_place([scenario])
+
+
+LOSS = {"type": "packet_loss", "rate": 0}
+BOTH: list[dict[str, Any]] = [
+    {"setting": "faults.latency.mean", "from": 0, "to": "400ms"},
+    {"setting": "faults.packet_loss.rate", "from": 0, "to": "40%", "precision": 0.1},
+]
+
+
+def test_a_search_of_two_settings_has_a_range_for_each() -> None:
+    given = {"vary": BOTH, "rps": 20, "budget": "4m"}
+    strategy = search_of([LATENCY, LOSS], given)
+    assert [(each.fault, each.name, each.unit) for each in strategy.settings] == [
+        (0, "mean_ms", "ms"),
+        (1, "rate", ""),
+    ]
+    grid = strategy.grid
+    assert grid is not None
+    assert grid.first == (0, 50, 100, 150, 200, 250, 300, 350, 400)
+    assert grid.second == (0, 0.1, 0.2, 0.3, 0.4)
+    rules = rules_of([fault.rule for fault in read([LATENCY, LOSS], given)[0].faults], strategy, (50, 0.3))  # type: ignore[union-attr]
+    assert (rules[0].fault.mean_ms, rules[1].fault.rate) == (50, 0.3)  # type: ignore[attr-defined]
+    assert values_text(strategy, (50, 0.3)) == "50 ms and 0.3"
+    Draft202012Validator(scenario_schema()).validate(document([LATENCY, LOSS], given))
+    assert search_of([LATENCY], {**VARY_LATENCY, "rps": 1}).grid is None
+
+
+def test_two_settings_may_be_those_of_the_load() -> None:
+    given = {
+        "vary": [
+            {"setting": "load.rps", "from": 10, "to": 40},
+            {"setting": "load.clients", "from": 1, "to": 4},
+        ]
+    }
+    strategy = search_of([], {**given, "budget": "10m"})
+    assert rate_at(strategy, (20.0, 3.0)) == 60.0
+    assert budget_of(strategy) == 600 * 10
+    assert strategy.grid is not None
+    assert strategy.grid.second == (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "problem"),
+    [
+        ({"vary": BOTH[:1]}, "vary: expected one setting, or a list of two, got 1"),
+        ({"vary": [*BOTH, *BOTH]}, "vary: expected one setting, or a list of two, got 4"),
+        ({"vary": []}, "vary: expected one setting, or a list of two, got 0"),
+        ({"vary": BOTH, "from": 0}, "from: expected none beside a list of settings"),
+        ({"vary": BOTH, "scale": "log"}, "scale: expected none beside a list of settings"),
+        ({"vary": [BOTH[0], "load.clients"]}, "vary[1]: expected a mapping"),
+        ({"vary": [BOTH[0], {**BOTH[1], "unit": 5}]}, "vary[1].unit: unknown key"),
+        ({"vary": [BOTH[0], {**BOTH[1], "to": 2}]}, "vary[1].to: expected a number from 0 to 1"),
+        ({"vary": [BOTH[0], {"setting": "load.clients", "to": 2}]}, "vary[1].from: expected the harmless"),
+        ({"vary": [BOTH[0], {"from": 1, "to": 2}]}, "vary[1].setting: expected a setting such as"),
+        ({"vary": [BOTH[0], {**BOTH[0], "setting": "faults[0].mean_ms"}]}, "expected another setting than"),
+        (
+            {
+                "vary": [
+                    {**BOTH[1], "to": 0.8},
+                    {"setting": "faults.packet_loss.burst_length", "from": 1, "to": 5},
+                ]
+            },
+            "which are no pair (0.7 and 1.5)",
+        ),
+        ({"vary": [BOTH[0], {"setting": "load.clients", "from": 1, "to": 5}], "clients": 3}, "is searched"),
+    ],
+)
+def test_a_mistake_of_two_settings_names_its_place(strategy: dict[str, Any], problem: str) -> None:
+    item, problems = read([LATENCY, LOSS], {**strategy, "rps": 10})
+    assert item is None
+    assert len(problems) == 1, problems
+    assert problem in problems[0]
+
+
+def test_two_settings_have_no_bound_that_they_must_hold_up_to() -> None:
+    _, problems = read([LATENCY, LOSS], {"vary": BOTH, "rps": 10}, expect={"breaks_above": "50ms"})
+    assert len(problems) == 1
+    assert "expect.breaks_above: expected none with two settings" in problems[0]
+
+
+def test_the_schema_wants_ends_beside_one_setting_and_none_beside_two() -> None:
+    valid = Draft202012Validator(scenario_schema()).is_valid
+    assert not valid(document([LATENCY], {"vary": "faults.latency.mean", "rps": 1}))
+    assert not valid(document([LATENCY, LOSS], {"vary": BOTH, "from": 0, "to": 5, "rps": 1}))
+    assert not valid(document([LATENCY, LOSS], {"vary": BOTH[:1], "rps": 1}))
+    assert not valid(document([LATENCY, LOSS], {"vary": [BOTH[0], {"setting": "load.rps"}], "rps": 1}))
+
+
+def test_a_budget_that_cannot_decide_a_clear_map_names_the_one_that_would_do() -> None:
+    slos = [parse_slo("latency:95:300ms")]
+    error = why_no_search(search_of([LATENCY, LOSS], {"vary": BOTH, "rps": 10, "budget": "10s"}), slos)
+    assert error is not None
+    assert "which 45 pairs take if all goes well" in error.problem
+    wanted = error.problem.removeprefix("expected at least ").partition(",")[0]
+    assert (
+        why_no_search(search_of([LATENCY, LOSS], {"vary": BOTH, "rps": 10, "budget": wanted}), slos) is None
+    )

@@ -51,14 +51,15 @@ def frontier_sentence(frontier: FrontierReport) -> str:
 
 def _breaks(along: FrontierSetting, edge: Edge, other: FrontierSetting) -> str:
     """Return where it breaks along one setting while the other is harmless."""
-    name = f"{setting_name(along)} while {setting_name(other)} is {_value(other, other.values[0])}"
+    name, last = setting_name(along), along.values[-1]
+    other_at = f"while {setting_name(other)} is {_value(other, other.values[0])}"
     if edge.held is None:
-        return f"before {_value(along, along.values[-1])} of {name}"
+        return f"before {_value(along, last)} of {name} {other_at}"
     if edge.broken is not None:
-        return f"between {shortest(edge.held)} and {_value(along, edge.broken)} of {name}"
-    if edge.held == along.values[-1]:
-        return f"nowhere up to {_value(along, edge.held)} of {name}"
-    return f"nowhere up to {_value(along, edge.held)} and perhaps beyond of {name}"
+        return f"between {shortest(edge.held)} and {_value(along, edge.broken)} of {name} {other_at}"
+    if edge.held == last:
+        return f"nowhere up to {_value(along, last)} of {name}, the whole range, {other_at}"
+    return f"beyond {_value(along, edge.held)} of {name}, if at all, {other_at}"
 
 
 def edge_of(pairs: Sequence[tuple[float, FrontierPair]]) -> Edge:
@@ -71,8 +72,14 @@ def edge_of(pairs: Sequence[tuple[float, FrontierPair]]) -> Edge:
 def counts_sentence(frontier: FrontierReport) -> str:
     """Return how many pairs hold, are broken, and are undecided."""
     held, broken, undecided = (frontier.count(each) for each in ("held", "broken", "undecided"))
-    words = [f"{held} hold", f"{broken} are broken"] + ([f"{undecided} are undecided"] if undecided else [])
+    words = [f"{held} {'holds' if held == 1 else 'hold'}", f"{broken} {_are(broken)} broken"]
+    if undecided:
+        words.append(f"{undecided} {_are(undecided)} undecided")
     return f"Of {counted(len(frontier.pairs), 'pair')} of values, {and_list(words)}."
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def setting_name(setting: FrontierSetting) -> str:
@@ -180,7 +187,7 @@ def frontier_comparison(before: FrontierReport, now: FrontierReport) -> str:
     """Return the comparison with an earlier search in a sentence."""
     lost, won = _changed(before, now)
     if lost:
-        held = f"{counted(len(lost), 'pair')} that held {'is' if len(lost) == 1 else 'are'} broken"
+        held = f"{counted(len(lost), 'pair')} that held {_are(len(lost))} broken"
         return f"Worse than the baseline: {held}, the first at {pair_values(now, lost[0])}."
     if won:
         verbs = ("was", "holds") if len(won) == 1 else ("were", "hold")
