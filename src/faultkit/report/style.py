@@ -225,7 +225,7 @@ figcaption { font-weight: 650; font-size: 14.5px; }
 .key.cell.broken::after { content: "✕"; }
 .key.cell.undecided { background: var(--warn-soft); color: var(--warn); }
 .key.cell.undecided::after { content: "?"; }
-.key.cell.faint { background: none; color: var(--mute); opacity: .55; font-weight: 400; }
+.key.cell.faint { background: none; color: var(--mute); font-weight: 400; }
 .key.cell.faint::after { content: "✓"; }
 .key.edge { background: var(--ink); }
 .key.goal { width: 9px; height: 9px; border-radius: 50%; background: none; border: 2px solid var(--good); }
@@ -267,7 +267,7 @@ svg { display: block; overflow: visible; }
 .sign.held { fill: var(--good); }
 .sign.broken { fill: var(--bad); }
 .sign.undecided { fill: var(--warn); }
-.sign.faint { font-weight: 400; opacity: .5; }
+.sign.faint { font-weight: 400; opacity: .6; }
 .edge { stroke: var(--ink); stroke-width: 2.5; stroke-linecap: square; }
 rect.errors { fill: var(--errors); }
 .hit { fill: var(--ink); opacity: 0; }

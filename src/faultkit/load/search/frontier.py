@@ -25,8 +25,10 @@ _FOR_HARMLESS = 0.1
 """The largest part of the budget that the harmless pair may take."""
 _TO_LEARN = 0.03
 """The part of the budget that it takes at least, to learn for how long requests are alike."""
-_FOR_PAIR = 0.05
-"""The largest part of the budget that another pair may take."""
+_FOR_PAIRS = 0.3
+"""The part of the budget that pairs of a path along the frontier may take at first, evenly."""
+_MORE = 1.5
+"""How many times the requests that may decide a pair it is given at most, once all rows were measured."""
 _FOR_CORNERS = 0.2
 """The largest part of the budget that is kept to measure the corners again."""
 _CORNERS = 4
@@ -167,19 +169,46 @@ class _Run:
             return self._result("inconclusive", _HARMLESS_UNDECIDED, wanted)
         for row in _from_the_middle(len(self.grid.first)):
             yield from self._halve(row)
+        yield from self._decide_more()
         if (yield from self._contradicted()):
             return self._result("inconclusive", _CONTRADICTION)
         return self._judged()
 
     def _halve(self, row: int) -> Generator[PairBlock, Measured, None]:
-        """Find the frontier in a row, as far as the budget without that of the corners allows."""
-        meter = self.meter
+        """Find the frontier in a row, as far as the budget allows."""
         while (cell := self._middle_of_unknown(row)) is not None:
-            left = meter.budget - meter.spent - min(_CORNERS * meter.fewest, _FOR_CORNERS * meter.budget)
             # More measured pairs than were counted on would make an error likelier than it may be.
-            if left < meter.fewest or len(self.pairs) >= self.grid.most_measured:
+            if self._left < self.meter.fewest or len(self.pairs) >= self.grid.most_measured:
                 return
-            yield from self._decided(cell, min(left, max(_FOR_PAIR * meter.budget, meter.fewest)))
+            yield from self._decided(cell, min(self._left, self._at_first))
+
+    def _decide_more(self) -> Generator[PairBlock, Measured, None]:
+        """Spend what is left of the budget on undecided pairs, those first that are the closest to a
+        decision: the test stays valid."""
+        while True:
+            wanted = {
+                cell: self.meter.wanted(level) - level.requests
+                for cell, level in self.pairs.items()
+                if level.decision == "undecided" and self._known(cell) == "undecided"
+            }
+            cell = min(wanted, key=lambda each: wanted[each], default=None)
+            if cell is None or max(wanted[cell], self.meter.fewest / 2) > self._left:
+                return
+            level = self.pairs[cell]
+            more = max(_MORE * wanted[cell], self.meter.fewest / 2)
+            yield from self._measured(cell, level, level.spent + min(self._left, more))
+
+    @property
+    def _left(self) -> float:
+        """What is left of the budget, besides what the corners take at the end."""
+        meter = self.meter
+        return meter.budget - meter.spent - min(_CORNERS * meter.fewest, _FOR_CORNERS * meter.budget)
+
+    @property
+    def _at_first(self) -> float:
+        """What a pair may take before others had their turn."""
+        path = len(self.grid.first) + len(self.grid.second)
+        return max(_FOR_PAIRS * self.meter.budget / path, self.meter.fewest)
 
     def _middle_of_unknown(self, row: int) -> Cell | None:
         """Return the pair in the middle of those of a row that are neither known nor measured."""
@@ -196,8 +225,7 @@ class _Run:
         row, column = self.grid.harmful
         for corner in ((0, 0), (0, column), (row, 0), (row, column)):
             known = self._known(corner)
-            most = max(_FOR_PAIR * self.meter.budget, self.meter.fewest)
-            found = yield from self._measured(corner, self.meter.new_level(), most)
+            found = yield from self._measured(corner, self.meter.new_level(), self._at_first)
             if {known, found} == {"held", "broken"}:
                 return True
         return False

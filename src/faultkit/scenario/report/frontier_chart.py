@@ -58,7 +58,7 @@ def _keys(frontier: FrontierReport) -> list[tuple[str, str]]:
     keys = [(f"cell {each}", label) for each, label in _LABELS.items() if each in present]
     if len(present) > 1:
         keys.append(("edge", "frontier: it breaks here, or between two such lines"))
-    return [*keys, ("cell faint", "pale: not measured, follows from others")]
+    return [*keys, ("cell faint", "pale: not measured; a decision follows from others")]
 
 
 def _spoken_edges(frontier: FrontierReport) -> Iterator[str]:
