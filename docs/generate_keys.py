@@ -28,6 +28,7 @@ from faultkit.plan.plan_keys import MATCH, PLAN, RULE, TRIGGER
 from faultkit.plan.schedule import PERIOD
 from faultkit.scenario.http_call import CALL
 from faultkit.scenario.scenario_keys import CONTEXT, EXPECT, SCENARIO, SLO
+from faultkit.scenario.search_strategy import VARIED
 from faultkit.scenario.strategy import STRATEGIES
 
 DOCS = Path(__file__).parent
@@ -49,6 +50,7 @@ PAGES: dict[str, dict[str, tuple[KeyTable, str]]] = {
         "repeat": (STRATEGIES["repeat"], "key of mode `repeat`"),
         "load": (STRATEGIES["load"], "key of mode `load`"),
         "search": (STRATEGIES["search"], "key of mode `search`"),
+        "varied": (VARIED, "key of each of two settings under `vary`"),
         "slo": (SLO, "key of an objective"),
         "expect": (EXPECT, "key of `expect`"),
     },

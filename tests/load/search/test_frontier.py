@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import inf
 from random import Random
 
+import bench.frontier
 import pytest
 
 from faultkit.load.search.frontier import (
@@ -160,3 +161,26 @@ def test_a_grid_may_have_two_values_of_each_setting() -> None:
 
 def test_the_smallest_budget_grows_with_the_objective() -> None:
     assert fewest_of_frontier(GRID, [Goal(0.99, 300)]) > fewest_of_frontier(GRID, [Goal(0.9, 300)])
+
+
+@pytest.mark.parametrize("shape", [0, 2, 5])
+def test_no_pair_of_a_simulated_service_is_decided_wrongly(shape: int) -> None:
+    """Smooth, a cliff, and slow for whole stretches; `bench.frontier` has more of each."""
+    found = bench.frontier.ours(shape, 3)
+    assert (found.wrong, found.is_conclusive) == (0, True)
+    assert found.undecided < GRID.pairs / 2
+    assert found.requests <= bench.frontier.BUDGET
+
+
+def test_what_is_left_of_the_budget_goes_to_pairs_that_are_close_to_a_decision() -> None:
+    """Pairs at which 13 % are bad need more requests than each has at first."""
+
+    def answer(first: float, second: float) -> Callable[[Random], float]:
+        bad = 0.0 if first + second <= 200 else 0.13 if first + second <= 300 else 1.0
+        return lambda random: inf if random.random() < bad else 1.0
+
+    asked: list[PairBlock] = []
+    found = _run(answer, 60_000, asked=asked)
+    assert all(pair.decision != "undecided" for row in found.rows for pair in row)
+    cells = [block.cell for block in asked[:-4]]
+    assert any(cell in cells[: at - 1] and cells[at - 1] != cell for at, cell in enumerate(cells) if at)
