@@ -193,6 +193,22 @@ def test_an_upstream_that_never_answers_is_a_gateway_timeout() -> None:
     assert (status, answer["error"]) == (504, f"no answer from {url} within 0.05 s")
 
 
+def test_a_call_without_a_response_is_made_again_as_often_as_asked() -> None:
+    heads = []
+
+    def wait_once(connection: socket.socket, head: bytes) -> None:
+        heads.append(head)
+        if len(heads) == 1:
+            connection.recv(1)  # Returns when the caller has given up.
+        else:
+            connection.sendall(OK)
+
+    with origin(wait_once) as url, demo(upstream=url, timeout_s=0.5, retries=1) as server:
+        assert ask_json(server, "GET", "/ping")[0] == 200
+        assert ask_json(server, "GET", "/ping")[0] == 200
+    assert len(heads) == 3
+
+
 def test_an_answer_that_never_ends_is_a_gateway_timeout() -> None:
     def drip(connection: socket.socket, head: bytes) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nx")

@@ -34,7 +34,21 @@ def command() -> None:
     show_default=True,
     help="Time after which a call to the upstream is given up and answered with 504.",
 )
-def run(address: str, port: int, upstream: str | None, upstream_port: int, upstream_timeout: float) -> None:
+@click.option(
+    "--upstream-retries",
+    type=click.IntRange(0, 100),
+    default=0,
+    show_default=True,
+    help="How often a call to the upstream without a response is made again, at once.",
+)
+def run(
+    address: str,
+    port: int,
+    upstream: str | None,
+    upstream_port: int,
+    upstream_timeout: float,
+    upstream_retries: int,
+) -> None:
     """Serve the demo on ADDRESS (127.0.0.1) and PORT (7070) until Ctrl-C or SIGTERM.
 
     \b
@@ -67,6 +81,7 @@ def run(address: str, port: int, upstream: str | None, upstream_port: int, upstr
         upstream=upstream,
         upstream_port=upstream_port,
         timeout_s=upstream_timeout,
+        retries=upstream_retries,
         report=report,
     )
     built_in = f" (the built-in one listens on {server.upstream})" if upstream is not None else ""

@@ -37,6 +37,7 @@ class DemoServer:
         upstream: str | None = None,
         upstream_port: int = 0,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        retries: int = 0,
         report: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._listeners: list[socket.socket] = []
@@ -51,7 +52,7 @@ class DemoServer:
             self.close()
             raise
         reachable = Endpoint(_ANY_HOST.get(self.endpoint.host, self.endpoint.host), self.endpoint.port)
-        service = DemoService(self.upstream_url, f"http://{reachable}/", timeout_s)
+        service = DemoService(self.upstream_url, f"http://{reachable}/", timeout_s, retries)
         # One app for each listener, in their order.
         apps: list[ASGIApp] = [with_request_log(service.app(), report), build_upstream()]
         self._servers = [_server(app) for app in apps]

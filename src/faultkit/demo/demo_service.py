@@ -29,11 +29,12 @@ HELLO = """<!doctype html>
 class DemoService:
     """The endpoints of the demo."""
 
-    def __init__(self, upstream: str, myself: str, timeout_s: float) -> None:
+    def __init__(self, upstream: str, myself: str, timeout_s: float, retries: int = 0) -> None:
         """`upstream`: URL of the dependency. `myself`: URL of the service's own page."""
         self._upstream = upstream
         self._myself = myself
         self._timeout_s = timeout_s
+        self._retries = retries
 
     def app(self) -> Starlette:
         """Return the ASGI app."""
@@ -52,7 +53,7 @@ class DemoService:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        self._caller = UpstreamCaller(self._timeout_s)
+        self._caller = UpstreamCaller(self._timeout_s, self._retries)
         try:
             yield
         finally:

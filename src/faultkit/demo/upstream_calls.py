@@ -41,13 +41,20 @@ class UpstreamAnswer:
 class UpstreamCaller:
     """The clients of the service's upstreams, one for each URL."""
 
-    def __init__(self, timeout_s: float) -> None:
+    def __init__(self, timeout_s: float, retries: int = 0) -> None:
+        """`timeout_s`: for each call. `retries`: calls after the first one, while there is no response."""
         self._timeout_s = timeout_s
+        self._retries = retries
         self._clients: dict[str, HttpClient] = {}
 
     async def get(self, url: str) -> UpstreamAnswer:
-        """Send a GET request and return its outcome."""
-        began = time.perf_counter()
+        """Send a GET request, again if there is no response, and return the outcome of the last call."""
+        began, left = time.perf_counter(), self._retries
+        while (answer := await self._get_once(url, began)).status is None and left:
+            left -= 1
+        return answer
+
+    async def _get_once(self, url: str, began: float) -> UpstreamAnswer:
 
         def failed(problem: str, *, timed_out: bool = False) -> UpstreamAnswer:
             return UpstreamAnswer(None, problem, time.perf_counter() - began, timed_out)

@@ -126,6 +126,52 @@ def test_answers_that_fail_by_degrees_have_an_estimate() -> None:
     assert found.estimate.interval.low <= 100 <= found.estimate.interval.high
 
 
+def _falls_at(value: float, *, rough: bool = False) -> Callable[[Block], list[float]]:
+    """Every request fails from a value on, as with a time-out. `rough`: some fail at the lowest value around
+    the bracket, too."""
+
+    def answer(block: Block) -> list[float]:
+        is_rough = rough and block.held is not None and 0 < block.value < block.held
+        return [
+            inf if block.value >= value or (is_rough and number % 5 == 0) else 10.0
+            for number in range(block.requests)
+        ]
+
+    return answer
+
+
+def test_a_cliff_is_seen_by_its_two_sides_if_the_estimate_fails() -> None:
+    found, blocks = _run(_falls_at(150, rough=True))
+    assert blocks[-1].phase == "estimate"
+    assert (found.outcome, found.is_cliff, found.estimate) == ("found", True, None)
+    assert found.held is not None
+    assert found.broken is not None
+    assert found.held < 150 <= found.broken
+
+
+def test_a_wide_bracket_is_not_called_a_cliff() -> None:
+    found, _ = _run(_falls_at(150), budget=fewest_of_search(SCALE, [GOAL]))
+    assert (found.held, found.broken) == (0, 400)
+    assert (found.is_cliff, found.estimate) == (False, None)
+    found, _ = _run(_falls_at(150), budget=1300)
+    assert (found.held, found.broken) == (0, 200)
+    assert (found.is_cliff, found.estimate) == (False, None)
+    assert "a larger budget" in found.reason
+
+
+def test_levels_that_vary_by_degrees_are_no_cliff_without_an_estimate() -> None:
+    """The two sides of a narrow bracket differ by chance: only what is certain counts as a rise."""
+
+    def answer(block: Block) -> list[float]:
+        if block.phase == "estimate":
+            return [1000.0] * block.requests
+        return [block.value + (number * 37 % 101) for number in range(block.requests)]
+
+    found, blocks = _run(answer, budget=12_000)
+    assert blocks[-1].phase == "estimate"
+    assert not found.is_cliff
+
+
 def test_the_bracket_only_closes_and_the_budget_is_kept() -> None:
     found, blocks = _run(_shifted(100))
     held = [block.held for block in blocks if block.held is not None]

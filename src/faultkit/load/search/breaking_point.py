@@ -16,7 +16,7 @@ In the terms of RFC 9971 (MLRsearch), `held` and `broken` are the relevant lower
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -38,7 +38,7 @@ from faultkit.load.search.search_values import (
     Phase,
     SearchEnded,
 )
-from faultkit.load.search.share_evidence import effective_counts
+from faultkit.load.search.share_evidence import effective_counts, share_bounds
 
 Search: TypeAlias = Generator[Block, Measured, BreakingPoint]
 
@@ -59,7 +59,11 @@ _STRETCH = 2
 """so many times as long as requests are alike."""
 _FEWEST_STRETCHES = 8
 _CLIFF = 5.0
-"""A curve that is this many times as steep around the bracket as elsewhere is a cliff."""
+"""A curve that is this many times as steep around the bracket as elsewhere is a cliff,"""
+_WIDEST_CLIFF = 1 / 8
+"""if the bracket is at most this part of the range: a wider one does not show that it breaks at once."""
+_JUMP = 0.75
+"""The part of the requests that goes bad between two levels of a whole range that breaks at once."""
 _SURE = 0.999
 """The confidence with which a change of the service is claimed."""
 
@@ -67,6 +71,7 @@ _INCONSISTENT = "Levels that were measured twice contradict each other."
 _DRIFT = "The service changed during the search: its harmless end is not what it was at the beginning."
 _DISAGREEMENT = "The estimate lies outside of the bracket."
 _IS_CLIFF = "It breaks at once and not by degrees, so there is no estimate besides the bracket."
+_WIDE = "It breaks steeply there, so there is no estimate; a larger budget shows whether it breaks at once."
 _NO_BUDGET = "The budget is too small for an estimate."
 _NO_CROSSING = "The levels around the bracket do not show where it breaks."
 
@@ -184,7 +189,7 @@ class _Run:
         size = int((self.meter.budget - self.meter.spent) / (_ROUNDS * len(again)))
         stretches = min(_MOST_STRETCHES, int(_ROUNDS * size / (_STRETCH * self.meter.alike)))
         if stretches < _FEWEST_STRETCHES:
-            return self._result("found", _NO_BUDGET)
+            return self._without_estimate(_NO_BUDGET)
         rng = Rng.keyed(self.seed, "estimate")
         for _ in range(_ROUNDS):
             for position in _shuffled(sorted(again), rng):
@@ -210,12 +215,14 @@ class _Run:
         ]
         first = _first(crossings)
         if first is None:
-            return self._result("found", _NO_CROSSING)
+            return self._without_estimate(_NO_CROSSING)
         crossing, number = first
         curve = _Curve(self.meter.goals[number], number, positions, {**self.levels, **again})
         if curve.has_drifted(self.levels[0.0], again[0.0], held, broken):
             return self._result("inconclusive", _DRIFT, goal=number)
         if curve.is_cliff(float(self.scale.steps)):
+            if not self._is_narrow(held, broken):
+                return self._result("found", _WIDE, goal=number)
             return self._result("found", _IS_CLIFF, is_cliff=True, goal=number)
         low, high = max(crossing.interval.low, held), min(crossing.interval.high, broken)
         if low > high:
@@ -223,6 +230,19 @@ class _Run:
         value = self.scale.value(min(max(crossing.position, low), high))
         interval = Interval(*sorted((self.scale.value(low), self.scale.value(high))))
         return self._result("found", "", estimate=Estimate(value, interval), goal=number)
+
+    def _without_estimate(self, reason: str) -> BreakingPoint:
+        """Return the bracket alone: as a cliff if its two sides show one for certain."""
+        held, broken = self._closed_bracket()
+        top = float(self.scale.steps)
+        for number, goal in enumerate(self.meter.goals):
+            curve = _Curve(goal, number, [held, broken], self.levels)
+            if self._is_narrow(held, broken) and curve.is_certain_cliff(top):
+                return self._result("found", _IS_CLIFF, is_cliff=True, goal=number)
+        return self._result("found", reason)
+
+    def _is_narrow(self, held: float, broken: float) -> bool:
+        return broken - held <= max(_WIDEST_CLIFF * self.scale.steps, 1.0)
 
     # --- results -----------------------------------------------------------------------------
 
@@ -272,17 +292,32 @@ class _Curve:
 
     def is_cliff(self, top: float) -> bool:
         """Return whether the curve is far steeper around the bracket than on either side of it."""
-        ends = sorted({0.0, self.positions[0], self.positions[-1], top})
-        if len(ends) == 2:
-            return False
-        figures = self._figures(ends)
-        slopes = {
-            low: (figures[high] - figures[low]) / (high - low)
-            for low, high in pairwise(ends)
-            if not isinf(figures[low])
-        }
-        steepest = slopes.pop(self.positions[0], 0.0)
-        return steepest > _CLIFF * max([0.0, *(each for each in slopes.values() if not isinf(each))])
+        first, last = self.positions[0], self.positions[-1]
+        figures = self._figures([first, last])
+        return self._is_steep(figures[last] - figures[first], top)
+
+    def is_certain_cliff(self, top: float) -> bool:
+        """Return the same by the least that the figure rises for certain, for levels of few requests."""
+        before, after = (self.levels[each] for each in (self.positions[0], self.positions[-1]))
+        if self._figure is Stretches.bad_share:
+            return self._is_steep(self._bounds(before).low - self._bounds(after).high, top)
+        rise = self._percentile_interval(after).low - self._percentile_interval(before).high
+        return self._is_steep(rise, top)
+
+    def _is_steep(self, rise: float, top: float) -> bool:
+        first, last = self.positions[0], self.positions[-1]
+        outside = [(low, high) for low, high in ((0.0, first), (last, top)) if low < high]
+        if not outside:
+            # The levels are the whole range, so there is nothing to compare with but the levels themselves.
+            rising = list(self._figures(self.positions).values())
+            return self._figure is Stretches.bad_share and any(
+                high - low > _JUMP for low, high in pairwise(rising)
+            )
+        figures = self._figures({each for ends in outside for each in ends})
+        slopes = [
+            (figures[high] - figures[low]) / (high - low) for low, high in outside if not isinf(figures[low])
+        ]
+        return rise / (last - first) > _CLIFF * max([0.0, *(each for each in slopes if not isinf(each))])
 
     def has_drifted(self, early: Level, late: Level, held: float, broken: float) -> bool:
         """Return whether the harmless end changed for certain, and by enough to move the result: by more than
@@ -292,11 +327,20 @@ class _Curve:
         figures = self._figures([held, broken])
         return apart > 0 and (isinf(self.goal.limit) or apart > (figures[broken] - figures[held]) / 2)
 
-    def _figures(self, positions: Sequence[float]) -> dict[float, float]:
-        curve = [self._stretches(each) for each in self.positions]
-        figure, _ = figure_of(curve, self.goal)
+    @property
+    def _figure(self) -> Callable[[Stretches, Sequence[int]], float]:
+        return figure_of([self._stretches(each) for each in self.positions], self.goal)[0]
+
+    def _figures(self, positions: Iterable[float]) -> dict[float, float]:
+        figure = self._figure
         found = {each: self._stretches(each) for each in positions}
         return {each: figure(level, level.once) for each, level in found.items()}
+
+    def _bounds(self, level: Level) -> Interval:
+        """Return bounds of the share of good requests."""
+        flags = [self.goal.is_good(time) for time in level.times[self.number]]
+        error = (1 - _SURE) / 2
+        return share_bounds(effective_counts(flags, error), self.goal.share, error)
 
     def _stretches(self, position: float) -> Stretches:
         return Stretches([self.levels[position].times[self.number]], self.goal)
