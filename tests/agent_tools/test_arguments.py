@@ -205,7 +205,7 @@ def test_the_listed_languages_are_those_of_the_package() -> None:
 def test_tools_that_need_rules_list_only_languages_that_have_some(kind: str) -> None:
     for name in (f"fault_score_{kind}", f"fault_suggest_better_function_{kind}"):
         schema = next(each.schema for each in TOOLS[name].arguments if each.name == "lang")
-        assert schema["description"] == f"Its language: {', '.join(GRAMMARS)}; others need a language model."
+        assert schema["description"] == f"{', '.join(GRAMMARS)}; others need a language model."
     assert [read(language("lang", "It."), name) for name in ("py", "Go")] == [
         LANGUAGES["python"],
         LANGUAGES["go"],

@@ -106,6 +106,10 @@ def good(place: Path, app_url: str) -> dict[str, st.SearchStrategy[Any]]:
         "headers": st.just({}),
         "baseline": st.just(False),
         "seed": st.integers(0) | st.just("a"),
+        "vary": st.sampled_from(["faults.latency.mean=0..9ms", "load.rps=1..9"]),
+        # Too small to decide anything, so that nothing is sent.
+        "budget": st.sampled_from(["1s", "9", "9 requests"]),
+        "fail_below": st.none(),
     }
 
 
@@ -137,6 +141,9 @@ def bad(place: Path) -> dict[str, st.SearchStrategy[Any]]:
         "slos": [["%"], ["1e9% < 1h"], ["latency:0:0s"], ["99% < 1"]],
         "headers": [{"a\r\nb": "c"}, {"host": "x"}, {"": ""}, {"a": "b\r\nc: d"}, {"content-length": "9"}],
         "seed": [-1, "", "\0"],
+        "vary": ["x", "=..", "load.rps=9..9", "faults.latency.mean=0..1e999", "faults[0].mean=0..1"],
+        "budget": ["0", "1h", "-1", "9" * 30],
+        "fail_below": ["x", "-1", "1e999"],
     }
     return {name: st.sampled_from(values) for name, values in nonsense.items()}
 
@@ -160,7 +167,7 @@ def _is_folder(path: str) -> bool:
 def test_whatever_arguments_come_the_answer_is_valid(
     server: Served, place: Path, app_url: str, name: str
 ) -> None:
-    kind = "impact" if name.endswith("_impact_scenario") else "code"
+    kind = "impact" if "_impact_" in name or name == "fault_find_breaking_point" else "code"
     schema = input_schema(TOOLS[name])
     values = arguments_for(schema, good(place, app_url), bad(place)).map(tamed)
 

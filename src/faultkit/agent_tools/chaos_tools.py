@@ -60,7 +60,7 @@ def _read_metadata(value: Any) -> Mapping[str, Any]:
 
 
 FAULT_NAME = text("fault_name", "Unique fault identifier.", example='"slow-database"', longest=200)
-ACTION = choice("action", "What to do with the fault.", ACTIONS)
+ACTION = choice("action", "What to do with it.", ACTIONS)
 FAULT_TYPE = text(
     "fault_type",
     f"Required for register: {', '.join(FAULT_TYPES)}; or one of `fault faults`, with metadata.control.",
@@ -348,7 +348,7 @@ CHAOS_TOOLS: dict[str, Tool] = {
                 "out for real: latency and timeout keep this call waiting, error says what would be raised, "
                 "resource_exhaustion holds memory, descriptors, threads, CPU or disk in a child process, "
                 "network_partition cuts off `targets`. remove ends its effect; none there is fine. "
-                "Returns JSON: {status, fault_name, fault_type, was_triggered?, effect?}."
+                "Returns JSON."
             ),
             arguments=(FAULT_NAME, ACTION, FAULT_TYPE, *REGISTERED, *EXTRAS),
             output=INJECTED,
@@ -368,7 +368,7 @@ CHAOS_TOOLS: dict[str, Tool] = {
                 "verifies the steady state again, and always rolls back, also if it is cancelled. success "
                 "says whether the system kept its steady state; `reasons` name the checks that were not met. "
                 "With dry_run=true only the first check is made, and `plan` says what would happen. "
-                "Returns JSON: {success, outcome, reasons, error, …}."
+                "Returns JSON."
             ),
             arguments=(EXPERIMENT_NAME, DRY_RUN, RUN_SEED),
             output=RAN,
@@ -381,8 +381,7 @@ CHAOS_TOOLS: dict[str, Tool] = {
             title="Show the state of chaos",
             description=(
                 "Says which faults are registered and at work, how many experiments there are, how many were "
-                "run and how many of them kept their steady state. It changes nothing. Returns JSON: "
-                "{active_faults, registered_experiments, total_runs, success_rate, results?}."
+                "run and how many of them kept their steady state. It changes nothing. Returns JSON."
             ),
             arguments=(INCLUDE_RESULTS, FILTER),
             output=STATUS,

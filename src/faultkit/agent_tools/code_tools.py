@@ -91,7 +91,7 @@ _MAY_RUN_CODE = Hints(read_only=False, destructive=True, idempotent=False, open_
 CONCERNS = ("performance", "reliability", "threat")
 """The concerns of `code.advice`, repeated because that takes long to import; a test compares them."""
 
-_FILE = file("file", "Absolute path or file:// URI of a source file on the machine of this server.")
+_FILE = file("file", "Absolute path or file:// URI of a source file.")
 _FILE_LANGUAGE = language("lang", "Language, if the file's ending does not tell it.", default=None)
 _FUNCTION = text(
     "func",
@@ -102,10 +102,10 @@ _FUNCTION = text(
 _SNIPPET = text(
     "snippet",
     "The code, best a whole function, such as `full` of fault_extract_code_block.",
-    example='"def load(url):\\n    return httpx.get(url).json()\\n"',
+    example='"def load(url): ..."',
 )
 _SNIPPET_LANGUAGE = language("lang", "Its language.")
-_JUDGED_LANGUAGE = language("lang", f"Its language: {RULE_LANGUAGES}; others need a language model.")
+_JUDGED_LANGUAGE = language("lang", f"{RULE_LANGUAGES}; others need a language model.")
 
 
 def _target(default: float) -> Argument:
@@ -133,7 +133,7 @@ def _score_tool(kind: str, looks_at: str) -> Tool:
         description=(
             f"Scores the {kind} of a function or snippet from 0.0 (poor) to 1.0 (nothing found), and "
             f"explains it by lines. It looks at {looks_at}. Use it to decide whether code needs attention, "
-            "and again after a change. Returns JSON: {explanation, score, engine, model}."
+            "and again after a change. Returns JSON."
         ),
         arguments=(_SNIPPET, _JUDGED_LANGUAGE),
         output=SCORED,
@@ -350,8 +350,7 @@ CODE_TOOLS: tuple[Tool, ...] = (
         description=(
             "Looks closely at one function of a file for performance, reliability and threats: what may go "
             "wrong, how bad it would be, what to do about it, with lines of the file; and prompts that ask "
-            "for each repair. Use it before a change to code that matters. Returns JSON: {evaluations, "
-            "prompts}."
+            "for each repair. Use it before a change to code that matters. Returns JSON."
         ),
         arguments=(
             _FILE,

@@ -101,8 +101,8 @@ def _run(kind: str, call: ToolCall) -> ToolResult:
     limits.check_load(impact.duration_s, impact.clients, impact.rps, impact.timeout_s)
     scenario = scenario_of(impact)
     limits.check_target(impact.url)
-    with _RUNS.one_of(limits.max_runs):
-        _check_reachable(impact.url)
+    with RUNS.one_of(limits.max_runs):
+        check_reachable(impact.url)
         outcome = _outcome(call, scenario)
     report = judged_report(outcome.report)
     item = report.items[0]
@@ -128,18 +128,18 @@ def _outcome(call: ToolCall, scenario: Scenario) -> RunOutcome:
     if call.cancelled.is_set():
         raise RunError("the run was cancelled: traffic has ended and its ports are free")
     if outcome.trouble is not None:
-        raise _with_argument(outcome.trouble, scenario)
+        raise with_argument(outcome.trouble, scenario)
     return outcome
 
 
-def _check_reachable(url: str) -> None:
+def check_reachable(url: str) -> None:
     """Raise TargetError if nothing listens at the URL, before any port is opened or process started."""
     origin = origin_of(url)
     if (why := why_unreachable(origin, _REACH_S)) is not None:
         raise TargetError(f"url: expected an app that listens on {origin}, got none: {why}. Start it first")
 
 
-def _with_argument(trouble: FaultkitError, scenario: Scenario) -> FaultkitError:
+def with_argument(trouble: FaultkitError, scenario: Scenario) -> FaultkitError:
     """Return the error with the name of the argument that caused it."""
     if not isinstance(trouble, TargetError):
         return trouble
@@ -176,7 +176,7 @@ class _Runs:
                 self._count -= 1
 
 
-_RUNS = _Runs()
+RUNS = _Runs()
 
 
 # --- progress --------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def progress_watch(report: Callable[[float, float | None, str], None]) -> RunLis
                 report(before_s, total_s, f"{phase}: begins")
             case LoadProgress(progress=now):
                 counts = f"{now.done} requests, {now.errors} errors"
-                done_s = before_s + phase_s * _share(now.elapsed_s, phase_s)
+                done_s = before_s + phase_s * share_done(now.elapsed_s, phase_s)
                 report(round(done_s, 6), total_s, f"{phase}: {counts}, p95 {now.p95_ms:.0f} ms")
             case ItemEnded():
                 report(total_s, total_s, f"done: {judged(event.report).verdict}")
@@ -215,7 +215,7 @@ def progress_watch(report: Callable[[float, float | None, str], None]) -> RunLis
     return watch
 
 
-def _share(elapsed_s: float, phase_s: float) -> float:
+def share_done(elapsed_s: float, phase_s: float) -> float:
     """Return the share of a phase that is done. It always grows, and stays below 1."""
     if elapsed_s <= phase_s:
         return _SENDING * max(elapsed_s, 0.0) / phase_s
@@ -262,7 +262,7 @@ def structured_of(
     return {
         "verdict": item.verdict,
         "reasons": list(item.reasons),
-        "warnings": _warnings(item),
+        "warnings": warnings_of(item),
         "advice": list(advice),
         "injected": sum(fault.injected for fault in item.faults),
         "figures": _figures(item.run),
@@ -357,7 +357,7 @@ def with_advice(markdown: str, advice: Sequence[str]) -> str:
     return "\n".join([markdown, "**Advice**:", "", *(f"- {line}" for line in advice), ""])
 
 
-def _warnings(item: ItemReport) -> list[str]:
+def warnings_of(item: ItemReport) -> list[str]:
     """Return the warnings about the baseline, the run and the objectives."""
     baseline = baseline_warning(item)
     objectives = [f"SLO {result.slo.title}: {result.warning}" for result in item.slos if result.warning]

@@ -130,14 +130,14 @@ _SLO = argument("", {"type": "string"}, "An objective", _read_slo, example='"99%
 HEAD = (
     text(
         "url",
-        "URL of the running app, on this machine or a private network.",
+        "URL of the app, on this machine or a private network.",
         example='"http://localhost:9090/"',
         longest=8000,
     ),
     text("method", "HTTP method.", default="GET", example='"GET"', longest=32),
     text(
         "body",
-        "Request body; JSON unless `headers` differ.",
+        "Body; JSON unless `headers` differ.",
         default="",
         longest=LONGEST_BODY,
         may_be_blank=True,
@@ -148,30 +148,33 @@ TAIL = (
         argument(
             "duration",
             {"type": "string"},
-            "Time under the fault, and again for the baseline.",
+            "With the fault; the baseline takes as long.",
             _read_duration,
             example='"10s"',
         ),
         10.0,
         "10s",
     ),
-    whole("num_clients", "How many clients.", default=1, minimum=1, example="1"),
-    number("rps", "Requests a second, each client.", default=3.0, above=0, example="3"),
+    whole("num_clients", "Clients.", default=1, minimum=1, example="1"),
+    number("rps", "Requests a second, per client.", default=3.0, above=0, example="3"),
     number(
         "timeout",
-        "Seconds for a request.",
+        "In seconds.",
         default=10.0,
         above=0,
         example="10",
     ),
-    several(
-        "proxies",
-        "PORT=UPSTREAM: the fault hits the app's calls to UPSTREAM, which it must make to "
-        "http://127.0.0.1:PORT. Empty: it hits calls of `url`.",
-        _MAP,
-        default=(),
-        most=MOST_PROXIES,
-        example=f"[{_MAP_EXAMPLE}]",
+    _optional(
+        several(
+            "proxies",
+            "34000=https://example.com: the fault hits the app's calls to that host, made to "
+            "http://127.0.0.1:34000. Empty: calls of `url`.",
+            _MAP,
+            most=MOST_PROXIES,
+            example=f"[{_MAP_EXAMPLE}]",
+        ),
+        (),
+        [],
     ),
     _optional(
         several(
@@ -188,7 +191,7 @@ TAIL = (
         argument(
             "headers",
             {"type": "object", "additionalProperties": {"type": "string"}},
-            "Request headers.",
+            "Headers.",
             _read_headers,
             example='{"accept": "application/json"}',
         ),
@@ -197,7 +200,7 @@ TAIL = (
     ),
     flag(
         "baseline",
-        "First send it without the fault, to compare.",
+        "First without it, to compare.",
         default=True,
     ),
     argument(
@@ -235,7 +238,7 @@ LATENCY = (
     number("latency", "Mean delay in ms.", default=100.0, minimum=0, example="300"),
     number(
         "deviation",
-        "Standard deviation of the delay in ms (normal distribution).",
+        "Standard deviation in ms (normal distribution).",
         default=0.0,
         minimum=0,
         example="20",
@@ -249,7 +252,7 @@ LATENCY = (
 JITTER = (
     number(
         "amplitude",
-        "Longest delay in ms; each is drawn from 0 to it.",
+        "Longest delay in ms, drawn from 0 to it.",
         default=20.0,
         minimum=0,
         example="150",
@@ -310,12 +313,12 @@ HINTS = Hints(read_only=False, destructive=True, idempotent=False, open_world=Tr
 """The tools send requests of any method to an app, which may change its data."""
 
 _HOW = (
-    "Sends traffic to `url` without the fault, then with it (20 to 30 s by default). Returns a Markdown "
-    "report: verdict on the objectives (SLOs), latency percentiles, errors, what the fault changed."
+    "Sends traffic without the fault, then with it (20 to 30 s by default). Returns a Markdown report: "
+    "verdict on the SLOs, percentiles, errors, what the fault changed."
 )
 
 _NUMBER_OR_NULL = either("number", "null")
-_TEXTS = {"type": "array", "items": {"type": "string"}}
+TEXTS = {"type": "array", "items": {"type": "string"}}
 _FIGURES: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -354,18 +357,34 @@ _SLO_RESULT: dict[str, Any] = {
     "required": ["title", "passed", "measured", "over", "total"],
     "additionalProperties": False,
 }
+VERDICTS = ("passed", "failed", "inconclusive", "not exercised", "unfinished")
+REPORT: dict[str, Any] = {
+    "type": "object",
+    "description": "The whole report as data",
+    "properties": {
+        "version": {"type": "integer"},
+        "tool": {"type": "string"},
+        "on": {"type": "string"},
+        "started_at": {"type": "string"},
+        "ended_at": {"type": "string"},
+        "seed": either("integer", "string"),
+        "partial": either("string", "null"),
+        "scenarios": {"type": "array", "items": {"type": "object"}},
+    },
+    "required": ["version", "tool", "started_at", "ended_at", "seed", "partial", "scenarios"],
+}
 OUTPUT: dict[str, Any] = {
     "type": "object",
     "properties": {
         "verdict": {
             "type": "string",
-            "enum": ["passed", "failed", "inconclusive", "not exercised", "unfinished"],
+            "enum": list(VERDICTS),
             "description": "passed: all objectives were kept under the fault; failed: one was missed; not "
             "exercised: the fault met no traffic; inconclusive: the run decides nothing, see `reasons`",
         },
-        "reasons": {**_TEXTS, "description": "Why it is not passed"},
-        "warnings": _TEXTS,
-        "advice": {**_TEXTS, "description": "How to read the result, and what to change about the call"},
+        "reasons": {**TEXTS, "description": "Why it is not passed"},
+        "warnings": TEXTS,
+        "advice": {**TEXTS, "description": "How to read the result, and what to change about the call"},
         "injected": {"type": "integer", "description": "How often the fault acted"},
         "figures": {**_FIGURES, "description": "With the fault"},
         "baseline": {"anyOf": [_FIGURES, {"type": "null"}], "description": "Without it"},
@@ -373,21 +392,7 @@ OUTPUT: dict[str, Any] = {
         "slos": {"type": "array", "items": _SLO_RESULT},
         "report_id": {"type": "string", "description": "Of fault://reports/{id}"},
         "markdown": {"type": "string", "description": "The report, as in the text"},
-        "report": {
-            "type": "object",
-            "description": "The whole report as data",
-            "properties": {
-                "version": {"type": "integer"},
-                "tool": {"type": "string"},
-                "on": {"type": "string"},
-                "started_at": {"type": "string"},
-                "ended_at": {"type": "string"},
-                "seed": either("integer", "string"),
-                "partial": either("string", "null"),
-                "scenarios": {"type": "array", "items": {"type": "object"}},
-            },
-            "required": ["version", "tool", "started_at", "ended_at", "seed", "partial", "scenarios"],
-        },
+        "report": REPORT,
     },
     "required": [
         *("verdict", "reasons", "warnings", "advice", "injected", "figures", "baseline", "impact", "slos"),
@@ -415,13 +420,13 @@ def _tool(
 IMPACT_TOOLS: tuple[Tool, ...] = (
     _tool(
         "latency",
-        "Measure the impact of latency",
+        "Impact of latency",
         "Measures how a running app copes with a slow network, or with a slow dependency (`proxies`).",
         (*LATENCY, direction(), side()),
     ),
     _tool(
         "jitter",
-        "Measure the impact of jitter",
+        "Impact of jitter",
         "Measures how a running app copes with delays that change all the time.",
         (*JITTER, direction(), side()),
         # The documentation's payload names those of bandwidth here.
@@ -429,26 +434,26 @@ IMPACT_TOOLS: tuple[Tool, ...] = (
     ),
     _tool(
         "bandwidth",
-        "Measure the impact of low bandwidth",
+        "Impact of low bandwidth",
         "Measures how a running app copes with a network of low bandwidth.",
         (*BANDWIDTH, direction(), side()),
     ),
     _tool(
         "packet_loss",
-        "Measure the impact of packet loss",
+        "Impact of packet loss",
         "Measures how a running app copes with lost packets, which TCP sends again after a while.",
         (*PACKET_LOSS, direction(), side()),
     ),
     _tool(
         "blackhole",
-        "Measure the impact of a blackhole",
+        "Impact of a blackhole",
         "Measures whether a running app gives up in time when no bytes arrive and no error is reported: it "
         "finds missing time-outs.",
         (direction("egress"), side()),
     ),
     _tool(
         "http_error",
-        "Measure the impact of HTTP errors",
+        "Impact of HTTP errors",
         "Measures how a running app copes with HTTP errors of a dependency, with `proxies` whose upstream "
         "begins with http:// or https://.",
         HTTP_ERROR,

@@ -14,6 +14,8 @@ from faultkit.agent_tools.tool import REQUIRED, Tool
 
 _KEPT = ("type", "enum", "const")
 """Keywords of a result's member that are listed as they are."""
+_ANY_OBJECT = {"type": "object"}
+"""Items without a listed form: that a list has objects is all that is left of them."""
 
 
 def input_schema(tool: Tool) -> dict[str, Any]:
@@ -35,8 +37,9 @@ def listed_output(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _listed_member(schema: Mapping[str, Any]) -> dict[str, Any]:
     listed = {keyword: schema[keyword] for keyword in _KEPT if keyword in schema}
-    if "items" in schema:
-        listed["items"] = _listed_member(schema["items"])
+    if "items" in schema and (of := _listed_member(schema["items"])) != _ANY_OBJECT:
+        listed["items"] = of
     if "anyOf" in schema:
-        listed["anyOf"] = [_listed_member(each) for each in schema["anyOf"]]
+        # A list of types is shorter. Hosts that do not support it are those that read schemas of arguments.
+        listed["type"] = [each["type"] for each in schema["anyOf"]]
     return listed

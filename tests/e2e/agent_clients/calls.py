@@ -32,12 +32,20 @@ def calls_of(folder: Path, url: str) -> dict[str, dict[str, Any]]:
     }
     short = {"url": url, "duration": "200ms", "rps": 10, "timeout": 1, "baseline": False}
     impact = {name: short for name in TOOLS if name.endswith("_impact_scenario")}
-    return {**code, **impact}
+    search = {
+        "url": url,
+        "vary": "faults.latency.mean=0..1ms",
+        "slos": ["50% < 10s"],
+        "rps": 100,
+        "budget": "250",
+        "timeout": 10,
+    }
+    return {**code, **impact, "fault_find_breaking_point": search}
 
 
 def check_listed(names: list[str]) -> None:
     assert names == list(AGENT_TOOLS)
-    assert len(names) == 19
+    assert len(names) == 20
 
 
 def check(name: str, text: str, structured: Any) -> None:
@@ -53,5 +61,8 @@ def check(name: str, text: str, structured: Any) -> None:
         assert text == structured["markdown"]
         assert text.startswith("# Scenarios Report\n")
         assert structured["figures"]["requests"] == 2
+    elif name == "fault_find_breaking_point":
+        assert text == structured["markdown"]
+        assert structured["search"]["outcome"] == "holds"
     else:
         assert text[0] in "{["
