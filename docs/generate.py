@@ -173,7 +173,7 @@ def _plain_setting_row(fault: type[Fault], name: str) -> tuple[str, ...]:
 def example(fault: type[Fault]) -> str:
     """Return a plan with this fault only."""
     rule: dict[str, Any] = {"fault": fault.kind}
-    usual = {field.name: field.default for field in fields(fault) if field.default is not None}
+    usual = {field.name: field.default for field in fields(fault) if field.default not in (None, ())}
     if usual:
         rule["with"] = usual
     text: str = yaml.safe_dump({"rules": [rule]}, sort_keys=False, default_flow_style=False)

@@ -14,12 +14,12 @@ from faultkit.faults.events import Close, Data, Eof, Event
 from faultkit.faults.fault import (
     ConnectionFault,
     Fault,
-    HttpFault,
     NameFault,
     Stream,
     StreamFault,
     StreamFilter,
 )
+from faultkit.faults.http_fault import HttpFault, RequestContext
 from faultkit.testing import check_stream_fault
 from faultkit.testing.strategies import faults, streams
 
@@ -59,7 +59,7 @@ def _decide(fault: Fault, rng: Rng) -> object:
     if isinstance(fault, NameFault):
         return fault.resolve(rng)
     assert isinstance(fault, HttpFault)
-    return fault.judge(rng)
+    return fault.judge(RequestContext(0.0, rng))
 
 
 class _Early(StreamFilter):

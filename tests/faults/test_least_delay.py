@@ -48,5 +48,7 @@ def test_every_other_fault_asks_for_no_delay() -> None:
         "slow_accept",
         "dns",
         "http_delay",
+        "http_slow_headers",
+        "http_drip",
         "slow",
     }

@@ -12,6 +12,7 @@ from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
 from faultkit.faults.fault_data import dump_fault, fault_schema, fault_type, parse_fault
+from faultkit.faults.fault_settings import plain
 from faultkit.faults.stream.latency import Latency
 from faultkit.testing.strategies import faults
 
@@ -115,7 +116,7 @@ def test_every_setting_is_in_the_schema_with_its_default() -> None:
         properties = fault_schema(cls)["properties"]
         assert isinstance(properties, dict), kind
         assert {name: each["default"] for name, each in properties.items()} == {
-            field.name: field.default for field in fields(cls)
+            field.name: plain(field.default) for field in fields(cls)
         }, kind
 
 

@@ -47,14 +47,19 @@ NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
 @pytest.mark.parametrize(
     ("kind", "barred"),
     [
-        ("latency", {"method": False, "path": False, "headers": False, **NO_CALL}),
-        ("http_error", {"side": {"const": "server"}, "direction": {"const": "ingress"}, **NO_CALL}),
+        ("latency", {"method": False, "path": False, "headers": False, "status": False, **NO_CALL}),
+        (
+            "http_error",
+            {"status": False, "side": {"const": "server"}, "direction": {"const": "ingress"}, **NO_CALL},
+        ),
+        ("http_cut", {"side": {"const": "server"}, "direction": {"const": "ingress"}, **NO_CALL}),
         (
             "hang",
             {
                 "proxy": {"const": "*"},
                 "path": False,
                 "headers": False,
+                "status": False,
                 "side": {"const": "server"},
                 "direction": {"const": "ingress"},
             },
@@ -65,6 +70,7 @@ NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
                 "method": False,
                 "path": False,
                 "headers": False,
+                "status": False,
                 "side": {"const": "server"},
                 "direction": {"const": "ingress"},
                 **NO_CALL,

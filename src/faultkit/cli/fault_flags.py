@@ -19,6 +19,7 @@ from click.core import ParameterSource
 from faultkit.base.errors import InputError
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.fault import Fault
+from faultkit.faults.fault_settings import MAPPINGS, Numbers, pairs_of
 from faultkit.faults.flag_names import env_name, flag_name, setting_env, setting_flag
 from faultkit.plan import Match, Rule, parse_rule
 
@@ -82,7 +83,7 @@ def _setting_flags(fault: type[Fault]) -> Iterator[Flag]:
             _metavar(type_, fact.unit, fact.choices),
             type_,
             fact.choices,
-            None if field.default is MISSING else field.default,
+            None if field.default is MISSING or field.default == () else field.default,
             True if type_ is bool else fact.flag_sets,
         )
 
@@ -90,6 +91,8 @@ def _setting_flags(fault: type[Fault]) -> Iterator[Flag]:
 def _metavar(type_: object, unit: str, choices: tuple[str, ...]) -> str:
     if choices:
         return "|".join(choices)
+    if type_ in MAPPINGS:
+        return "NAME=N,…" if type_ == Numbers else "'NAME: TEXT'"
     return (unit.replace("µ", "u").upper() or "N") if type_ in (int, float) else "TEXT"
 
 
@@ -139,6 +142,12 @@ def fault_options(command: Decorated) -> Decorated:
     return command
 
 
+class _Lines(click.types.StringParamType):
+    """A text of a flag that may be repeated; in its variable, each line is one."""
+
+    envvar_list_splitter = "\n"
+
+
 class FaultOption(click.Option):
     """An option that belongs to a fault, so that help can group them."""
 
@@ -150,6 +159,8 @@ class FaultOption(click.Option):
 
 def _option(flag: Flag, kind: str) -> Callable[[Decorated], Decorated]:
     extra: dict[str, Any] = {"is_flag": True} if flag.sets is not None else {"metavar": flag.metavar}
+    if flag.type in MAPPINGS:
+        extra |= {"multiple": True, "type": _Lines()}
     return click.option(
         flag.option, cls=FaultOption, flag=flag, kind=kind, envvar=flag.env, help=flag.help, **extra
     )
@@ -182,7 +193,7 @@ def _document(ctx: click.Context, fault: type[Fault], flags: tuple[Flag, ...]) -
     for flag in flags:
         raw = ctx.params[flag.parameter]
         section, _, key = flag.path.partition(".")
-        if raw is None or raw is False:
+        if raw is None or raw is False or raw == ():
             if flag.path == "trigger.probability":
                 parts[section][key] = flag.default
         elif key:
@@ -196,6 +207,8 @@ def _value(flag: Flag, raw: object) -> object:
     """Return the value in the setting's own type; invalid numbers stay text, which the parser rejects."""
     if flag.sets is not None:
         return flag.sets
+    if isinstance(raw, tuple):
+        return pairs_of(flag.type, raw)
     text = str(raw)
     if flag.type in (float, int):
         try:

@@ -15,7 +15,7 @@ from faultkit.faults import FAULTS
 from faultkit.faults.call_fault import CallFault
 from faultkit.faults.fault import Fault
 from faultkit.faults.fault_data import fault_schema, fault_type
-from faultkit.faults.fault_settings import Setting
+from faultkit.faults.fault_settings import Setting, plain
 from faultkit.faults.flag_names import flag_name
 from faultkit.mcp.fault_specs import ALIASES, NONE, short_form
 
@@ -95,7 +95,7 @@ def plan_example(fault: type[Fault]) -> str:
     import yaml
 
     rule: dict[str, Any] = {"name": f"my-{flag_name(fault)}", "fault": fault.kind}
-    usual = {field.name: field.default for field in fields(fault) if field.default is not MISSING}
+    usual = {field.name: plain(field.default) for field in fields(fault) if field.default is not MISSING}
     if usual:
         rule["with"] = usual
     rule["match"] = _match(fault)
@@ -173,7 +173,7 @@ def _flag_row(flag: Flag) -> tuple[str, str, str]:
 
 
 def _shown(value: object) -> str:
-    if value is None or value is MISSING:
+    if value is None or value is MISSING or value == ():
         return "none"
     return _number(value) if isinstance(value, float) else json.dumps(value).strip('"')
 

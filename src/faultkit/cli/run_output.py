@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
 from faultkit.base.address import Endpoint
-from faultkit.base.text import escaped_json, escaped_line
+from faultkit.base.text import counted, escaped_json, escaped_line
 from faultkit.base.units import format_duration
 from faultkit.plan import Plan
-from faultkit.proxy.data_plane import DataPlane, ProxySpec, Snapshot, snapshot_document
+from faultkit.proxy.data_plane import DataPlane, ProxyCounts, ProxySpec, Snapshot, snapshot_document
 from faultkit.proxy.plane_events import (
     Closed,
     DialFailed,
     Directed,
+    Executed,
     Injected,
     Opened,
     PlaneEvent,
@@ -29,6 +31,9 @@ from faultkit.proxy.plane_events import (
 )
 
 _MOST_WARNINGS = 100
+
+
+_MOST_LEDGER_LINES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +247,9 @@ def _event_text(event: PlaneEvent) -> str:
         case Requested():
             faults = f"  [{', '.join(event.injected)}]" if event.injected else ""
             return f"request   {event.method} {event.masked_target}{faults}"
+        case Executed():
+            got = "" if event.delivered else "  [the answer was lost]"
+            return f"executed  {event.method} {event.masked_target} {event.status}{got}"
         case Injected():
             flow = f" {event.flow}" if event.flow else ""
             return f"injected  {event.rule}{flow} {event.effect}={event.value:g}"
@@ -297,6 +305,7 @@ def end_lines(ending: RunEnding) -> list[str]:
         f"connections: {sum(proxy.accepted for proxy in proxies)}{lacking}, {up} up, {down} down",
         f"injected: {injected or 'nothing'}",
     ]
+    lines += _ledger_lines(proxies)
     if late.count:
         lines.append(
             f"lateness of {late.count} releases: "
@@ -305,6 +314,18 @@ def end_lines(ending: RunEnding) -> list[str]:
     if snapshot.dropped_happenings:
         lines.append(f"warning: {snapshot.dropped_happenings} events were not shown: too many at once")
     return lines
+
+
+def _ledger_lines(proxies: Sequence[ProxyCounts]) -> list[str]:
+    """Return what the upstreams did though clients did not get the answer, at most so many lines."""
+    lost = [line for proxy in proxies for line in proxy.ledger if line.lost]
+    lines = [
+        f"done {counted(line.done, 'time')}, answer lost {counted(line.lost, 'time')}: "
+        f"{line.method} {line.target} ({line.status})"
+        for line in lost[:_MOST_LEDGER_LINES]
+    ]
+    more = len(lost) - len(lines)
+    return [*lines, f"… and {more} more requests, see GET /status"] if more else lines
 
 
 def human_bytes(count: float) -> str:

@@ -3,7 +3,7 @@
 Adding a fault is one file in `stream/`, `connection/`, `http/` or `call/`, one test file, and one row in a
 table below. YAML, command-line flags, schemas, help and docs follow from the row.
 
-    fault             what a fault is, for each level; `call_fault` for calls
+    fault             what a fault is, for each level; `http_fault` for HTTP, `call_fault` for calls
     fault_table       a table that imports a fault when it is looked up
     fault_settings    one setting of a fault: its facts, checks and schema
     fault_data        faults from and to plain data
@@ -40,6 +40,14 @@ NETWORK_FAULTS: FaultTable[Fault] = FaultTable(
     "connection.dns",
     "http.http_error",
     "http.http_delay",
+    "http.http_quota",
+    "http.http_slow_headers",
+    "http.http_drip",
+    "http.http_cut",
+    "http.http_garbage",
+    "http.http_wrong_length",
+    "http.http_wrong_encoding",
+    "http.http_lost_reply",
 )
 """Faults that a proxy carries out, on streams, connections, names and HTTP requests."""
 

@@ -1,5 +1,7 @@
 """What a fault is: a frozen value with settings, and the level at which it acts.
 
+HTTP faults are in `http_fault`, faults of calls in `call_fault`.
+
 A fault has its settings and nothing else: the rule that carries it (`faultkit.plan`) decides where and when
 it acts. No fault sleeps, reads, writes or draws random numbers that are not given to it.
 """
@@ -59,6 +61,11 @@ class Fault:
         """Smallest delay that these settings usually ask for, in ms; None if they ask for none. A report
         compares the proxy's lateness with it."""
         return None
+
+    @property
+    def shares_memory(self) -> bool:
+        """True if connections act on each other through the rule's memory with these settings."""
+        return False
 
     @classmethod
     def settings(cls) -> dict[str, Setting]:
@@ -142,11 +149,6 @@ class StreamFault(Fault):
         return self.lossy
 
     @property
-    def shares_memory(self) -> bool:
-        """True if connections act on each other through `Stream.shared` with these settings."""
-        return False
-
-    @property
     def withholds_end(self) -> bool:
         """True if it may keep Eof, Close and Reset from passing for as long as it acts."""
         return False
@@ -191,28 +193,4 @@ class NameFault(Fault):
 
     def resolve(self, rng: Rng) -> Resolution:
         """Return what becomes of a look-up."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class HttpVerdict:
-    """What becomes of one HTTP request. By default it passes unchanged."""
-
-    delay_s: float = 0.0
-    """Seconds to wait before the request goes to the upstream, or before it is answered here."""
-    status: int | None = None
-    """Status to answer with instead of the upstream's."""
-    body: str | None = None
-    call_upstream: bool = False
-    """True if the upstream still gets the request; its answer is dropped."""
-
-
-@dataclass(frozen=True)
-class HttpFault(Fault):
-    """A fault that acts on a request where HTTP is understood."""
-
-    level: ClassVar[Level] = "http"
-
-    def judge(self, rng: Rng) -> HttpVerdict:
-        """Return what becomes of a request."""
         raise NotImplementedError

@@ -12,7 +12,7 @@ from faultkit.base.errors import InputError
 from faultkit.base.text import did_you_mean
 from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
-from faultkit.faults.fault_settings import schema_of
+from faultkit.faults.fault_settings import plain, schema_of
 
 
 def fault_type(kind: str) -> type[Fault]:
@@ -42,7 +42,7 @@ def parse_fault(kind: str, settings: Mapping[str, object]) -> Fault:
 
 def dump_fault(fault: Fault) -> dict[str, object]:
     """Return the settings that differ from the defaults; `parse_fault` accepts them."""
-    return {f.name: value for f in fields(fault) if (value := getattr(fault, f.name)) != f.default}
+    return {f.name: plain(value) for f in fields(fault) if (value := getattr(fault, f.name)) != f.default}
 
 
 def fault_schema(cls: type[Fault]) -> dict[str, object]:

@@ -7,11 +7,18 @@ The facts are declared once, at the field. Checks and schemas are derived here, 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from faultkit.base.text import has_utf8
+
+Texts: TypeAlias = tuple[tuple[str, str], ...]
+"""A mapping of names to texts: written as a mapping, kept as pairs, so that a fault stays hashable."""
+Numbers: TypeAlias = tuple[tuple[str, float], ...]
+"""The same with numbers."""
+MAPPINGS: tuple[object, ...] = (Texts, Numbers)
 
 _MOST_WHOLE = 2**1023
 """The largest power of two that a float can hold."""
@@ -49,6 +56,8 @@ def setting(default: Any = MISSING, /, help: str = "", **facts: Any) -> Any:
 
 def checked(name: str, type_: object, fact: Setting, value: object) -> object:
     """Return the value as the field keeps it. Raises ValueError with what was expected and given."""
+    if type_ in MAPPINGS:
+        return _checked_pairs(name, type_, value)
     base, optional = _base(type_)
     if optional and value is None:
         return None
@@ -61,12 +70,63 @@ def checked(name: str, type_: object, fact: Setting, value: object) -> object:
     raise ValueError(f"{name}: expected {expected}, got {_shown(value)}")
 
 
+def _checked_pairs(name: str, type_: object, value: object) -> tuple[tuple[str, object], ...]:
+    what = "numbers" if type_ == Numbers else "texts"
+    if not isinstance(value, (Mapping, tuple)):
+        raise ValueError(f"{name}: expected a mapping of names to {what}, got {_shown(value)}")
+    pairs: list[tuple[str, object]] = []
+    for key, each in value.items() if isinstance(value, Mapping) else value:
+        if type(key) is not str or not has_utf8(key) or key in dict(pairs):
+            raise ValueError(f"{name}: expected each name once, as a text, got {_shown(key)}")
+        is_number = type(each) in (int, float) and math.isfinite(each)
+        if type_ == Numbers and is_number and abs(each) <= _MOST_WHOLE:
+            pairs.append((key, float(each)))
+        elif type_ == Texts and is_number:
+            pairs.append((key, str(each)))  # In YAML, `Retry-After: 5` is a number.
+        elif type_ == Texts and type(each) is str and has_utf8(each):
+            pairs.append((key, each))
+        else:
+            raise ValueError(f"{name}: expected a {what[:-1]} for {key}, got {_shown(each)}")
+    return tuple(pairs)
+
+
+def plain(value: object) -> object:
+    """Return the value of a setting as it is written in YAML and JSON: pairs as a mapping."""
+    return dict(value) if isinstance(value, tuple) else value
+
+
+def pairs_of(type_: object, texts: tuple[str, ...]) -> object:
+    """Return the mapping of a flag that may be repeated: `NAME: TEXT` each, or `NAME=NUMBER,NAME=NUMBER`.
+
+    What is not written like that is returned as a text, which `checked` refuses."""
+    mark = "=" if type_ == Numbers else ":"
+    parts = [part for text in texts for part in (text.split(",") if type_ == Numbers else (text,))]
+    mapping: dict[str, object] = {}
+    for part in parts:
+        name, found, value = (each.strip() for each in part.partition(mark))
+        if not found or name in mapping:
+            return part.strip()
+        try:
+            mapping[name] = float(value) if type_ == Numbers else value
+        except ValueError:
+            mapping[name] = value
+    return mapping
+
+
 def _is_half_text(value: object) -> bool:
     return isinstance(value, str) and not has_utf8(value)
 
 
 def schema_of(type_: object, fact: Setting, default: object) -> dict[str, object]:
     """Return the JSON Schema of one field."""
+    if type_ in MAPPINGS:
+        each: list[str] | str = "number" if type_ == Numbers else ["string", "number"]
+        return {
+            "type": "object",
+            "description": fact.help,
+            "additionalProperties": {"type": each},
+            "default": plain(default),
+        }
     base, optional = _base(type_)
     name = _TYPES[base][0]
     schema: dict[str, object] = {

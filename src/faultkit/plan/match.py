@@ -1,7 +1,7 @@
 """Match: which proxies, requests or calls a rule covers. It knows no fault.
 
 Proxy names, paths and header values are globs (`*`, `?`, `[abc]`), matched whole and with case.
-Header names and HTTP methods are compared without case.
+Header names and HTTP methods are compared without case. A status is one number, or all of a class (`5xx`).
 
 A path glob is matched with the path of the request target: without the query, because `?` is a wildcard in a
 glob, and without the scheme and host of a proxy request, because the proxy's name stands for them.
@@ -41,6 +41,7 @@ _FLOWS: dict[tuple[Side, Direction], tuple[Flow, ...]] = {
 
 _GLOB_CHARACTER = re.compile(r"[*?\[]")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_STATUS = re.compile(r"[2-5](?:[0-9][0-9]|xx)")
 _CALL_METHOD = re.compile(r"[\w$*?.\[\]!-]+(/[\w$*?.\[\]!-]+)*", re.ASCII)
 _ABOUT: dict[str, tuple[str, ...]] = {
     "tool": ("tools/call",),
@@ -65,6 +66,8 @@ class Match:
     path: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
     """Pairs of a name and a glob. Each must be met; one of several values of a name is enough."""
+    status: tuple[str, ...] = ()
+    """Statuses of the upstream's answer, such as `503` or `2xx`; one of them is enough."""
     server: str | None = None
     tool: str | None = None
     resource: str | None = None
@@ -100,6 +103,9 @@ class Match:
             raise ValueError(
                 f"method: expected {' or '.join(_ABOUT[about[0]])} beside {about[0]}, got {self.methods[0]}"
             )
+        for status in self.status:
+            if not _STATUS.fullmatch(status):
+                raise ValueError(f"status: expected a status such as 503 or 2xx, got {shown(status)}")
         names: set[str] = set()
         for header, _ in self.headers:
             if not _TOKEN.fullmatch(header):
@@ -157,6 +163,11 @@ class Match:
             any(name == wanted.lower() and fnmatchcase(value, glob) for name, value in given)
             for wanted, glob in self.headers
         )
+
+    def covers_status(self, status: int) -> bool:
+        """Return whether it covers an answer with this status."""
+        text = str(status)
+        return not self.status or text in self.status or f"{text[0]}xx" in self.status
 
     def covers_call(self, server: str, method: str, name: str, usual: tuple[str, ...]) -> bool:
         """Return whether it covers a call; `name` is that of the tool, resource or prompt."""

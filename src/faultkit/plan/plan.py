@@ -79,6 +79,8 @@ def _dump_match(match: Match) -> dict[str, object]:
         given["method"] = match.method if isinstance(match.method, str) else list(match.method)
     if match.headers:
         given["headers"] = dict(match.headers)
+    if match.status:
+        given["status"] = list(match.status)
     return given
 
 

@@ -18,6 +18,7 @@ from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
 from faultkit.faults.fault_data import fault_schema, fault_type, parse_fault
+from faultkit.faults.http_fault import AnswerFault
 from faultkit.plan.match import SUBJECTS, Direction, Match, Side
 from faultkit.plan.plan import Plan
 from faultkit.plan.rule import CONDITIONS, Rule, fresh_name
@@ -25,6 +26,12 @@ from faultkit.plan.schedule import GRAMMAR, PERIOD, Schedule, parse_schedule
 from faultkit.plan.trigger import MOST_BURST, Trigger
 
 _GLOB: Schema = {"type": "string", "minLength": 1}
+_STATUS: Schema = {
+    "anyOf": [
+        {"type": "integer", "minimum": 200, "maximum": 599},
+        {"type": "string", "pattern": "^[2-5]([0-9][0-9]|xx)$"},
+    ]
+}
 _METHOD: Schema = {"type": "string", "minLength": 1}
 
 
@@ -45,6 +52,14 @@ def _methods(value: object) -> str | tuple[str, ...]:
         return value
     methods = sequence(value, "methods (or one method)", "")
     return tuple(text(each, "a method", f"[{index}]") for index, each in enumerate(methods))
+
+
+def _statuses(value: object) -> tuple[str, ...]:
+    given = value if isinstance(value, (list, tuple)) else [value]
+    for status in given:
+        if type(status) is not int and not isinstance(status, str):
+            raise InputError("", f"expected a status such as 503 or 2xx, or a list, got {shown(status)}")
+    return tuple(str(status) for status in given)
 
 
 def _headers(value: object) -> tuple[tuple[str, str], ...]:
@@ -86,6 +101,12 @@ MATCH = KeyTable(
         _headers,
         {"type": "object", "additionalProperties": {"type": "string"}},
         help="Names of headers, each with a glob for its value.",
+    ),
+    Key(
+        "status",
+        _statuses,
+        {"anyOf": [_STATUS, {"type": "array", "items": _STATUS, "minItems": 1}]},
+        help="Faults of answers: the status of the upstream's answer, such as 503 or 2xx, or a list.",
     ),
     Key("server", _glob, _GLOB, help="Faults of calls: the name of the server."),
     *(
@@ -142,6 +163,8 @@ def _if_fault(kind: str) -> Schema:
         if key in barred:
             # These have a default, so writing the default is allowed.
             barred[key] = {"const": getattr(Match(), key)}
+    if not issubclass(FAULTS[kind], AnswerFault):
+        barred["status"] = False
     allowed: Schema = {"with": {"$ref": f"#/$defs/with-{kind}"}, "match": {"properties": barred}}
     if level != "call":
         allowed["trigger"] = {"properties": {"burst": {"const": Trigger().burst}}}

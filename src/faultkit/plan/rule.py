@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from faultkit.base.documents.checks import shown
 from faultkit.faults.fault import Fault, Level
+from faultkit.faults.http_fault import AnswerFault
 from faultkit.plan.match import Match, is_http_method
 from faultkit.plan.schedule import Schedule
 from faultkit.plan.trigger import Trigger
@@ -45,6 +46,11 @@ class Rule:
                     raise ValueError(
                         f"match.method: expected an HTTP method such as GET, got {shown(method)}"
                     )
+            if self.match.status and not isinstance(self.fault, AnswerFault):
+                raise ValueError(
+                    "match.status: expected only with faults of answers, "
+                    f'got "{self.fault.kind}", which acts on requests'
+                )
 
     @property
     def lasts(self) -> bool:
@@ -80,6 +86,7 @@ CONDITIONS: dict[str, tuple[Level, ...]] = {
     "method": ("http", "call"),
     "path": ("http",),
     "headers": ("http",),
+    "status": ("http",),
     "side": ("stream",),
     "direction": ("stream",),
     "server": ("call",),

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from faultkit.base.address import Endpoint, ProxyMap, Speaks, UpstreamSet, Verify
 from faultkit.plan import Plan, Rule
+from faultkit.proxy.ledger import LedgerLine, merged_lines
 from faultkit.proxy.plane_events import PlaneEvent
 
 
@@ -271,6 +272,8 @@ class ProxyCounts:
     """Requests among them that the forward proxy answered itself, by 502 or 504."""
     shortages: int = 0
     """Connections without an upstream because this machine had no descriptor left."""
+    ledger: tuple[LedgerLine, ...] = ()
+    """What the upstream did for requests whose answers a rule may hide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,4 +338,5 @@ def _sum(one: ProxyCounts, other: ProxyCounts) -> ProxyCounts:
         dial_failures=one.dial_failures + other.dial_failures,
         own_answers=one.own_answers + other.own_answers,
         shortages=one.shortages + other.shortages,
+        ledger=merged_lines((*one.ledger, *other.ledger)),
     )

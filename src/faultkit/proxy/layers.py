@@ -17,7 +17,8 @@ from typing import Protocol, assert_never
 from faultkit.base.address import Endpoint
 from faultkit.base.certificates import why_handshake_failed
 from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward, moved
-from faultkit.faults.fault import HttpVerdict
+from faultkit.faults.fault import FOREVER
+from faultkit.faults.http_fault import AnswerFault, AnswerFilter, HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.event_loop import FAILED
@@ -26,6 +27,7 @@ from faultkit.proxy.http import (
     HTTP_2,
     HTTP_2_PREFACE,
     TLS,
+    Answered,
     Dial,
     Hangup,
     HttpExchange,
@@ -38,11 +40,12 @@ from faultkit.proxy.http import (
 )
 from faultkit.proxy.plane_events import Directed
 from faultkit.proxy.postgres_start import SSL_REQUEST, PostgresStart, why_no_tls
-from faultkit.proxy.rule_binding import judge_request
+from faultkit.proxy.request_rules import judge_answer, judge_request
 from faultkit.proxy.rule_delay import Delays
 from faultkit.proxy.tls import TlsLeg, tls_context
 
 _MOST_WAITING = 1 << 20
+_MOST_PACED = 1 << 16
 _NO_HTTP_2 = f"TLS: the upstream does not offer {HTTP_2}, which the client speaks"
 
 
@@ -73,6 +76,7 @@ class ProtocolLayer:
         "_connected",
         "_delays",
         "_exchange",
+        "_filters",
         "_forward",
         "_leg",
         "_link",
@@ -99,6 +103,8 @@ class ProtocolLayer:
         self.gate: HostGate | None = None
         self._delays: list[tuple[float, Delays]] = []
         """For each request that a rule delays: until when, and the part of each rule in it."""
+        self._filters: dict[ActiveStreamRule, AnswerFilter] = {}
+        """The filters of the answer that came last, by their rules."""
         self._tls: TlsLeg | None = None
         self._connected = False
         self._asks_http_2 = False
@@ -110,7 +116,7 @@ class ProtocolLayer:
         self._named = ""
         """The origin that a forward proxy's client has named last, of those that were emitted."""
         if spec.upstream is None:
-            exchange = self._exchange = HttpExchange(self._judge, "forward")
+            exchange = self._exchange = HttpExchange(self._judge, "forward", judge_answer=self._judge_answer)
             if spec.broken is not None and spec.broken.upstreams and link.proxy.needs_gate():
                 self.gate = HostGate(link, spec.broken, lambda: exchange.opaque_reason is not None)
             return
@@ -123,14 +129,16 @@ class ProtocolLayer:
         if spec.rewrite_host:
             host = host_field(spec.upstream.host, spec.upstream.port, spec.tls)
             own_port = link.proxy.bound.port if spec.tls else None
-            self._exchange = HttpExchange(self._judge, "reverse", host, own_port)
+            self._exchange = HttpExchange(self._judge, "reverse", host, own_port, self._judge_answer)
         elif link.proxy.understands_http():
-            self._exchange = HttpExchange(self._judge, "inline")
+            self._exchange = HttpExchange(self._judge, "inline", judge_answer=self._judge_answer)
 
     def wants_input(self, flow: Flow) -> bool:
         """Return whether the layer takes more bytes that flow this way."""
         if flow == "to_client":
-            return True
+            # What a fault lets through slowly waits with the upstream, but for a little.
+            slow = self._exchange is not None and self._exchange.paces
+            return not slow or self._link.down.waiting_bytes < _MOST_PACED
         if self.gate is not None and not self.gate.is_open:
             return False
         if self._tls is not None and self._tls.waiting_bytes > _MOST_WAITING:
@@ -247,12 +255,7 @@ class ProtocolLayer:
         self._tls = TlsLeg(tls_context(self._link.proxy.spec.verify), host)
 
     def _judge(self, head: RequestHead) -> HttpVerdict:
-        broken = self._link.proxy.spec.broken
-        spared = False
-        if self._forward and broken is not None:
-            origin = origin_of(head)
-            spared = not broken.covers(origin.host, origin.port)
-        verdict, delays = judge_request(self._link, head, spared=spared)
+        verdict, delays = judge_request(self._link, head, spared=self._spares(head))
         if self._forward and verdict.status is not None and not verdict.call_upstream:
             self._answered_for(str(origin_of(head)))
         if delays:
@@ -260,6 +263,22 @@ class ProtocolLayer:
             self._delays = [held for held in self._delays if held[0] > now]
             self._delays.append((now + verdict.delay_s, delays))
         return verdict
+
+    def _judge_answer(self, answered: Answered) -> tuple[list[AnswerFilter], bool]:
+        head, status = answered.request, answered.response.status
+        if not self._link.proxy.answer_rules or self._spares(head):
+            self._filters = {}
+        else:
+            self._filters = judge_answer(self._link, head, answered.number, status, dropped=answered.dropped)
+        return list(self._filters.values()), any(map(_paces, self._filters))
+
+    def _spares(self, head: RequestHead) -> bool:
+        """Return whether a request goes to an upstream that is not to be broken."""
+        broken = self._link.proxy.spec.broken
+        if not self._forward or broken is None:
+            return False
+        origin = origin_of(head)
+        return not broken.covers(origin.host, origin.port)
 
     def _answered_for(self, origin: str) -> None:
         """Emit the origin of a request that a rule answers: it may never be dialled, which emits it too."""
@@ -273,10 +292,18 @@ class ProtocolLayer:
     def end_delays(self, acting: Collection[ActiveStreamRule], now: float) -> bool:
         """Take off the delays of requests by rules that do not act any more. True if there were any.
 
-        Requests that wait one behind another come forward together, by the longest of these delays."""
-        if not self._delays or self._exchange is None:
-            return False
+        Requests that wait one behind another come forward together, by the longest of these delays. What the
+        faults of answers hold back comes at once."""
         gone_s = 0.0
+        if self._exchange is not None and any(active not in acting for active in self._filters):
+            gone = [each for active, each in self._filters.items() if active not in acting]
+            gone_s = (
+                FOREVER if any(_paces(active) for active in self._filters if active not in acting) else 0.0
+            )
+            self._filters = {active: each for active, each in self._filters.items() if active in acting}
+            self._carry_out(self._exchange.let_go(gone, now))
+        if self._link.dead or self._exchange is None or not (self._delays or gone_s):
+            return False
         left: list[tuple[float, Delays]] = []
         for until, delays in self._delays:
             if until > now:
@@ -408,3 +435,8 @@ class ProtocolLayer:
             link.close()  # A fault closed the stream. The next case is a fault's reset.
         else:
             link.reset()
+
+
+def _paces(active: ActiveStreamRule) -> bool:
+    fault = active.rule.fault
+    return isinstance(fault, AnswerFault) and fault.paces

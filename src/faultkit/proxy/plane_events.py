@@ -94,29 +94,51 @@ class Injected(PlaneEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class Requested(PlaneEvent):
-    """An HTTP request arrived at a proxy that understands HTTP."""
-
-    event: ClassVar[str] = "request"
+class _OfRequest(PlaneEvent):
+    """What events about a request have."""
 
     connection: int
     method: str
     target: str
     """As it was sent; outputs show `masked_target`."""
-    injected: tuple[str, ...]
 
     @property
     def masked_target(self) -> str:
         """The target with its secrets masked."""
-        # Imported here, because it takes many milliseconds and most runs show no targets.
-        from faultkit.base.secrets import mask_url
-
-        return mask_url(_readable(self.target))
+        return masked_target(self.target)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the event's name and fields, with the target masked."""
         # `super()` without arguments fails in a dataclass with slots.
         return {**PlaneEvent.as_dict(self), "target": self.masked_target}
+
+
+@dataclass(frozen=True, slots=True)
+class Requested(_OfRequest):
+    """An HTTP request arrived at a proxy that understands HTTP."""
+
+    event: ClassVar[str] = "request"
+
+    injected: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Executed(_OfRequest):
+    """The upstream has answered a request that a rule covers which may hide the answer."""
+
+    event: ClassVar[str] = "executed"
+
+    status: int
+    delivered: bool
+    """False if the client does not get the answer."""
+
+
+def masked_target(target: str) -> str:
+    """Return a request target with its secrets masked."""
+    # Imported here, because it takes many milliseconds and most runs show no targets.
+    from faultkit.base.secrets import mask_url
+
+    return mask_url(_readable(target))
 
 
 def _readable(target: str) -> str:

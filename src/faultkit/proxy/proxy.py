@@ -232,4 +232,5 @@ class Proxy:
             state.dial_failures,
             state.own_answers,
             state.shortages,
+            state.ledger.lines(),
         )

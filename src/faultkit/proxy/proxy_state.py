@@ -11,11 +11,13 @@ from collections.abc import Callable
 
 from faultkit.base.address import Endpoint
 from faultkit.faults.fault import Level
+from faultkit.faults.http_fault import AnswerFault, HttpFault
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActivePlan, ActiveStreamRule
 from faultkit.proxy.data_plane import Lateness, ProxySpec, Worker
 from faultkit.proxy.dial import Resolver, literal_address
 from faultkit.proxy.event_loop import Loop
+from faultkit.proxy.ledger import Ledger
 from faultkit.proxy.pipes import PipePool
 from faultkit.proxy.plane_events import Injected, PlaneEvent, Trouble
 from faultkit.proxy.sockets import Address, connector_to
@@ -113,6 +115,8 @@ class ProxyState:
         self.forget = forget
         """Called when a link has ended: its ordinal, bytes to the upstream, bytes to the client."""
         self.stream_rules: tuple[ActiveStreamRule, ...] = ()
+        self.answer_rules: tuple[ActiveStreamRule, ...] = ()
+        """The HTTP rules that act on answers of the upstream, or hide them."""
         self.layered = False
         """Whether TLS or HTTP stands between the two sockets of a new connection."""
         self.connect_at_once: Callable[[], int] | None = None
@@ -122,6 +126,7 @@ class ProxyState:
         self.own_answers = 0
         self.injected = 0
         self.requests = 0
+        self.ledger = Ledger()
         self._told: set[str] = set()
         """Troubles that users have been told."""
 
@@ -134,6 +139,7 @@ class ProxyState:
         spec = self.spec
         self.layered = bool(spec.tls or spec.rewrite_host or spec.upstream is None or self.understands_http())
         stream_rules = self.rules_of("stream")
+        self.answer_rules = tuple(each for each in self.rules_of("http") if _concerns_answers(each))
         changed = stream_rules != self.stream_rules
         self.stream_rules = stream_rules
         at_once = not self.layered and not stream_rules
@@ -196,3 +202,8 @@ class ProxyState:
             services.emit(
                 Injected(at, self.name, connection, flow, rule.name, rule.fault.kind, n, effect, value)
             )
+
+
+def _concerns_answers(active: ActiveStreamRule) -> bool:
+    fault = active.rule.fault
+    return isinstance(fault, HttpFault) and (isinstance(fault, AnswerFault) or fault.hides_answers)

@@ -23,7 +23,6 @@ from faultkit.base.child_process import ChildProcess, Parent
 from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.garbage import undisturbed
-from faultkit.faults.fault import StreamFault
 from faultkit.faults.fault_data import dump_fault
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
 from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker, merge_measured
@@ -359,7 +358,7 @@ def check_memory(rule: Rule, path: str = "") -> None:
         if given != usual:
             problem = f"expected none with more than one worker, since each counts for itself, got {given}"
             raise InputError(f"{where}trigger.{key}", problem)
-    if isinstance(rule.fault, StreamFault) and rule.fault.shares_memory:
+    if rule.fault.shares_memory:
         settings = ", ".join(f"{key} {value}" for key, value in dump_fault(rule.fault).items())
         problem = f"expected nothing that connections share with more than one worker, got {settings}"
         raise InputError(f"{where}with", problem)

@@ -1,25 +1,15 @@
-"""Which rules act on a connection, a look-up or a request, and how stream rules are bound to a live
-connection."""
+"""Which rules act on a connection or a look-up, and how stream rules are bound to a live connection. Those of
+requests and answers are in `request_rules`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Protocol
 
-from faultkit.faults.fault import (
-    ConnectionFault,
-    HttpFault,
-    HttpVerdict,
-    NameFault,
-    Stream,
-    StreamFault,
-    StreamFilter,
-)
+from faultkit.faults.fault import ConnectionFault, NameFault, Stream, StreamFault, StreamFilter
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule, in_flow
 from faultkit.proxy.direction import Direction
-from faultkit.proxy.plane_events import Requested
 from faultkit.proxy.proxy_state import ProxyState
 from faultkit.proxy.rule_delay import Delays
 from faultkit.proxy.sockets import NO_SOCKET
@@ -137,51 +127,3 @@ def judge_name(link: BoundLink) -> tuple[Delays, bool]:
             proxy.record_injection(active, ordinal, None, 0, "name_not_found", 1.0)
             return delays, True
     return delays, False
-
-
-class Request(Protocol):
-    """The head of an HTTP request. Header fields are parsed only when they are read."""
-
-    @property
-    def method(self) -> str: ...
-
-    @property
-    def target(self) -> str: ...
-
-    @property
-    def headers(self) -> Iterable[tuple[str, str]]: ...
-
-
-def judge_request(link: BoundLink, head: Request, *, spared: bool) -> tuple[HttpVerdict, Delays]:
-    """Return what HTTP rules do to a request, and the part of each in its delay.
-
-    Delays add up, the first status counts.
-
-    `spared`: no rule acts, because the request goes to an upstream that is not to be broken."""
-    proxy = link.proxy
-    services = proxy.services
-    ordinal = services.worker.number(proxy.requests)
-    proxy.requests += 1
-    injected: list[str] = []
-    delays: Delays = {}
-    verdict = HttpVerdict()
-    for active in () if spared else proxy.rules_of("http"):
-        fault = active.rule.fault
-        assert isinstance(fault, HttpFault)
-        if not active.rule.match.covers_request(head.method, head.target, head.headers):
-            continue
-        if not active.fires(proxy.name, str(ordinal)):
-            continue
-        own = fault.judge(active.unit_rng(proxy.name, ordinal, "http"))
-        verdict = replace(verdict, delay_s=verdict.delay_s + own.delay_s)
-        if own.delay_s:
-            delays[active] = own.delay_s
-            proxy.record_injection(active, link.ordinal, None, ordinal, "delay_ms", own.delay_s * 1000)
-        if own.status is not None and verdict.status is None:
-            verdict = replace(own, delay_s=verdict.delay_s)
-            proxy.record_injection(active, link.ordinal, None, ordinal, "status", own.status)
-        injected.append(active.rule.name)
-    if services.observed:
-        at = services.loop.clock()
-        services.emit(Requested(at, proxy.name, link.ordinal, head.method, head.target, tuple(injected)))
-    return verdict, delays

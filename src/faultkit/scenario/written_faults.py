@@ -17,6 +17,7 @@ from faultkit.base.documents.values import SWITCH_SCHEMA, switch
 from faultkit.base.errors import InputError
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.fault_data import fault_schema
+from faultkit.faults.http_fault import AnswerFault
 from faultkit.plan import Direction, Side, fresh_name, parse_rule
 from faultkit.plan.plan_keys import MATCH, TRIGGER
 from faultkit.scenario.scenario_model import WrittenFault
@@ -44,7 +45,7 @@ ALIASES: dict[str, dict[str, str]] = {
 }
 """By kind: older names of its settings, and for dns of the probability."""
 
-MATCH_KEYS = ("proxy", "method", "path", "headers")
+MATCH_KEYS = ("proxy", "method", "path", "headers", "status")
 TRIGGER_KEYS = (PROBABILITY, "first", "after", "every")
 FLOW_KEYS = {"side": get_args(Side), "direction": get_args(Direction)}
 COMMON_KEYS = ("type", *FLOW_KEYS, "period", *TRIGGER_KEYS, "match")
@@ -67,6 +68,8 @@ def fault_keys(type_: str) -> KeyTable:
     fault, aliases = NETWORK_FAULTS[kind], ALIASES.get(kind, {})
     is_stream = fault.level == "stream"
     match_keys = MATCH_KEYS if fault.level == "http" else MATCH_KEYS[:1]
+    if not issubclass(fault, AnswerFault):
+        match_keys = tuple(key for key in match_keys if key != "status")
     return KeyTable(
         Key("type", schema={"const": type_}, required="a type"),
         *(

@@ -14,9 +14,14 @@ from hypothesis import strategies as st
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import Fault, Setting
+from faultkit.faults.fault_settings import MAPPINGS, Numbers
 
 _MOST = 1_000_000
 """Upper bound of numbers whose setting has none."""
+
+
+_NAME = st.text("abcXYZ-", min_size=1, max_size=8)
+_PERCENTILE = st.integers(0, 100).map(lambda rank: f"p{rank}")
 
 
 @st.composite
@@ -44,6 +49,9 @@ def streams(draw: st.DrawFn) -> list[Event]:
 
 
 def _values(type_: object, fact: Setting) -> st.SearchStrategy[Any]:
+    if type_ in MAPPINGS:
+        name, value = (_PERCENTILE, st.floats(0, 5)) if type_ == Numbers else (_NAME, _NAME)
+        return st.dictionaries(name, value, max_size=2)
     plain = [each for each in get_args(type_) if each is not NoneType]
     if len(plain) == 1 and len(plain) < len(get_args(type_)):
         return st.none() | _values(plain[0], fact)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from faultkit.base.rng import Rng
-from faultkit.faults.fault import HttpVerdict
 from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.http_fault import HttpVerdict, RequestContext
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from faultkit.faults.http.http_error import HttpError
     ],
 )
 def test_the_answer_is_the_one_of_the_settings(fault: HttpError, verdict: HttpVerdict) -> None:
-    assert fault.judge(Rng.keyed(0)) == verdict
+    assert fault.judge(RequestContext(0.0, Rng.keyed(0))) == verdict
 
 
 @pytest.mark.parametrize("status", [0, 100, 199, 600])

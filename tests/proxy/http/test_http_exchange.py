@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
-from faultkit.faults.fault import HttpVerdict
+from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http import Hangup, HttpExchange, RequestHead, ToClient, ToUpstream
 
 PASS = HttpVerdict()

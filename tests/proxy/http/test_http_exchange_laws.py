@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
-from faultkit.faults.fault import HttpVerdict
+from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http import Dial, Hangup, HttpExchange, Output, RequestHead, ToClient, ToUpstream
 
 CLIENT_PARTS = [

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.faults.events import Close, Data, Eof, Reset
-from faultkit.faults.fault import HttpVerdict
+from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http import TLS, Hangup, HttpExchange, Output, RequestHead, ToClient, ToUpstream
 
 PASS = HttpVerdict()

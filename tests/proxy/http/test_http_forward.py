@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
-from faultkit.faults.fault import HttpVerdict
+from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http import Dial, Hangup, HttpExchange, Origin, Output, ToClient, ToUpstream, origin_of
 from faultkit.proxy.http.heads import read_request_head
 

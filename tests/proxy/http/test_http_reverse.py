@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from faultkit.faults.events import Close, Data, Eof
-from faultkit.faults.fault import HttpVerdict
+from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http import Hangup, HttpExchange, Output, RequestHead, ToClient, ToUpstream, host_field
 
 PASS = HttpVerdict()

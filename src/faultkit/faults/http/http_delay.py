@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.base.rng import Rng
-from faultkit.faults.fault import HttpFault, HttpVerdict, setting
+from faultkit.faults.fault import setting
+from faultkit.faults.http_fault import HttpFault, HttpVerdict, RequestContext
 
 
 @dataclass(frozen=True)
@@ -20,5 +20,5 @@ class HttpDelay(HttpFault):
     def least_delay_ms(self) -> float | None:
         return self.delay_ms
 
-    def judge(self, rng: Rng) -> HttpVerdict:
+    def judge(self, given: RequestContext) -> HttpVerdict:
         return HttpVerdict(delay_s=self.delay_ms / 1000)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.base.rng import Rng
-from faultkit.faults.fault import HttpFault, HttpVerdict, setting
+from faultkit.faults.fault import setting
+from faultkit.faults.http_fault import HttpFault, HttpVerdict, RequestContext, field_problem
 
 _WITHOUT_BODY = (204, 205, 304)
 
@@ -23,11 +23,29 @@ class HttpError(HttpFault):
 
     status: int = setting(500, "Status of the answer.", minimum=200, maximum=599)
     body: str | None = setting(None, "Body of the answer; none if not given.")
+    headers: tuple[tuple[str, str], ...] = setting(
+        (), "Header fields of the answer; Content-Type replaces text/plain.", flag="header"
+    )
+    retry_after_s: int | None = setting(None, "Seconds in a Retry-After field.", unit="s", minimum=0)
     call_upstream: bool = setting(False, "Let the upstream do its work, then throw its answer away.")
 
     def check(self) -> None:
         if self.body and self.status in _WITHOUT_BODY:
             raise ValueError(f"body: expected nothing with status {self.status}, got {self.body!r}")
+        for name, value in self.headers:
+            if problem := field_problem(name, value):
+                raise ValueError(f"headers: expected {problem}")
+        if self.retry_after_s is not None and any(name.lower() == "retry-after" for name, _ in self.headers):
+            raise ValueError("retry_after_s: expected none beside Retry-After in headers, got both")
 
-    def judge(self, rng: Rng) -> HttpVerdict:
-        return HttpVerdict(status=self.status, body=self.body, call_upstream=self.call_upstream)
+    @property
+    def hides_answers(self) -> bool:
+        return self.call_upstream
+
+    def judge(self, given: RequestContext) -> HttpVerdict:
+        headers = self.headers
+        if self.retry_after_s is not None:
+            headers = (*headers, ("Retry-After", str(self.retry_after_s)))
+        return HttpVerdict(
+            status=self.status, body=self.body, headers=headers, call_upstream=self.call_upstream
+        )

@@ -3,13 +3,16 @@
     heads            the head of a request or response, and the body it announces (RFC 9112 §6)
     framing          where messages begin and end in a stream of bytes (RFC 9112 §2, §7)
     request_target   the origin a request is meant for, and heads rewritten for it (RFC 9112 §3.2)
-    response_order   which request is answered next, when legs end, what is held back; own answers
+    own_answer       responses that the proxy writes itself
+    response_order   which request is answered next, when legs end, what is held back
+    answer_rewrite   one answer of the upstream on its way through the filters of faults
     exchange         one client connection: faults, reverse and forward proxying
 
 Own code instead of h11, because bytes must pass unchanged, and h11 normalises what it parses.
 Nothing here knows sockets, asyncio or a clock.
 """
 
+from faultkit.proxy.http.answer_rewrite import Answered
 from faultkit.proxy.http.exchange import HttpExchange
 from faultkit.proxy.http.heads import HTTP_2, HTTP_2_PREFACE, TLS, RequestHead, ResponseHead
 from faultkit.proxy.http.request_target import Origin, host_field, origin_of
@@ -19,6 +22,7 @@ __all__ = [
     "HTTP_2",
     "HTTP_2_PREFACE",
     "TLS",
+    "Answered",
     "Dial",
     "Hangup",
     "HttpExchange",

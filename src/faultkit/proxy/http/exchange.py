@@ -17,14 +17,17 @@ from typing import Literal, TypeAlias
 
 from faultkit.base.descriptors import NO_DESCRIPTOR
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
-from faultkit.faults.fault import HttpVerdict
+from faultkit.faults.http_fault import HttpVerdict
+from faultkit.proxy.http.answer_rewrite import Answered, AnswerRewrite, JudgeAnswer
 from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
-from faultkit.proxy.http.heads import HTTP_2, RequestHead, ResponseHead
+from faultkit.proxy.http.heads import HTTP_2, OTHER_CODING, RequestHead, ResponseHead
+from faultkit.proxy.http.own_answer import ESTABLISHED, OwnAnswer
 from faultkit.proxy.http.request_target import Origin, for_origin, names_port, origin_of, with_host
-from faultkit.proxy.http.response_order import ESTABLISHED, Hangup, Output, OwnAnswer, ResponseOrder, Turn
+from faultkit.proxy.http.response_order import Hangup, Output, ResponseOrder, Turn
 
 Mode: TypeAlias = Literal["inline", "reverse", "forward"]
 Judge: TypeAlias = Callable[[RequestHead], HttpVerdict]
+"""Returns what becomes of a request."""
 
 
 class HttpExchange(ResponseOrder):
@@ -33,10 +36,15 @@ class HttpExchange(ResponseOrder):
     After a `Hangup`, events of that leg are not to be fed any more.
     """
 
-    __slots__ = ("_host", "_judge", "_mode", "_own_port")
+    __slots__ = ("_host", "_judge", "_judge_answer", "_judged", "_mode", "_own_port")
 
     def __init__(
-        self, judge: Judge, mode: Mode = "inline", host: str | None = None, own_port: int | None = None
+        self,
+        judge: Judge,
+        mode: Mode = "inline",
+        host: str | None = None,
+        own_port: int | None = None,
+        judge_answer: JudgeAnswer | None = None,
     ) -> None:
         """`host` is the value of the Host field in reverse mode (see `host_field`). `own_port` is the port to
         which clients connect: with it, a Host that has another port was chosen by the client, and is kept."""
@@ -44,6 +52,8 @@ class HttpExchange(ResponseOrder):
             raise ValueError(f"host: expected host[:port] in reverse mode, got {host!r}")
         super().__init__(forward=mode == "forward")
         self._judge = judge
+        self._judge_answer = judge_answer
+        self._judged = 0
         self._mode = mode
         self._host = host or ""
         self._own_port = own_port
@@ -67,11 +77,16 @@ class HttpExchange(ResponseOrder):
     def from_upstream(self, event: Event) -> list[Output]:
         """Handle an event of the upstream's leg."""
         out = self._at(event.at)
-        if self._closed or (self._forward and self._leg is None):
+        if self._closed or self._hanging or (self._forward and self._leg is None):
             return out
         if not isinstance(event, Data):
             self._pass_partial_response(event.at)
-            self._upstream_ended(event)
+            if isinstance(event, Eof) and self._responses.ends_by_close and self._turns:
+                rewrite = self._turns[0].rewrite
+                if rewrite is not None:
+                    self._write(rewrite.finish(event.at))
+            if not self._closed and not self._hanging:
+                self._upstream_ended(event)
         elif self._raw_down:
             self._to_client(event)
         else:
@@ -108,7 +123,7 @@ class HttpExchange(ResponseOrder):
         if turn.answer is None:
             self.unreached += 1
             text = f"cannot connect to {origin}: {reason}\n"
-            turn.answer_with(OwnAnswer(status, text, injected=False, trouble=trouble))
+            turn.answer_with(OwnAnswer(status, text, trouble=trouble))
         turn.drop_request()
         turn.ready_at = max(turn.ready_at, at)
         self._turns.append(turn)
@@ -124,6 +139,8 @@ class HttpExchange(ResponseOrder):
     # --- from the client ----------------------------------------------------------------------
 
     def _read_client(self, event: Data | Eof) -> None:
+        if self._hanging and isinstance(event, Eof):
+            self._shut(event.at)
         if self._closed or self._ignores_client:
             return
         if self._pause is not None:
@@ -183,12 +200,16 @@ class HttpExchange(ResponseOrder):
                 return
         turn = self._current = Turn(head)
         if not connect:
+            turn.number = self._judged
+            self._judged += 1
             verdict = self._judge(head)
             if verdict.delay_s > 0:
                 self._flush_up(run, event)
                 self._upstream_at = max(self._upstream_at, event.at + verdict.delay_s)
             if verdict.status is not None:
-                turn.answer_with(OwnAnswer(verdict.status, verdict.body or ""))
+                turn.answer_with(
+                    OwnAnswer(verdict.status, verdict.body or "", verdict.headers, verdict.fault)
+                )
                 turn.ready_at = max(self._upstream_at, event.at)
                 if not verdict.call_upstream:
                     turn.drop_request()
@@ -249,7 +270,7 @@ class HttpExchange(ResponseOrder):
             # Its response is with the client, in whole or in part: there is no room for another.
             self._shut(at)
             return
-        turn.answer_with(turn.answer or OwnAnswer(400, f"bad request: {problem}\n", injected=False))
+        turn.answer_with(turn.answer or OwnAnswer(400, f"bad request: {problem}\n"))
         turn.sent = False
         turn.closing = True
         turn.make_due(at)
@@ -299,17 +320,27 @@ class HttpExchange(ResponseOrder):
         run: list[bytes] = []
         while (piece := framer.next_piece()) is not None:
             if isinstance(piece, Body):
-                if turns[0].answer is None:
+                turn = turns[0]
+                if turn.rewrite is not None:
+                    self._write(turn.rewrite.body(piece.raw, event.at))
+                    if self._closed or self._hanging:
+                        return
+                elif turn.answer is None:
                     run.append(piece.raw)
             elif isinstance(piece, End):
                 self._response_ended(turns[0], event, run)
-                if self._closed or (self._forward and self._leg is None):
+                if self._closed or self._hanging or (self._forward and self._leg is None):
                     return
             elif isinstance(piece, ResponseHead):
                 turn = turns[0]
+                if self._judge_answer is not None and piece.status >= 200:
+                    self._answered(self._judge_answer, turn, piece, event, run)
+                    if self._closed or self._hanging:
+                        return
                 if turn.answer is None:
                     turn.started = True
-                    run.append(piece.raw)
+                    if turn.rewrite is None:
+                        run.append(piece.raw)
                     if self._forward and not piece.interim:
                         # Connection: close in either head ends the connection (RFC 9112 §9.6).
                         turn.closing = not (piece.keep_alive and turn.keeps_alive)
@@ -326,8 +357,26 @@ class HttpExchange(ResponseOrder):
                 run.append(piece.raw)
         self._flush_down(run, event)
 
+    def _answered(
+        self, judge: JudgeAnswer, turn: Turn, head: ResponseHead, event: Data, run: list[bytes]
+    ) -> None:
+        """Let rules act on a final response that has begun, unless its end cannot be found."""
+        request = turn.head
+        if request is None or self._responses.opaque_reason is not None or head.length == OTHER_CODING:
+            return
+        dropped = turn.answer is not None
+        filters, paces = judge(Answered(request, turn.number, head, dropped))
+        if filters and not dropped:
+            self._flush_down(run, event)
+            turn.rewrite = AnswerRewrite(filters, head, paces=paces)
+            self._write(turn.rewrite.begin(request.method, event.at))
+
     def _response_ended(self, turn: Turn, event: Data, run: list[bytes]) -> None:
         turns = self._turns
+        if turn.rewrite is not None:
+            self._write(turn.rewrite.finish(event.at))
+            if self._closed or self._hanging:
+                return
         if turn.answer is not None:
             self._flush_down(run, event)
             turn.make_due(event.at)

@@ -334,12 +334,16 @@ class Chunks:
     """The extent of one chunked body (RFC 9112 §7.1): sizes, extensions and trailers, however the stream is
     cut.
 
-    It only counts; the bytes stay with the framer. A size line, the CRLF after a chunk and a trailer line are
-    passed over as a whole, so that a bad one is refused before any of it has passed."""
+    It only counts; the bytes stay with the framer, unless it `collects` the content too. A size line, the
+    CRLF after a chunk and a trailer line are passed over as a whole, so that a bad one is refused before any
+    of it has passed."""
 
-    __slots__ = ("_in_trailers", "_left", "_trailer_bytes", "ended", "problem")
+    __slots__ = ("_content", "_in_trailers", "_left", "_trailer_bytes", "ended", "problem", "trailers")
 
-    def __init__(self) -> None:
+    def __init__(self, *, collects: bool = False) -> None:
+        self._content: list[bytes] | None = [] if collects else None
+        self.trailers = b""
+        """The trailer lines, if it collects."""
         self._left = 0
         """What remains of the present chunk, with the CRLF after it."""
         self._in_trailers = False
@@ -353,6 +357,8 @@ class Chunks:
         while not self._in_trailers:
             if self._left > 2:
                 step = min(self._left - 2, end - pos)
+                if self._content is not None:
+                    self._content.append(buffer[pos : pos + step])
                 pos += step
                 self._left -= step
             if self._left:
@@ -372,6 +378,12 @@ class Chunks:
             self._in_trailers = size == 0  # §7.1: last-chunk; §7.1.2: trailer fields follow.
         return self._walk_trailers(buffer, pos)
 
+    def take_content(self) -> bytes:
+        """Return the content that was walked over since the last call."""
+        content = b"".join(self._content or ())
+        self._content = []
+        return content
+
     def _crlf(self, buffer: bytes, pos: int) -> bool:
         found = buffer[pos : pos + 2]
         if found not in (b"", b"\r", b"\r\n"):
@@ -390,5 +402,7 @@ class Chunks:
                 break
             pos = eol + 2
             self._trailer_bytes += len(line) + 2
+            if self._content is not None and line:
+                self.trailers += line + b"\r\n"
             self.ended = not line
         return pos

@@ -2,24 +2,23 @@
 held back.
 
 Responses leave in the order of their requests (RFC 9112 §9.3.2). `Turn` is one request and its place in that
-order, `OwnAnswer` a response that the proxy writes itself, `Output` what an exchange asks of the link, and
-`ResponseOrder` the queue of turns with the times of both directions. None of it looks at a byte: reading is
-done by `exchange`, which builds on this.
-
-An injected answer carries `X-Fault-Injected: http_error`, so that a capture tells it from an answer of the
-upstream. Answers of the proxy about its own trouble (502, 504) carry `Proxy-Status` (RFC 9209) instead.
+order, `Output` what an exchange asks of the link, and `ResponseOrder` the queue of turns with the times of
+both directions. None of it looks at a byte: reading is done by `exchange`, which builds on this.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import Literal, TypeAlias
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward
+from faultkit.faults.http_fault import AnswerFilter, Broken
+from faultkit.proxy.http.answer_rewrite import AnswerRewrite
 from faultkit.proxy.http.framing import RequestFramer, ResponseFramer
 from faultkit.proxy.http.heads import RequestHead
+from faultkit.proxy.http.own_answer import CONTINUE, OwnAnswer, answer_bytes
 from faultkit.proxy.http.request_target import Origin
 
 
@@ -41,6 +40,10 @@ class Turn:
     """Time before which `answer` is not written."""
     closing = False
     """The client's connection ends after the response."""
+    number = 0
+    """Requests of this connection before it."""
+    rewrite: AnswerRewrite | None = None
+    """The filters through which the upstream's answer goes, if rules act on it."""
     continues = False
     """The client waits for 100 (Continue) before it sends the body, which is then dropped (RFC 9110
     §10.1.1)."""
@@ -76,47 +79,6 @@ class Turn:
         """Let the answer be written from `at` on."""
         self.due = True
         self.ready_at = max(self.ready_at, at)
-
-
-PROXY_STATUS = "Proxy-Status: faultkit; error="
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-ESTABLISHED = b"HTTP/1.1 200 Connection Established\r\n\r\n"
-
-_REASONS = {status.value: status.phrase for status in HTTPStatus}
-_WITHOUT_LENGTH = frozenset((204, 304))
-
-
-@dataclass(frozen=True, slots=True)
-class OwnAnswer:
-    """A response to be written in place of the upstream's."""
-
-    status: int
-    body: str = ""
-    injected: bool = True
-    trouble: str | None = None
-    """Why the upstream could not be reached: an error type of RFC 9209 §2.3."""
-
-
-def answer_bytes(answer: OwnAnswer, request: RequestHead | None, closing: bool) -> bytes:
-    """Return the whole response. `request` is None if no head could be read."""
-    status = answer.status
-    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Unknown')}"]
-    body = b""
-    if status >= 200 and status not in _WITHOUT_LENGTH:
-        # RFC 9110 §15.3.6: 205 must not have content.
-        body = b"" if status == 205 else answer.body.encode()
-        lines += ["Content-Type: text/plain; charset=utf-8", f"Content-Length: {len(body)}"]
-    if answer.injected:
-        lines.append("X-Fault-Injected: http_error")
-    if answer.trouble is not None:
-        lines.append(f"{PROXY_STATUS}{answer.trouble}")
-    if closing:
-        lines.append("Connection: close")
-    elif request is not None and request.minor == 0:
-        lines.append("Connection: keep-alive")
-    if request is not None and request.method == "HEAD":
-        body = b""
-    return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + body
 
 
 # --- outputs --------------------------------------------------------------------------------
@@ -177,6 +139,7 @@ class ResponseOrder:
         "_closed",
         "_current",
         "_forward",
+        "_hanging",
         "_held_bytes",
         "_ignores_client",
         "_leg",
@@ -217,6 +180,8 @@ class ResponseOrder:
         self._raw_down = False
         self._ignores_client = False
         """True if what the client still sends is dropped."""
+        self._hanging = False
+        """True if a fault keeps the client waiting for ever; it has no upstream any more."""
         self._closed = False
         self._client_ended = False
         self._upstream_end: Eof | Close | Reset | None = None
@@ -262,6 +227,43 @@ class ResponseOrder:
             turn.ready_at = brought_forward(turn.ready_at, by_s, now)
         self._upstream_at = brought_forward(self._upstream_at, by_s, now)
         self._client_at = brought_forward(self._client_at, by_s, now)
+
+    @property
+    def paces(self) -> bool:
+        """Whether the answer at hand goes to the client more slowly than it comes."""
+        return bool(self._turns) and (rewrite := self._turns[0].rewrite) is not None and rewrite.paces
+
+    def let_go(self, gone: Collection[AnswerFilter], at: float) -> list[Output]:
+        """Send what these filters hold back: their rules act no more. A client that waits for ever because
+        of a fault is disconnected."""
+        out = self._at(at)
+        if self._hanging and not self._closed:
+            self._shut(at)
+        for turn in tuple(self._turns):
+            if turn.rewrite is not None and not self._closed:
+                self._write(turn.rewrite.let_go(gone, at))
+        return out
+
+    # --- rewritten answers --------------------------------------------------------------------
+
+    def _write(self, pieces: Iterable[Data | Broken]) -> None:
+        """Write the bytes of a rewritten answer to the client, or break it off."""
+        for piece in pieces:
+            if isinstance(piece, Data):
+                self._to_client(piece)
+            elif piece.how == "hang":
+                self._hang()
+            else:
+                self._shut(piece.at, by_reset=piece.how == "reset")
+
+    def _hang(self) -> None:
+        """Let the client wait for ever; the upstream is not needed any more."""
+        self._turns.clear()
+        self._hanging = self._ignores_client = True
+        if self._reachable:
+            self._out.append(Hangup())
+        self._leg = None
+        self._upstream_end = Close(self._now)
 
     # --- own answers --------------------------------------------------------------------------
 
@@ -341,9 +343,9 @@ class ResponseOrder:
         else:
             self._finish()
 
-    def _shut(self, at: float) -> None:
-        """Close the client's connection."""
-        self._to_client(Close(at))
+    def _shut(self, at: float, *, by_reset: bool = False) -> None:
+        """Close the client's connection, or break it off by RST."""
+        self._to_client(Reset(at) if by_reset else Close(at))
         if self._reachable:
             self._out.append(Hangup())
         self._finish()

@@ -1,0 +1,157 @@
+"""One answer of the upstream on its way through the filters of answer faults, in HTTP/1.1.
+
+The bytes of the framer become the pieces of `faults.http_fault` (content without chunk sizes), the filters
+turn them into other pieces, and these become bytes again. An answer keeps its framing: a declared length,
+chunks, or the end of the stream. A head that no filter has changed is sent as it came. Chunks are written
+anew, one for each piece, with the trailers of the upstream.
+
+It knows no order of responses, and no connection: `Broken` is left to the exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from faultkit.faults.events import Data
+from faultkit.faults.http_fault import (
+    AnswerFilter,
+    AnswerHead,
+    AnswerPiece,
+    Broken,
+    Content,
+    Finished,
+    feed_through,
+)
+from faultkit.proxy.http.framing import Chunks
+from faultkit.proxy.http.heads import CHUNKED, RequestHead, ResponseHead
+
+_FRAMING = frozenset(("content-length", "transfer-encoding"))
+_OF_THE_CONNECTION = frozenset(("connection", "keep-alive", "proxy-connection", "upgrade"))
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A final response of the upstream has begun."""
+
+    request: RequestHead
+    number: int
+    """Requests of this connection before it."""
+    response: ResponseHead
+    dropped: bool
+    """The client gets another answer in its place."""
+
+
+JudgeAnswer: TypeAlias = Callable[[Answered], tuple[Sequence[AnswerFilter], bool]]
+"""Returns the filters for an answer, none for most, and whether one of them paces it."""
+
+
+def answer_head(head: ResponseHead, method: str, at: float) -> AnswerHead:
+    """Return the head of an answer without its framing."""
+    status = head.status
+    claimed = head.header("content-length")
+    length = head.length if head.length >= 0 else None
+    if length is None and claimed is not None and claimed.isdigit():
+        length = int(claimed)
+    bodiless = method == "HEAD" or status in (204, 304) or length == 0
+    dropped = _FRAMING | _OF_THE_CONNECTION
+    fields = tuple(field for field in head.headers if field[0].lower() not in dropped)
+    return AnswerHead(at, status, fields, length, not bodiless)
+
+
+class AnswerRewrite:
+    """An answer that filters act on. Feed it in order: `begin`, `body` for each part, `finish`."""
+
+    __slots__ = ("_chunks", "_decoder", "_filters", "_over", "_raw", "_seen", "_until_close", "paces")
+
+    def __init__(self, filters: Sequence[AnswerFilter], head: ResponseHead, *, paces: bool = False) -> None:
+        self._filters = tuple(filters)
+        self._raw = head
+        self._decoder = Chunks(collects=True) if head.length == CHUNKED else None
+        self._chunks = False
+        """Whether content is written in chunks."""
+        self._until_close = False
+        """Whether the client finds the end of the answer only where the connection ends."""
+        self._seen: AnswerHead | None = None
+        """The head as the filters got it."""
+        self._over = False
+        self.paces = paces
+        """Whether pieces may be due much later than they come."""
+
+    def begin(self, method: str, at: float) -> list[Data | Broken]:
+        """Return what to send now that the head has come."""
+        self._seen = answer_head(self._raw, method, at)
+        return self._feed(self._seen)
+
+    def body(self, raw: bytes, at: float) -> list[Data | Broken]:
+        """Return what to send for a part of the body, with its chunk sizes as they came."""
+        if self._decoder is not None:
+            self._decoder.walk(raw, 0)
+            raw = self._decoder.take_content()
+        return self._feed(Content(at, raw)) if raw else []
+
+    def finish(self, at: float) -> list[Data | Broken]:
+        """Return what to send at the end of the answer."""
+        return self._feed(Finished(at))
+
+    def let_go(self, gone: Iterable[AnswerFilter], at: float) -> list[Data | Broken]:
+        """Return what these filters still hold back, because their rules act no more."""
+        out: list[Data | Broken] = []
+        for place, filter in enumerate(self._filters):
+            if filter in gone:
+                for piece in filter.let_go(at):
+                    for given in feed_through(self._filters[place + 1 :], piece):
+                        out += self._bytes_of(given)
+        return out
+
+    def _feed(self, piece: AnswerPiece) -> list[Data | Broken]:
+        return [given for passed in feed_through(self._filters, piece) for given in self._bytes_of(passed)]
+
+    def _bytes_of(self, piece: AnswerPiece) -> Iterator[Data | Broken]:
+        if self._over:
+            return
+        match piece:
+            case AnswerHead():
+                yield from self._head_bytes(piece)
+            case Content(at, payload):
+                if payload:
+                    yield Data(at, b"%x\r\n%b\r\n" % (len(payload), payload) if self._chunks else payload)
+            case Finished(at):
+                self._over = True
+                if self._until_close:
+                    yield Broken(at, "close")
+                elif self._chunks:
+                    trailers = b"" if self._decoder is None else self._decoder.trailers
+                    yield Data(at, b"0\r\n" + trailers + b"\r\n")
+            case Broken():
+                self._over = True
+                yield piece
+
+    def _head_bytes(self, piece: AnswerHead) -> Iterator[Data]:
+        seen, raw = self._seen, self._raw
+        assert seen is not None
+        changed = (piece.status, piece.fields, piece.length) != (seen.status, seen.fields, seen.length)
+        self._chunks = piece.has_content and piece.length is None and raw.length == CHUNKED
+        self._until_close = piece.has_content and piece.length is None and not self._chunks
+        wire = _written(raw, piece) if changed else raw.raw
+        if not piece.over_s:
+            yield Data(piece.at, wire)
+            return
+        lines = wire.removesuffix(b"\r\n").splitlines(keepends=True)
+        lines[-1] += b"\r\n"
+        steps = max(1, len(lines) - 1)
+        for step, line in enumerate(lines):
+            yield Data(piece.at - piece.over_s * (steps - step) / steps, line)
+
+
+def _written(raw: ResponseHead, head: AnswerHead) -> bytes:
+    """Return a changed head: the new fields, then those of the connection, then the framing."""
+    lines = [raw.raw.partition(b"\r\n")[0].decode("latin-1")]
+    lines += (f"{name}: {value}" for name, value in head.fields)
+    lines += (f"{name}: {value}" for name, value in raw.headers if name.lower() in _OF_THE_CONNECTION)
+    if head.length is not None:
+        lines.append(f"Content-Length: {head.length}")
+    elif raw.length == CHUNKED:
+        lines.append("Transfer-Encoding: chunked")
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n"

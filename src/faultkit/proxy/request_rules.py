@@ -1,0 +1,131 @@
+"""Which rules act on an HTTP request and on the upstream's answer to it, and the ledger of what was done.
+
+It knows no version of HTTP: a layer asks it, and carries out what it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Protocol
+
+from faultkit.faults.http_fault import (
+    AnswerContext,
+    AnswerFault,
+    AnswerFilter,
+    HttpFault,
+    HttpVerdict,
+    RequestContext,
+)
+from faultkit.proxy.active_plan import ActiveStreamRule
+from faultkit.proxy.plane_events import Executed, Requested
+from faultkit.proxy.proxy_state import ProxyState
+from faultkit.proxy.rule_delay import Delays
+
+
+class RequestLink(Protocol):
+    """A connection, as far as requests are concerned."""
+
+    proxy: ProxyState
+    ordinal: int
+
+
+class Request(Protocol):
+    """The head of an HTTP request. Header fields are parsed only when they are read."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+    @property
+    def headers(self) -> Iterable[tuple[str, str]]: ...
+
+
+def judge_request(link: RequestLink, head: Request, *, spared: bool) -> tuple[HttpVerdict, Delays]:
+    """Return what HTTP rules do to a request, and the part of each in its delay.
+
+    Delays add up, the first status counts.
+
+    `spared`: no rule acts, because the request goes to an upstream that is not to be broken."""
+    proxy = link.proxy
+    services = proxy.services
+    ordinal = services.worker.number(proxy.requests)
+    proxy.requests += 1
+    injected: list[str] = []
+    delays: Delays = {}
+    verdict = HttpVerdict()
+    for active in () if spared else proxy.rules_of("http"):
+        fault = active.rule.fault
+        assert isinstance(fault, HttpFault)
+        if isinstance(fault, AnswerFault) or not _covers(active, head):
+            continue
+        if not active.fires(proxy.name, str(ordinal)):
+            continue
+        rng = active.unit_rng(proxy.name, ordinal, "http")
+        memory = active.shared(proxy.name, "to_upstream")
+        own = fault.judge(RequestContext(services.loop.clock(), rng, memory))
+        if own == HttpVerdict():
+            continue
+        verdict = replace(verdict, delay_s=verdict.delay_s + own.delay_s)
+        if own.delay_s:
+            delays[active] = own.delay_s
+            proxy.record_injection(active, link.ordinal, None, ordinal, "delay_ms", own.delay_s * 1000)
+        if own.status is not None and verdict.status is None:
+            verdict = replace(own, delay_s=verdict.delay_s)
+            proxy.record_injection(active, link.ordinal, None, ordinal, "status", own.status)
+        injected.append(active.rule.name)
+    if services.observed:
+        at = services.loop.clock()
+        services.emit(Requested(at, proxy.name, link.ordinal, head.method, head.target, tuple(injected)))
+    return verdict, delays
+
+
+def judge_answer(
+    link: RequestLink, head: Request, number: int, status: int, *, dropped: bool
+) -> dict[ActiveStreamRule, AnswerFilter]:
+    """Return the filters of the rules that act on an answer, in the order of the plan.
+
+    `number` counts the requests of the connection from 0. `dropped`: the client gets another answer, so only
+    the ledger is kept. An answer goes into the ledger if a rule that hides answers covers its request."""
+    proxy = link.proxy
+    filters: dict[ActiveStreamRule, AnswerFilter] = {}
+    in_ledger = lost = False
+    for active in proxy.answer_rules:
+        fault = active.rule.fault
+        assert isinstance(fault, HttpFault)
+        if not _covers(active, head):
+            continue
+        in_ledger = in_ledger or fault.hides_answers
+        if not isinstance(fault, AnswerFault) or dropped or not active.rule.match.covers_status(status):
+            continue
+        unit = f"{link.ordinal}.{number}"
+        if active.fires(proxy.name, unit):
+            lost = lost or fault.hides_answers
+            rng = active.unit_rng(proxy.name, unit, "answer")
+            filters[active] = fault.open(AnswerContext(rng, _note(link, active)))
+    if in_ledger:
+        lost = lost or dropped
+        proxy.ledger.add(head.method, head.target, status, lost=lost)
+        if proxy.services.observed:
+            at = proxy.services.loop.clock()
+            proxy.services.emit(
+                Executed(at, proxy.name, link.ordinal, head.method, head.target, status, not lost)
+            )
+    return filters
+
+
+def _note(link: RequestLink, active: ActiveStreamRule) -> Callable[[str, float], None]:
+    count = 0
+
+    def note(effect: str, value: float) -> None:
+        nonlocal count
+        link.proxy.record_injection(active, link.ordinal, "to_client", count, effect, value)
+        count += 1
+
+    return note
+
+
+def _covers(active: ActiveStreamRule, head: Request) -> bool:
+    return active.rule.match.covers_request(head.method, head.target, head.headers)
