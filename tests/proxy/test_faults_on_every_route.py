@@ -40,7 +40,7 @@ from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.faults.stream.timeout import Timeout
 from faultkit.plan import Direction, Flow, Match, Plan, Rule, Side
 from faultkit.proxy.data_plane import ProxySpec
-from faultkit.proxy.http.response_order import ESTABLISHED
+from faultkit.proxy.http.own_answer import ESTABLISHED
 from faultkit.proxy.plane import Plane
 from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect
 

@@ -84,7 +84,10 @@ def test_snapshots_add_up_by_the_names_of_proxies_and_rules() -> None:
     here, there = Endpoint(LOOPBACK, 1), Endpoint(LOOPBACK, 2)
     one, two = lateness_of([0.001] * 99), lateness_of([1.0] * 99)
     first = Snapshot(
-        (ProxyCounts("db", here, there, 1, 2, 3, 4, 5, 6, 7, 8), ProxyCounts("web", there, None, *[1] * 8)),
+        (
+            ProxyCounts("db", here, there, 1, 2, 3, 4, 5, 6, 7, 8),
+            ProxyCounts("web", there, None, 1, 1, 1, 1, 1, 1, 1, 1),
+        ),
         ("slow",),
         {"slow": 1, "idle": 0},
         one.summary(),
@@ -94,7 +97,7 @@ def test_snapshots_add_up_by_the_names_of_proxies_and_rules() -> None:
     second = Snapshot(
         (
             ProxyCounts("db", here, there, 10, 20, 30, 40, 50, 60, 70, 80),
-            ProxyCounts("web", there, None, *[1] * 8),
+            ProxyCounts("web", there, None, 1, 1, 1, 1, 1, 1, 1, 1),
         ),
         ("slow",),
         {"slow": 2, "idle": 0},
@@ -107,7 +110,7 @@ def test_snapshots_add_up_by_the_names_of_proxies_and_rules() -> None:
     assert merged == Snapshot(
         (
             ProxyCounts("db", here, there, 11, 22, 33, 44, 55, 66, 77, 88),
-            ProxyCounts("web", there, None, *[2] * 8),
+            ProxyCounts("web", there, None, 2, 2, 2, 2, 2, 2, 2, 2),
         ),
         ("slow",),
         {"slow": 3, "idle": 0},

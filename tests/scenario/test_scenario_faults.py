@@ -165,7 +165,10 @@ def test_faults_of_one_kind_get_names_of_their_own() -> None:
         ),
         (
             {"type": "latency", "distribution": "flat"},
-            ["faults[0].distribution: expected one of normal, uniform, pareto, pareto-normal, got 'flat'"],
+            [
+                "faults[0].distribution: expected one of normal, uniform, pareto, pareto-normal, table, "
+                "got 'flat'"
+            ],
         ),
         (
             {"type": "bandwidth", "rate": 5, "unit": "Mbps"},

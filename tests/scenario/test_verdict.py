@@ -246,12 +246,12 @@ def test_answers_that_never_were_a_success_have_a_reason(
         (
             [TOO_MANY, UNAUTHORIZED, UNAUTHORIZED],
             1,
-            "no answer, apart from those that http_error made, was 2xx or 3xx (status 401: 2, status 429: 1)",
+            "no answer, apart from those that faults made, was 2xx or 3xx (status 401: 2, status 429: 1)",
         ),
         (
             [TOO_MANY, TOO_MANY],
             1,
-            "no answer, apart from those that http_error made, was 2xx or 3xx (status 429: 2)",
+            "no answer, apart from those that faults made, was 2xx or 3xx (status 429: 2)",
         ),
         ([ERROR], 1, "no answer was 2xx or 3xx (status 503: 1)"),
     ],
@@ -266,7 +266,7 @@ def test_a_success_that_the_fault_made_is_none_of_the_service() -> None:
     answering = WrittenFault("http_error", Rule("ok", HttpError(status=200)))
     why = why_no_success(Expectation(), summary(OK, ERROR), None, [answering], {"ok": 1})
     assert why == (
-        "no answer, apart from those that http_error made, was 2xx or 3xx (status 200: 1, status 503: 1)"
+        "no answer, apart from those that faults made, was 2xx or 3xx (status 200: 1, status 503: 1)"
     )
 
 

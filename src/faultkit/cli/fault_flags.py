@@ -22,6 +22,7 @@ from faultkit.faults.fault import Fault
 from faultkit.faults.fault_settings import MAPPINGS, Numbers, pairs_of
 from faultkit.faults.flag_names import env_name, flag_name, setting_env, setting_flag
 from faultkit.plan import Match, Rule, parse_rule
+from faultkit.plan.plan_file import with_read_samples
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -180,7 +181,7 @@ def _rule(ctx: click.Context, fault: type[Fault], total_s: float | None) -> Rule
                 raise InputError(flag.option, f"expected {switch.option} beside it, got it alone")
         return None
     try:
-        rule = parse_rule(_document(ctx, fault, flags))
+        rule = parse_rule(with_read_samples(_document(ctx, fault, flags), "."))
         rule.schedule.resolve(total_s)
     except InputError as error:
         flag_at = next((flag for flag in flags if flag.path == error.path), switch)

@@ -9,6 +9,7 @@ import math
 from typing import Protocol
 
 from faultkit.base.rng import Rng
+from faultkit.faults.delay_table import DelayTable, delay_table
 
 MOST_DELAY_MS = 86_400_000.0
 """A day. A heavy tail may draw more than a clock can count, and infinity would mean a stall."""
@@ -32,6 +33,38 @@ class Distributed(Protocol):
     def min_ms(self) -> float: ...
     @property
     def max_ms(self) -> float: ...
+
+
+class Tabled(Distributed, Protocol):
+    """A fault whose delays may also come from a table of percentiles."""
+
+    @property
+    def percentiles(self) -> tuple[tuple[str, float], ...]: ...
+    @property
+    def interpolation(self) -> str: ...
+    @property
+    def samples(self) -> str | None: ...
+
+
+def check_table(fault: Tabled) -> None:
+    """Raise ValueError if the settings of a table do not fit, or one is given without `table`."""
+    if fault.samples is not None:
+        if fault.percentiles:
+            raise ValueError("percentiles: expected none beside samples, got both")
+        # A loader of files replaces them by percentiles; see `plan.delay_samples`.
+        raise ValueError(
+            "samples: expected only in a plan file or a flag, which read the file where it is "
+            f"(percentiles may be given everywhere), got {fault.samples!r}"
+        )
+    if fault.distribution == "table":
+        table_of(fault)
+    elif fault.percentiles:
+        raise ValueError(f"distribution: expected table beside percentiles, got {fault.distribution!r}")
+
+
+def table_of(fault: Tabled) -> DelayTable:
+    """Return the table of a fault. Raises ValueError if its percentiles make none."""
+    return delay_table(fault.percentiles, is_log=fault.interpolation == "log", most_ms=MOST_DELAY_MS)
 
 
 def check_distribution(fault: Distributed) -> None:

@@ -15,7 +15,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from faultkit.proxy.http.framing import MAX_HEAD_BYTES
 from faultkit.proxy.http.heads import ABSENT, OTHER_CODING, read_response_head
-from faultkit.proxy.http.response_order import PROXY_STATUS
+from faultkit.proxy.http.own_answer import PROXY_STATUS
 
 
 class Failure(IntEnum):

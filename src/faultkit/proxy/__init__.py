@@ -8,9 +8,11 @@
     direction_output the target's half of a direction: what waits to be written
     filter_chain     the filters of a direction, in order (pure)
     layers           HTTP and TLS between the two sockets of a link, on `http/` and `tls` (no I/O)
-    rule_binding     which rules act on a connection, look-up or request
+    rule_binding     which rules act on a connection or a look-up
+    request_rules    which rules act on an HTTP request and on its answer
     active_plan      the rules of the present plan and their memory (pure)
     proxy_state      what links share: the services of their plane, and the state of their proxy
+    ledger           what upstreams did though clients did not get the answer (pure)
     plane_events     what a plane reports: opened, closed, injected …
     dial             resolving a name and connecting, without blocking the loop
     sockets, pipes   bare descriptors; kernel pipes that move or hold bytes

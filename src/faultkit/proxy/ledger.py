@@ -65,3 +65,9 @@ def merged_lines(lines: Iterable[LedgerLine]) -> tuple[LedgerLine, ...]:
             else replace(known, done=known.done + line.done, lost=known.lost + line.lost)
         )
     return tuple(found.values())
+
+
+def lines_since(now: Iterable[LedgerLine], before: Iterable[LedgerLine]) -> tuple[LedgerLine, ...]:
+    """Return what was added to a ledger after `before`."""
+    taken = (replace(line, done=-line.done, lost=-line.lost) for line in before)
+    return tuple(line for line in merged_lines((*now, *taken)) if line.done)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from faultkit.base.text import count_of
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.http.http_quota import HttpQuota
 from faultkit.load.expectation import Expectation
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
@@ -127,15 +128,15 @@ def why_no_success(
             return None
         return f"no answer of the baseline, without faults, was 2xx or 3xx ({_answers(baseline)})"
     # Without a baseline, errors may be what the faults lead to, or what the service always answers. Only the
-    # answers that an http_error made itself are known to be the fault's.
+    # answers that a fault made itself are known to be the fault's.
     by_service = Counter(run.statuses)
     for fault in faults:
-        if isinstance(fault.rule.fault, HttpError):
+        if isinstance(fault.rule.fault, HttpError | HttpQuota):
             by_service[fault.rule.fault.status] -= injected.get(fault.rule.name, 0)
     statuses = +by_service  # Without those of which none is left.
     if not statuses or any(map(_is_success, statuses)):
         return None
-    made = "" if statuses == run.statuses else ", apart from those that http_error made,"
+    made = "" if statuses == run.statuses else ", apart from those that faults made,"
     return f"no answer{made} was 2xx or 3xx ({_answers(run)})"
 
 

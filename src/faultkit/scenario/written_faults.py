@@ -67,7 +67,7 @@ def fault_keys(type_: str) -> KeyTable:
     kind = TYPES[type_]
     fault, aliases = NETWORK_FAULTS[kind], ALIASES.get(kind, {})
     is_stream = fault.level == "stream"
-    match_keys = MATCH_KEYS if fault.level == "http" else MATCH_KEYS[:1]
+    match_keys: tuple[str, ...] = MATCH_KEYS if fault.level == "http" else MATCH_KEYS[:1]
     if not issubclass(fault, AnswerFault):
         match_keys = tuple(key for key in match_keys if key != "status")
     return KeyTable(

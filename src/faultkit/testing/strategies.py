@@ -29,6 +29,13 @@ def faults(draw: st.DrawFn, cls: type[Fault]) -> Fault:
     """Return a strategy of faults of this class, with any settings that it accepts."""
     types = cls.types()
     values = {name: draw(_values(types[name], fact)) for name, fact in cls.settings().items()}
+    if "percentiles" in values:
+        # Drawn freely, hardly any would fit together.
+        delays = sorted(values["percentiles"].values()) or [1.0]
+        names = sorted(values["percentiles"], key=lambda name: int(name[1:])) or ["p50"]
+        is_table = values["distribution"] == "table"
+        values["percentiles"] = dict(zip(names, delays, strict=True)) if is_table else {}
+        values["samples"] = None
     try:
         return cls(**values)
     except ValueError:

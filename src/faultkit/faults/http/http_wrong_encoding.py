@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from faultkit.faults.fault import setting
 from faultkit.faults.http_fault import (
@@ -13,7 +13,6 @@ from faultkit.faults.http_fault import (
     AnswerFilter,
     AnswerHead,
     AnswerPiece,
-    field_problem,
 )
 
 _NAME = "Content-Encoding"
@@ -24,14 +23,11 @@ class HttpWrongEncoding(AnswerFault):
     kind: ClassVar[str] = "http_wrong_encoding"
     summary: ClassVar[str] = "An answer claims a Content-Encoding that its body does not have."
 
-    encoding: str = setting(
+    encoding: Literal["gzip", "deflate", "br", "zstd", "identity"] = setting(
         "gzip",
-        "What it claims; `identity` claims none. An answer that has this encoding claims none instead.",
+        "What it claims; identity claims none. An answer that has this encoding claims none instead.",
+        choices=("gzip", "deflate", "br", "zstd", "identity"),
     )
-
-    def check(self) -> None:
-        if not self.encoding or field_problem(_NAME, self.encoding):
-            raise ValueError(f"encoding: expected a content coding such as gzip, got {self.encoding!r}")
 
     def open(self, answer: AnswerContext) -> AnswerFilter:
         return _WrongEncodingFilter(self, answer)
@@ -41,7 +37,7 @@ class _WrongEncodingFilter(AnswerFilter):
     __slots__ = ("_answer", "_claims")
 
     def __init__(self, fault: HttpWrongEncoding, answer: AnswerContext) -> None:
-        self._claims = fault.encoding.lower()
+        self._claims = fault.encoding
         self._answer = answer
 
     def feed(self, piece: AnswerPiece) -> Iterable[AnswerPiece]:

@@ -79,6 +79,7 @@ class _WrongLengthFilter(AnswerFilter):
         if not self._held:
             return (ends,)
         head, *content = self._held
+        self._held = []
         assert isinstance(head, AnswerHead)
         late = [replace(each, at=piece.at) for each in content]
         return (self._claim(replace(head, at=piece.at), self._held_bytes), *late, ends)

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from faultkit.base.rng import Rng
-from faultkit.faults.distribution import MOST_DELAY_MS, check_distribution, draw_ms, least_ms, mean_caveat
+from faultkit.faults.distribution import (
+    MOST_DELAY_MS,
+    check_distribution,
+    check_table,
+    draw_ms,
+    least_ms,
+    mean_caveat,
+    table_of,
+)
 from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
 
@@ -21,10 +29,10 @@ class Latency(StreamFault):
     kind: ClassVar[str] = "latency"
     summary: ClassVar[str] = "Bytes arrive later than they were sent."
 
-    distribution: Literal["normal", "uniform", "pareto", "pareto-normal"] = setting(
+    distribution: Literal["normal", "uniform", "pareto", "pareto-normal", "table"] = setting(
         "normal",
         "How delays are drawn.",
-        choices=("normal", "uniform", "pareto", "pareto-normal"),
+        choices=("normal", "uniform", "pareto", "pareto-normal", "table"),
     )
     per: Literal["connection", "operation"] = setting(
         "connection",
@@ -46,13 +54,28 @@ class Latency(StreamFault):
     scale_ms: float = setting(0.0, "Least delay (pareto, pareto-normal).", unit="ms", minimum=0)
     min_ms: float = setting(0.0, "Lower bound (uniform).", unit="ms", minimum=0)
     max_ms: float = setting(0.0, "Upper bound (uniform).", unit="ms", minimum=0)
+    percentiles: tuple[tuple[str, float], ...] = setting(
+        (), "Delays in ms by percentile (table): p50, p99.9, min, max …; they never decrease."
+    )
+    interpolation: Literal["linear", "log"] = setting(
+        "linear", "How delays lie between two percentiles (table).", choices=("linear", "log")
+    )
+    samples: str | None = setting(
+        None,
+        "File with delays that were measured, instead of percentiles (table): one a line, CSV, an "
+        "HdrHistogram log, or results.json.",
+    )
+    samples_unit: Literal["ms", "s", "us", "ns"] = setting(
+        "ms", "Unit of the numbers in that file.", choices=("ms", "s", "us", "ns")
+    )
 
     def check(self) -> None:
         check_distribution(self)
+        check_table(self)
 
     @property
     def least_delay_ms(self) -> float | None:
-        return least_ms(self)
+        return table_of(self).delays_ms[0] if self.distribution == "table" else least_ms(self)
 
     def caveat(self) -> str | None:
         return mean_caveat(self)
@@ -62,7 +85,7 @@ class Latency(StreamFault):
 
     def draw_ms(self, rng: Rng) -> float:
         """Draw one delay."""
-        return draw_ms(self, rng)
+        return table_of(self).draw_ms(rng) if self.distribution == "table" else draw_ms(self, rng)
 
 
 class _LatencyFilter(StreamFilter):

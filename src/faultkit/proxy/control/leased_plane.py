@@ -27,6 +27,7 @@ from faultkit.plan import Plan, dump_plan
 from faultkit.proxy.control.control_client import ControlClient, Unreachable
 from faultkit.proxy.control.control_core import USUAL_LEASE_S
 from faultkit.proxy.data_plane import Lateness, LatenessSummary, ProxyCounts, Snapshot
+from faultkit.proxy.ledger import LedgerLine, lines_since
 
 _RENEWALS = 3
 """Renewals in the time of one lease."""
@@ -256,6 +257,7 @@ def _read_counters(url: str, status: Mapping[str, Any]) -> tuple[Snapshot, Laten
                     **each,
                     "listen": parse_endpoint(each["listen"]),
                     "upstream": None if each["upstream"] is None else parse_endpoint(each["upstream"]),
+                    "ledger": tuple(LedgerLine(**line) for line in each.get("ledger", ())),
                 }
             )
             for each in status["proxies"]
@@ -275,7 +277,9 @@ def _read_counters(url: str, status: Mapping[str, Any]) -> tuple[Snapshot, Laten
 
 
 _COUNTERS = tuple(
-    field.name for field in fields(ProxyCounts) if field.name not in ("name", "listen", "upstream", "live")
+    field.name
+    for field in fields(ProxyCounts)
+    if field.name not in ("name", "listen", "upstream", "live", "ledger")
 )
 
 
@@ -286,6 +290,7 @@ def _since(now: tuple[Snapshot, Lateness], before: tuple[Snapshot, Lateness]) ->
         replace(
             each,
             **{name: getattr(each, name) - getattr(old[each.name], name) for name in _COUNTERS},
+            ledger=lines_since(each.ledger, old[each.name].ledger),
         )
         if each.name in old
         else each

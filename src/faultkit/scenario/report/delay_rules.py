@@ -15,6 +15,7 @@ from faultkit.base.sample_statistics import Interval, bounds_percentile, differe
 from faultkit.base.text import counted
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.connection.slow_accept import SlowAccept
+from faultkit.faults.distribution import table_of
 from faultkit.faults.fault import Fault
 from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.stream.jitter import Jitter
@@ -146,7 +147,9 @@ def _growth_over_steps(item: ItemReport, ways: int, every_read: bool) -> Growth 
 
 def delay_ms(fault: Fault) -> float | None:
     """Return the median delay that a fault adds; None if it is not a delay."""
-    if isinstance(fault, Latency):
+    if isinstance(fault, Latency | HttpDelay):
+        if fault.distribution == "table":
+            return table_of(fault).delay_ms(50)
         tail = fault.scale_ms * 2 ** (1 / fault.shape) if fault.shape > 0 else 0.0
         return {
             "normal": fault.mean_ms,
@@ -156,7 +159,7 @@ def delay_ms(fault: Fault) -> float | None:
         }[fault.distribution]
     if isinstance(fault, Jitter):
         return fault.amplitude_ms / 2
-    if isinstance(fault, HttpDelay | SlowAccept):
+    if isinstance(fault, SlowAccept):
         return fault.delay_ms
     if isinstance(fault, Dns) and fault.outcome == "resolve":
         return fault.delay_ms

@@ -16,6 +16,7 @@ from faultkit.base.numbers import NO_NUMBER, decimals, duration, percentage, per
 from faultkit.base.secrets import MASK, hide_secrets, mask_url
 from faultkit.base.text import count_of, printable_line, shortened
 from faultkit.base.units import format_duration
+from faultkit.faults.distribution import table_of
 from faultkit.faults.fault import Fault, StreamFault
 from faultkit.load.slo import Slo, SloResult
 from faultkit.plan import Direction, Match, Rule, Side, Trigger
@@ -215,6 +216,7 @@ _LATENCY_SETTINGS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("Shape", "shape", ""),
         ("Scale", "scale_ms", " ms"),
     ),
+    "table": (),
 }
 _CELLS = 10
 _LONGEST = 40
@@ -243,6 +245,9 @@ def _latency(glyph: str, fault: Any) -> str:
         f"{name}: {getattr(fault, field):.2f}{unit}"
         for name, field, unit in _LATENCY_SETTINGS[fault.distribution]
     ]
+    if fault.distribution == "table":
+        table = table_of(fault)
+        parts += [f"P{percent}: {table.delay_ms(percent):.2f} ms" for percent in (50, 90, 99)]
     return _join_parts(glyph, parts)
 
 
@@ -290,6 +295,8 @@ def _match(match: Match) -> Iterator[str]:
         yield f"Method: {', '.join(match.methods)}"
     if match.path is not None:
         yield f"Path: {mask_url(match.path)}"
+    if match.status:
+        yield f"Status: {', '.join(match.status)}"
     if match.headers:
         # Names only, because a value may be a secret.
         yield f"Headers: {', '.join(name for name, _ in match.headers)}"
@@ -313,6 +320,10 @@ def _value(value: object, unit: str) -> str:
         return (f"{value:.2f}" if unit in ("ms", "µs", "Hz") else shortest(value)) + unit
     if isinstance(value, str):
         return shortened(printable_line(hide_secrets(value, MASK)), _LONGEST)
+    if isinstance(value, tuple):
+        return shortened(
+            printable_line(hide_secrets(", ".join(f"{name} {each}" for name, each in value), MASK)), _LONGEST
+        )
     return f"{value}{unit}"
 
 
