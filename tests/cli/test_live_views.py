@@ -20,6 +20,7 @@ from faultkit.cli.scenario_view import ScenarioView
 from faultkit.load.load import Progress
 from faultkit.load.search.frontier import Grid, PairBlock
 from faultkit.load.search.search_values import Block
+from faultkit.load.search.share_evidence import Decision
 from faultkit.plan import Plan, read_plan
 from faultkit.proxy.data_plane import LatenessSummary, ProxyCounts, ProxySpec, Snapshot
 from faultkit.scenario.run_events import (
@@ -273,8 +274,8 @@ def test_a_log_has_a_line_for_each_step_of_a_search(capsys: pytest.CaptureFixtur
 
 
 MAP = Grid((0.0, 100.0, 200.0), (0.0, 0.5))
-NOTHING_KNOWN = (("undecided", "undecided"),) * 3
-SOME_KNOWN = (("held", "held"), ("held", "undecided"), ("broken", "broken"))
+NOTHING_KNOWN: tuple[tuple[Decision, ...], ...] = (("undecided", "undecided"),) * 3
+SOME_KNOWN: tuple[tuple[Decision, ...], ...] = (("held", "held"), ("held", "undecided"), ("broken", "broken"))
 
 
 def test_a_search_of_two_settings_shows_a_map_that_fills() -> None:

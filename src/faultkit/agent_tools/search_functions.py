@@ -126,7 +126,7 @@ def check_limits(scenario: Scenario, limits: LoadLimits) -> None:
     varies_clients = strategy.varied.fault is None and strategy.varied.name == "clients"
     clients = int(max(ends)) if varies_clients else strategy.clients
     seconds = strategy.budget_s or budget_of(strategy) / lowest_rate(strategy)
-    rate = max(rate_at(strategy, each) for each in ends)
+    rate = max(rate_at(strategy, (each,)) for each in ends)
     try:
         limits.check_load(seconds, clients, rate / clients, getattr(item.call, "timeout_s", None) or 0.0)
     except InputError as error:
