@@ -62,9 +62,22 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(refuse)
 
 
+_LONGEST = frozenset(
+    {
+        "test_advisor_real",
+        "test_dask_place",
+        "test_example_scenarios",
+        "test_prove",
+        "test_prove_seed_app",
+        "test_real_model",
+    }
+)
+"""Files that take half a minute and more."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files, so that at the end no worker waits for another."""
-    items.sort(key=lambda item: not {"e2e", "web"} & {*item.path.parts})
+    items.sort(key=lambda item: (item.path.stem not in _LONGEST, not {"e2e", "web"} & {*item.path.parts}))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,7 +6,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -68,13 +68,16 @@ def test_all_includes_every_other_extra() -> None:
     assert set(packages_of("all")) == everything
 
 
-def imports() -> Iterator[tuple[str, str]]:
+@cache
+def imports() -> tuple[tuple[str, str], ...]:
+    found: list[tuple[str, str]] = []
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Import):
-                yield from ((alias.name, path.name) for alias in node.names)
+                found += ((alias.name, path.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                yield str(node.module), path.name
+                found.append((str(node.module), path.name))
+    return tuple(found)
 
 
 def test_every_import_of_another_package_is_in_the_table() -> None:
