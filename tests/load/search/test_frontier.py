@@ -168,7 +168,7 @@ def test_no_pair_of_a_simulated_service_is_decided_wrongly(shape: int) -> None:
     """Smooth, a cliff, and slow for whole stretches; `bench.frontier` has more of each."""
     found = bench.frontier.ours(shape, 3)
     assert (found.wrong, found.is_conclusive) == (0, True)
-    assert found.undecided < GRID.pairs / 2
+    assert found.undecided < GRID.pairs * 2 / 3
     assert found.requests <= bench.frontier.BUDGET
 
 
