@@ -25,7 +25,7 @@ from faultkit.cli.shared_options import seed_option
     "-config",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="JSON file with a list of proxies to open.",
+    help="JSON file with a list of proxies to open, each with its `toxics`, if any.",
 )
 @seed_option("Seed of all random choices; by default a random one.", also=("-seed",))
 @click.option("--proxy-metrics", "-proxy-metrics", is_flag=True, hidden=True, help="Always on.")
@@ -35,8 +35,8 @@ def command(
 ) -> None:
     """Serve the API of Toxiproxy, so that its clients can break connections here.
 
-    Any Toxiproxy client can create proxies and toxics; the proxies of FILE are opened at the start. Runs
-    until Ctrl-C or SIGTERM.
+    Any Toxiproxy client can create proxies and toxics; the proxies of FILE are opened at the start, with their
+    toxics. Runs until Ctrl-C or SIGTERM.
     """
     from faultkit.base.signals import StopSignal
     from faultkit.proxy.toxiproxy.toxiproxy_server import ToxiproxyServer

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from faultkit.base.address import LOOPBACK, Endpoint, parse_endpoint
+from faultkit.base.documents.checks import shown
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import ProxySpec, Snapshot
@@ -82,6 +83,27 @@ def populated_proxies(document: object) -> list[WantedProxy]:
             raise bad_body(f"name at proxy {position}: expected each name once, got {proxy.name!r} again")
         wanted.append(proxy)
     return wanted
+
+
+def configured_toxics(document: list[object]) -> list[list[Toxic]]:
+    """Return the toxics of each proxy of a configuration file; the proxies have been read already."""
+    found: list[list[Toxic]] = []
+    for position, item in enumerate(document, 1):
+        given = fields.mapping(item).get("toxics", [])
+        if not isinstance(given, list):
+            raise bad_body(f"toxics at proxy {position}: expected a list of toxics, got {shown(given)}")
+        toxics: list[Toxic] = []
+        for place, each in enumerate(given, 1):
+            where = f"at toxic {place} of proxy {position}"
+            try:
+                toxic = new_toxic(each)
+            except Refusal as refusal:
+                raise Refusal(refusal.status, f"{refusal.message} {where}") from None
+            if any(toxic.name == other.name for other in toxics):
+                raise bad_body(f"name {where}: expected each name once, got {toxic.name!r} again")
+            toxics.append(toxic)
+        found.append(toxics)
+    return found
 
 
 def _wanted(given: Mapping[str, object], name: str, listen: str, upstream: str, enabled: bool) -> WantedProxy:
@@ -192,6 +214,21 @@ class Registry:
         """Create or replace these proxies. One with the same addresses is kept, with its toxics."""
         with self._lock:
             return [self._add_or_replace(wanted).document() for wanted in populated_proxies(document)]
+
+    def configure(self, document: object) -> list[Document]:
+        """Open the proxies of a configuration file, with their toxics, which act from the first connection.
+
+        `/populate` takes the same proxies without their toxics, because clients send whole objects back."""
+        with self._lock:
+            proxies = populated_proxies(document)
+            assert isinstance(document, list)
+            opened = []
+            for wanted, toxics in zip(proxies, configured_toxics(document), strict=True):
+                entry = self._entries[wanted.name] = _Entry(replace(wanted, enabled=False), toxics=toxics)
+                self._apply()
+                self._set_enabled(entry, wanted.enabled)
+                opened.append(entry.document())
+            return opened
 
     def reset(self) -> None:
         """Enable all proxies and remove all toxics."""

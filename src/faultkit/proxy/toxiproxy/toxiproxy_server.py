@@ -49,13 +49,14 @@ class ToxiproxyServer:
         self._server = AsgiServer(config)
 
     def populate(self, config: Path) -> int:
-        """Open the proxies of a file, a JSON list as the API's /populate takes; returns how many."""
+        """Open the proxies of a file, a JSON list as the API's /populate takes, with the toxics that it has;
+        returns how many."""
         try:
             raw = config.read_bytes()
         except OSError as error:
             raise InputError(str(config), f"cannot be read: {error.strerror}") from None
         try:
-            return len(self._registry.populate(parse_json(raw)))
+            return len(self._registry.configure(parse_json(raw)))
         except Refusal as refusal:
             if refusal.status >= 500:
                 raise TargetError(f"{config}: {refusal.message}") from None
