@@ -63,7 +63,7 @@ def test_a_bad_file_names_the_line_and_what_was_expected(text: str, problem: str
 
 
 def test_a_bad_column_or_histogram_is_named() -> None:
-    with pytest.raises(InputError, match="line 1: expected a column named one of latency_ms, .* got a, b"):
+    with pytest.raises(InputError, match=r"line 1: expected a column named one of latency_ms, .* got a, b"):
         percentiles_of("a,b\n1,2\n")
     with pytest.raises(InputError, match="line 1: expected a compressed V2 histogram, got "):
         percentiles_of("0.1,1.0,0.1,HISTFAAA\n")
@@ -77,5 +77,5 @@ def test_a_plan_file_reads_samples_beside_it(tmp_path: Path) -> None:
     assert isinstance(rule.fault, Latency)
     assert dict(rule.fault.percentiles)["p50"] == 15
     (tmp_path / "delays.txt").write_text("10\nx\n")
-    with pytest.raises(InputError, match="samples: .*line 2: expected a delay"):
+    with pytest.raises(InputError, match=r"samples: .*line 2: expected a delay"):
         load_plan(plan)

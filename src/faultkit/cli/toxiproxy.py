@@ -35,8 +35,8 @@ def command(
 ) -> None:
     """Serve the API of Toxiproxy, so that its clients can break connections here.
 
-    Any Toxiproxy client can create proxies and toxics; the proxies of FILE are opened at the start, with their
-    toxics. Runs until Ctrl-C or SIGTERM.
+    Any Toxiproxy client can create proxies and toxics; the proxies of FILE are opened at the start, with
+    their toxics. Runs until Ctrl-C or SIGTERM.
     """
     from faultkit.base.signals import StopSignal
     from faultkit.proxy.toxiproxy.toxiproxy_server import ToxiproxyServer
