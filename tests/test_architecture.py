@@ -126,6 +126,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "anyio": ("agent_tools/*",),
     "chaoslib": ("chaos/experiment/toolkit_child.py",),
     "click": ("cli/*",),
+    "cryptography": ("base/leaf_certificates.py", "base/local_authority.py", "base/trust_files.py"),
     "distributed": ("load/dask_place.py",),
     "httptools": ("base/http/*", "load/*"),
     "hypothesis": ("testing/*",),

@@ -25,7 +25,23 @@ from faultkit.base.address import (
 )
 from faultkit.base.errors import InputError
 
-Protocol = Literal["tcp", "tls", "psql", "psqls", "http", "https", "reverse", "reverse-tls"]
+Protocol = Literal[
+    "tcp",
+    "tls",
+    "psql",
+    "psqls",
+    "http",
+    "https",
+    "reverse",
+    "reverse-tls",
+    "tls to tcp",
+    "tls to tls",
+    "tls to psql",
+    "tls to http",
+    "tls to https",
+    "tls to reverse",
+    "tls to reverse-tls",
+]
 
 
 def described(proxy_map: ProxyMap) -> tuple[str, str, str]:
@@ -41,6 +57,8 @@ def described(proxy_map: ProxyMap) -> tuple[str, str, str]:
         (True, "http", True): "reverse-tls",
     }
     word = words[proxy_map.tls, proxy_map.speaks, proxy_map.rewrite_host]
+    if proxy_map.client_tls:
+        word = f"tls to {word}"
     return str(proxy_map.listen), str(proxy_map.upstream), word
 
 
@@ -77,17 +95,22 @@ def described(proxy_map: ProxyMap) -> tuple[str, str, str]:
         ("tcp:9090=http://web", "127.0.0.1:9090", "web:80", "http"),
         ("tcp:9090=https://web", "127.0.0.1:9090", "web:443", "https"),
         ("psqls:5433=db", "127.0.0.1:5433", "db:5432", "psqls"),
-        ("tls:9090=db:1", "127.0.0.1:9090", "db:1", "tls"),
-        ("tls:9090=psql://db", "127.0.0.1:9090", "db:5432", "psqls"),
+        ("tls:9090=db:1", "127.0.0.1:9090", "db:1", "tls to tls"),
+        ("tls:9090=tcp://db:1", "127.0.0.1:9090", "db:1", "tls to tcp"),
+        ("tls:9090=psql://db", "127.0.0.1:9090", "db:5432", "tls to psql"),
+        ("tls:9090=https://web", "127.0.0.1:9090", "web:443", "tls to https"),
+        ("tls:9090=http://web", "127.0.0.1:9090", "web:80", "tls to http"),
+        ("psqls:5433=psql://db", "127.0.0.1:5433", "db:5432", "psqls"),
         ("http:9090=web", "127.0.0.1:9090", "web:80", "reverse"),
         ("http:9090=web:8000", "127.0.0.1:9090", "web:8000", "reverse"),
         ("http://:9090=web", "127.0.0.1:9090", "web:80", "reverse"),
         ("http://[::]:9090=web", "[::]:9090", "web:80", "reverse"),
         ("http:9090=https://web", "127.0.0.1:9090", "web:443", "reverse-tls"),
         ("http:9090=tls://web", "127.0.0.1:9090", "web:443", "reverse-tls"),
-        ("https:9090=web", "127.0.0.1:9090", "web:443", "reverse-tls"),
-        ("https:9090=http://web", "127.0.0.1:9090", "web:443", "reverse-tls"),
-        ("https:9090=http://web:8000", "127.0.0.1:9090", "web:8000", "reverse-tls"),
+        ("https:9090=web", "127.0.0.1:9090", "web:443", "tls to reverse-tls"),
+        ("https://0.0.0.0:9090=https://web", "0.0.0.0:9090", "web:443", "tls to reverse-tls"),
+        ("https:9090=http://web", "127.0.0.1:9090", "web:80", "tls to reverse"),
+        ("https:9090=http://web:8000", "127.0.0.1:9090", "web:8000", "tls to reverse"),
         ("  9090 = db:1 ", "127.0.0.1:9090", "db:1", "tcp"),
         ("9090=my_db-1.svc.local.:1", "127.0.0.1:9090", "my_db-1.svc.local.:1", "tcp"),
     ],

@@ -173,6 +173,8 @@ def test_the_first_line_tells_what_runs(echo: Endpoint) -> None:
                 "listen": f"127.0.0.1:{port}",
                 "upstream": str(echo),
                 "tls": False,
+                "client_tls": False,
+                "intercept": [],
                 "speaks": "tcp",
             }
         ],

@@ -18,6 +18,7 @@ from faultkit.faults.fault import (
     Stream,
     StreamFault,
     StreamFilter,
+    TlsFault,
 )
 from faultkit.faults.http_fault import HttpFault, RequestContext
 from faultkit.testing import check_stream_fault
@@ -58,6 +59,8 @@ def _decide(fault: Fault, rng: Rng) -> object:
         return fault.admit(rng)
     if isinstance(fault, NameFault):
         return fault.resolve(rng)
+    if isinstance(fault, TlsFault):
+        return fault.shake(rng)
     assert isinstance(fault, HttpFault)
     return fault.judge(RequestContext(0.0, rng))
 

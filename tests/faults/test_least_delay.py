@@ -12,6 +12,7 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
+from faultkit.faults.tls.tls_slow_handshake import TlsSlowHandshake
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,7 @@ from faultkit.faults.stream.slow_close import SlowClose
         (Dns(delay_ms=80), 80),
         (Dns(), None),
         (HttpDelay(delay_ms=120), 120),
+        (TlsSlowHandshake(delay_ms=90), 90),
     ],
 )
 def test_the_least_delay_is_that_of_the_settings_in_force(fault: Fault, least_ms: float | None) -> None:
@@ -51,4 +53,5 @@ def test_every_other_fault_asks_for_no_delay() -> None:
         "http_slow_headers",
         "http_drip",
         "slow",
+        "tls_slow_handshake",
     }

@@ -35,7 +35,7 @@ def test_users_see_the_faults_of_calls_after_those_of_the_network() -> None:
     assert list(FAULTS) == [*NETWORK_FAULTS, *CALL_FAULTS]
 
 
-@pytest.mark.parametrize("folder", ["stream", "connection", "http", "call"])
+@pytest.mark.parametrize("folder", ["stream", "connection", "tls", "http", "call"])
 def test_each_file_of_a_fault_folder_is_one_fault(folder: str) -> None:
     files = {path.stem for path in (Path(faultkit.faults.__file__).parent / folder).glob("*.py")}
     faults = {kind for kind, fault in FAULTS.items() if f".{folder}." in fault.__module__}
@@ -53,7 +53,8 @@ def test_a_fault_has_the_name_of_its_file_and_is_imported_when_it_is_looked_up()
 def test_a_kind_is_of_one_level_only() -> None:
     assert not NETWORK_FAULTS.keys() & CALL_FAULTS.keys()
     assert {fault.level for fault in CALL_FAULTS.values()} == {"call"}
-    assert {fault.level for fault in NETWORK_FAULTS.values()} == {"stream", "connection", "name", "http"}
+    levels = {fault.level for fault in NETWORK_FAULTS.values()}
+    assert levels == {"stream", "connection", "name", "tls", "http"}
 
 
 @pytest.mark.parametrize(

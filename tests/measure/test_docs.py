@@ -147,7 +147,7 @@ def test_every_python_example_in_the_docs_holds(block: Block) -> None:
 @pytest.mark.parametrize("words", FAULT_LINES)
 @pytest.mark.usefixtures("beside_plan")
 def test_every_command_line_in_the_docs_is_accepted(words: list[str]) -> None:
-    if "--control-cert" in words:
+    if {"--control-cert", "--tls-cert"} & set(words):
         Certificates(Path.cwd()).issue("proxy.example")
     ctx = parsed(words)
     if ctx.info_name == "run" and not _shown_to_fail(words):

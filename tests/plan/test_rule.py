@@ -80,7 +80,7 @@ def test_a_fault_takes_the_conditions_of_its_level(fault: Fault, match: Match) -
         (
             Hang(),
             Match(proxy="db"),
-            "match.proxy: expected only with faults of level stream or connection or name or http, "
+            "match.proxy: expected only with faults of level stream or connection or name or tls or http, "
             'got "hang", which is of level call',
         ),
         (

@@ -4,6 +4,8 @@
     left   = [ "scheme://" ] [ host ] ":" port | scheme ":" port | port
     right  = [ "scheme://" ] host [ ":" port ] | [ "scheme://" ] ":" port | scheme ":" port | port
 
+The left scheme says what clients speak: with `tls` and `https` they speak TLS. The right one says what the
+upstream speaks, and is that of the left where there is none.
 Requests get the upstream's Host if the left scheme is `http` or `https`, or if there is none and the right
 one is `https`.
 
@@ -34,14 +36,16 @@ class _Scheme(NamedTuple):
     tls: bool
     speaks: Speaks
     secured: str
-    """The scheme that it becomes when the other side of a map asks for TLS."""
+    """The scheme that it becomes with TLS."""
+    to_clients: bool = False
+    """Clients of a port with this scheme speak TLS."""
 
 
 SCHEMES: dict[str, _Scheme] = {
     "tcp": _Scheme(None, False, "tcp", "tls"),
-    "tls": _Scheme(443, True, "tcp", "tls"),
+    "tls": _Scheme(443, True, "tcp", "tls", True),
     "http": _Scheme(80, False, "http", "https"),
-    "https": _Scheme(443, True, "http", "https"),
+    "https": _Scheme(443, True, "http", "https", True),
     "psql": _Scheme(5432, False, "psql", "psqls"),
     "psqls": _Scheme(5432, True, "psql", "psqls"),
 }
@@ -66,7 +70,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class ProxyMap:
-    """An endpoint to listen on and the upstream to connect to. The client's side never has TLS."""
+    """An endpoint to listen on and the upstream to connect to."""
 
     listen: Endpoint
     upstream: Endpoint
@@ -76,12 +80,16 @@ class ProxyMap:
     """Protocol of the bytes. HTTP faults can act only with `http`; TLS begins otherwise with `psql`."""
     rewrite_host: bool = False
     """A reverse proxy: requests get the upstream's Host. Otherwise bytes go through as they are."""
+    client_tls: bool = False
+    """Speak TLS to clients."""
 
     def __str__(self) -> str:
         """Return text that `parse_map` reads as this map."""
         scheme = SCHEMES[self.speaks].secured if self.tls else self.speaks
         left = str(self.listen)
-        if self.rewrite_host != (scheme == "https"):
+        if self.client_tls:
+            left = f"{'https' if self.rewrite_host else 'tls'}://{left}"
+        elif self.rewrite_host != (scheme == "https"):
             left = f"{'http' if self.rewrite_host else 'tcp'}://{left}"
         return f"{left}={scheme}://{self.upstream}"
 
@@ -111,7 +119,8 @@ def _map(text: str) -> ProxyMap:
         raise ValueError(f'expected a port to listen on left of "=", got "{left_text.strip()}"')
 
     scheme = right.scheme or left.scheme or "tcp"
-    if any(SCHEMES[name].tls for name in (left.scheme, right.scheme) if name):
+    client_tls = left.scheme is not None and SCHEMES[left.scheme].to_clients
+    if left.scheme is not None and SCHEMES[left.scheme].tls and not client_tls:
         scheme = SCHEMES[scheme].secured
     port = SCHEMES[scheme].port if right.port is None else right.port
     if port is None:
@@ -129,6 +138,7 @@ def _map(text: str) -> ProxyMap:
         tls=SCHEMES[scheme].tls,
         speaks="http" if reverse else SCHEMES[scheme].speaks,
         rewrite_host=reverse,
+        client_tls=client_tls,
     )
 
 

@@ -140,10 +140,16 @@ EXTRAS: dict[str, Extra] = {
             (_package("chaostoolkit-lib", "1.42", "chaoslib", "jsonpath2"),),
         ),
         Extra(
+            "tls",
+            "speak TLS to clients, and look into HTTPS",
+            16,
+            (_package("cryptography", "45.0"),),
+        ),
+        Extra(
             "oidc",
             "check tokens of an OpenID Connect provider",
             16,
-            (_package("PyJWT", "2.10.1", "jwt", "cryptography"),),
+            (_package("PyJWT", "2.10.1", "jwt"),),
         ),
         Extra(
             "dist",
@@ -181,6 +187,7 @@ EXTRAS: dict[str, Extra] = {
                 "postgres",
                 "qdrant",
                 "serve",
+                "tls",
                 "toolkit",
             ),
         ),

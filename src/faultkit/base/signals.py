@@ -3,6 +3,7 @@
     StopSignal        without an event loop: a flag that can be waited for, with a callback
     handle_signals    with one: a callback in the loop for each signal
     AsyncStopSignal   with one: wait for a signal, or for some work to end before it
+    pass_signals      without one: a callback for each signal, for a program that stands before another
     before_quit       a last call before SIGQUIT (Ctrl-\\) ends the process
 
 Handlers are replaced while one of these is entered, and restored at its end. An ignored SIGHUP stays ignored:
@@ -161,6 +162,21 @@ def handle_signals(on_signal: Callable[[signal.Signals], object], *, once: bool 
         for number in watched:
             loop.remove_signal_handler(number)
             signal.signal(number, before[number])
+
+
+@contextmanager
+def pass_signals(on_signal: Callable[[signal.Signals], object]) -> Iterator[None]:
+    """Call `on_signal` inside the signal handler for each signal, and do nothing else about it."""
+
+    def arrived(number: int, frame: FrameType | None) -> None:
+        on_signal(signal.Signals(number))
+
+    before = {number: signal.signal(number, arrived) for number in _watched()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -31,6 +31,8 @@ _INTERRUPTED, _NO_READER, _UNEXPECTED = 130, 141, 4
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMMANDS: dict[str, LazyCommand] = {
     "run": LazyCommand("faultkit.cli.run:command", "Run a proxy that injects network faults."),
+    "exec": LazyCommand("faultkit.cli.exec:command", "Run a program with network faults around it."),
+    "ca": LazyCommand("faultkit.cli.ca:command", "Show and export the local authority of certificates."),
     "scenario": LazyCommand(
         "faultkit.cli.scenario:command", "Load a service under network faults, and report."
     ),

@@ -31,6 +31,7 @@ from faultkit.cli.shared_options import (
     trust_options,
     verify_of,
 )
+from faultkit.cli.tls_options import intercept_option, intercepting, tls_options, with_tls
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.idle_rules import caveats, idle_warnings, late_warnings
@@ -52,6 +53,14 @@ _EXAMPLES = (
     (
         "every second request to one host fails, through the forward proxy",
         "fault run -u api.example.com --with-http-response --http-response-trigger-probability 0.5",
+    ),
+    (
+        "TLS to clients, too, with a certificate of `fault ca`",
+        "fault run --proxy https:34000=https://api.example.com --with-http-response",
+    ),
+    (
+        "inside the HTTPS of one host, through the forward proxy",
+        "fault run --intercept api.example.com --with-http-response",
     ),
     ("replay a run, as JSON lines", "fault run --plan plan.yaml --seed 7 --json --proxy 9000=localhost:8000"),
 )
@@ -91,6 +100,10 @@ _EXAMPLES = (
     envvar="FAULT_UPSTREAMS",
     help='Hosts that faults hit in the forward proxy, separated by commas; "*" for all. Repeatable.',
 )
+@intercept_option(
+    "Hosts whose HTTPS the forward proxy looks into, with certificates of the local authority "
+    "(`fault ca env`): HTTP faults act on it then. --upstream is not needed for them. Repeatable."
+)
 @click.option(
     "--plan", "plan_file", metavar="FILE", help="YAML file with rules; the rules of flags follow them."
 )
@@ -119,6 +132,7 @@ _EXAMPLES = (
     help="Number of processes that serve the ports, for more connections than one process may hold.",
 )
 @trust_options
+@tls_options
 @click.option(
     "--connect-timeout",
     metavar="TIME",
@@ -148,7 +162,7 @@ def job_of(ctx: click.Context) -> RunJob:
     connect_timeout_s = optional_seconds("--connect-timeout", given["connect_timeout"]) or 0.0
     verify = verify_of(given["insecure"], given["cacert"])
     maps = tuple(
-        replace(spec, verify=verify, connect_timeout_s=connect_timeout_s) for spec in _maps(given["maps"])
+        replace(spec, verify=verify, connect_timeout_s=connect_timeout_s) for spec in maps_of(given["maps"])
     )
     forward = None
     if not given["disable_http_proxy"]:
@@ -160,16 +174,27 @@ def job_of(ctx: click.Context) -> RunJob:
         forward = ProxySpec(
             FORWARD, listen, broken=broken, verify=verify, connect_timeout_s=connect_timeout_s
         )
+        forward = intercepting(forward, given["intercepts"])
+    elif given["intercepts"]:
+        raise InputError("--intercept", "expected the forward proxy, got --disable-http-proxy beside it")
     elif not maps:
         raise InputError("--proxy", "expected at least one with --disable-http-proxy, got none")
+    if forward is None:
+        maps = with_tls(given, maps)
+    else:
+        *own, forward = with_tls(given, (*maps, forward))
+        maps = tuple(own)
     control, control_tls = control_api(given)
-    plan = _plan(ctx, duration_s)
+    plan = plan_of(ctx, duration_s)
     is_address_given = ctx.get_parameter_source("proxy_address") is not ParameterSource.DEFAULT
     return RunJob(
         plan=plan,
         maps=maps,
         forward=forward,
-        forward_optional=bool(maps) and not is_address_given and not given["upstreams"],
+        forward_optional=bool(maps)
+        and not is_address_given
+        and not given["upstreams"]
+        and not given["intercepts"],
         duration_s=duration_s,
         checks_upstreams=not given["no_check"],
         control=control,
@@ -207,7 +232,7 @@ def _idle_faults(job: RunJob) -> list[str]:
     return found
 
 
-def _maps(texts: tuple[str, ...]) -> list[ProxySpec]:
+def maps_of(texts: tuple[str, ...]) -> list[ProxySpec]:
     """Return the proxies of --proxy, each with a unique name: its port, numbered if needed."""
     specs: list[ProxySpec] = []
     for text in texts:
@@ -237,7 +262,7 @@ def _workers(count: int, plan: Plan) -> int:
     return count
 
 
-def _plan(ctx: click.Context, duration_s: float | None) -> Plan:
+def plan_of(ctx: click.Context, duration_s: float | None) -> Plan:
     """Return the rules of the plan file and of the flags, with the seed of --seed, the file, or a new one."""
     file_plan = _file_plan(ctx.params["plan_file"], duration_s)
     rules: list[Rule] = list(file_plan.rules) if file_plan else []

@@ -110,6 +110,8 @@ class JsonLines:
                 "listen": str(bound),
                 "upstream": None if spec.upstream is None else str(spec.upstream),
                 "tls": spec.tls,
+                "client_tls": spec.client_tls is not None and spec.upstream is not None,
+                "intercept": [] if spec.intercept is None else list(map(str, spec.intercept.upstreams)),
                 "speaks": "http" if spec.upstream is None else spec.speaks,
             }
             for spec, bound in run.proxies
@@ -266,7 +268,12 @@ def _event_text(event: PlaneEvent) -> str:
 
 def start_lines(run: StartedRun) -> list[str]:
     """Return the lines at the start of a run: proxies, faults, seed."""
-    lines = [f"{spec.name}: {bound} → {target_text(spec)}" for spec, bound in run.proxies]
+    lines = [f"{spec.name}: {bound}{_to_clients(spec)} → {target_text(spec)}" for spec, bound in run.proxies]
+    for spec, bound in run.proxies:
+        if spec.intercept is not None:
+            lines.append(f'clients: eval "$(fault ca env --proxy {bound})"')
+        elif spec.client_tls is not None and spec.client_tls.cert is None:
+            lines.append(f'clients of {bound}: eval "$(fault ca env --no-proxy)"')
     lines.append(f"faults: {', '.join(rule.name for rule in run.plan.rules) or 'none'}")
     lines.append(f"seed: {run.plan.seed} (--seed {run.plan.seed} replays this run)")
     if run.duration_s is not None:
@@ -283,7 +290,13 @@ def target_text(spec: ProxySpec) -> str:
     if spec.broken is None:
         return "any host (HTTP proxy; faults act on all)"
     names = ", ".join(map(str, spec.broken.upstreams))
-    return f"any host (HTTP proxy; faults act on {names or 'none'})"
+    hosts = "" if spec.intercept is None else ", ".join(map(str, spec.intercept.upstreams))
+    inside = f"; HTTPS of {hosts} is intercepted" if hosts else ""
+    return f"any host (HTTP proxy; faults act on {names or 'none'}{inside})"
+
+
+def _to_clients(spec: ProxySpec) -> str:
+    return " (TLS)" if spec.client_tls is not None and spec.upstream is not None else ""
 
 
 def end_lines(ending: RunEnding) -> list[str]:

@@ -1,7 +1,7 @@
 """The vocabulary: every fault there is, in the order in which users see them.
 
-Adding a fault is one file in `stream/`, `connection/`, `http/` or `call/`, one test file, and one row in a
-table below. YAML, command-line flags, schemas, help and docs follow from the row.
+Adding a fault is one file in `stream/`, `connection/`, `tls/`, `http/` or `call/`, one test file, and one row
+in a table below. YAML, command-line flags, schemas, help and docs follow from the row.
 
     fault             what a fault is, for each level; `http_fault` for HTTP, `call_fault` for calls
     fault_table       a table that imports a fault when it is looked up
@@ -38,6 +38,11 @@ NETWORK_FAULTS: FaultTable[Fault] = FaultTable(
     "connection.refuse",
     "connection.slow_accept",
     "connection.dns",
+    "tls.tls_slow_handshake",
+    "tls.tls_handshake_failure",
+    "tls.tls_bad_certificate",
+    "tls.tls_old_version",
+    "tls.tls_truncated_close",
     "http.http_error",
     "http.http_delay",
     "http.http_quota",
@@ -49,7 +54,7 @@ NETWORK_FAULTS: FaultTable[Fault] = FaultTable(
     "http.http_wrong_encoding",
     "http.http_lost_reply",
 )
-"""Faults that a proxy carries out, on streams, connections, names and HTTP requests."""
+"""Faults that a proxy carries out, on streams, connections, names, TLS and HTTP requests."""
 
 CALL_FAULTS: FaultTable[CallFault] = FaultTable(
     "call.hang",

@@ -21,9 +21,9 @@ from faultkit.faults.fault_settings import setting as setting
 
 FOREVER = math.inf
 
-Level: TypeAlias = Literal["stream", "connection", "name", "http", "call"]
-"""Where a fault acts: bytes of a stream, a connection at its start, a name to resolve, an HTTP request, or a
-call of an MCP client."""
+Level: TypeAlias = Literal["stream", "connection", "name", "tls", "http", "call"]
+"""Where a fault acts: bytes of a stream, a connection at its start, a name to resolve, the TLS handshake with
+a client, an HTTP request, or a call of an MCP client."""
 
 
 _types: dict[type, dict[str, Any]] = {}
@@ -193,4 +193,37 @@ class NameFault(Fault):
 
     def resolve(self, rng: Rng) -> Resolution:
         """Return what becomes of a look-up."""
+        raise NotImplementedError
+
+
+HandshakeEnd: TypeAlias = Literal["alert", "close", "reset"]
+CertificateFlaw: TypeAlias = Literal["expired", "self_signed", "wrong_host"]
+TlsVersion: TypeAlias = Literal["1.0", "1.1", "1.2"]
+
+
+@dataclass(frozen=True, slots=True)
+class HandshakeVerdict:
+    """What becomes of the TLS handshake with a client. By default it is done as usual."""
+
+    delay_s: float = 0.0
+    """Seconds before the ClientHello is answered."""
+    end: HandshakeEnd | None = None
+    """How the handshake fails; `alert` names the alert of RFC 8446 §6.2 by its number."""
+    alert: int = 40
+    flaw: CertificateFlaw | None = None
+    """What is wrong with the certificate."""
+    version: TlsVersion | None = None
+    """The only version that is offered."""
+    truncates: bool = False
+    """The connection ends without close_notify (RFC 8446 §6.1)."""
+
+
+@dataclass(frozen=True)
+class TlsFault(Fault):
+    """A fault that acts on TLS with a client, where the proxy is its server."""
+
+    level: ClassVar[Level] = "tls"
+
+    def shake(self, rng: Rng) -> HandshakeVerdict:
+        """Return what becomes of a handshake."""
         raise NotImplementedError

@@ -80,7 +80,7 @@ class Rule:
                 )
 
 
-_NETWORK: tuple[Level, ...] = ("stream", "connection", "name", "http")
+_NETWORK: tuple[Level, ...] = ("stream", "connection", "name", "tls", "http")
 CONDITIONS: dict[str, tuple[Level, ...]] = {
     "proxy": _NETWORK,
     "method": ("http", "call"),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from faultkit.base.address import Endpoint, ProxyMap, Speaks, UpstreamSet, Verify
+from faultkit.base.address import LOOPBACK_NAMES, Endpoint, ProxyMap, Speaks, UpstreamSet, Verify
 from faultkit.plan import Plan, Rule
 from faultkit.proxy.ledger import LedgerLine, merged_lines
 from faultkit.proxy.plane_events import PlaneEvent
@@ -33,6 +33,28 @@ class Worker:
 ALONE = Worker()
 
 
+HTTP_1 = ("http/1.1",)
+"""The protocols that clients are offered by ALPN (RFC 7301), the preferred one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerTls:
+    """TLS towards clients, by files; no secret is in it."""
+
+    authority: str = ""
+    """Folder of the local authority, which is made there if it is missing; by default the user's. It signs a
+    certificate for each name that clients ask for, unless `cert` is given."""
+    names: tuple[str, ...] = ()
+    """The names of the listener itself, for clients that ask for none."""
+    cert: str | None = None
+    """PEM files of the user's certificate and its key, in place of the authority's."""
+    key: str | None = None
+    client_ca: str | None = None
+    """PEM file of the authorities of the clients' certificates: then every client must show one."""
+    protocols: tuple[str, ...] = HTTP_1
+    """Those that are offered by ALPN; none: whatever the client speaks is passed on."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProxySpec:
     """A proxy to open, as the command line, a file or an API describes it."""
@@ -43,7 +65,7 @@ class ProxySpec:
     upstream: Endpoint | None = None
     """None makes it an HTTP forward proxy: each request or CONNECT names its destination."""
     tls: bool = False
-    """True: TLS to the upstream; the client's side is never encrypted."""
+    """True: TLS to the upstream."""
     speaks: Speaks = "tcp"
     """With `http`, faults may act on single requests; with `psql`, the upstream is asked for TLS first."""
     rewrite_host: bool = False
@@ -53,6 +75,12 @@ class ProxySpec:
     connect_timeout_s: float = 10.0
     verify: Verify = True
     """Which certificates of the upstream are trusted."""
+    identity: tuple[str, str] | None = None
+    """PEM files of the certificate and key that are shown to upstreams which ask for them."""
+    client_tls: ListenerTls | None = None
+    """TLS towards clients; None: clear text. Of a forward proxy: inside the tunnels that it intercepts."""
+    intercept: UpstreamSet | None = None
+    """The hosts whose CONNECT tunnels a forward proxy opens: it speaks TLS on both sides of them."""
 
     @property
     def spares_hosts(self) -> bool:
@@ -62,7 +90,17 @@ class ProxySpec:
     @classmethod
     def of_map(cls, name: str, given: ProxyMap) -> ProxySpec:
         """Return the spec of an entry of `--proxy`."""
-        return cls(name, given.listen, given.upstream, given.tls, given.speaks, given.rewrite_host)
+        spec = cls(name, given.listen, given.upstream, given.tls, given.speaks, given.rewrite_host)
+        if not given.client_tls:
+            return spec
+        protocols = HTTP_1 if given.speaks == "http" else ()
+        return replace(spec, client_tls=ListenerTls(names=_names_of(given), protocols=protocols))
+
+
+def _names_of(given: ProxyMap) -> tuple[str, ...]:
+    """Return the names by which clients may know a map: they reach it here, or take it for its upstream."""
+    own = () if given.listen.host in ("0.0.0.0", "::") else (given.listen.host,)
+    return tuple(dict.fromkeys((*LOOPBACK_NAMES, *own, given.upstream.host)))
 
 
 # --- lateness: the injection error -----------------------------------------------------------

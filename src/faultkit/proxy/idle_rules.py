@@ -44,6 +44,8 @@ def _why_idle(rule: Rule, proxies: Sequence[ProxySpec]) -> str | None:
         return f'no proxy is named "{rule.match.proxy}" (there are {names})'
     if rule.fault.level == "http" and not any(_understands_http(spec) for spec in covered):
         return "it needs an http:// or https:// upstream, or --upstream"
+    if rule.fault.level == "tls" and not any(spec.client_tls is not None for spec in covered):
+        return "it needs a map that speaks TLS to clients (https:PORT=…), or --intercept"
     if rule.fault.level == "name" and not any(_resolves_names(spec) for spec in covered):
         return "it needs an upstream with a name: an IP address is not looked up"
     if rule.match.path is not None and rule.match.path[0] not in _BEGINS_OF_PATHS:

@@ -1,31 +1,32 @@
 """The protocol layer between the two sockets of a link where bytes are not simply passed on: HTTP, TLS or
 both.
 
-client ─▶ up.near_chain ─▶ ( HTTP ─▶ TLS ) ─▶ up.far_chain ─▶ upstream
-client ◀─ down.far_chain ◀─ ( HTTP ◀─ TLS ) ◀─ down.near_chain ◀─ upstream
+client ─▶ up.near_chain ─▶ ( TLS ─▶ HTTP ─▶ TLS ) ─▶ up.far_chain ─▶ upstream
+client ◀─ down.far_chain ◀─ ( TLS ◀─ HTTP ◀─ TLS ) ◀─ down.near_chain ◀─ upstream
 
-HTTP is `proxy/http` and TLS is `proxy/tls`, both without I/O. This module carries out what they ask for, on a
-link that it knows only as `LayeredLink`.
+HTTP is `proxy/http`, TLS with the upstream is `proxy/upstream_tls`, and TLS with the client is
+`proxy/client_tls`, all without I/O. This module carries out what they ask for, on a link that it knows only
+as `LayeredLink`.
+
+A forward proxy that intercepts a CONNECT tunnel speaks TLS with the upstream first, so that a failure is
+answered by 502; then it agrees to the tunnel, and is from there on a proxy of that one upstream.
 """
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Collection
 from typing import Protocol, assert_never
 
 from faultkit.base.address import Endpoint
-from faultkit.base.certificates import why_handshake_failed
-from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward, moved
+from faultkit.faults.events import Data, Event, Reset
 from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import AnswerFault, AnswerFilter, HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
-from faultkit.proxy.event_loop import FAILED
+from faultkit.proxy.client_tls import ClientTls
 from faultkit.proxy.host_gate import GatedLink, HostGate
 from faultkit.proxy.http import (
     HTTP_2,
-    HTTP_2_PREFACE,
     TLS,
     Answered,
     Dial,
@@ -39,14 +40,14 @@ from faultkit.proxy.http import (
     origin_of,
 )
 from faultkit.proxy.plane_events import Directed
-from faultkit.proxy.postgres_start import SSL_REQUEST, PostgresStart, why_no_tls
+from faultkit.proxy.postgres_start import PostgresStart
 from faultkit.proxy.request_rules import judge_answer, judge_request
 from faultkit.proxy.rule_delay import Delays
-from faultkit.proxy.tls import TlsLeg, tls_context
+from faultkit.proxy.server_tls import server_contexts
+from faultkit.proxy.upstream_tls import UpstreamTls
 
 _MOST_WAITING = 1 << 20
 _MOST_PACED = 1 << 16
-_NO_HTTP_2 = f"TLS: the upstream does not offer {HTTP_2}, which the client speaks"
 
 
 class LayeredLink(GatedLink, Protocol):
@@ -72,45 +73,36 @@ class ProtocolLayer:
     """HTTP, TLS or both, on one link."""
 
     __slots__ = (
-        "_asks_http_2",
-        "_connected",
         "_delays",
         "_exchange",
         "_filters",
         "_forward",
+        "_front",
+        "_intercepted",
         "_leg",
         "_link",
         "_named",
-        "_opening",
         "_postgres",
         "_tls",
-        "_wire_at",
         "gate",
-        "handshake_since",
     )
 
     def __init__(self, link: LayeredLink) -> None:
         spec = link.proxy.spec
         self._link = link
         self._forward = spec.upstream is None
-        self._wire_at = 0.0
-        """Time of the latest TLS record to the upstream. No record may overtake another: one that is delayed
-        holds back those after it."""
         self._leg = 0
         """Number of the upstream connection: events of an earlier one are dropped."""
-        self.handshake_since: float | None = None
-        """When the TLS handshake began, until it is done."""
         self.gate: HostGate | None = None
         self._delays: list[tuple[float, Delays]] = []
         """For each request that a rule delays: until when, and the part of each rule in it."""
         self._filters: dict[ActiveStreamRule, AnswerFilter] = {}
         """The filters of the answer that came last, by their rules."""
-        self._tls: TlsLeg | None = None
-        self._connected = False
-        self._asks_http_2 = False
-        self._opening: bytes | None = None
-        """The client's first bytes while they may become the preface of HTTP/2, else None. The handshake
-        waits for them, because it must name the protocol."""
+        self._front: ClientTls | None = None
+        """TLS with the client."""
+        self._intercepted: Endpoint | None = None
+        """The host of a CONNECT tunnel that is, or is to be, intercepted."""
+        self._tls: UpstreamTls | None = None
         self._postgres: PostgresStart | None = None
         self._exchange: HttpExchange | None = None
         self._named = ""
@@ -120,15 +112,23 @@ class ProtocolLayer:
             if spec.broken is not None and spec.broken.upstreams and link.proxy.needs_gate():
                 self.gate = HostGate(link, spec.broken, lambda: exchange.opaque_reason is not None)
             return
+        if spec.client_tls is not None:
+            self._greet_client((*spec.client_tls.names, spec.upstream.host)[0])
         if spec.tls:
-            self._tls = TlsLeg(tls_context(spec.verify), spec.upstream.host)
-            if spec.speaks == "http":
-                self._opening = b""
-            elif spec.speaks == "psql":
+            self._tls = UpstreamTls(
+                link,
+                spec.upstream.host,
+                self._upstream_ready,
+                waits_for_client=spec.speaks == "http" and self._front is None,
+                asks_postgres=spec.speaks == "psql",
+            )
+            if spec.speaks == "psql":
                 self._postgres = PostgresStart()
         if spec.rewrite_host:
             host = host_field(spec.upstream.host, spec.upstream.port, spec.tls)
             own_port = link.proxy.bound.port if spec.tls else None
+            if self._front is not None and own_port == 443:
+                own_port = None  # A Host without a port means this port.
             self._exchange = HttpExchange(self._judge, "reverse", host, own_port, self._judge_answer)
         elif link.proxy.understands_http():
             self._exchange = HttpExchange(self._judge, "inline", judge_answer=self._judge_answer)
@@ -136,6 +136,8 @@ class ProtocolLayer:
     def wants_input(self, flow: Flow) -> bool:
         """Return whether the layer takes more bytes that flow this way."""
         if flow == "to_client":
+            if self._front is not None and self._front.waiting_bytes > _MOST_WAITING:
+                return False
             # What a fault lets through slowly waits with the upstream, but for a little.
             slow = self._exchange is not None and self._exchange.paces
             return not slow or self._link.down.waiting_bytes < _MOST_PACED
@@ -151,24 +153,55 @@ class ProtocolLayer:
     @property
     def is_needless(self) -> bool:
         """True if bytes pass both ways unchanged (a CONNECT tunnel): the link can do without the layer."""
-        return self._tls is None and self._exchange is not None and self._exchange.transparent
+        return (
+            self._tls is None
+            and self._front is None
+            and self._exchange is not None
+            and self._exchange.transparent
+        )
+
+    @property
+    def is_in_handshake(self) -> bool:
+        """Whether TLS with either side is not agreed on yet."""
+        return any(tls is not None and tls.handshake_since is not None for tls in (self._tls, self._front))
+
+    def check_handshakes(self, now: float, limit_s: float) -> None:
+        """Give up a TLS handshake that has taken longer than this."""
+        tls, front = self._tls, self._front
+        if tls is not None and tls.handshake_since is not None and now - tls.handshake_since > limit_s:
+            self._link.tls_failed("TLS: the handshake timed out")
+        elif front is not None and front.is_late(now, limit_s):
+            front.give_up()
 
     def let_go(self) -> None:
-        """Drop the exchange, which refers to the layer: the memory of both is then free at once."""
-        self._exchange = None
+        """Drop what refers to the layer: the memory of all is then free at once."""
+        self._exchange = self._tls = self._front = None
 
     # --- events of the two sides --------------------------------------------------------------
 
     def from_client(self, events: list[Event]) -> None:
         """Take events that the client's side has released."""
+        front = self._front
+        if front is None:
+            self._from_client(events)
+            return
+        for event in events:
+            if self._link.dead:
+                return
+            self._from_client(front.receive(event))
+            if front.delays is not None:
+                self._delays.append(front.delays)
+                front.delays = None
+
+    def _from_client(self, events: list[Event]) -> None:
         for event in events:
             if self._link.dead:
                 return
             if isinstance(event, Reset) and any(until > event.at for until, _ in self._delays):
                 self._link.reset()  # Nothing waits any more for the requests that rules hold back.
                 return
-            if self._opening is not None:
-                self._open(self._opening, event)
+            if self._tls is not None and self._tls.opening is not None:
+                self._tls.choose_protocol(self._tls.opening, event)
             exchange = self._exchange
             if exchange is None:
                 if self._postgres is None:
@@ -198,25 +231,34 @@ class ProtocolLayer:
         """Take events that the upstream's side has released."""
         leg = self._leg
         for event in events:
-            for plain in (event,) if self._tls is None else self._decrypt(self._tls, event):
+            for plain in (event,) if self._tls is None else self._tls.receive(event):
                 if self._link.dead or self._leg != leg:
                     return
                 if self._exchange is None:
-                    self._link.down.feed_far(plain)
+                    self._to_client(plain)
                 else:
                     self._carry_out(self._exchange.from_upstream(plain))
 
     def connected(self, at: float) -> None:
         """Begin TLS, or the exchange, now that the upstream's socket is connected."""
-        self._connected = True
         if self._tls is not None:
-            if self._postgres is not None:
-                self.handshake_since = at
-                self._put_records(at, SSL_REQUEST)
-            elif self._opening is None:
-                self._start_handshake(self._tls, at)
+            self._tls.connected(at)
         elif self._forward and self._exchange is not None:
             self._carry_out(self._exchange.dialled(at))
+
+    def _send(self, event: Event) -> None:
+        """Send an event to the upstream, as records if TLS is used."""
+        if self._tls is None:
+            self._link.up.feed_far(event)
+        else:
+            self._tls.send(event)
+
+    def _to_client(self, event: Event) -> None:
+        """Send an event to the client, as records if TLS is used."""
+        if self._front is None:
+            self._link.down.feed_far(event)
+        else:
+            self._front.send(event)
 
     def dial_failed(self, at: float, why: str) -> int | None:
         """Answer the requests that wait for the upstream, and return how many; None without HTTP."""
@@ -233,26 +275,64 @@ class ProtocolLayer:
         for output in outputs:
             match output:
                 case ToClient(event):
-                    self._link.down.feed_far(event)
+                    self._to_client(event)
                 case ToUpstream(event):
                     self._send(event)
                 case Hangup():
                     self._leg += 1
-                    self._tls = self.handshake_since = None
+                    self._tls = None
                     self._link.hang_up()
                 case Dial(host, port, tls, tunnel):
+                    origin = Endpoint(host, port)
+                    self._intercepted = origin if tunnel and self._intercepts(origin) else None
                     broken = self._link.proxy.spec.broken
-                    if tunnel and (broken is None or broken.covers(host, port)):
-                        self._link.proxy.report_unreadable(f"what is inside CONNECT {Endpoint(host, port)}")
-                    self._named = str(Endpoint(host, port))
-                    self._link.dial_soon(Endpoint(host, port), tls)
+                    if tunnel and self._intercepted is None and (broken is None or broken.covers(host, port)):
+                        self._link.proxy.report_unreadable(f"what is inside CONNECT {origin}")
+                    self._named = str(origin)
+                    self._link.dial_soon(origin, tls or self._intercepted is not None)
                 case _:
                     assert_never(output)
 
     def speak_tls(self, host: str) -> None:
         """Use TLS with the upstream that is dialled next. Raises ValueError for a name that no server can
         have."""
-        self._tls = TlsLeg(tls_context(self._link.proxy.spec.verify), host)
+        self._tls = UpstreamTls(self._link, host, self._upstream_ready)
+
+    # --- interception of a CONNECT tunnel -----------------------------------------------------
+
+    def _intercepts(self, origin: Endpoint) -> bool:
+        spec = self._link.proxy.spec
+        return spec.intercept is not None and spec.intercept.covers(origin.host, origin.port)
+
+    def _greet_client(self, name: str) -> None:
+        """Speak TLS with the client from now on, as the server `name` unless it names another."""
+        proxy = self._link.proxy
+        settings = proxy.spec.client_tls
+        assert settings is not None
+        contexts = server_contexts(settings)
+        self._front = ClientTls(self._link, contexts, name, settings.protocols, proxy.services.loop.clock())
+
+    def _upstream_ready(self, at: float) -> None:
+        """Go on, now that a forward proxy's upstream has agreed to TLS."""
+        exchange, origin = self._exchange, self._intercepted
+        if not self._forward or exchange is None:
+            return
+        outputs = exchange.dialled(at)
+        if origin is None:
+            self._carry_out(outputs)
+            return
+        self._forward = False
+        early: list[Event] = []
+        for output in outputs:
+            if isinstance(output, ToClient):
+                self._to_client(output.event)
+            elif isinstance(output, ToUpstream):
+                early.append(output.event)  # The client has not waited for the answer to CONNECT.
+        if self._link.client_exempt and not self._link.exempt:
+            self._link.client_exempt = False  # A tunnel has one host: rules that come later may act.
+        self._exchange = HttpExchange(self._judge, "inline", judge_answer=self._judge_answer)
+        self._greet_client(origin.host)
+        self.from_client(early)
 
     def _judge(self, head: RequestHead) -> HttpVerdict:
         verdict, delays = judge_request(self._link, head, spared=self._spares(head))
@@ -276,7 +356,7 @@ class ProtocolLayer:
         """Return whether a request goes to an upstream that is not to be broken."""
         broken = self._link.proxy.spec.broken
         if not self._forward or broken is None:
-            return False
+            return self._intercepted is not None and self._link.exempt
         origin = origin_of(head)
         return not broken.covers(origin.host, origin.port)
 
@@ -312,32 +392,18 @@ class ProtocolLayer:
         self._delays = [(max(now, until - gone_s), delays) for until, delays in left if delays]
         if not gone_s:
             return False
-        self._exchange.bring_forward(gone_s, now)
-        self._wire_at = brought_forward(self._wire_at, gone_s, now)
+        if self._exchange is not None:
+            self._exchange.bring_forward(gone_s, now)
+        if self._front is not None:
+            self._front.bring_forward(gone_s, now)
+        if self._tls is not None:
+            self._tls.bring_forward(gone_s, now)
         for direction in (self._link.up, self._link.down):
             if direction.far_chain is not None:
                 direction.far_chain.bring_forward(gone_s, now)
         return True
 
-    # --- TLS ----------------------------------------------------------------------------------
-
-    def _open(self, before: bytes, event: Event) -> None:
-        """Let the handshake begin once the client's first bytes show whether it speaks HTTP/2."""
-        tls = self._tls
-        opening = before
-        if isinstance(event, Data):
-            opening += event.payload
-            if len(opening) < len(HTTP_2_PREFACE) and HTTP_2_PREFACE.startswith(opening):
-                self._opening = opening
-                return
-        self._opening = None
-        if tls is None or isinstance(event, (Close, Reset)):
-            return
-        if opening.startswith(HTTP_2_PREFACE):
-            self._asks_http_2 = True
-            tls.use(tls_context(self._link.proxy.spec.verify, http_2=True))
-        if self._connected:
-            self._start_handshake(tls, event.at)
+    # --- PostgreSQL ---------------------------------------------------------------------------
 
     def _send_postgres(self, start: PostgresStart, event: Event) -> None:
         """Answer the client's own requests for encryption, and send the rest to the upstream."""
@@ -346,95 +412,11 @@ class ProtocolLayer:
         else:
             answer, rest = start.from_client(b"", at_end=True)
         if answer:
-            self._link.down.feed_far(Data(event.at, answer))
+            self._to_client(Data(event.at, answer))
         if rest:
             self._send(Data(event.at, rest))
         if not isinstance(event, Data):
             self._send(event)
-
-    def _agreed_to_tls(self, tls: TlsLeg, event: Data) -> None:
-        """Begin TLS if the upstream's answer to SSLRequest allows it."""
-        why = why_no_tls(event.payload)
-        if why is None:
-            self._start_handshake(tls, event.at)
-        else:
-            self._link.tls_failed(why)
-
-    def _start_handshake(self, tls: TlsLeg, at: float) -> None:
-        self.handshake_since = at
-        self._put_records(at, tls.start())
-
-    def _send(self, event: Event) -> None:
-        """Send an event to the upstream, as records if TLS is used."""
-        tls = self._tls
-        if tls is None:
-            self._link.up.feed_far(event)
-        elif isinstance(event, Data):
-            tls.encrypt(event.payload)
-            self._put_records(event.at, tls.records())
-        elif isinstance(event, Eof):
-            tls.finishing = True
-            self._finish_if_ready(tls, event.at)
-        else:
-            self._link.up.feed_far(moved(event, max(event.at, self._wire_at)))
-
-    def _finish_if_ready(self, tls: TlsLeg, at: float) -> None:
-        """Send close_notify, but not during the handshake: what waits for its end goes first."""
-        if tls.finishing and tls.ready:
-            tls.finish()
-            self._put_records(at, tls.records())
-            self._link.up.feed_far(Eof(self._wire_at))
-
-    def _put_records(self, at: float, records: bytes) -> None:
-        self._wire_at = max(self._wire_at, at)
-        if records:
-            self._link.up.feed_far(Data(self._wire_at, records))
-
-    def _decrypt(self, tls: TlsLeg, event: Event) -> list[Event]:
-        if not isinstance(event, Data):
-            if self.handshake_since is not None:
-                self._cut_in_handshake(event)
-                return []
-            return [] if isinstance(event, Eof) and tls.ended else [event]
-        if self._postgres is not None and not tls.started:
-            self._agreed_to_tls(tls, event)
-            return []
-        was_ready, had_ended = tls.ready, tls.ended
-        try:
-            plain = tls.decrypt(event.payload)
-        except ssl.SSLError as error:
-            if was_ready:
-                return [Reset(event.at)]
-            why = why_handshake_failed(error)
-            if self._asks_http_2 and "no application protocol" in why:
-                why = _NO_HTTP_2
-            elif self._asks_http_2:
-                why += f" ({HTTP_2} was asked for, as the client speaks it)"
-            self._link.tls_failed(why)
-            return []
-        self._put_records(event.at, tls.records())
-        if tls.ready and not was_ready:
-            self.handshake_since = None
-            if self._asks_http_2 and tls.protocol != "h2":
-                self._link.tls_failed(_NO_HTTP_2)
-                return []
-            self._finish_if_ready(tls, event.at)
-            self._link.up.pump_again()
-            if self._forward and self._exchange is not None:
-                self._carry_out(self._exchange.dialled(event.at))
-        events: list[Event] = [Data(event.at, plain)] if plain else []
-        if tls.ended and not had_ended:
-            events.append(Eof(event.at))
-        return events
-
-    def _cut_in_handshake(self, event: Event) -> None:
-        link = self._link
-        if isinstance(event, Eof) or link.down.ending & FAILED:
-            link.tls_failed("TLS: the upstream ended the connection during the handshake")
-        elif isinstance(event, Close):
-            link.close()  # A fault closed the stream. The next case is a fault's reset.
-        else:
-            link.reset()
 
 
 def _paces(active: ActiveStreamRule) -> bool:

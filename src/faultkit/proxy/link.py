@@ -442,9 +442,8 @@ class Link:
         elif self._dial is not None:
             if self._dial.deadline <= now:
                 self._dial.give_up("timed out")
-        elif self.layer is not None and self.layer.handshake_since is not None:
-            if now - self.layer.handshake_since > self.proxy.spec.connect_timeout_s:
-                self.tls_failed("TLS: the handshake timed out")
+        elif self.layer is not None and self.layer.is_in_handshake:
+            self.layer.check_handshakes(now, self.proxy.spec.connect_timeout_s)
         elif self.up.ending and (self.down.ending or self._has_no_upstream):
             self._check_stalled(now)
 

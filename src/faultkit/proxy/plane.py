@@ -264,9 +264,13 @@ class Plane:
 
 def _load_layers(spec: ProxySpec) -> None:
     """Import what TLS and HTTP need in the caller's thread: in the loop's it would delay every connection."""
-    if spec.tls or spec.speaks == "http" or spec.upstream is None:
+    if spec.tls or spec.client_tls or spec.speaks == "http" or spec.upstream is None:
         import faultkit.proxy.layers  # noqa: F401
-    if spec.tls:
+    if spec.tls or spec.intercept is not None:
         from faultkit.proxy.tls import tls_context
 
-        tls_context(spec.verify)
+        tls_context(spec.verify, identity=spec.identity)
+    if spec.client_tls is not None:
+        from faultkit.proxy.server_tls import server_contexts
+
+        server_contexts(spec.client_tls)

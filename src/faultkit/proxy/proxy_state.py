@@ -137,7 +137,13 @@ class ProxyState:
     def refresh_rules(self) -> bool:
         """Take over the rules that act now. True if other rules act on the streams than before."""
         spec = self.spec
-        self.layered = bool(spec.tls or spec.rewrite_host or spec.upstream is None or self.understands_http())
+        self.layered = bool(
+            spec.tls
+            or spec.client_tls
+            or spec.rewrite_host
+            or spec.upstream is None
+            or self.understands_http()
+        )
         stream_rules = self.rules_of("stream")
         self.answer_rules = tuple(each for each in self.rules_of("http") if _concerns_answers(each))
         changed = stream_rules != self.stream_rules

@@ -6,7 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from faultkit.faults.fault import ConnectionFault, NameFault, Stream, StreamFault, StreamFilter
+from faultkit.faults.fault import (
+    ConnectionFault,
+    HandshakeVerdict,
+    NameFault,
+    Stream,
+    StreamFault,
+    StreamFilter,
+    TlsFault,
+)
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule, in_flow
 from faultkit.proxy.direction import Direction
@@ -127,3 +135,40 @@ def judge_name(link: BoundLink) -> tuple[Delays, bool]:
             proxy.record_injection(active, ordinal, None, 0, "name_not_found", 1.0)
             return delays, True
     return delays, False
+
+
+def judge_handshake(link: BoundLink) -> tuple[HandshakeVerdict, Delays, ActiveStreamRule | None]:
+    """Return what TLS rules do to the handshake with a client, the part of each in its delay, and the rule
+    that truncates its end, which is recorded when it comes.
+
+    Delays add up; of everything else the first counts."""
+    proxy, ordinal = link.proxy, link.ordinal
+    delays: Delays = {}
+    verdict = HandshakeVerdict()
+    truncating: ActiveStreamRule | None = None
+    for active in () if link.exempt else proxy.rules_of("tls"):
+        fault = active.rule.fault
+        assert isinstance(fault, TlsFault)
+        if not active.fires(proxy.name, str(ordinal)):
+            continue
+        own = fault.shake(active.unit_rng(proxy.name, ordinal, "tls"))
+        if own.delay_s:
+            delays[active] = own.delay_s
+            proxy.record_injection(active, ordinal, None, 0, "delay_ms", own.delay_s * 1000)
+        if own.end is not None and verdict.end is None:
+            proxy.record_injection(active, ordinal, None, 0, f"handshake_{own.end}", 1.0)
+        if own.flaw is not None and verdict.flaw is None:
+            proxy.record_injection(active, ordinal, None, 0, f"certificate_{own.flaw}", 1.0)
+        if own.version is not None and verdict.version is None:
+            proxy.record_injection(active, ordinal, None, 0, "tls_version", float(own.version))
+        if own.truncates and truncating is None:
+            truncating = active
+        verdict = HandshakeVerdict(
+            verdict.delay_s + own.delay_s,
+            verdict.end or own.end,
+            verdict.alert if verdict.end is not None else own.alert,
+            verdict.flaw or own.flaw,
+            verdict.version or own.version,
+            verdict.truncates or own.truncates,
+        )
+    return verdict, delays, truncating

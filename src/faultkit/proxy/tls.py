@@ -1,7 +1,7 @@
 """TLS towards an upstream, without sockets: plain bytes on one side, records on the other.
 
 Faults of the server side act on the records, as they would on the wire, the handshake included; faults
-of the client side act on the plain bytes.
+of the client side act on what the client sends: plain bytes, or records of its own (`client_tls`).
 """
 
 from __future__ import annotations
@@ -11,24 +11,29 @@ import ssl
 from functools import lru_cache
 
 from faultkit.base.address import Verify
-from faultkit.base.certificates import client_context
+from faultkit.base.certificates import add_certificate, client_context
 
 _READ = 65536
 
 
 @lru_cache(maxsize=8)
-def tls_context(verify: Verify, *, http_2: bool = False) -> ssl.SSLContext:
+def tls_context(
+    verify: Verify, *, http_2: bool = False, identity: tuple[str, str] | None = None
+) -> ssl.SSLContext:
     """Return the context that all connections share, because loading the system's certificates is slow.
 
-    http_2: ask the upstream for HTTP/2 (ALPN, RFC 7301); otherwise it speaks HTTP/1.1 or what it likes"""
+    http_2:   ask the upstream for HTTP/2 (ALPN, RFC 7301); otherwise it speaks HTTP/1.1 or what it likes
+    identity: PEM files of a certificate and its key, for upstreams that ask for them (mutual TLS)"""
     context = client_context(verify)
+    if identity is not None:
+        add_certificate(context, *identity, ("--upstream-cert", "--upstream-key"))
     if http_2:
         context.set_alpn_protocols(["h2"])
     return context
 
 
 class TlsLeg:
-    """The client's end of one TLS connection. Raises ssl.SSLError if the handshake fails."""
+    """One end of a TLS connection, here the client's. Raises ssl.SSLError if the handshake fails."""
 
     __slots__ = (
         "_host",

@@ -25,7 +25,7 @@ def check_upstreams(maps: Iterable[ProxySpec], timeout_s: float) -> None:
     answers: queue.SimpleQueue[tuple[int, str | None]] = queue.SimpleQueue()
 
     def check(index: int, spec: ProxySpec, upstream: Endpoint) -> None:
-        answers.put((index, why_unusable(upstream, limit_s, spec.verify if spec.tls else None, spec.speaks)))
+        answers.put((index, _why_unusable(spec, upstream, limit_s)))
 
     for index, (spec, upstream) in enumerate(wanted):
         threading.Thread(target=check, args=(index, spec, upstream), name="fault-check", daemon=True).start()
@@ -41,19 +41,29 @@ def check_upstreams(maps: Iterable[ProxySpec], timeout_s: float) -> None:
             raise TargetError(f"{spec.name}: cannot reach {upstream}: {why} (--no-check skips this test)")
 
 
+def _why_unusable(spec: ProxySpec, upstream: Endpoint, timeout_s: float) -> str | None:
+    verify = spec.verify if spec.tls else None
+    return why_unusable(upstream, timeout_s, verify, spec.speaks, spec.identity)
+
+
 def why_unusable(
-    upstream: Endpoint, timeout_s: float, verify: Verify | None = None, speaks: Speaks = "tcp"
+    upstream: Endpoint,
+    timeout_s: float,
+    verify: Verify | None = None,
+    speaks: Speaks = "tcp",
+    identity: tuple[str, str] | None = None,
 ) -> str | None:
     """Connect to the upstream as the proxy will, and close; return None, or why that failed.
 
-    verify: which certificates are trusted; None: without TLS"""
+    verify:   which certificates are trusted; None: without TLS
+    identity: files of the certificate and key that it is shown"""
 
     def shake_hands(connection: socket.socket) -> str | None:
         assert verify is not None
         # Imported here, so that a run of plain TCP never loads TLS.
         import ssl
 
-        from faultkit.base.certificates import client_context, why_handshake_failed
+        from faultkit.base.certificates import add_certificate, client_context, why_handshake_failed
         from faultkit.proxy.postgres_start import SSL_REQUEST, why_no_tls
 
         if speaks == "psql":
@@ -62,7 +72,10 @@ def why_unusable(
                 return why
         try:
             # Not the shared context: in a long-lived process, its authorities may be out of date.
-            with client_context(verify).wrap_socket(connection, server_hostname=upstream.host):
+            context = client_context(verify)
+            if identity is not None:
+                add_certificate(context, *identity)
+            with context.wrap_socket(connection, server_hostname=upstream.host):
                 return None
         except ssl.SSLCertVerificationError as error:
             return f"{why_handshake_failed(error)} (--cacert names an authority, --insecure checks none)"

@@ -192,6 +192,10 @@ def test_a_fault_makes_requests_fail_or_slows_them() -> None:
             "refuse",
             "reset",
             "timeout",
+            "tls_bad_certificate",
+            "tls_handshake_failure",
+            "tls_old_version",
+            "tls_truncated_close",
         )
     }
 

@@ -17,6 +17,7 @@ from faultkit.plan import Plan
 from faultkit.proxy.data_plane import ProxySpec, Snapshot
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.toxiproxy import request_fields as fields
+from faultkit.proxy.toxiproxy.proxy_tls import WantedTls, wanted_tls
 from faultkit.proxy.toxiproxy.request_fields import (
     Refusal,
     bad_body,
@@ -39,6 +40,8 @@ class WantedProxy:
     listen: str
     upstream: str
     enabled: bool
+    tls: WantedTls | None = None
+    """None: bytes pass as they are, TLS of others included."""
 
     def listen_endpoint(self) -> Endpoint:
         """Return where to listen."""
@@ -60,13 +63,12 @@ def new_proxy(document: object) -> WantedProxy:
     for name in ("name", "upstream"):
         if not fields.text(given, name):
             raise missing_field(name)
-    return _wanted(given, fields.text(given, "name"), ANY_PORT, "", True)
+    return _wanted(given, WantedProxy(fields.text(given, "name"), ANY_PORT, "", True))
 
 
 def updated_proxy(before: WantedProxy, document: object) -> WantedProxy:
     """Return `before` with the values that a request body has; the name cannot change."""
-    given = fields.mapping(document)
-    return _wanted(given, before.name, before.listen, before.upstream, before.enabled)
+    return _wanted(fields.mapping(document), before)
 
 
 def populated_proxies(document: object) -> list[WantedProxy]:
@@ -106,12 +108,13 @@ def configured_toxics(document: list[object]) -> list[list[Toxic]]:
     return found
 
 
-def _wanted(given: Mapping[str, object], name: str, listen: str, upstream: str, enabled: bool) -> WantedProxy:
+def _wanted(given: Mapping[str, object], before: WantedProxy) -> WantedProxy:
     wanted = WantedProxy(
-        name,
-        fields.text(given, "listen") or listen,
-        fields.text(given, "upstream") or upstream,
-        fields.switch(given, "enabled", enabled),
+        before.name,
+        fields.text(given, "listen") or before.listen,
+        fields.text(given, "upstream") or before.upstream,
+        fields.switch(given, "enabled", before.enabled),
+        wanted_tls(given.get("tls"), before.tls),
     )
     wanted.listen_endpoint()
     wanted.upstream_endpoint()
@@ -156,6 +159,7 @@ class _Entry:
             "listen": self.listen,
             "upstream": self.wanted.upstream,
             "enabled": self.wanted.enabled,
+            **({} if self.wanted.tls is None else {"tls": self.wanted.tls.document()}),
             "toxics": [toxic.document() for toxic in in_list_order(self.toxics)],
         }
 
@@ -317,7 +321,9 @@ class Registry:
         return entry
 
     def _is_same(self, entry: _Entry, wanted: WantedProxy) -> bool:
-        """Return whether the proxy has these addresses; port 0 matches any port."""
+        """Return whether the proxy has these addresses and TLS; port 0 matches any port."""
+        if entry.wanted.tls != wanted.tls:
+            return False
         if entry.wanted.upstream_endpoint() != wanted.upstream_endpoint():
             return False
         asked = wanted.listen_endpoint()
@@ -351,10 +357,19 @@ class Registry:
     def _take_port(self, entry: _Entry) -> None:
         wanted = entry.wanted
         spec = ProxySpec(wanted.name, wanted.listen_endpoint(), wanted.upstream_endpoint())
+        if wanted.tls is not None:
+            spec = wanted.tls.secured(spec)
         try:
             entry.bound = self._plane.open_proxy(spec)
         except FaultkitError as error:
             raise Refusal(500, str(error)) from None
+        except ImportError as error:
+            from faultkit.base.installation import explain_import
+
+            missing = explain_import(error, "a proxy with tls")
+            if missing is None:
+                raise
+            raise Refusal(500, str(missing)) from None
 
     def _check_port_is_free(self, entry: _Entry) -> None:
         """Raise Refusal if another proxy listens on the port of a disabled one.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
@@ -34,8 +35,13 @@ class ToxiproxyServer:
     """The plane, the registry and the API. `run` blocks until `stop` is called, from any thread."""
 
     def __init__(
-        self, host: str = DEFAULT_HOST, port: int = DEFAULT_PORT, seed: int | str | None = None
+        self,
+        host: str = DEFAULT_HOST,
+        port: int = DEFAULT_PORT,
+        seed: int | str | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        """`tls`: None: the API speaks clear text."""
         host = LOOPBACK if host == "localhost" else host
         self.seed = secrets.randbelow(2**32) if seed is None else seed
         self._listener = _listen(host, port)
@@ -46,7 +52,8 @@ class ToxiproxyServer:
         self._registry = Registry(self._plane, self.seed)
         app = build_app(self._registry, local_only=is_local_name(bound_host))
         config = uvicorn_config(app, grace_s=_GRACE_S, lifespan="off", timeout_keep_alive=_KEEP_ALIVE_S)
-        self._server = AsgiServer(config)
+        self._server = AsgiServer(config, tls)
+        self.url = f"{'http' if tls is None else 'https'}://{self.endpoint}"
 
     def populate(self, config: Path) -> int:
         """Open the proxies of a file, a JSON list as the API's /populate takes, with the toxics that it has;

@@ -20,6 +20,7 @@ from faultkit.faults.fault import Fault
 from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
+from faultkit.faults.tls.tls_slow_handshake import TlsSlowHandshake
 from faultkit.load.summary import Percentile, Slice
 from faultkit.plan.match import flows
 from faultkit.plan.rule import Rule
@@ -159,7 +160,7 @@ def delay_ms(fault: Fault) -> float | None:
         }[fault.distribution]
     if isinstance(fault, Jitter):
         return fault.amplitude_ms / 2
-    if isinstance(fault, SlowAccept):
+    if isinstance(fault, SlowAccept | TlsSlowHandshake):
         return fault.delay_ms
     if isinstance(fault, Dns) and fault.outcome == "resolve":
         return fault.delay_ms

@@ -22,6 +22,7 @@ from faultkit.faults.fault import Fault, StreamFault
 from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.http.http_drip import HttpDrip
 from faultkit.faults.http.http_slow_headers import HttpSlowHeaders
+from faultkit.faults.tls.tls_slow_handshake import TlsSlowHandshake
 from faultkit.load.doubts import LATE_RELEASE_MS
 from faultkit.load.slo import Slo, SloResult
 from faultkit.load.summary import Distribution, Slice, Summary
@@ -56,7 +57,7 @@ def makes_requests_fail(fault: Fault) -> bool:
     """Return whether a fault makes a request or connection fail when it acts, rather than slow."""
     if isinstance(fault, StreamFault):
         return fault.lossy
-    return not isinstance(fault, HttpDelay | HttpDrip | HttpSlowHeaders | SlowAccept)
+    return not isinstance(fault, HttpDelay | HttpDrip | HttpSlowHeaders | SlowAccept | TlsSlowHandshake)
 
 
 def hangs_on_chance(item: ItemReport) -> bool:

@@ -1,0 +1,208 @@
+"""TLS with the upstream of one link: plain bytes on the layer's side, records on the other. The proxy is the
+client.
+
+Faults of the server's side act on the records, as on the wire. This module knows the link only as
+`UpstreamTlsLink`.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from typing import Protocol
+
+from faultkit.base.certificates import why_handshake_failed
+from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward, moved
+from faultkit.proxy.event_loop import FAILED
+from faultkit.proxy.http import HTTP_2, HTTP_2_PREFACE
+from faultkit.proxy.postgres_start import SSL_REQUEST, why_no_tls
+from faultkit.proxy.rule_binding import BoundLink
+from faultkit.proxy.tls import TlsLeg, tls_context
+
+_NO_HTTP_2 = f"TLS: the upstream does not offer {HTTP_2}, which the client speaks"
+
+
+class UpstreamTlsLink(BoundLink, Protocol):
+    """What TLS with an upstream needs of its link."""
+
+    def tls_failed(self, why: str) -> None:
+        """The TLS handshake with the upstream failed."""
+
+    def close(self) -> None:
+        """End both connections by FIN."""
+
+    def reset(self, how: str = "reset") -> None:
+        """End both connections by RST."""
+
+
+class UpstreamTls:
+    """The client's end of TLS with one upstream."""
+
+    __slots__ = (
+        "_asks_http_2",
+        "_asks_postgres",
+        "_connected",
+        "_link",
+        "_on_ready",
+        "_tls",
+        "_wire_at",
+        "handshake_since",
+        "opening",
+    )
+
+    def __init__(
+        self,
+        link: UpstreamTlsLink,
+        host: str,
+        on_ready: Callable[[float], None],
+        *,
+        waits_for_client: bool = False,
+        asks_postgres: bool = False,
+    ) -> None:
+        """Raises ValueError for a name that no server can have.
+
+        on_ready:         called when the handshake is done
+        waits_for_client: the handshake waits for the client's first bytes (`choose_protocol`)
+        asks_postgres:    PostgreSQL is asked for TLS first"""
+        spec = link.proxy.spec
+        self._link = link
+        self._on_ready = on_ready
+        self._tls = TlsLeg(tls_context(spec.verify, identity=spec.identity), host)
+        self._wire_at = 0.0
+        """Time of the latest record. None may overtake another: one that is delayed holds back those after
+        it."""
+        self.handshake_since: float | None = None
+        """When the handshake began, until it is done."""
+        self._connected = False
+        self._asks_http_2 = False
+        self._asks_postgres = asks_postgres
+        self.opening: bytes | None = b"" if waits_for_client else None
+        """The client's first bytes while they may become the preface of HTTP/2, else None. The handshake
+        waits for them, because it must name the protocol."""
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Number of plain bytes that wait for the end of the handshake."""
+        return self._tls.waiting_bytes
+
+    def connected(self, at: float) -> None:
+        """Begin, now that the socket is connected."""
+        self._connected = True
+        if self._asks_postgres:
+            self.handshake_since = at
+            self._put(at, SSL_REQUEST)
+        elif self.opening is None:
+            self._start(at)
+
+    def choose_protocol(self, before: bytes, event: Event) -> None:
+        """Let the handshake begin once the client's first bytes show whether it speaks HTTP/2."""
+        opening = before
+        if isinstance(event, Data):
+            opening += event.payload
+            if len(opening) < len(HTTP_2_PREFACE) and HTTP_2_PREFACE.startswith(opening):
+                self.opening = opening
+                return
+        self.opening = None
+        if isinstance(event, (Close, Reset)):
+            return
+        if opening.startswith(HTTP_2_PREFACE):
+            self._asks_http_2 = True
+            spec = self._link.proxy.spec
+            self._tls.use(tls_context(spec.verify, http_2=True, identity=spec.identity))
+        if self._connected:
+            self._start(event.at)
+
+    def _start(self, at: float) -> None:
+        self.handshake_since = at
+        self._put(at, self._tls.start())
+
+    # --- to the upstream ----------------------------------------------------------------------
+
+    def send(self, event: Event) -> None:
+        """Send an event of the plain stream to the upstream."""
+        tls = self._tls
+        if isinstance(event, Data):
+            tls.encrypt(event.payload)
+            self._put(event.at, tls.records())
+        elif isinstance(event, Eof):
+            tls.finishing = True
+            self._finish_if_ready(event.at)
+        else:
+            self._link.up.feed_far(moved(event, max(event.at, self._wire_at)))
+
+    def _finish_if_ready(self, at: float) -> None:
+        """Send close_notify, but not during the handshake: what waits for its end goes first."""
+        tls = self._tls
+        if tls.finishing and tls.ready:
+            tls.finish()
+            self._put(at, tls.records())
+            self._link.up.feed_far(Eof(self._wire_at))
+
+    def _put(self, at: float, records: bytes) -> None:
+        self._wire_at = max(self._wire_at, at)
+        if records:
+            self._link.up.feed_far(Data(self._wire_at, records))
+
+    def bring_forward(self, by_s: float, now: float) -> None:
+        """Take `by_s` off what is still to come: a rule that delayed it acts no more."""
+        self._wire_at = brought_forward(self._wire_at, by_s, now)
+
+    # --- from the upstream --------------------------------------------------------------------
+
+    def receive(self, event: Event) -> list[Event]:
+        """Take an event of the upstream's socket, and return what it means for the plain stream."""
+        tls = self._tls
+        if not isinstance(event, Data):
+            if self.handshake_since is not None:
+                self._cut_in_handshake(event)
+                return []
+            return [] if isinstance(event, Eof) and tls.ended else [event]
+        if self._asks_postgres and not tls.started:
+            self._agreed_to_tls(event)
+            return []
+        was_ready, had_ended = tls.ready, tls.ended
+        try:
+            plain = tls.decrypt(event.payload)
+        except ssl.SSLError as error:
+            if was_ready:
+                return [Reset(event.at)]
+            self._failed(error)
+            return []
+        self._put(event.at, tls.records())
+        if tls.ready and not was_ready:
+            self.handshake_since = None
+            if self._asks_http_2 and tls.protocol != "h2":
+                self._link.tls_failed(_NO_HTTP_2)
+                return []
+            self._finish_if_ready(event.at)
+            self._link.up.pump_again()
+            self._on_ready(event.at)
+        events: list[Event] = [Data(event.at, plain)] if plain else []
+        if tls.ended and not had_ended:
+            events.append(Eof(event.at))
+        return events
+
+    def _agreed_to_tls(self, event: Data) -> None:
+        """Begin TLS if the upstream's answer to SSLRequest allows it."""
+        why = why_no_tls(event.payload)
+        if why is None:
+            self._start(event.at)
+        else:
+            self._link.tls_failed(why)
+
+    def _failed(self, error: ssl.SSLError) -> None:
+        why = why_handshake_failed(error)
+        if self._asks_http_2 and "no application protocol" in why:
+            why = _NO_HTTP_2
+        elif self._asks_http_2:
+            why += f" ({HTTP_2} was asked for, as the client speaks it)"
+        self._link.tls_failed(why)
+
+    def _cut_in_handshake(self, event: Event) -> None:
+        link = self._link
+        if isinstance(event, Eof) or link.down.ending & FAILED:
+            link.tls_failed("TLS: the upstream ended the connection during the handshake")
+        elif isinstance(event, Close):
+            link.close()  # A fault closed the stream. The next case is a fault's reset.
+        else:
+            link.reset()
