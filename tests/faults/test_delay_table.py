@@ -86,7 +86,7 @@ def test_a_table_never_decreases(delays: list[float], is_log: bool, percent: int
         ),
         (
             {"distribution": "table", "percentiles": {"p100": 5, "max": 5}},
-            "percentiles: expected each once, got p100 and max",
+            "percentiles: expected each percentile once, got p100 and max",
         ),
         (
             {"distribution": "table", "percentiles": {"p50": -1}},

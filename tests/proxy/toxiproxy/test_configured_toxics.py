@@ -34,7 +34,7 @@ def test_populate_ignores_toxics_because_clients_send_whole_objects_back() -> No
 @pytest.mark.parametrize(
     ("toxics", "problem"),
     [
-        ({}, "bad request body: toxics at proxy 1: expected a list of toxics, got {}"),
+        ({}, "bad request body: toxics at proxy 1: expected a list of toxics, got a mapping"),
         ([{"type": "nope"}], "invalid toxic type at toxic 1 of proxy 1"),
         (
             [LIMIT, LIMIT],
