@@ -128,6 +128,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "click": ("cli/*",),
     "cryptography": ("base/leaf_certificates.py", "base/local_authority.py", "base/trust_files.py"),
     "distributed": ("load/dask_place.py",),
+    "h2": ("proxy/http2/*",),
     "httptools": ("base/http/*", "load/*"),
     "hypothesis": ("testing/*",),
     "jsonpath2": ("chaos/steps/json_path.py",),

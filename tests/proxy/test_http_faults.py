@@ -129,7 +129,6 @@ def test_ipv6_on_both_sides() -> None:
 @pytest.mark.parametrize(
     ("sent", "what"),
     [
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/2"),
         (b"EHLO localhost\r\n", "a connection (not an HTTP/1 request line)"),
         (b"\x16\x03\x01\x00\x09a\nb\r\n\r\n", "a connection (TLS, where clients must speak clear text)"),
     ],

@@ -11,7 +11,8 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields
 from itertools import groupby
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, TypeVar, get_args
 
 import click
 from click.core import ParameterSource
@@ -75,7 +76,7 @@ def flags_of(fault: type[Fault]) -> tuple[Flag, ...]:
 def _setting_flags(fault: type[Fault]) -> Iterator[Flag]:
     facts, types = fault.settings(), fault.types()
     for field in fields(fault):
-        fact, type_ = facts[field.name], types[field.name]
+        fact, type_ = facts[field.name], _without_none(types[field.name])
         yield Flag(
             f"{flag_name(fault)}-{setting_flag(fault, field.name)}",
             setting_env(fault, field.name),
@@ -87,6 +88,12 @@ def _setting_flags(fault: type[Fault]) -> Iterator[Flag]:
             None if field.default is MISSING or field.default == () else field.default,
             True if type_ is bool else fact.flag_sets,
         )
+
+
+def _without_none(type_: object) -> object:
+    """Return the type of the values of a setting that may be left out."""
+    plain = [each for each in get_args(type_) if each is not NoneType]
+    return plain[0] if len(plain) == 1 else type_
 
 
 def _metavar(type_: object, unit: str, choices: tuple[str, ...]) -> str:

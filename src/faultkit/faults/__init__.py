@@ -1,14 +1,16 @@
 """The vocabulary: every fault there is, in the order in which users see them.
 
-Adding a fault is one file in `stream/`, `connection/`, `tls/`, `http/` or `call/`, one test file, and one row
-in a table below. YAML, command-line flags, schemas, help and docs follow from the row.
+Adding a fault is one file in `stream/`, `connection/`, `tls/`, `http/`, `http2/` or `call/`, one test file,
+and one row in a table below. YAML, command-line flags, schemas, help and docs follow from the row.
 
-    fault             what a fault is, for each level; `http_fault` for HTTP, `call_fault` for calls
+    fault             what a fault is, for each level; `http_fault` for HTTP, `http2_fault` for HTTP/2,
+                      `call_fault` for calls
     fault_table       a table that imports a fault when it is looked up
     fault_settings    one setting of a fault: its facts, checks and schema
     fault_data        faults from and to plain data
     flag_names        names on the command line and in the environment
     events            what happens on a stream, as timed values
+    protocol_codes    names of the codes of HTTP/2 and gRPC
     stream_filters, loss_chain, distribution, call_replies, json_leaves   parts that faults are made of
 """
 
@@ -53,6 +55,12 @@ NETWORK_FAULTS: FaultTable[Fault] = FaultTable(
     "http.http_wrong_length",
     "http.http_wrong_encoding",
     "http.http_lost_reply",
+    "http2.stream_reset",
+    "http2.goaway",
+    "http2.withheld_window",
+    "http2.lost_trailers",
+    "http2.grpc_status",
+    "http2.grpc_deadline",
 )
 """Faults that a proxy carries out, on streams, connections, names, TLS and HTTP requests."""
 

@@ -41,6 +41,8 @@ class Setting:
     maximum: float | None = None
     above: float | None = None
     choices: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    """Some of its values, where it does not take every text."""
     flag: str | None = None
     """Command-line name, if it is not the field's name without its unit."""
     flag_sets: str | None = None

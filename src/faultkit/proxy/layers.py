@@ -14,8 +14,8 @@ answered by 502; then it agrees to the tunnel, and is from there on a proxy of t
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Protocol, assert_never
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from faultkit.base.address import Endpoint
 from faultkit.faults.events import Data, Event, Reset
@@ -24,6 +24,7 @@ from faultkit.faults.http_fault import AnswerFault, AnswerFilter, HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.client_tls import ClientTls
+from faultkit.proxy.first_bytes import FirstBytes
 from faultkit.proxy.host_gate import GatedLink, HostGate
 from faultkit.proxy.http import (
     HTTP_2,
@@ -45,6 +46,9 @@ from faultkit.proxy.request_rules import judge_answer, judge_request
 from faultkit.proxy.rule_delay import Delays
 from faultkit.proxy.server_tls import server_contexts
 from faultkit.proxy.upstream_tls import UpstreamTls
+
+if TYPE_CHECKING:
+    from faultkit.proxy.http2_session import Http2Session
 
 _MOST_WAITING = 1 << 20
 _MOST_PACED = 1 << 16
@@ -68,6 +72,9 @@ class LayeredLink(GatedLink, Protocol):
     def reset(self, how: str = "reset") -> None:
         """End both connections by RST."""
 
+    def abort(self) -> None:
+        """End both connections after a defect."""
+
 
 class ProtocolLayer:
     """HTTP, TLS or both, on one link."""
@@ -76,8 +83,10 @@ class ProtocolLayer:
         "_delays",
         "_exchange",
         "_filters",
+        "_first_bytes",
         "_forward",
         "_front",
+        "_http_2",
         "_intercepted",
         "_leg",
         "_link",
@@ -105,6 +114,9 @@ class ProtocolLayer:
         self._tls: UpstreamTls | None = None
         self._postgres: PostgresStart | None = None
         self._exchange: HttpExchange | None = None
+        self._first_bytes: FirstBytes | None = None
+        """Finds out whether the client speaks HTTP/2, if rules act on that."""
+        self._http_2: Http2Session | None = None
         self._named = ""
         """The origin that a forward proxy's client has named last, of those that were emitted."""
         if spec.upstream is None:
@@ -132,9 +144,13 @@ class ProtocolLayer:
             self._exchange = HttpExchange(self._judge, "reverse", host, own_port, self._judge_answer)
         elif link.proxy.understands_http():
             self._exchange = HttpExchange(self._judge, "inline", judge_answer=self._judge_answer)
+        if link.proxy.understands_http():
+            self._first_bytes = FirstBytes()
 
     def wants_input(self, flow: Flow) -> bool:
         """Return whether the layer takes more bytes that flow this way."""
+        if self._http_2 is not None and not self._http_2.wants_input(flow):
+            return False
         if flow == "to_client":
             if self._front is not None and self._front.waiting_bytes > _MOST_WAITING:
                 return False
@@ -175,7 +191,7 @@ class ProtocolLayer:
 
     def let_go(self) -> None:
         """Drop what refers to the layer: the memory of all is then free at once."""
-        self._exchange = self._tls = self._front = None
+        self._exchange = self._http_2 = self._tls = self._front = None
 
     # --- events of the two sides --------------------------------------------------------------
 
@@ -202,13 +218,42 @@ class ProtocolLayer:
                 return
             if self._tls is not None and self._tls.opening is not None:
                 self._tls.choose_protocol(self._tls.opening, event)
-            exchange = self._exchange
-            if exchange is None:
-                if self._postgres is None:
-                    self._send(event)
-                else:
-                    self._send_postgres(self._postgres, event)
-                continue
+            for plain in (event,) if self._first_bytes is None else self._look(self._first_bytes, event):
+                self._read(plain)
+
+    def _look(self, first: FirstBytes, event: Event) -> list[Event]:
+        """Return what is to be read, once it is known which version of HTTP the client speaks."""
+        events = first.from_client(event)
+        if first.are_http_2 is not None:
+            self._first_bytes = None
+            if first.are_http_2:
+                self._begin_http_2()
+            self._pass_down(first.held)
+        return events
+
+    def _begin_http_2(self) -> None:
+        # Imported here, because the `h2` library takes a while.
+        from faultkit.proxy.http2_session import Http2Session
+
+        link, self._exchange = self._link, None
+        spec = link.proxy.spec
+        host, own_port = None, None
+        if spec.rewrite_host and spec.upstream is not None:
+            host = host_field(spec.upstream.host, spec.upstream.port, spec.tls)
+            own_port = link.proxy.bound.port if spec.tls else None
+        self._http_2 = Http2Session(link, self._carry_out, host, own_port)
+
+    def _read(self, event: Event) -> None:
+        """Take an event of the client, in the protocol that it speaks."""
+        exchange = self._exchange
+        if self._http_2 is not None:
+            self._http_2.from_client(event)
+        elif exchange is None:
+            if self._postgres is None:
+                self._send(event)
+            else:
+                self._send_postgres(self._postgres, event)
+        else:
             known = exchange.opaque_reason or exchange.unreadable
             self._carry_out(exchange.from_client(event))
             if known is None and (exchange.opaque_reason or exchange.unreadable):
@@ -234,10 +279,18 @@ class ProtocolLayer:
             for plain in (event,) if self._tls is None else self._tls.receive(event):
                 if self._link.dead or self._leg != leg:
                     return
-                if self._exchange is None:
-                    self._to_client(plain)
-                else:
-                    self._carry_out(self._exchange.from_upstream(plain))
+                first = self._first_bytes
+                self._pass_down((plain,) if first is None else first.from_upstream(plain))
+
+    def _pass_down(self, events: Iterable[Event]) -> None:
+        """Take plain events of the upstream, in the protocol that the client speaks."""
+        for event in events:
+            if self._http_2 is not None:
+                self._http_2.from_upstream(event)
+            elif self._exchange is None:
+                self._to_client(event)
+            else:
+                self._carry_out(self._exchange.from_upstream(event))
 
     def connected(self, at: float) -> None:
         """Begin TLS, or the exchange, now that the upstream's socket is connected."""
@@ -374,6 +427,9 @@ class ProtocolLayer:
 
         Requests that wait one behind another come forward together, by the longest of these delays. What the
         faults of answers hold back comes at once."""
+        if self._http_2 is not None:
+            self._http_2.end_rules(acting, now)
+            return True
         gone_s = 0.0
         if self._exchange is not None and any(active not in acting for active in self._filters):
             gone = [each for active, each in self._filters.items() if active not in acting]

@@ -402,9 +402,9 @@ class Link:
         return self.layer is None or self.layer.wants_input(flow)
 
     def on_drained(self, direction: DirectionOutput) -> None:
-        """Let the layer take requests again, once a slow client has taken everything."""
-        if direction is self.down and self.up.readable:
-            self.up.pump_again()
+        """Let the layer take bytes of one side again, once the other has taken everything."""
+        if (source := self.up if direction is self.down else self.down).readable:
+            source.pump_again()
 
     def release_to_client(self, now: float) -> None:
         """Send what the layer has just written to the client."""

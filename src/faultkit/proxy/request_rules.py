@@ -6,9 +6,10 @@ It knows no version of HTTP: a layer asks it, and carries out what it returns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from faultkit.faults.http2_fault import Http2Effect, Http2Fault
 from faultkit.faults.http_fault import (
     AnswerContext,
     AnswerFault,
@@ -43,12 +44,25 @@ class Request(Protocol):
     def headers(self) -> Iterable[tuple[str, str]]: ...
 
 
-def judge_request(link: RequestLink, head: Request, *, spared: bool) -> tuple[HttpVerdict, Delays]:
+@dataclass(frozen=True, slots=True)
+class ActingEffect:
+    """What an HTTP/2 rule does to a request."""
+
+    rule: ActiveStreamRule
+    effect: Http2Effect
+    note: Callable[[str, float], None]
+    """Records that it was done."""
+
+
+def judge_request(
+    link: RequestLink, head: Request, *, spared: bool, effects: list[ActingEffect] | None = None
+) -> tuple[HttpVerdict, Delays]:
     """Return what HTTP rules do to a request, and the part of each in its delay.
 
     Delays add up, the first status counts.
 
-    `spared`: no rule acts, because the request goes to an upstream that is not to be broken."""
+    `spared`: no rule acts, because the request goes to an upstream that is not to be broken.
+    `effects`: gets what HTTP/2 rules do; None if the client speaks HTTP/1.1, where they cannot act."""
     proxy = link.proxy
     services = proxy.services
     ordinal = services.worker.number(proxy.requests)
@@ -59,7 +73,18 @@ def judge_request(link: RequestLink, head: Request, *, spared: bool) -> tuple[Ht
     for active in () if spared else proxy.rules_of("http"):
         fault = active.rule.fault
         assert isinstance(fault, HttpFault)
-        if isinstance(fault, AnswerFault) or not _covers(active, head):
+        if not _covers(active, head):
+            continue
+        if isinstance(fault, AnswerFault):
+            if effects is not None:
+                proxy.report_once(f"{active.rule.name} cannot act on HTTP/2: {fault.kind} is for HTTP/1.1")
+            continue
+        if isinstance(fault, Http2Fault):
+            if effects is None:
+                proxy.report_once(f"{active.rule.name} cannot act on HTTP/1.1: {fault.kind} is for HTTP/2")
+            elif fault.acts_on(head) and active.fires(proxy.name, str(ordinal)):
+                effects.append(ActingEffect(active, fault.effect(), _recorder(link, active, ordinal)))
+                injected.append(active.rule.name)
             continue
         if not active.fires(proxy.name, str(ordinal)):
             continue
@@ -114,6 +139,13 @@ def judge_answer(
                 Executed(at, proxy.name, link.ordinal, head.method, head.target, status, not lost)
             )
     return filters
+
+
+def _recorder(link: RequestLink, active: ActiveStreamRule, ordinal: int) -> Callable[[str, float], None]:
+    def note(effect: str, value: float) -> None:
+        link.proxy.record_injection(active, link.ordinal, None, ordinal, effect, value)
+
+    return note
 
 
 def _note(link: RequestLink, active: ActiveStreamRule) -> Callable[[str, float], None]:

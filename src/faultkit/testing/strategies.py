@@ -62,8 +62,8 @@ def _values(type_: object, fact: Setting) -> st.SearchStrategy[Any]:
     plain = [each for each in get_args(type_) if each is not NoneType]
     if len(plain) == 1 and len(plain) < len(get_args(type_)):
         return st.none() | _values(plain[0], fact)
-    if fact.choices:
-        return st.sampled_from(fact.choices)
+    if fact.choices or fact.examples:
+        return st.sampled_from(fact.choices or fact.examples)
     lowest = fact.above if fact.minimum is None else fact.minimum
     highest = min(_MOST, _MOST if fact.maximum is None else fact.maximum)
     if type_ is float:
