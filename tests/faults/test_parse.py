@@ -42,12 +42,12 @@ def test_a_whole_number_is_a_number() -> None:
         (
             "latency",
             {"distribution": "gauss"},
-            "distribution: expected one of normal, uniform, pareto, pareto-normal, got 'gauss'",
+            "distribution: expected one of normal, uniform, pareto, pareto-normal, table, got 'gauss'",
         ),
         (
             "latency",
             {"distribution": ["normal"]},
-            "distribution: expected one of normal, uniform, pareto, pareto-normal, got ['normal']",
+            "distribution: expected one of normal, uniform, pareto, pareto-normal, table, got ['normal']",
         ),
         (
             "latency",
