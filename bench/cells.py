@@ -1,4 +1,4 @@
-"""The cells of the pass-through benchmark: one small load each, on one relay, giving figures by name."""
+"""The cells of the proxy benchmark without a fault: one small load each, on one relay, with named figures."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ class Cell:
     """Programs that the cell requires."""
     holds: Callable[[Sizes], int] | None = None
     """Connections that the cell keeps open, if they may exceed the limit of one process."""
+    fault: str = ""
+    """The name of the fault that acts, in `bench.injections.FAULTS`."""
 
     def workers(self, sizes: Sizes, open_files: int) -> int:
         """Return the number of processes needed to hold them, at two descriptors a connection."""
@@ -56,7 +58,7 @@ class Cell:
         return math.ceil(2 * self.holds(sizes) * _UNEVEN / (open_files - _SPARE_FILES))
 
 
-class _Meter:
+class Meter:
     """Measures the CPU time of a relay since its creation."""
 
     def __init__(self, relay: Relay) -> None:
@@ -71,9 +73,9 @@ class _Meter:
 
 def _requests(connections: int) -> Measure:
     def measure(relay: Relay, sizes: Sizes) -> dict[str, float]:
-        meter = _Meter(relay)
+        meter = Meter(relay)
         count = load.requests(relay.ports["http"], sizes.seconds, connections)
-        _expect_no_failures(count)
+        expect_no_failures(count)
         return {"per_s": count.per_second, "cpu_us": meter.spent_us() / count.done}
 
     return measure
@@ -81,16 +83,16 @@ def _requests(connections: int) -> Measure:
 
 def _connect(close: str) -> Measure:
     def measure(relay: Relay, sizes: Sizes) -> dict[str, float]:
-        meter = _Meter(relay)
+        meter = Meter(relay)
         count = load.connect(relay.ports["echo"], sizes.seconds, 8, close)
-        _expect_no_failures(count)
+        expect_no_failures(count)
         return {"per_s": count.per_second, "cpu_us": meter.spent_us() / count.done}
 
     return measure
 
 
 def _bulk(relay: Relay, sizes: Sizes) -> dict[str, float]:
-    meter = _Meter(relay)
+    meter = Meter(relay)
     count = load.bulk(relay.ports["sink"], sizes.bulk_bytes)
     gigabytes = count.done / 1e9
     return {"gb_per_s": gigabytes / count.elapsed_s, "cpu_s_per_gb": meter.spent_us() / 1e6 / gigabytes}
@@ -125,28 +127,28 @@ def _allowed(relay: Relay, connections: int) -> int:
     return min(connections, most, relay.workers * most // 2 if relay.roots else most)
 
 
-def _expect_no_failures(count: load.Count) -> None:
+def expect_no_failures(count: load.Count) -> None:
     if count.failed or not count.done:
         raise load.LoadError(f"{count.failed} of {count.done + count.failed} failed")
 
 
-_PER_REQUEST = (("per_s", "req/s"), ("cpu_us", "CPU µs/req"))
-_PER_CONNECTION = (("per_s", "conn/s"), ("cpu_us", "CPU µs/conn"))
+PER_REQUEST = (("per_s", "req/s"), ("cpu_us", "CPU µs/req"))
+PER_CONNECTION = (("per_s", "conn/s"), ("cpu_us", "CPU µs/conn"))
 
-CELLS: tuple[Cell, ...] = (
+PASS_CELLS: tuple[Cell, ...] = (
     *(
         Cell(
             f"requests-{connections}",
             f"HTTP requests, {connections} connection{'s' if connections > 1 else ''}",
             "http",
             _requests(connections),
-            _PER_REQUEST,
+            PER_REQUEST,
             needs=("wrk", "nginx"),
         )
         for connections in (1, 64, 512)
     ),
-    Cell("connect", "New connections, closed by RST", "echo", _connect("rst"), _PER_CONNECTION),
-    Cell("connect-fin", "New connections, closed in good order", "echo", _connect("fin"), _PER_CONNECTION),
+    Cell("connect", "New connections, closed by RST", "echo", _connect("rst"), PER_CONNECTION),
+    Cell("connect-fin", "New connections, closed in good order", "echo", _connect("fin"), PER_CONNECTION),
     Cell("bulk", "Bulk", "sink", _bulk, (("gb_per_s", "GB/s"), ("cpu_s_per_gb", "CPU s/GB"))),
     Cell(
         "rtt",

@@ -25,9 +25,9 @@ from bench.stats import (
 )
 
 BOTH_WAYS_GROUP = "Latency, 50 ms each way, 100 connections, 800 messages/s"
-LATENESS_LIMIT_US = 250.0
+LATENESS_LIMIT_US = 80.0
 KS_LIMIT = 0.05
-RATE_LIMIT_PERCENT = 0.2
+RATE_LIMIT_PERCENT = 0.1
 WINDOW_LIMIT = 1.1
 BULK_LIMIT = 0.25
 LOSS_CONFIDENCE = 0.999

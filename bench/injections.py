@@ -1,8 +1,10 @@
-"""The faults of the fidelity benchmark, in the language of each relay that can inject them."""
+"""The faults of the benchmarks, in the language of each relay that can inject them."""
 
 from __future__ import annotations
 
-from bench.relays import Injection
+from collections.abc import Mapping
+
+from bench.relays import NO_FAULT, Injection
 
 LOSS_RATE = 0.05
 JITTER_MS, JITTER_HZ = 40.0, 5.0
@@ -27,11 +29,18 @@ def latency(mean_ms: float, direction: str, stddev_ms: float = 0) -> Injection:
     )
 
 
-def bandwidth(rate_bps: int) -> Injection:
+def bandwidth(rate_bps: int, direction: str = "ingress") -> Injection:
+    streams = ("upstream", "downstream") if direction == "both" else ("downstream",)
     return Injection(
-        flags=("--with-bandwidth", "--bandwidth-rate", str(rate_bps), "--bandwidth-unit", "Bps"),
-        toxics=({"type": "bandwidth", "stream": "downstream", "attributes": {"rate": rate_bps // 1000}},),
-        prototype=("0", str(rate_bps)),
+        flags=(
+            *("--with-bandwidth", "--bandwidth-rate", str(rate_bps), "--bandwidth-unit", "Bps"),
+            *("--bandwidth-direction", direction),
+        ),
+        toxics=tuple(
+            {"type": "bandwidth", "stream": stream, "attributes": {"rate": rate_bps // 1000}}
+            for stream in streams
+        ),
+        prototype=("0", str(rate_bps)) if direction == "ingress" else None,
     )
 
 
@@ -50,3 +59,47 @@ JITTER = Injection(
     toxics=None,
     prototype=None,
 )
+
+DELAY_MS = 10
+PLENTY_BPS = 400_000_000
+"""A rate that requests do not reach: what is measured is the work of the rule."""
+
+FAULTS: Mapping[str, Injection] = {
+    "": NO_FAULT,
+    "latency": latency(DELAY_MS, "ingress"),
+    "latency-both": latency(DELAY_MS, "both"),
+    "jitter": Injection(
+        flags=(
+            "--with-jitter",
+            *("--jitter-amplitude", f"{DELAY_MS:g}"),
+            *("--jitter-frequency", "1000"),
+            *("--jitter-direction", "ingress"),
+        ),
+        # From 0 to 10 ms, too, but drawn for each read.
+        toxics=(
+            {
+                "type": "latency",
+                "stream": "downstream",
+                "attributes": {"latency": DELAY_MS // 2, "jitter": DELAY_MS // 2},
+            },
+        ),
+        prototype=None,
+    ),
+    "bandwidth": bandwidth(PLENTY_BPS, "both"),
+    "loss": Injection(
+        flags=("--with-packet-loss", "--packet-loss-rate", "0.001"), toxics=None, prototype=None
+    ),
+    "http-delay": Injection(
+        flags=("--with-http-delay", "--http-delay-by", f"{DELAY_MS:g}"),
+        toxics=None,
+        prototype=None,
+        is_http=True,
+    ),
+    "http-error": Injection(
+        flags=("--with-http-response", "--http-response-trigger-probability", "0.1"),
+        toxics=None,
+        prototype=None,
+        is_http=True,
+    ),
+}
+"""The faults under which `bench.proxy` measures, by name; the first is none."""

@@ -124,8 +124,22 @@ def idle(port: int, connections: int) -> Iterator[int]:
         process.communicate()
 
 
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Requests, and how long they took."""
+
+    count: Count
+    p50_us: float
+    p99_us: float
+
+
 def requests(port: int, seconds: float, connections: int) -> Count:
     """Send HTTP requests over kept-alive connections, with wrk."""
+    return timed_requests(port, seconds, connections).count
+
+
+def timed_requests(port: int, seconds: float, connections: int) -> Timed:
+    """The same, with how long they took."""
     wrk = find_program("wrk")
     assert wrk is not None
     answer = _run(
@@ -140,7 +154,8 @@ def requests(port: int, seconds: float, connections: int) -> Count:
         ],
         seconds,
     )
-    return Count(answer["requests"], answer["errors"], answer["elapsed_us"] / 1e6)
+    count = Count(answer["requests"], answer["errors"], answer["elapsed_us"] / 1e6)
+    return Timed(count, answer["p50_us"], answer["p99_us"])
 
 
 def _run_loadgen(seconds: float, *words: object) -> Any:

@@ -76,6 +76,8 @@ class Target:
 TARGETS = (
     Target("requests per CPU second, × hey", "kept", "per_cpu_s", "hey", 1.2),
     Target("requests per CPU second, × Locust", "kept", "per_cpu_s", "locust", 8.0),
+    Target("CPU per request, × wrk", "kept", "cpu_us", "wrk", 1.3, at_least=False),
+    Target("CPU per request on a new connection, × wrk", "afresh", "cpu_us", "wrk", 1.6, at_least=False),
     Target(f"median lateness at {_RATE_RPS:,}/s, ms", "late", "p50_ms", None, 0.15, at_least=False),
 )
 

@@ -207,8 +207,8 @@ TARGETS: tuple[Target, ...] = (
     Target("calls/s over HTTP of 2026-07-28, 50 in flight, × SDK", "modern-50", MOCK, "per_s", SDK, 5),
     Target("added to a stdio call, mock behind, ms", "added-stdio", MOCK, "added_ms", None, 0.3, False),
     Target("added to a stdio call, SDK behind, ms", "added-stdio", SDK, "added_ms", None, 0.3, False),
-    Target("added to an HTTP call, mock behind, ms", "added-http", MOCK, "added_ms", None, 1, False),
-    Target("added to an HTTP call, SDK behind, ms", "added-http", SDK, "added_ms", None, 1, False),
+    Target("added to an HTTP call, mock behind, ms", "added-http", MOCK, "added_ms", None, 0.15, False),
+    Target("added to an HTTP call, SDK behind, ms", "added-http", SDK, "added_ms", None, 0.15, False),
     Target("idle sessions of the mock that answer", "idle", MOCK, "answering", None, 1000),
     Target("idle sessions of the gateway that answer", "idle", GATEWAY, "answering", None, 1000),
 )

@@ -60,5 +60,5 @@ SERVE_TARGET = Target(
     SERVE,
     "per_s",
     SDK,
-    5,
+    6,
 )

@@ -1,4 +1,5 @@
-"""`python -m bench.proxy`: the cost of passing bytes through, compared with peers in one interleaved run."""
+"""`python -m bench.proxy`: the cost of passing bytes through, and of faults at work, compared with peers in
+one interleaved run."""
 
 from __future__ import annotations
 
@@ -10,16 +11,19 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bench import machine
-from bench.cells import CELLS, FULL, QUICK, Cell, Sizes
+from bench.cells import FULL, PASS_CELLS, QUICK, Cell, Sizes
+from bench.fault_cells import FAULT_CELLS
+from bench.injections import FAULTS
 from bench.load import LoadError
 from bench.options import chosen_relays, measure, parser, progress, setup_from
 from bench.origin import start_upstreams
 from bench.processes import StartError
-from bench.relays import NO_FAULT, OURS, Relay, RelayKind, Setup
+from bench.relays import OURS, OURS_PLAIN, Relay, RelayKind, Setup
 from bench.stats import median
 from bench.tables import Table, aligned_table, figure
 from bench.targets import Verdict, judge
 
+CELLS = (*PASS_CELLS, *FAULT_CELLS)
 ROUNDS = 3
 
 
@@ -51,7 +55,11 @@ def run(options: argparse.Namespace) -> Result:
         cells = _possible(cells, result)
         kinds = chosen_relays(options, setup, result.skipped)
         upstreams = start_upstreams(stack, setup, sorted({cell.upstream for cell in cells}))
-        relays = _start_all(stack, setup, kinds, upstreams, result)
+        relays = {
+            fault: _start_all(stack, setup, kinds, upstreams, fault, result)
+            for fault in FAULTS
+            if not fault or any(cell.fault == fault for cell in cells)
+        }
         before = machine.cpu_times()
         samples = _measure_all(setup, cells, relays, upstreams, options, result)
         result.steal_percent = machine.steal_percent(before, machine.cpu_times())
@@ -71,21 +79,45 @@ def _possible(cells: Sequence[Cell], result: Result) -> list[Cell]:
     return possible
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One row of a cell's table."""
+
+    name: str
+    kind: RelayKind
+    relay: Relay
+    fault: str
+
+
 def _start_all(
     stack: ExitStack,
     setup: Setup,
     kinds: Sequence[RelayKind],
     upstreams: Mapping[str, int],
+    fault: str,
     result: Result,
-) -> list[tuple[RelayKind, Relay]]:
-    relays = []
+) -> list[Subject]:
+    """Start the relays that can inject this fault."""
+    subjects = []
+    own = replace(setup, folder=setup.folder / (fault or "none"))
+    own.folder.mkdir()
     for kind in kinds:
+        if not kind.can(FAULTS[fault]):
+            continue
         try:
-            relays.append((kind, kind.start(stack, setup, upstreams, NO_FAULT)))
-            result.relays.append(kind.name)
+            relay = replace(kind.start(stack, own, upstreams, FAULTS[fault]), is_pass_through=not fault)
+            subjects.append(Subject(kind.name, kind, relay, fault))
+            if not fault:
+                result.relays.append(kind.name)
         except StartError as error:
-            result.skipped.append(f"{kind.name} left out: {error}")
-    return relays
+            result.skipped.append(f"{kind.name} left out{f' under {fault}' if fault else ''}: {error}")
+    return subjects
+
+
+def _subjects(cell: Cell, started: Mapping[str, Sequence[Subject]]) -> list[Subject]:
+    """Return the rows of a cell: where a fault acts, our pass-through is beside it."""
+    plain = [replace(one, name=OURS_PLAIN) for one in started[""] if cell.fault and one.name == OURS]
+    return [*plain, *started[cell.fault]]
 
 
 Samples = dict[str, dict[str, list[dict[str, float]]]]
@@ -94,40 +126,37 @@ Samples = dict[str, dict[str, list[dict[str, float]]]]
 def _measure_all(
     setup: Setup,
     cells: Sequence[Cell],
-    relays: Sequence[tuple[RelayKind, Relay]],
+    started: Mapping[str, Sequence[Subject]],
     upstreams: Mapping[str, int],
     options: argparse.Namespace,
     result: Result,
 ) -> Samples:
     """Measure in rounds, so that a noisy minute affects all relays; each round begins with another one."""
     sizes = QUICK if options.quick else FULL
-    samples: Samples = {cell.name: {kind.name: [] for kind, _ in relays} for cell in cells}
+    samples: Samples = {cell.name: {} for cell in cells}
     for number in range(options.rounds):
-        shift = number % max(len(relays), 1)
         for cell in cells:
-            for kind, relay in [*relays[shift:], *relays[:shift]]:
-                progress(f"round {number + 1}/{options.rounds}: {cell.name}, {kind.name}")
+            subjects = _subjects(cell, started)
+            shift = number % max(len(subjects), 1)
+            for subject in [*subjects[shift:], *subjects[:shift]]:
+                progress(f"round {number + 1}/{options.rounds}: {cell.name}, {subject.name}")
+                of_subject = samples[cell.name].setdefault(subject.name, [])
                 try:
-                    sample = _measure(setup, cell, kind, relay, upstreams, sizes)
-                    samples[cell.name][kind.name].append(sample)
+                    of_subject.append(_measure(setup, cell, subject, upstreams, sizes))
                 except (LoadError, StartError) as error:
-                    result.skipped.append(f"{cell.name} of {kind.name}, round {number + 1}: {error}")
+                    result.skipped.append(f"{cell.name} of {subject.name}, round {number + 1}: {error}")
     return samples
 
 
 def _measure(
-    setup: Setup,
-    cell: Cell,
-    kind: RelayKind,
-    relay: Relay,
-    upstreams: Mapping[str, int],
-    sizes: Sizes,
+    setup: Setup, cell: Cell, subject: Subject, upstreams: Mapping[str, int], sizes: Sizes
 ) -> dict[str, float]:
     if not cell.fresh:
-        return cell.measure(relay, sizes)
+        return cell.measure(subject.relay, sizes)
     own = replace(setup, workers=cell.workers(sizes, setup.open_files))
     with ExitStack() as stack:
-        return cell.measure(kind.start(stack, own, upstreams, NO_FAULT), sizes)
+        relay = subject.kind.start(stack, own, upstreams, FAULTS[subject.fault])
+        return cell.measure(replace(relay, is_pass_through=not subject.fault), sizes)
 
 
 def medians(samples: Samples) -> dict[str, dict[str, dict[str, float]]]:

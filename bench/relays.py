@@ -21,6 +21,8 @@ from bench.machine import find_program, missing
 from bench.processes import StartError, free_ports, running, wait_for_ports, with_children
 
 OURS = "faultkit"
+OURS_PLAIN = "faultkit, no fault"
+"""The row of our pass-through in a cell in which a fault acts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Injection:
     flags: tuple[str, ...] = ()
     toxics: tuple[Mapping[str, Any], ...] | None = ()
     prototype: tuple[str, ...] | None = ()
+    is_http: bool = False
+    """Whether it acts on requests: our relay then has to know that the upstream speaks HTTP."""
 
 
 NO_FAULT = Injection()
@@ -59,6 +63,8 @@ class Relay:
     """The file to which our relay writes one JSON event a line."""
     workers: int = 1
     """The number of processes that share the connections."""
+    is_pass_through: bool = True
+    """Whether it injects no fault."""
 
     def pids(self) -> list[int]:
         return with_children(self.roots)
@@ -94,7 +100,8 @@ def _start_fault(stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], i
     ports = dict(zip(upstreams, free_ports(len(upstreams)), strict=True))
     command = [str(setup.fault), "run", "--no-ui", "--disable-http-proxy", *injection.flags]
     for name, upstream in upstreams.items():
-        command += ["--proxy", f"{ports[name]}=tcp://127.0.0.1:{upstream}"]
+        scheme = "http" if injection.is_http else "tcp"
+        command += ["--proxy", f"{ports[name]}={scheme}://127.0.0.1:{upstream}"]
     if setup.workers > 1:
         command += ["--workers", str(setup.workers)]
     events = setup.folder / "fault-events.jsonl" if "--json" in injection.flags else None

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Sequence
 
 from bench import fidelity, load_engines, load_items, mcp, proxy, scale, start
-from bench.cells import CELLS
+from bench.cells import PASS_CELLS, Cell
 from bench.changes import kept_section
+from bench.fault_cells import FAULT_CELLS
 from bench.machine import BENCH, PROJECT
 from bench.options import DOCUMENT, parser
 from bench.processes import StartError
@@ -37,6 +38,12 @@ forced for bulk; nginx `stream` with one worker. Relays take turns within each r
 with another one. Requests are HTTP/1.1 over kept-alive connections (wrk, nginx as origin). Memory is the
 growth of the proportional set size of all the relay's processes with all connections open and silent. Where
 one process may not open two descriptors for each of them, Faultkit runs with `--workers`; its row says so.
+"""
+
+_FAULT_METHOD = """\
+The same relays with one fault each, in the same rounds as the tables above, beside Faultkit's own
+pass-through, and beside Toxiproxy where it was given (`--toxiproxy PATH`) and has the fault. *Beyond* is the
+round trip less what was asked for. Memory is the most by which the proportional set size has grown.
 """
 
 _FIDELITY_METHOD = """\
@@ -85,7 +92,8 @@ def document(
         "## Passing bytes through",
         f"{_PROXY_METHOD}Medians of {passing.rounds} rounds.",
         markdown(*proxy.verdict_table(passing)),
-        *(markdown(*proxy.figure_table(passing, cell)) for cell in CELLS if cell.name in passing.figures),
+        *_cell_tables(passing, PASS_CELLS),
+        *_under_faults(passing),
         "## Fidelity: requested against measured",
         "![Fidelity card](fidelity.svg)",
         f"{_FIDELITY_METHOD}Median RTT without a relay: {faithful.direct_p50_us:.0f} µs.",
@@ -99,6 +107,15 @@ def document(
         *_notes([*passing.skipped, *faithful.skipped, *(note for each in beside for note in each.skipped)]),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _cell_tables(passing: proxy.Result, cells: Sequence[Cell]) -> list[str]:
+    return [markdown(*proxy.figure_table(passing, cell)) for cell in cells if cell.name in passing.figures]
+
+
+def _under_faults(passing: proxy.Result) -> list[str]:
+    tables = _cell_tables(passing, FAULT_CELLS)
+    return ["## While a fault acts", _FAULT_METHOD, *tables] if tables else []
 
 
 def _notes(sentences: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The targets of pass-through as one table, and the verdict on measured figures."""
+"""The targets of the proxy as one table, and the verdict on measured figures."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ class Target:
     cell: str
     metric: str
     peer: str | None
-    """The figure is ours divided by this relay's; None: our figure as it is."""
+    """The figure is ours compared with this relay's; None: our figure as it is."""
     limit: float
+    beside: str | None = None
+    """The peer's cell, if it is another one."""
+    compare: Literal["ratio", "difference"] = "ratio"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,25 @@ class Verdict:
 
 
 TARGETS: tuple[Target, ...] = (
-    Target("CPU per request, 64 connections, × nginx", "requests-64", "cpu_us", "nginx", 1.4),
-    Target("CPU per GB, × haproxy", "bulk", "cpu_s_per_gb", "haproxy", 1.3),
-    Target("CPU per new connection, × haproxy", "connect", "cpu_us", "haproxy", 1.5),
+    Target("CPU per request, 64 connections, × nginx", "requests-64", "cpu_us", "nginx", 1.1),
+    Target("CPU per GB, × haproxy", "bulk", "cpu_s_per_gb", "haproxy", 1.1),
+    Target("CPU per new connection, × haproxy", "connect", "cpu_us", "haproxy", 1.2),
+    Target("round trip p50, µs above haproxy's", "rtt", "p50_us", "haproxy", 5.0, compare="difference"),
     Target("KB per idle connection", "idle", "kb", None, 3.0),
+    *(
+        Target(
+            f"latency, {count} connections, CPU × Toxiproxy", f"latency-{count}", "cpu_us", "toxiproxy", 0.75
+        )
+        for count in (64, 256)
+    ),
+    Target("latency, CPU per new connection, × Toxiproxy", "latency-connect", "cpu_us", "toxiproxy", 0.5),
+    Target("latency, added round trip at 1,000/s, × Toxiproxy", "latency-rtt", "added_us", "toxiproxy", 1.0),
+    *(
+        Target(
+            f"{fault} on each request, CPU × latency", f"{fault}-64", "cpu_us", OURS, 2.5, beside="latency-64"
+        )
+        for fault in ("http-delay", "http-error")
+    ),
 )
 
 
@@ -53,5 +71,8 @@ def _figure(figures: Figures, target: Target, subject: str) -> float | None:
     ours = relays.get(subject, {}).get(target.metric)
     if ours is None or target.peer is None:
         return ours
-    peer = relays.get(target.peer, {}).get(target.metric)
-    return ours / peer if peer else None
+    beside = figures.get(target.beside or target.cell, {})
+    peer = beside.get(target.peer, {}).get(target.metric)
+    if not peer:
+        return None
+    return ours / peer if target.compare == "ratio" else ours - peer

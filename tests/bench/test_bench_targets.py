@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bench.cells import CELLS
+from bench.injections import FAULTS
 from bench.machine import Machine
-from bench.proxy import Result, medians, verdict_table
+from bench.proxy import CELLS, Result, medians, verdict_table
 from bench.relays import RELAYS
 from bench.targets import TARGETS, Target, judge
 
@@ -31,11 +31,30 @@ def test_what_was_not_measured_is_neither_passed_nor_missed() -> None:
     assert [v.word for v in judge(figures, (RATIO, PLAIN))] == ["not measured", "not measured"]
 
 
+def test_a_peer_may_be_compared_by_difference_and_in_another_cell() -> None:
+    figures = {
+        "rtt": {"faultkit": {"p50_us": 77.0}, "haproxy": {"p50_us": 70.0}},
+        "http-delay-64": {"faultkit": {"cpu_us": 50.0}},
+        "latency-64": {"faultkit": {"cpu_us": 20.0}},
+    }
+    targets = (
+        Target("", "rtt", "p50_us", "haproxy", 5.0, compare="difference"),
+        Target("", "http-delay-64", "cpu_us", "faultkit", 2.5, beside="latency-64"),
+    )
+    assert [(v.figure, v.word) for v in judge(figures, targets)] == [(7.0, "MISS"), (2.5, "PASS")]
+
+
+def test_every_cell_has_a_name_of_its_own_and_a_fault_that_exists() -> None:
+    assert len({cell.name for cell in CELLS}) == len(CELLS)
+    assert {cell.fault for cell in CELLS} == set(FAULTS)
+
+
 def test_every_target_names_a_cell_a_metric_and_a_peer_that_exist() -> None:
     columns = {cell.name: {metric for metric, _ in cell.columns} for cell in CELLS}
     names = {kind.name for kind in RELAYS} | {None}
     for target in TARGETS:
         assert target.metric in columns[target.cell]
+        assert target.metric in columns[target.beside or target.cell]
         assert target.peer in names
 
 
@@ -49,4 +68,4 @@ def test_the_verdict_table_shows_only_cells_that_ran() -> None:
     result.figures = _figures(0.2, 0.1)
     head, rows = verdict_table(result)
     assert list(head) == ["target", "limit", "faultkit", "verdict"]
-    assert [list(row) for row in rows] == [["CPU per GB, × haproxy", "≤ 1.3", "2.00", "MISS"]]
+    assert [list(row) for row in rows] == [["CPU per GB, × haproxy", "≤ 1.1", "2.00", "MISS"]]

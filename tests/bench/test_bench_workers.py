@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from bench.cells import CELLS, FULL
+from bench.cells import FULL, PASS_CELLS
 from bench.machine import Machine
 from bench.proxy import Result, figure_table
 
-IDLE = next(cell for cell in CELLS if cell.name == "idle")
-BULK = next(cell for cell in CELLS if cell.name == "bulk")
+IDLE = next(cell for cell in PASS_CELLS if cell.name == "idle")
+BULK = next(cell for cell in PASS_CELLS if cell.name == "bulk")
 
 
 @pytest.mark.parametrize(("open_files", "workers"), [(65_536, 1), (21_400, 1), (20_000, 2), (4_096, 6)])
