@@ -1,6 +1,6 @@
 """One direction of one connection: bytes from a source socket to a target socket.
 
-A direction is in one of four modes:
+A direction is in one of four modes (`direction_fields.Mode`):
 
     mode    near_chain  pipe_queue   how bytes move
     ------  ----------  -----------  -----------------------------------------------------------------
@@ -34,18 +34,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from enum import Enum
 from os import read, write
 from typing import Protocol, cast
 
 from faultkit.faults.events import Data, Eof, Event, Reset
 from faultkit.faults.fault import FOREVER, StreamFilter
 from faultkit.proxy.active_plan import ActiveStreamRule
+from faultkit.proxy.direction_fields import CHAIN, COPY, SHUT, SPLICE
 from faultkit.proxy.direction_output import DirectionOutput, OutputOwner
-from faultkit.proxy.event_loop import FAILED, READABLE
+from faultkit.proxy.event_loop import FAILED
 from faultkit.proxy.filter_chain import FilterChain
+from faultkit.proxy.native import native
 from faultkit.proxy.pipes import CAN_SPLICE, Parcel, PipeQueue
-from faultkit.proxy.proxy_state import LinkServices
+from faultkit.proxy.proxy_state import ALWAYS_ALLOWED, LinkServices
 from faultkit.proxy.sockets import NO_SOCKET
 
 CHUNK = 65536
@@ -64,16 +65,19 @@ _MOST_OVERDUE = 1 << 20
 """Bytes that have left the chains and wait for a slow receiver, before the source is not read any more."""
 
 
-class Mode(Enum):
-    """How a direction moves bytes; see the table above."""
-
-    COPY = "copy"
-    SPLICE = "splice"
-    CHAIN = "chain"
-    SHUT = "shut"
-
-
-COPY, SPLICE, CHAIN, SHUT = Mode.COPY, Mode.SPLICE, Mode.CHAIN, Mode.SHUT
+if native is not None:
+    native.configure(
+        copy=COPY,
+        chain=CHAIN,
+        shut=SHUT,
+        data=Data,
+        chunk=CHUNK,
+        bulk=_BULK,
+        most_overdue=_MOST_OVERDUE,
+        always_allowed=ALWAYS_ALLOWED,
+        turns=_TURNS,
+        big_reads=_BIG_READS_BEFORE_SPLICE,
+    )
 
 
 class DirectionOwner(OutputOwner, Protocol):
@@ -95,19 +99,7 @@ class DirectionOwner(OutputOwner, Protocol):
 class Direction(DirectionOutput):
     """The way from one socket to the other. `ready` is the loop's handler of the source socket."""
 
-    __slots__ = (
-        "_queued",
-        "_reported_bytes",
-        "_timer_at",
-        "big_reads",
-        "ending",
-        "gate",
-        "mode",
-        "near_chain",
-        "paced_at",
-        "readable",
-        "source",
-    )
+    __slots__ = ()
 
     def __init__(self, link: DirectionOwner, services: LinkServices, source: int, target: int) -> None:
         super().__init__(link, services, target)
@@ -121,22 +113,16 @@ class Direction(DirectionOutput):
         """True if it has yielded, and continues in the next round of the loop."""
         self.big_reads = 0
         """Large reads in a row."""
-        self.near_chain: FilterChain[ActiveStreamRule] | None = None
-        self.gate: Callable[[Event], None] | None = None
+        self._direct = services.has_direct_clock
+        """True if the handlers of `DirectionFields` may read the clock and the sockets by themselves."""
+        self.near_chain = None
+        self.gate = None
         """Takes what is read instead of the near chain, and feeds it to the chain itself."""
         self._timer_at = FOREVER
         self.paced_at = FOREVER
         """When a filter was ready for more bytes than had been read: they count as arrived at that time."""
         self._reported_bytes = 0
         """Bytes of this direction that the plane's budget counts."""
-
-    def ready(self, flags: int) -> None:
-        """Handle an event of the source socket."""
-        if flags == READABLE:  # By far the most common.
-            self.readable = True
-            self.pump()
-        else:
-            self._link.socket_event(self, flags)
 
     def abort(self) -> None:
         """End the link after `ready` has raised."""
@@ -179,8 +165,7 @@ class Direction(DirectionOutput):
                     sent = 0
                 self.moved += sent
                 if sent < size:
-                    self.keep(memoryview(chunk)[sent:])
-                    self.target_is_full()
+                    self.keep_rest(memoryview(chunk)[sent:])
                 self.big_reads = big_reads = self.big_reads + 1 if size >= _BULK else 0
                 if size < CHUNK and not self.ending:
                     self.readable = False
@@ -313,13 +298,10 @@ class Direction(DirectionOutput):
                 self._source_is_dry()
                 continue
             except OSError:
-                self.readable = False
-                self.ending |= FAILED
-                feed(Reset(now))
+                self.end_of_chain_source(True, now)
                 continue
             if not chunk:
-                self.readable = False
-                feed(Eof(now))
+                self.end_of_chain_source(False, now)
                 continue
             # Bytes that lay in the socket because a filter asked not to be fed did not come late.
             feed(Data(min(now, self.paced_at), chunk))
@@ -333,6 +315,15 @@ class Direction(DirectionOutput):
                 self.pump_again()
                 break
         self.settle()
+
+    def end_of_chain_source(self, is_failed: bool, now: float) -> None:
+        """Feed the end of the source, or its reset, to the near chain."""
+        assert self.near_chain is not None
+        feed = self.near_chain.feed if self.gate is None else self.gate
+        self.readable = False
+        if is_failed:
+            self.ending |= FAILED
+        feed(Reset(now) if is_failed else Eof(now))
 
     def _read(self, chain: FilterChain[ActiveStreamRule]) -> bytes:
         """Read bytes, or a parcel where they come in bulk and no filter looks at them."""
@@ -425,12 +416,6 @@ class Direction(DirectionOutput):
         if at < self._timer_at:
             self._timer_at = at
             self._services.loop.call_at(at, self._timer_due, self._link.abort)
-
-    def _timer_due(self, at: float) -> None:
-        if at == self._timer_at:
-            self._timer_at = FOREVER
-            if self.mode is not SHUT:
-                self.pump()
 
     # --- the source ---------------------------------------------------------------------------
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from os import write
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
-from faultkit.proxy.active_plan import ActiveStreamRule
+from faultkit.proxy.direction_fields import DirectionFields, Ending
 from faultkit.proxy.filter_chain import FilterChain
-from faultkit.proxy.pipes import Parcel, PipeQueue
+from faultkit.proxy.pipes import Parcel
 from faultkit.proxy.proxy_state import LinkServices
 from faultkit.proxy.sockets import NO_SOCKET
-
-Ending: TypeAlias = Literal["eof", "close", "reset"]
 
 
 class OutputOwner(Protocol):
@@ -39,21 +37,10 @@ class OutputOwner(Protocol):
         Called only where there is a protocol layer."""
 
 
-class DirectionOutput:
+class DirectionOutput(DirectionFields):
     """The target of a direction and what waits for it."""
 
-    __slots__ = (
-        "_link",
-        "_services",
-        "end_sent",
-        "far_chain",
-        "moved",
-        "out",
-        "out_bytes",
-        "pipe_queue",
-        "target",
-        "writable",
-    )
+    __slots__ = ()
 
     def __init__(self, link: OutputOwner, services: LinkServices, target: int) -> None:
         self._link = link
@@ -64,12 +51,12 @@ class DirectionOutput:
         """The end of this direction has been passed on to the target."""
         self.moved = 0
         """Bytes that the target has taken."""
-        self.out: deque[bytes | memoryview | Parcel | Ending] | None = None
+        self.out = None
         """What has left the chains and waits for the target to take it; None if nothing does."""
         self.out_bytes = 0
-        self.pipe_queue: PipeQueue | None = None
+        self.pipe_queue = None
         """Bulk bytes in kernel pipes; in CHAIN mode each is described by a parcel in a chain or in `out`."""
-        self.far_chain: FilterChain[ActiveStreamRule] | None = None
+        self.far_chain = None
         """The filters between a protocol layer and the target; None where there is no layer."""
 
     @property
@@ -102,6 +89,11 @@ class DirectionOutput:
         self.out.append(item)
         if not isinstance(item, str):
             self.out_bytes += len(item)
+
+    def keep_rest(self, rest: bytes | memoryview) -> None:
+        """Keep what the target did not take, and wait until it can be written again."""
+        self.keep(rest)
+        self.target_is_full()
 
     def flush(self) -> bool:
         """Send what waits. True if nothing waits any more and this direction continues."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import heapq
+import itertools
 import logging
 import select
 import selectors
@@ -29,6 +30,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
+
+from faultkit.proxy.native import native
 
 # The values of epoll's own flags, so that the fast poller need not translate.
 READABLE = 0x1
@@ -63,6 +66,9 @@ class Poller(Protocol):
 
     def wait(self, seconds: float | None) -> list[tuple[int, int]]:
         """Return pairs of descriptor and flags. With None, wait until there is one."""
+
+    def direct_epoll(self) -> int | None:
+        """Return the epoll descriptor that compiled code may wait for itself; None if there is none."""
 
     def close(self) -> None: ...
 
@@ -121,6 +127,9 @@ if sys.platform == "linux":
             select.select(self._precise, (), (), seconds)
             return self._epoll.poll(0, _MOST_EVENTS)
 
+        def direct_epoll(self) -> int | None:
+            return self._epoll.fileno()
+
         def close(self) -> None:
             self._epoll.close()
 
@@ -155,6 +164,9 @@ class SelectorsPoller:
             if key.fd in self._interest:
                 self._set_interest(key.fd, self._interest[key.fd] & ~flags)
         return happened
+
+    def direct_epoll(self) -> int | None:
+        return None
 
     def close(self) -> None:
         self._selector.close()
@@ -228,7 +240,7 @@ class Loop:
         """Receives every exception instead of the log and `on_failure`, for an owner that stops on any
         defect."""
         self._timers: list[tuple[float, int, Callable[[float], None], OnFailure]] = []
-        self._timer_count = 0
+        self._timer_count = itertools.count()
         self._soon: deque[tuple[Callable[[], None], OnFailure]] = deque()
         self._calls: deque[tuple[Callable[[], None], OnFailure]] = deque()
         self._running = False
@@ -241,8 +253,7 @@ class Loop:
     def call_at(self, at: float, callback: Callable[[float], None], on_failure: OnFailure) -> None:
         """Call `callback(at)` once `at` has come. A timer cannot be cancelled: the callback checks whether it
         still has something to do."""
-        self._timer_count += 1
-        heapq.heappush(self._timers, (at, self._timer_count, callback, on_failure))
+        heapq.heappush(self._timers, (at, next(self._timer_count), callback, on_failure))
 
     def call_soon(self, work: Callable[[], None], on_failure: OnFailure) -> None:
         """Run `work` at the end of this round, after its events and timers; from such work, in the next
@@ -264,6 +275,13 @@ class Loop:
         """Run until `stop`. Work that raises does not end the loop."""
         sharpen_timers()
         self._running = True
+        epoll = self.poller.direct_epoll() if self.clock is time.monotonic else None
+        if native is None or epoll is None:
+            self._run_rounds()
+        else:
+            native.run_rounds(self, epoll, self.handlers, self._timers, self._soon)
+
+    def _run_rounds(self) -> None:
         wait, handler_of, timers, soon, clock = (
             self.poller.wait,
             self.handlers.get,

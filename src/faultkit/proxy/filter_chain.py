@@ -39,11 +39,13 @@ class Stage(Generic[Key]):
 class FilterChain(Generic[Key]):
     """A chain of stages. It releases nothing before its time and keeps the order of what it is fed."""
 
-    __slots__ = ("blind", "held_bytes", "incoming", "read_size", "stages")
+    __slots__ = ("blind", "held_bytes", "incoming", "read_size", "sole", "stages")
 
     def __init__(self) -> None:
         self.incoming: deque[Event] = deque()
         self.stages: list[Stage[Key]] = []
+        self.sole: Stage[Key] | None = None
+        """The stage, if there is exactly one."""
         self.held_bytes = 0
         self.read_size = READ_SIZE
         self.blind = True
@@ -129,6 +131,7 @@ class FilterChain(Generic[Key]):
             for event in rest:
                 self._enqueue(queue, event)
         self.stages = [kept.get(key) or Stage(key, open_filter(key)) for key in keys]
+        self.sole = self.stages[0] if len(self.stages) == 1 else None
         self.read_size = min((stage.filter.read_size for stage in self.stages), default=READ_SIZE)
         self.blind = all(stage.filter.blind for stage in self.stages)
         return out

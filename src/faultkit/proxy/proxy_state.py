@@ -7,6 +7,7 @@ sink of events. `ProxyState` exists once a proxy: its settings, the rules that a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from faultkit.base.address import Endpoint
@@ -54,6 +55,7 @@ class LinkServices:
         "await_input",
         "budget",
         "emit",
+        "has_direct_clock",
         "lateness",
         "loop",
         "observed",
@@ -74,6 +76,9 @@ class LinkServices:
         self.loop = loop
         self.await_input = loop.poller.await_input
         """Called when a socket is dry; None with epoll, which needs no such call."""
+        self.has_direct_clock = self.await_input is None and loop.clock is time.monotonic
+        """Whether compiled code may read the clock and the sockets itself: edges are epoll's, the time is
+        real."""
         self.resolver = Resolver(loop)
         self.budget = Budget()
         self.lateness = Lateness()
