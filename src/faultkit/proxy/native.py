@@ -2,6 +2,11 @@
 
 They are where the extension was built, which needs Linux and a C compiler at installation. The variable
 FAULTKIT_PURE, if it is not empty, chooses Python. Nothing else depends on the choice than speed.
+
+    compiled                    in Python
+    --------------------------  ------------------------------
+    _native.run_rounds          event_loop.Loop._run_rounds
+    _native.DirectionFields     direction_fields.PureFields
 """
 
 from __future__ import annotations
