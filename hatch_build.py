@@ -1,4 +1,4 @@
-"""Compiles the hot paths of the proxy (`src/faultkit/proxy/_native.c`) while a wheel is built.
+"""Compiles the hot paths of the proxy (`src/faultkit/proxy/_native*.c`) while a wheel is built.
 
 They are optional. Where they cannot be compiled, one line says so, the wheel holds Python only, and all
 works, more slowly. One extension serves every CPython from 3.11 (its stable ABI).
@@ -18,7 +18,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("src/faultkit/proxy/_native.c")
+FOLDER = Path("src/faultkit/proxy")
+SOURCES = ("_native.c", "_native_sockets.c")
 EXTENSION = "_native.abi3.so"
 IN_WHEEL = f"faultkit/proxy/{EXTENSION}"
 _LIMIT_S = 120
@@ -31,26 +32,26 @@ class NativeBuildHook(BuildHookInterface):
         """Compile beside the source for an editable installation, otherwise into the wheel."""
         if self.target_name != "wheel":
             return
-        source = Path(self.root) / SOURCE
+        folder = Path(self.root) / FOLDER
         if version == "editable":
-            self._compile(source, source.with_name(EXTENSION))
+            self._compile(folder, folder / EXTENSION)
             return
         self._folder = tempfile.TemporaryDirectory()
         built = Path(self._folder.name) / EXTENSION
-        if self._compile(source, built):
+        if self._compile(folder, built):
             build_data["force_include"][str(built)] = IN_WHEEL
             build_data["pure_python"] = False
             machine = sysconfig.get_platform().replace("-", "_").replace(".", "_")
             build_data["tag"] = f"cp311-abi3-{machine}"
 
-    def _compile(self, source: Path, built: Path) -> bool:
-        why_not = compile_native(source, built)
+    def _compile(self, folder: Path, built: Path) -> bool:
+        why_not = compile_native(folder, built)
         if why_not is not None:
             self.app.display_warning(f"faultkit: the proxy's hot paths stay Python: {why_not}")
         return why_not is None
 
 
-def compile_native(source: Path, built: Path) -> str | None:
+def compile_native(folder: Path, built: Path) -> str | None:
     """Compile, unless it is done already. Returns why it was not possible, in one line, or None."""
     if sys.platform != "linux" or platform.python_implementation() != "CPython":
         return "they are written for CPython on Linux"
@@ -59,11 +60,22 @@ def compile_native(source: Path, built: Path) -> str | None:
     include = sysconfig.get_path("include")
     if not Path(include, "Python.h").exists():
         return "the header files of Python are not installed"
-    if built.exists() and built.stat().st_mtime >= source.stat().st_mtime:
+    sources = [folder / name for name in SOURCES]
+    if built.exists() and built.stat().st_mtime >= max(source.stat().st_mtime for source in sources):
         return None
     fresh = built.with_name(f".{os.getpid()}-{built.name}")
     compiler = shlex.split(os.environ.get("CC", "cc"))
-    command = [*compiler, "-O2", "-fPIC", "-shared", f"-I{include}", str(source), "-o", str(fresh), "-lm"]
+    command = [
+        *compiler,
+        "-O2",
+        "-fPIC",
+        "-shared",
+        f"-I{include}",
+        *map(str, sources),
+        "-o",
+        str(fresh),
+        "-lm",
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
         if done.returncode != 0:

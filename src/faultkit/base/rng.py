@@ -17,6 +17,7 @@ _MASK128 = (1 << 128) - 1
 _MULTIPLIER = 2549297995355413924 << 64 | 4865540595714422341
 _INCREMENT = 6364136223846793005 << 64 | 1442695040888963407
 _CHEAP_MULTIPLIER = 0xDA942042E4DD58B5
+_UNSEEDED = -1
 _STANDARD_NORMAL = NormalDist()
 
 
@@ -33,21 +34,24 @@ class Rng:
 
     __slots__ = ("_state", "key")
 
-    def __init__(self, key: str, word1: int, word2: int) -> None:
+    def __init__(self, key: str, word1: int | None = None, word2: int = 0) -> None:
         self.key = key
-        self._state = word1 << 64 | word2
+        self._state = _UNSEEDED if word1 is None else word1 << 64 | word2
+        """Without words, the first draw sets it from the key: many streams are never read."""
 
     @classmethod
     def keyed(cls, *parts: object) -> Rng:
         """Return the stream named by `parts`, for example `Rng.keyed(seed, rule, connection, flow)`."""
         key = "|".join(map(str, parts))
-        return cls(key, fnv1a_64(key), fnv1a_64("salt|" + key))
+        return cls(key)
 
     def child(self, *parts: object) -> Rng:
         """Return a stream below this one, independent of how far this one has been read."""
         return Rng.keyed(self.key, *parts)
 
     def uint64(self) -> int:
+        if self._state == _UNSEEDED:
+            self._state = fnv1a_64(self.key) << 64 | fnv1a_64("salt|" + self.key)
         self._state = state = (self._state * _MULTIPLIER + _INCREMENT) & _MASK128
         high, low = state >> 64, state & _MASK64
         high ^= high >> 32

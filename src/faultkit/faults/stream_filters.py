@@ -1,4 +1,5 @@
-"""Filters that several stream faults share: `CutFilter` may end the connection, `DiscardFilter` drops bytes.
+"""Filters that several stream faults share: `DelayFilter` only delays, `CutFilter` may end the connection,
+`DiscardFilter` drops bytes.
 
 `CutFilter` owns the law that Close or Reset, whether its own or one that passes, is the last thing to come
 out. With `DiscardFilter` the peer receives nothing, not even the end of the other side, until the filter
@@ -17,6 +18,35 @@ from faultkit.faults.fault import FOREVER, Stream, StreamFilter
 def close_at(stream: Stream, after_ms: float) -> float:
     """Return the time to close at: so long after the filter's start, and never for 0."""
     return stream.at + after_ms / 1000 if after_ms else FOREVER
+
+
+class DelayFilter(StreamFilter):
+    """Passes everything on, bytes later than they came, and keeps the order."""
+
+    __slots__ = ("_last_at",)
+
+    def __init__(self, stream: Stream) -> None:
+        super().__init__()
+        self.blind = True
+        self._last_at = stream.at
+
+    def delay_s(self, at: float) -> float:
+        """Return the delay of bytes that arrive at `at`."""
+        raise NotImplementedError
+
+    def due(self, at: float) -> float:
+        """Return when bytes that arrive at `at` are passed on."""
+        at += self.delay_s(at)
+        if at < self._last_at:
+            return self._last_at
+        self._last_at = at
+        return at
+
+    def feed(self, event: Event) -> Iterable[Event]:
+        if isinstance(event, Data):
+            return (Data(self.due(event.at), event.payload),)
+        self._last_at = at = max(event.at, self._last_at)
+        return (moved(event, at),)
 
 
 class CutFilter(StreamFilter):

@@ -47,7 +47,7 @@ static PyObject *heappush, *heappop;
 
 #define NAMES(X)                                                                                             \
     X(_failed) X(_pump_chain) X(_running) X(_timer_due) X(_timers) X(_timer_count) X(abort) X(append) X(at)   \
-    X(blind) X(budget) X(end_of_chain_source) X(_end_of_source) X(feed) X(filter) X(flush) X(held)           \
+    X(blind) X(budget) X(due) X(end_of_chain_source) X(_end_of_source) X(feed) X(filter) X(flush) X(held)           \
     X(held_bytes) X(incoming) X(keep_events) X(keep_rest) X(lateness) X(loop) X(_open_pipe_queue) X(payload) \
     X(popleft) X(pump) X(pump_again) X(read_size) X(ready_at) X(record) X(reset) X(socket_event) X(sole)      \
     X(wake_at)
@@ -452,8 +452,23 @@ static int feed(PyObject *chain, PyObject *held, PyObject *filter, PyObject *eve
     return added ? add_size(chain, s_held_bytes, added) : 0;
 }
 
+/* Queue bytes that have arrived, at the time that a filter gives which only delays. */
+static int delay(PyObject *chain, PyObject *held, PyObject *due, double at, Py_ssize_t size)
+{
+    /* The bytes first: the filter is Python, and other threads may run meanwhile. */
+    PyObject *event = new_data(at, buffer, size);
+    PyObject *when = event == NULL ? NULL : PyObject_GetAttr(event, s_at);
+    PyObject *later = when == NULL ? NULL : PyObject_CallFunctionObjArgs(due, when, NULL);
+    int failed = later == NULL || PyObject_GenericSetAttr(event, s_at, later) < 0 ||
+                 call_method_with(held, s_append, event) < 0 || add_size(chain, s_held_bytes, size) < 0;
+    Py_XDECREF(event);
+    Py_XDECREF(when);
+    Py_XDECREF(later);
+    return failed ? -1 : 0;
+}
+
 /* 1: done; 0: Direction._pump_chain has to go on from here; -1: error. */
-static int pump_sole_stage(Fields *f, PyObject *chain, PyObject *held, PyObject *filter)
+static int pump_sole_stage(Fields *f, PyObject *chain, PyObject *held, PyObject *filter, PyObject *due)
 {
     int turns = settings.turns;
     while (1) {
@@ -494,9 +509,15 @@ static int pump_sole_stage(Fields *f, PyObject *chain, PyObject *held, PyObject 
             Py_XDECREF(result);
             return result == NULL ? -1 : 0;
         }
-        PyObject *event = new_data(now < f->paced_at ? now : f->paced_at, buffer, size);
-        int failed = event == NULL || feed(chain, held, filter, event) < 0;
-        Py_XDECREF(event);
+        double at = now < f->paced_at ? now : f->paced_at;
+        int failed;
+        if (due != Py_None)
+            failed = delay(chain, held, due, at, size);
+        else {
+            PyObject *event = new_data(at, buffer, size);
+            failed = event == NULL ? -1 : feed(chain, held, filter, event);
+            Py_XDECREF(event);
+        }
         if (failed)
             return -1;
         f->big_reads = size >= settings.bulk ? f->big_reads + 1 : 0;
@@ -525,9 +546,13 @@ static int pump_chain(Fields *f)
             done = -1;
         else if (stage != Py_None && PyObject_Size(incoming) == 0) {
             PyObject *held = PyObject_GetAttr(stage, s_held), *filter = PyObject_GetAttr(stage, s_filter);
-            done = held == NULL || filter == NULL ? -1 : pump_sole_stage(f, chain, held, filter);
+            PyObject *due = PyObject_GetAttr(stage, s_due);
+            done = -1;
+            if (held != NULL && filter != NULL && due != NULL)
+                done = pump_sole_stage(f, chain, held, filter, due);
             Py_XDECREF(held);
             Py_XDECREF(filter);
+            Py_XDECREF(due);
         }
         Py_XDECREF(stage);
         Py_XDECREF(incoming);
@@ -851,6 +876,8 @@ static PyObject *configure(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
+extern PyMethodDef native_socket_methods[];
+
 static PyMethodDef module_methods[] = {
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
      "Set the constants that the directions use."},
@@ -878,6 +905,7 @@ PyMODINIT_FUNC PyInit__native(void)
     PyObject *module = PyModule_Create(&module_definition);
     PyObject *fields = PyType_FromSpec(&fields_spec);
     if (heappush == NULL || heappop == NULL || module == NULL || fields == NULL ||
+        PyModule_AddFunctions(module, native_socket_methods) < 0 ||
         PyModule_AddObject(module, "DirectionFields", fields) < 0)
         return NULL;
     return module;

@@ -146,7 +146,8 @@ class Lateness:
         self._count += 1
         if micros > self._max_us:
             self._max_us = micros
-        self._buckets[_bucket(int(micros))] += 1
+        whole = int(micros)
+        self._buckets[whole if whole < _SUB else _bucket(whole)] += 1
 
     def add(self, other: Lateness) -> None:
         """Add the releases that another histogram has counted."""

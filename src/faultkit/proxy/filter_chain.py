@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 from faultkit.faults.events import Data, Event, brought_forward, moved
 from faultkit.faults.fault import FOREVER, StreamFilter
+from faultkit.faults.stream_filters import DelayFilter
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -28,11 +29,13 @@ READ_SIZE = 262144
 class Stage(Generic[Key]):
     """One filter and the events that it holds back. `key` identifies its rule."""
 
-    __slots__ = ("filter", "held", "key")
+    __slots__ = ("due", "filter", "held", "key")
 
     def __init__(self, key: Key, filter: StreamFilter) -> None:
         self.key = key
         self.filter = filter
+        self.due = filter.due if isinstance(filter, DelayFilter) else None
+        """What gives the time of bytes, if the filter only delays: compiled code then makes one event."""
         self.held: deque[Event] = deque()
 
 
@@ -116,6 +119,9 @@ class FilterChain(Generic[Key]):
         A rule that stays keeps its filter. What a removed rule held back is due now, ahead of all
         that stood behind it, and meets whatever filter comes next, a new one included.
         """
+        if not self.stages and not self.incoming:
+            self._set_stages([Stage(key, open_filter(key)) for key in keys])
+            return []
         out = self.advance(now)
         kept = self._in_order(keys)
         queue = self.incoming
@@ -130,11 +136,18 @@ class FilterChain(Generic[Key]):
                 self._enqueue(queue, moved(event, now))
             for event in rest:
                 self._enqueue(queue, event)
-        self.stages = [kept.get(key) or Stage(key, open_filter(key)) for key in keys]
-        self.sole = self.stages[0] if len(self.stages) == 1 else None
-        self.read_size = min((stage.filter.read_size for stage in self.stages), default=READ_SIZE)
-        self.blind = all(stage.filter.blind for stage in self.stages)
+        self._set_stages([kept.get(key) or Stage(key, open_filter(key)) for key in keys])
         return out
+
+    def _set_stages(self, stages: list[Stage[Key]]) -> None:
+        self.stages = stages
+        self.sole = None
+        if len(stages) == 1:
+            self.sole = stages[0]
+            self.read_size, self.blind = stages[0].filter.read_size, stages[0].filter.blind
+            return
+        self.read_size = min((stage.filter.read_size for stage in stages), default=READ_SIZE)
+        self.blind = all(stage.filter.blind for stage in stages)
 
     def bring_forward(self, by_s: float, now: float) -> None:
         """Let what was fed for a later time come in earlier, but not before now."""

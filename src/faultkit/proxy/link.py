@@ -290,8 +290,12 @@ class Link:
         if self.proxy.is_own_address(address):
             self._dial_failed(_ITSELF)
             return
+        proxy = self.proxy
         try:
-            upstream = start_connect(address).detach()
+            if proxy.connect is not None and address is proxy.literal:
+                upstream = proxy.connect()
+            else:
+                upstream = start_connect(address).detach()
         except OSError as error:
             self._dial_failed(why_not_connected(error))
             return

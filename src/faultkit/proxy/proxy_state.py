@@ -124,8 +124,11 @@ class ProxyState:
         """The HTTP rules that act on answers of the upstream, or hide them."""
         self.layered = False
         """Whether TLS or HTTP stands between the two sockets of a new connection."""
+        own = self.literal is not None and self.is_own_address(self.literal)
+        self.connect = None if self.literal is None or own else connector_to(self.literal)
+        """Starts a connection to the upstream, if that needs no resolving."""
         self.connect_at_once: Callable[[], int] | None = None
-        """Starts a connection to the upstream, where no rule acts on the streams and no layer is needed."""
+        """The same, where no rule acts on the streams and no layer is needed."""
         self.dial_failures = 0
         self.shortages = 0
         self.own_answers = 0
@@ -153,13 +156,7 @@ class ProxyState:
         self.answer_rules = tuple(each for each in self.rules_of("http") if _concerns_answers(each))
         changed = stream_rules != self.stream_rules
         self.stream_rules = stream_rules
-        at_once = not self.layered and not stream_rules
-        literal = self.literal
-        self.connect_at_once = (
-            connector_to(literal)
-            if at_once and literal is not None and not self.is_own_address(literal)
-            else None
-        )
+        self.connect_at_once = None if self.layered or stream_rules else self.connect
         return changed
 
     def understands_http(self) -> bool:

@@ -17,12 +17,14 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from socket import SocketType
 from typing import Any, Literal, TypeAlias
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import TargetError
 from faultkit.proxy.data_plane import ALONE, Worker
+from faultkit.proxy.native import native
 
 Address: TypeAlias = tuple[int, tuple[object, ...]]
 """Family and socket address."""
@@ -106,6 +108,8 @@ if sys.platform == "linux":
     def accept(listener: socket.socket) -> int:
         """Accept the next client: a non-blocking socket, or NO_SOCKET if none waits. Raises OSError."""
         # One system call does it all, and the kernel need not copy an address that is not used.
+        if native is not None:
+            return int(native.accept_client(listener.fileno()))
         fd: int = _accept4(listener.fileno(), None, None, _NEW)
         if fd < 0:
             code = ctypes.get_errno()
@@ -126,6 +130,8 @@ if sys.platform == "linux":
             place = struct.pack("=H", family) + struct.pack("!HI", port, 0) + packed + bytes(4)
         else:
             return lambda: start_connect(address).detach()  # With a scope id, which is rare.
+        if native is not None:
+            return partial(native.start_connect, family, place)
         size, kind, one = len(place), _STREAM | socket.SOCK_CLOEXEC, struct.pack("i", 1)
 
         def connect_again() -> int:
@@ -174,6 +180,8 @@ def start_connect(address: Address) -> SocketType:
 
 def is_connected(fd: int) -> bool:
     """Return whether a started connect has succeeded; on loopback it mostly has, and at once."""
+    if native is not None:
+        return bool(native.is_connected(fd))
     with _borrowed(fd) as end:
         try:
             end.getpeername()
@@ -206,6 +214,8 @@ def socket_error(fd: int) -> int:
 
 def unread_bytes(fd: int) -> int:
     """Return how many bytes a socket holds, ready to be read."""
+    if native is not None:
+        return int(native.unread_bytes(fd))
     answer = bytearray(4)
     fcntl.ioctl(fd, termios.FIONREAD, answer)
     return int.from_bytes(answer, sys.byteorder)
@@ -213,12 +223,18 @@ def unread_bytes(fd: int) -> int:
 
 def end_output(fd: int) -> None:
     """Send FIN; what the peer still sends can be read. An error is ignored: the socket has failed then."""
-    _shutdown(fd, socket.SHUT_WR)
+    if native is not None:
+        native.end_output(fd)
+    else:
+        _shutdown(fd, socket.SHUT_WR)
 
 
 def close_socket(fd: int, mode: CloseMode) -> None:
     """Close a socket. Never raises: one that has failed already needs neither RST nor FIN."""
     if mode == "reset":
+        if native is not None:
+            native.close_by_reset(fd)
+            return
         _setsockopt(fd, _SOCKET, _LINGER, _RESET_ON_CLOSE, len(_RESET_ON_CLOSE))
     elif mode == "drain":
         _drain(fd)

@@ -6,12 +6,11 @@ The delay of a window depends on its number only, so it is the same whatever the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
+from faultkit.faults.stream_filters import DelayFilter
 
 
 @dataclass(frozen=True)
@@ -37,30 +36,20 @@ class Jitter(StreamFault):
         return _JitterFilter(self, stream)
 
 
-class _JitterFilter(StreamFilter):
-    __slots__ = ("_delay_ms", "_fault", "_last_at", "_stream", "_window")
+class _JitterFilter(DelayFilter):
+    __slots__ = ("_delay_ms", "_fault", "_stream", "_window")
 
     def __init__(self, fault: Jitter, stream: Stream) -> None:
-        super().__init__()
-        self.blind = True
+        super().__init__(stream)
         self._fault = fault
         self._stream = stream
-        self._last_at = stream.at
         self._window = -1
         self._delay_ms = 0.0
 
-    def feed(self, event: Event) -> Iterable[Event]:
-        at = event.at
-        if isinstance(event, Data):
-            delay_ms = self._delay_ms_at(at)
-            self._stream.note("delay_ms", delay_ms)
-            at += delay_ms / 1000
-        self._last_at = at = max(at, self._last_at)
-        return (moved(event, at),)
-
-    def _delay_ms_at(self, at: float) -> float:
+    def delay_s(self, at: float) -> float:
         window = int((at - self._stream.at) * self._fault.frequency_hz)
         if window != self._window:
             self._window = window
             self._delay_ms = self._stream.rng.child(window).between(0.0, self._fault.amplitude_ms)
-        return self._delay_ms
+        self._stream.note("delay_ms", self._delay_ms)
+        return self._delay_ms / 1000

@@ -6,7 +6,6 @@ took. Order is kept: bytes that follow a late chunk wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -20,8 +19,8 @@ from faultkit.faults.distribution import (
     mean_caveat,
     table_of,
 )
-from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
+from faultkit.faults.stream_filters import DelayFilter
 
 
 @dataclass(frozen=True)
@@ -88,23 +87,19 @@ class Latency(StreamFault):
         return table_of(self).draw_ms(rng) if self.distribution == "table" else draw_ms(self, rng)
 
 
-class _LatencyFilter(StreamFilter):
-    __slots__ = ("_delay_s", "_fault", "_last_at", "_stream")
+class _LatencyFilter(DelayFilter):
+    __slots__ = ("_fault", "_is_first", "_stream")
 
     def __init__(self, fault: Latency, stream: Stream) -> None:
-        super().__init__()
-        self.blind = True
+        super().__init__(stream)
         self._fault = fault
         self._stream = stream
-        self._last_at = stream.at
-        self._delay_s: float | None = None
+        self._is_first = True
 
-    def feed(self, event: Event) -> Iterable[Event]:
-        at = event.at
-        if isinstance(event, Data) and (self._delay_s is None or self._fault.per == "operation"):
-            delay_ms = min(self._fault.draw_ms(self._stream.rng), MOST_DELAY_MS)
-            self._stream.note("delay_ms", delay_ms)
-            self._delay_s = delay_ms / 1000
-            at += self._delay_s
-        self._last_at = at = max(at, self._last_at)
-        return (moved(event, at),)
+    def delay_s(self, at: float) -> float:
+        if not self._is_first and self._fault.per == "connection":
+            return 0.0
+        self._is_first = False
+        delay_ms = min(draw_ms(self._fault, self._stream.rng), MOST_DELAY_MS)
+        self._stream.note("delay_ms", delay_ms)
+        return delay_ms / 1000

@@ -1,0 +1,107 @@
+/* What a connection asks of the kernel besides reading and writing: the functions of `sockets.py` that are called
+ * for each connection. None of these calls waits, so they keep the interpreter's lock. */
+
+#define _GNU_SOURCE
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int fd_of(PyObject *number)
+{
+    long fd = PyLong_AsLong(number);
+    return fd == -1 && PyErr_Occurred() ? -2 : (int)fd;
+}
+
+static PyObject *accept_client(PyObject *module, PyObject *listener)
+{
+    (void)module;
+    int fd = fd_of(listener);
+    if (fd == -2)
+        return NULL;
+    int client = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (client < 0 && errno != EAGAIN)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    return PyLong_FromLong(client);
+}
+
+static PyObject *start_connect(PyObject *module, PyObject *args)
+{
+    int family, one = 1;
+    const char *address;
+    Py_ssize_t size;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iy#", &family, &address, &size))
+        return NULL;
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        if (connect(fd, (const struct sockaddr *)address, (socklen_t)size) == 0 || errno == EINPROGRESS)
+            return PyLong_FromLong(fd);
+    }
+    int code = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = code;
+    return PyErr_SetFromErrno(PyExc_OSError);
+}
+
+static PyObject *is_connected(PyObject *module, PyObject *number)
+{
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    (void)module;
+    int fd = fd_of(number);
+    if (fd == -2)
+        return NULL;
+    return PyBool_FromLong(getpeername(fd, (struct sockaddr *)&peer, &size) == 0);
+}
+
+static PyObject *unread_bytes(PyObject *module, PyObject *number)
+{
+    int bytes = 0, fd = fd_of(number);
+    (void)module;
+    if (fd == -2)
+        return NULL;
+    if (ioctl(fd, FIONREAD, &bytes) < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    return PyLong_FromLong(bytes);
+}
+
+static PyObject *end_output(PyObject *module, PyObject *number)
+{
+    (void)module;
+    int fd = fd_of(number);
+    if (fd == -2)
+        return NULL;
+    shutdown(fd, SHUT_WR);
+    Py_RETURN_NONE;
+}
+
+static PyObject *close_by_reset(PyObject *module, PyObject *number)
+{
+    struct linger at_once = {1, 0};
+    (void)module;
+    int fd = fd_of(number);
+    if (fd == -2)
+        return NULL;
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close(fd);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef native_socket_methods[] = {
+    {"accept_client", accept_client, METH_O, "Accept a client: its descriptor, or -1 if none waits."},
+    {"start_connect", start_connect, METH_VARARGS, "Start to connect to a packed address; return the descriptor."},
+    {"is_connected", is_connected, METH_O, "Return whether a started connect has succeeded."},
+    {"unread_bytes", unread_bytes, METH_O, "Return how many bytes a socket holds."},
+    {"end_output", end_output, METH_O, "Send FIN."},
+    {"close_by_reset", close_by_reset, METH_O, "Close a socket by RST."},
+    {NULL, NULL, 0, NULL},
+};
