@@ -65,7 +65,9 @@ _MOST_OVERDUE = 1 << 20
 """Bytes that have left the chains and wait for a slow receiver, before the source is not read any more."""
 
 
+_read_bytes: Callable[[int, int], bytes] = read
 if native is not None:
+    _read_bytes = native.read_bytes
     native.configure(
         copy=COPY,
         chain=CHAIN,
@@ -334,7 +336,7 @@ class Direction(DirectionOutput):
                 parcel = self.pipe_queue.take(self.source, self.ending != 0)
                 if parcel is not None:
                     return cast(bytes, parcel)  # A blind filter uses nothing but the size.
-        return read(self.source, chain.read_size)
+        return _read_bytes(self.source, chain.read_size)
 
     def _unseal(self, chain: FilterChain[ActiveStreamRule]) -> None:
         """Read the bytes that wait as parcels, in the order in which they would leave: a filter looks at
