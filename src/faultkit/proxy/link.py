@@ -205,8 +205,7 @@ class Link:
     def dial(self, upstream: Endpoint, literal: Address | None = None) -> None:
         """Connect to `upstream`; name faults act first, if it is a name."""
         self._dial_target = upstream
-        address = literal or literal_address(upstream.host, upstream.port)
-        if address is not None:
+        if (address := literal or literal_address(upstream.host, upstream.port)) is not None:
             self._connect_to_address(address)
             return
         delays, is_lost = judge_name(self)
@@ -290,12 +289,9 @@ class Link:
         if self.proxy.is_own_address(address):
             self._dial_failed(_ITSELF)
             return
-        proxy = self.proxy
+        known = self.proxy.connect if address is self.proxy.literal else None
         try:
-            if proxy.connect is not None and address is proxy.literal:
-                upstream = proxy.connect()
-            else:
-                upstream = start_connect(address).detach()
+            upstream = known() if known is not None else start_connect(address).detach()
         except OSError as error:
             self._dial_failed(why_not_connected(error))
             return

@@ -100,6 +100,6 @@ class _LatencyFilter(DelayFilter):
         if not self._is_first and self._fault.per == "connection":
             return 0.0
         self._is_first = False
-        delay_ms = min(draw_ms(self._fault, self._stream.rng), MOST_DELAY_MS)
+        delay_ms = min(self._fault.draw_ms(self._stream.rng), MOST_DELAY_MS)
         self._stream.note("delay_ms", delay_ms)
         return delay_ms / 1000
