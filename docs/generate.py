@@ -14,10 +14,11 @@ from typing import Any
 import yaml
 
 from faultkit.cli.fault_flags import Flag, flags_of, switch_of
-from faultkit.faults import CALL_FAULTS, FAULTS, NETWORK_FAULTS
+from faultkit.faults import CALL_FAULTS, FAULTS, LLM_FAULTS, NETWORK_FAULTS
 from faultkit.faults.call_fault import ERAS, TRANSPORTS, CallFault
 from faultkit.faults.fault import Fault, Level, StreamFault
 from faultkit.faults.fault_settings import Setting
+from faultkit.faults.llm_fault import LlmFault
 from faultkit.mcp.fault_specs import short_form
 
 PAGE = Path(__file__).with_name("faults.md")
@@ -28,6 +29,7 @@ _LEVELS: dict[Level, str] = {
     "name": "the look-up of an upstream's name; addresses that need no look-up are not touched",
     "http": "one HTTP/1.1 request, where the proxy understands HTTP",
     "call": "one call of an MCP client, in a mock or a gateway",
+    "llm": "one request to a model and its answer, in a mock of LLM APIs",
 }
 
 _HEAD = """\
@@ -36,7 +38,8 @@ _HEAD = """\
 Generated from the table of faults by `python docs/generate.py`: change the table, not this page.
 `fault faults` shows the same on a terminal, `fault faults --schema` as JSON Schema for editors.
 First come the faults of the [network](#network), which a proxy carries out; then those of [calls](#calls),
-which a mock MCP server or a gateway carries out.
+which a mock MCP server or a gateway carries out; then those of [LLM APIs](#llm-apis), which `fault mock llm`
+carries out.
 
 A fault defines what happens; the rule that carries it defines where and when. The keys `match`, `trigger` and
 `schedule` are the same for every fault, and all are optional ([plans.md](plans.md) lists all keys):
@@ -91,6 +94,27 @@ On a command line a fault is one word, `KIND[:VALUE][,KEY=VALUE…][%PROBABILITY
 """
 
 
+_LLM = """\
+## LLM APIs
+
+These act on requests to models and on their answers, in `fault mock llm` ([llm.md](llm.md)). In a plan file,
+`match` selects the requests:
+
+```yaml
+seed: 7
+rules:
+  - name: half-an-answer
+    fault: clean_end
+    with: {after_tokens: 20}
+    match: {model: "gpt-*", streamed: true, tool_use: false}
+    trigger: {probability: 0.1}
+```
+
+All rules that act on a request add up, in the order of the plan. A token is a word or a mark, with the blanks
+before it: providers count otherwise, each in its own way.
+"""
+
+
 def faults_page() -> str:
     """Return the page."""
     parts = [_HEAD, "## All of them", _overview(), "The level is what a fault acts on:", _levels()]
@@ -98,6 +122,8 @@ def faults_page() -> str:
     parts += [section(fault) for fault in NETWORK_FAULTS.values()]
     parts.append(_CALLS)
     parts += [call_section(fault) for fault in CALL_FAULTS.values()]
+    parts.append(_LLM)
+    parts += [llm_section(fault) for fault in LLM_FAULTS.values()]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -142,6 +168,19 @@ def call_section(fault: type[CallFault]) -> str:
         parts.append("It has no settings.")
     parts += [f"Short form: `{short_form(fault)}`", "With every setting at its default:"]
     parts.append(f"```yaml\n{example(fault)}```")
+    return "\n\n".join(parts)
+
+
+def llm_section(fault: type[LlmFault]) -> str:
+    """Return the section of one fault of LLM APIs."""
+    where = "streamed answers only" if fault.streams_only else "streamed and whole answers"
+    parts = [f"### {fault.kind}", fault.summary, f"Acts on {where}."]
+    if fault.settings():
+        rows = [_plain_setting_row(fault, name) for name in fault.settings()]
+        parts.append(_table(("setting", "range", "default", "what it is"), rows))
+    else:
+        parts.append("It has no settings.")
+    parts += ["With every setting at its default:", f"```yaml\n{example(fault)}```"]
     return "\n\n".join(parts)
 
 

@@ -50,6 +50,7 @@ PURE = (
     "base/documents/*",
     "base/errors.py",
     "base/extras.py",
+    "base/framing.py",
     "base/histogram.py",
     "base/numbers.py",
     "base/patterns.py",

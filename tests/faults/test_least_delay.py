@@ -7,6 +7,8 @@ from faultkit.faults.connection.dns import Dns
 from faultkit.faults.connection.slow_accept import SlowAccept
 from faultkit.faults.fault import Fault
 from faultkit.faults.http.http_delay import HttpDelay
+from faultkit.faults.llm.slow_first_token import SlowFirstToken
+from faultkit.faults.llm.token_stall import TokenStall
 from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.packet_loss import PacketLoss
@@ -33,6 +35,8 @@ from faultkit.faults.tls.tls_slow_handshake import TlsSlowHandshake
         (Dns(), None),
         (HttpDelay(delay_ms=120), 120),
         (TlsSlowHandshake(delay_ms=90), 90),
+        (SlowFirstToken(delay_ms=900), 900),
+        (TokenStall(stall_ms=700), 700),
     ],
 )
 def test_the_least_delay_is_that_of_the_settings_in_force(fault: Fault, least_ms: float | None) -> None:
@@ -52,6 +56,8 @@ def test_every_other_fault_asks_for_no_delay() -> None:
         "http_delay",
         "http_slow_headers",
         "http_drip",
+        "slow_first_token",
+        "token_stall",
         "slow",
         "tls_slow_handshake",
     }

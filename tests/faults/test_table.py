@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import faultkit.faults
-from faultkit.faults import CALL_FAULTS, FAULTS, NETWORK_FAULTS
+from faultkit.faults import CALL_FAULTS, FAULTS, LLM_FAULTS, NETWORK_FAULTS
 from faultkit.faults.flag_names import env_name, flag_name, setting_env, setting_flag
 
 KNOWN = (
@@ -31,11 +31,11 @@ def test_kinds_that_users_know_stay_and_keep_their_order() -> None:
     assert [kind for kind in FAULTS if kind in known] == known
 
 
-def test_users_see_the_faults_of_calls_after_those_of_the_network() -> None:
-    assert list(FAULTS) == [*NETWORK_FAULTS, *CALL_FAULTS]
+def test_users_see_the_faults_of_the_network_first_and_those_of_llm_apis_last() -> None:
+    assert list(FAULTS) == [*NETWORK_FAULTS, *CALL_FAULTS, *LLM_FAULTS]
 
 
-@pytest.mark.parametrize("folder", ["stream", "connection", "tls", "http", "http2", "call"])
+@pytest.mark.parametrize("folder", ["stream", "connection", "tls", "http", "http2", "call", "llm"])
 def test_each_file_of_a_fault_folder_is_one_fault(folder: str) -> None:
     files = {path.stem for path in (Path(faultkit.faults.__file__).parent / folder).glob("*.py")}
     faults = {kind for kind, fault in FAULTS.items() if f".{folder}." in fault.__module__}
@@ -51,7 +51,8 @@ def test_a_fault_has_the_name_of_its_file_and_is_imported_when_it_is_looked_up()
 
 
 def test_a_kind_is_of_one_level_only() -> None:
-    assert not NETWORK_FAULTS.keys() & CALL_FAULTS.keys()
+    assert len(FAULTS) == len(NETWORK_FAULTS) + len(CALL_FAULTS) + len(LLM_FAULTS)
+    assert {fault.level for fault in LLM_FAULTS.values()} == {"llm"}
     assert {fault.level for fault in CALL_FAULTS.values()} == {"call"}
     levels = {fault.level for fault in NETWORK_FAULTS.values()}
     assert levels == {"stream", "connection", "name", "tls", "http"}

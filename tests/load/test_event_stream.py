@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.base.framing import SseReader
 from faultkit.load.event_stream import EventReader
 from faultkit.load.item_figures import FigureRecorder
 from faultkit.load.load import Load, StreamUntil, Target
 from faultkit.load.response import Failure
 from faultkit.load.segment import call_once
 from faultkit.load.tally import Tally
-from faultkit.mcp.wire.framing import SseReader
 from faultkit.proxy.event_loop import Loop
 from tests.load.servers import OK, Run, answering, read_request, reset, serving, url_of
 from tests.load.stream_servers import HEAD, Sent, chunk, event, in_good_order, streaming

@@ -138,7 +138,7 @@ def test_a_document_of_the_wrong_shape_is_named(document: object, message: str) 
         ),
         (
             {"fault": "latency", "match": {"method": "GET"}},
-            ".match.method: expected only with faults of level http or call, "
+            ".match.method: expected only with faults of level http or call or llm, "
             'got "latency", which is of level stream',
         ),
         (

@@ -41,18 +41,19 @@ def test_a_fault_takes_the_conditions_of_its_level(fault: Fault, match: Match) -
         (
             Latency(),
             Match(method="GET"),
-            "match.method: expected only with faults of level http or call, "
+            "match.method: expected only with faults of level http or call or llm, "
             'got "latency", which is of level stream',
         ),
         (
             Latency(),
             Match(path="/"),
-            'match.path: expected only with faults of level http, got "latency", which is of level stream',
+            "match.path: expected only with faults of level http or llm, "
+            'got "latency", which is of level stream',
         ),
         (
             Refuse(),
             Match(headers=(("a", "*"),)),
-            "match.headers: expected only with faults of level http, "
+            "match.headers: expected only with faults of level http or llm, "
             'got "refuse", which is of level connection',
         ),
         (
@@ -80,8 +81,8 @@ def test_a_fault_takes_the_conditions_of_its_level(fault: Fault, match: Match) -
         (
             Hang(),
             Match(proxy="db"),
-            "match.proxy: expected only with faults of level stream or connection or name or tls or http, "
-            'got "hang", which is of level call',
+            "match.proxy: expected only with faults of level stream or connection or name or tls or http "
+            'or llm, got "hang", which is of level call',
         ),
         (
             Latency(),

@@ -41,18 +41,28 @@ def test_every_fault_of_the_table_has_its_settings_in_the_schema() -> None:
         assert set(DEFS[f"with-{kind}"]["properties"]) == set(fault.settings())
 
 
+NO_MODEL = {"model": False, "streamed": False, "tool_use": False}
 NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
 
 
 @pytest.mark.parametrize(
     ("kind", "barred"),
     [
-        ("latency", {"method": False, "path": False, "headers": False, "status": False, **NO_CALL}),
+        (
+            "latency",
+            {"method": False, "path": False, "headers": False, "status": False, **NO_CALL, **NO_MODEL},
+        ),
         (
             "http_error",
-            {"status": False, "side": {"const": "server"}, "direction": {"const": "ingress"}, **NO_CALL},
+            {
+                "status": False,
+                "side": {"const": "server"},
+                "direction": {"const": "ingress"},
+                **NO_CALL,
+                **NO_MODEL,
+            },
         ),
-        ("http_cut", {"side": {"const": "server"}, "direction": {"const": "ingress"}, **NO_CALL}),
+        ("http_cut", {"side": {"const": "server"}, "direction": {"const": "ingress"}, **NO_CALL, **NO_MODEL}),
         (
             "hang",
             {
@@ -62,7 +72,12 @@ NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
                 "status": False,
                 "side": {"const": "server"},
                 "direction": {"const": "ingress"},
+                **NO_MODEL,
             },
+        ),
+        (
+            "clean_end",
+            {"status": False, "side": {"const": "server"}, "direction": {"const": "ingress"}, **NO_CALL},
         ),
         (
             "refuse",
@@ -74,6 +89,7 @@ NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
                 "side": {"const": "server"},
                 "direction": {"const": "ingress"},
                 **NO_CALL,
+                **NO_MODEL,
             },
         ),
     ],

@@ -127,9 +127,10 @@ def _faults_page() -> str:
 
     parts = [
         "# Faults",
-        "The level of a fault says where it acts: `call` on MCP calls (`fault mock`, `fault gateway`), all "
-        "others on the network between a client and a service, or between a service and what it depends on. "
-        "The impact tools run the common network faults; `fault run` and scenario files run all of these.",
+        "The level of a fault says where it acts: `call` on MCP calls (`fault mock`, `fault gateway`), `llm` "
+        "on requests to models (`fault mock llm`), all others on the network between a client and a service, "
+        "or between a service and what it depends on. The impact tools run the common network faults; "
+        "`fault run` and scenario files run all faults of the network.",
     ]
     for fault in FAULTS.values():
         parts.append(f"## {fault.kind}\n\n{fault.summary} (level: {fault.level})")

@@ -29,6 +29,26 @@ class LinearPattern:
         found = self._compiled.search(_without_surrogates(text))
         return None if found is None else tuple(each or "" for each in found.groups())
 
+    def check_template(self, template: str) -> None:
+        """Raise ValueError for a template of `next_in` with a group that the pattern does not have."""
+        import re
+
+        groups = self._compiled.groups
+        for number, name in re.findall(r"\\(?:(\d+)|g<([^>]*)>)", template):
+            wanted = number or name
+            known = int(wanted) <= groups if wanted.isdigit() else wanted in self._compiled.groupindex
+            if not known:
+                raise ValueError(f"the pattern has no group {wanted}")
+
+    def next_in(self, text: str, start: int, template: str) -> tuple[int, int, str] | None:
+        r"""Return begin, end and replacement of the first match from `start` on that is not empty; None if
+        there is none. The template may use groups, as `\1` or `\g<name>`."""
+        text = _without_surrogates(text)
+        found = self._compiled.search(text, start)
+        while found is not None and found.end() == found.start():
+            found = self._compiled.search(text, found.end() + 1) if found.end() < len(text) else None
+        return None if found is None else (found.start(), found.end(), found.expand(template))
+
 
 def _without_surrogates(text: str) -> str:
     """Return a text for RE2, which works on UTF-8: that has no lone surrogates."""

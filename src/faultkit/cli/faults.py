@@ -17,6 +17,7 @@ from faultkit.faults.fault import Fault
 from faultkit.faults.fault_data import fault_schema, fault_type
 from faultkit.faults.fault_settings import Setting, plain
 from faultkit.faults.flag_names import flag_name
+from faultkit.faults.llm_fault import LlmFault
 from faultkit.mcp.fault_specs import ALIASES, NONE, short_form
 
 _NONE_PAGE = """\
@@ -65,6 +66,8 @@ def fault_document(fault: type[Fault]) -> dict[str, Any]:
             "transports": list(fault.transports),
             "eras": list(fault.eras),
         }
+    if fault.level == "llm":
+        return described
     flags = [switch_of(fault), *flags_of(fault)]
     return described | {
         "flags": [{"flag": flag.option, "env": flag.env, "sets": flag.path} for flag in flags]
@@ -80,6 +83,9 @@ def fault_page(fault: type[Fault]) -> str:
         parts += ["", "Where it fits:", _indented(_places(fault))]
         parts += ["", "On the command line of fault mock and fault gateway:", _indented(_specs(fault))]
         parts += [f"  {alias} means the same there." for alias, kind in ALIASES.items() if kind == fault.kind]
+    elif issubclass(fault, LlmFault):
+        where = "streamed answers" if fault.streams_only else "streamed and whole answers"
+        parts += ["", "Where it fits:", f"  fault mock llm, on {where}"]
     else:
         flags = (switch_of(fault), *flags_of(fault))
         parts += ["", "Flags and variables:", _indented(columns([_flag_row(flag) for flag in flags]))]
@@ -109,6 +115,8 @@ def _match(fault: type[Fault]) -> dict[str, Any]:
     """Return the `match` of the example plan: the keys that suit the level of the fault."""
     if issubclass(fault, CallFault):
         return {"server": "*", "tool": "*"} if "tools/call" in fault.methods else {"server": "*"}
+    if fault.level == "llm":
+        return {"model": "*", "path": "/v1/*"}
     return {"proxy": "*"} | {
         "stream": {"side": "server", "direction": "ingress"},
         "http": {"method": "GET", "path": "/api/*"},

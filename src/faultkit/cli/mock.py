@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from faultkit.base.errors import InputError
 from faultkit.base.garbage import without_garbage_collection
+from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
 from faultkit.cli.shared_options import CALL_SEED_HELP, add_options, json_option, seed_option
 
 if TYPE_CHECKING:
@@ -117,13 +118,21 @@ Examples:
 `fault faults` lists the faults; those of level call can be used here."""
 
 
-class _MockCommand(click.Command):
+class _MockCommand(CommandWithSubcommands):
     """`fault mock`, also called `mcptest mock`: the examples use the name that it was called by."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(_EXAMPLES.replace("  fault mock", f"  {ctx.command_path}"))
+
+
+_SUBCOMMANDS = {
+    "llm": LazyCommand(
+        "faultkit.cli.mock_llm:command", "Serve the APIs of models without a key, with faults."
+    ),
+}
 
 
 def _refuse_preset(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
@@ -134,7 +143,7 @@ def _refuse_preset(ctx: click.Context, parameter: click.Parameter, value: object
         )
 
 
-@click.command("mock", cls=_MockCommand)
+@click.command("mock", cls=_MockCommand, entries=_SUBCOMMANDS)
 @click.option(
     "--tools-from",
     "tools_from",

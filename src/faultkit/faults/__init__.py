@@ -1,17 +1,19 @@
 """The vocabulary: every fault there is, in the order in which users see them.
 
-Adding a fault is one file in `stream/`, `connection/`, `tls/`, `http/`, `http2/` or `call/`, one test file,
-and one row in a table below. YAML, command-line flags, schemas, help and docs follow from the row.
+Adding a fault is one file in `stream/`, `connection/`, `tls/`, `http/`, `http2/`, `call/` or `llm/`, one test
+file, and one row in a table below. YAML, command-line flags, schemas, help and docs follow from the row.
 
     fault             what a fault is, for each level; `http_fault` for HTTP, `http2_fault` for HTTP/2,
-                      `call_fault` for calls
+                      `call_fault` for calls, `llm_fault` for LLM APIs
     fault_table       a table that imports a fault when it is looked up
     fault_settings    one setting of a fault: its facts, checks and schema
     fault_data        faults from and to plain data
     flag_names        names on the command line and in the environment
     events            what happens on a stream, as timed values
     protocol_codes    names of the codes of HTTP/2 and gRPC
-    stream_filters, loss_chain, distribution, call_replies, json_leaves   parts that faults are made of
+    dialects          what providers of models speak on the wire
+    stream_filters, loss_chain, distribution, call_replies, json_leaves, llm_answers, llm_texts,
+    llm_tool_calls    parts that faults are made of
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from faultkit.faults.fault_table import FaultTable
 
 if TYPE_CHECKING:
     from faultkit.faults.call_fault import CallFault
+    from faultkit.faults.llm_fault import LlmFault
 
 NETWORK_FAULTS: FaultTable[Fault] = FaultTable(
     "stream.latency",
@@ -107,6 +110,45 @@ CALL_FAULTS: FaultTable[CallFault] = FaultTable(
 )
 """Faults that a mock or a gateway carries out, on calls."""
 
-FAULTS: FaultTable[Fault] = FaultTable(*NETWORK_FAULTS.rows, *CALL_FAULTS.rows)
+LLM_FAULTS: FaultTable[LlmFault] = FaultTable(
+    "llm.slow_first_token",
+    "llm.token_rate",
+    "llm.token_stall",
+    "llm.llm_keep_alive_only",
+    "llm.llm_rate_limit",
+    "llm.overloaded",
+    "llm.quota_exhausted",
+    "llm.context_length",
+    "llm.auth",
+    "llm.content_filter",
+    "llm.clean_end",
+    "llm.answer_cut",
+    "llm.error_event",
+    "llm.malformed_event",
+    "llm.missing_event_name",
+    "llm.duplicate_delta",
+    "llm.dropped_delta",
+    "llm.reordered_delta",
+    "llm.no_usage",
+    "llm.no_finish",
+    "llm.done_without_end",
+    "llm.truncated_arguments",
+    "llm.invalid_arguments",
+    "llm.mistyped_arguments",
+    "llm.unknown_tool",
+    "llm.wrong_call_id",
+    "llm.duplicate_call_id",
+    "llm.tool_call_as_text",
+    "llm.empty_answer",
+    "llm.wrong_model",
+    "llm.length_stop",
+    "llm.canary",
+    "llm.replace_text",
+    "llm.replace_prompt",
+    "llm.add_instruction",
+)
+"""Faults that a mock of LLM APIs carries out, on requests to models and on their answers."""
 
-__all__ = ["CALL_FAULTS", "FAULTS", "NETWORK_FAULTS"]
+FAULTS: FaultTable[Fault] = FaultTable(*NETWORK_FAULTS.rows, *CALL_FAULTS.rows, *LLM_FAULTS.rows)
+
+__all__ = ["CALL_FAULTS", "FAULTS", "LLM_FAULTS", "NETWORK_FAULTS"]

@@ -21,9 +21,9 @@ from faultkit.faults.fault_settings import setting as setting
 
 FOREVER = math.inf
 
-Level: TypeAlias = Literal["stream", "connection", "name", "tls", "http", "call"]
+Level: TypeAlias = Literal["stream", "connection", "name", "tls", "http", "call", "llm"]
 """Where a fault acts: bytes of a stream, a connection at its start, a name to resolve, the TLS handshake with
-a client, an HTTP request, or a call of an MCP client."""
+a client, an HTTP request, a call of an MCP client, or a request to a model and its answer."""
 
 
 _types: dict[type, dict[str, Any]] = {}

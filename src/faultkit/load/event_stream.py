@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from math import nan
 
+from faultkit.base.framing import SseReader
 from faultkit.load.connection import Connection
 from faultkit.load.engine import Engine
 from faultkit.load.engine_base import Requester
@@ -24,7 +25,6 @@ from faultkit.load.item_figures import FigureRecorder
 from faultkit.load.load import StreamUntil
 from faultkit.load.response import Failure, ResponseReader
 from faultkit.load.route import Route
-from faultkit.mcp.wire.framing import SseReader
 from faultkit.proxy.event_loop import Loop
 
 _CUTS = (Failure.CLOSED, Failure.RESET)

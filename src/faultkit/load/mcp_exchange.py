@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from faultkit.base.framing import MOST_MESSAGE_BYTES, SseReader
 from faultkit.load.connection import Connection, ConnectionOwner
 from faultkit.load.engine_base import Requester
 from faultkit.load.load import McpTarget
 from faultkit.load.mcp_target import CallWriter, http_route, is_reply_to
 from faultkit.load.response import Failure, ResponseReader
 from faultkit.mcp.wire.era import ParameterHeaders, headers_of
-from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, SseReader
 from faultkit.mcp.wire.message import Incoming, read
 
 _LENGTH = b"Content-Length: 0\r\n"

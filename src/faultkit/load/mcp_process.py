@@ -15,11 +15,11 @@ from contextlib import suppress
 
 from faultkit.base.errors import TargetError
 from faultkit.base.external_program import inherited_environment
+from faultkit.base.framing import LineReader
 from faultkit.base.process_group import kill_group, signal_group
 from faultkit.base.process_guard import guard_group
 from faultkit.base.process_identity import descendants_of, kill_processes
 from faultkit.load.load import McpTarget
-from faultkit.mcp.wire.framing import LineReader
 from faultkit.proxy.event_loop import Loop
 
 _READ_BYTES = 65536

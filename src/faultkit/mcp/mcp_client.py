@@ -14,11 +14,11 @@ from typing import Any
 
 from faultkit import __version__
 from faultkit.base.errors import TargetError
+from faultkit.base.framing import OversizedLine
 from faultkit.mcp.upstreams.http_upstream import HttpUpstream
 from faultkit.mcp.upstreams.stdio_upstream import StdioUpstream
 from faultkit.mcp.upstreams.upstream import Connect, Upstream, UpstreamListener
 from faultkit.mcp.wire.era import NEWEST_LEGACY
-from faultkit.mcp.wire.framing import OversizedLine
 from faultkit.mcp.wire.message import (
     CANCELLED,
     METHOD_NOT_FOUND,

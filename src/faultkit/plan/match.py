@@ -8,6 +8,8 @@ glob, and without the scheme and host of a proxy request, because the proxy's na
 
 For calls, the server, the tool, the resource, the prompt and the method are globs. The subject implies the
 method: `tools/call` for a tool, `resources/read` for a resource, `prompts/get` for a prompt.
+
+For requests to models, the model is a glob; `streamed` and `tool_use` are compared.
 """
 
 from __future__ import annotations
@@ -72,6 +74,10 @@ class Match:
     tool: str | None = None
     resource: str | None = None
     prompt: str | None = None
+    model: str | None = None
+    streamed: bool | None = None
+    tool_use: bool | None = None
+    """Whether a request to a model offers tools or brings results of some."""
 
     def __post_init__(self) -> None:
         if not self.proxy:
@@ -89,7 +95,7 @@ class Match:
                 raise ValueError(f"method: expected a method such as GET or tools/call, got {shown(method)}")
         if self.path == "":
             raise ValueError('path: expected a glob such as "/api/*", got ""')
-        for name in ("server", *SUBJECTS):
+        for name in ("server", "model", *SUBJECTS):
             if getattr(self, name) == "":
                 raise ValueError(f'{name}: expected a name or a glob, got ""')
         about = [name for name in SUBJECTS if getattr(self, name) is not None]
@@ -168,6 +174,14 @@ class Match:
         """Return whether it covers an answer with this status."""
         text = str(status)
         return not self.status or text in self.status or f"{text[0]}xx" in self.status
+
+    def covers_model(self, model: str, *, streamed: bool, tool_use: bool) -> bool:
+        """Return whether it covers a request to a model, beyond what `covers_request` says of it."""
+        return (
+            (self.model is None or fnmatchcase(model, self.model))
+            and self.streamed in (None, streamed)
+            and self.tool_use in (None, tool_use)
+        )
 
     def covers_call(self, server: str, method: str, name: str, usual: tuple[str, ...]) -> bool:
         """Return whether it covers a call; `name` is that of the tool, resource or prompt."""

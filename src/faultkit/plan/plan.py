@@ -6,14 +6,17 @@ Also its plain form (`dump_plan`) and its short id. Reading documents is `faultk
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
 from faultkit.base.text import has_utf8
+from faultkit.faults import LLM_FAULTS
+from faultkit.faults.fault import Level
 from faultkit.faults.fault_data import dump_fault
-from faultkit.plan.match import Match
+from faultkit.plan.match import SUBJECTS, Match
 from faultkit.plan.rule import Rule
 from faultkit.plan.trigger import Trigger
 
@@ -68,11 +71,14 @@ def dump_rule(rule: Rule) -> dict[str, object]:
     return {"name": rule.name, "fault": rule.fault.kind, **{key: part for key, part in parts.items() if part}}
 
 
+_OF_MODELS = ("model", "streamed", "tool_use")
+
+
 def _dump_match(match: Match) -> dict[str, object]:
     usual = Match()
     given: dict[str, object] = {
         key: getattr(match, key)
-        for key in ("proxy", "side", "direction", "path", "server", "tool", "resource", "prompt")
+        for key in ("proxy", "side", "direction", "path", "server", *SUBJECTS, *_OF_MODELS)
         if getattr(match, key) != getattr(usual, key)
     }
     if match.method is not None:
@@ -96,42 +102,66 @@ def _dump_trigger(trigger: Trigger) -> dict[str, object]:
     return given
 
 
-# Proxies carry out faults of the network, mocks and gateways carry out faults of calls: other rules are
-# refused.
+# Proxies carry out faults of the network, mocks and gateways carry out faults of calls, mocks of LLM APIs
+# carry out theirs: other rules are refused.
+
+_ELSEWHERE: dict[Level, str] = {
+    "call": "calls: use fault gateway or fault mock",
+    "llm": "LLM APIs: use fault mock llm",
+}
 
 
 def check_network_rule(rule: Rule) -> None:
     """Raise InputError for a rule that no proxy can carry out."""
-    if rule.fault.level == "call":
+    if rule.fault.level in _ELSEWHERE:
         raise InputError(
             "fault",
-            f'expected a fault of the network, got "{rule.fault.kind}", which acts on calls: '
-            "use fault gateway or fault mock",
+            f'expected a fault of the network, got "{rule.fault.kind}", which acts on '
+            f"{_ELSEWHERE[rule.fault.level]}",
         )
 
 
 def check_call_rule(rule: Rule) -> None:
     """Raise InputError for a rule that no mock and no gateway can carry out."""
     if rule.fault.level != "call":
+        where = _ELSEWHERE.get(rule.fault.level, "the network: use fault run")
         raise InputError(
-            "fault",
-            f'expected a fault of calls, got "{rule.fault.kind}", which acts on the network: use fault run',
+            "fault", f'expected a fault of calls, got "{rule.fault.kind}", which acts on {where}'
+        )
+
+
+def check_llm_rule(rule: Rule) -> None:
+    """Raise InputError for a rule that no mock of LLM APIs can carry out."""
+    if rule.fault.level != "llm":
+        where = _ELSEWHERE.get(rule.fault.level, "the network: use fault run")
+        guess = (
+            f"; llm_{rule.fault.kind} is the one of LLM APIs"
+            if f"llm_{rule.fault.kind}" in LLM_FAULTS
+            else ""
+        )
+        raise InputError(
+            "fault", f'expected a fault of LLM APIs, got "{rule.fault.kind}", which acts on {where}{guess}'
         )
 
 
 def check_network_plan(plan: Plan) -> None:
     """Raise InputError for the first rule that no proxy can carry out."""
-    for index, rule in enumerate(plan.rules):
-        try:
-            check_network_rule(rule)
-        except InputError as error:
-            raise error.within(f"rules[{index}]") from None
+    _check_rules(plan, check_network_rule)
 
 
 def check_call_plan(plan: Plan) -> None:
     """Raise InputError for the first rule that no mock and no gateway can carry out."""
+    _check_rules(plan, check_call_rule)
+
+
+def check_llm_plan(plan: Plan) -> None:
+    """Raise InputError for the first rule that no mock of LLM APIs can carry out."""
+    _check_rules(plan, check_llm_rule)
+
+
+def _check_rules(plan: Plan, check: Callable[[Rule], None]) -> None:
     for index, rule in enumerate(plan.rules):
         try:
-            check_call_rule(rule)
+            check(rule)
         except InputError as error:
             raise error.within(f"rules[{index}]") from None

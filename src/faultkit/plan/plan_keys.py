@@ -13,7 +13,7 @@ from typing import get_args
 from faultkit.base.documents.checks import field_error, number, sequence, shown, text, whole_number
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema, schema_of
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import read_seed
+from faultkit.base.documents.values import read_seed, switch
 from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
@@ -112,6 +112,14 @@ MATCH = KeyTable(
     *(
         Key(subject, _glob, _GLOB, help=f"Faults of calls: the {subject} that {method} names.")
         for subject, method in SUBJECTS.items()
+    ),
+    Key("model", _glob, _GLOB, help="Faults of LLM APIs: the model of the request."),
+    Key("streamed", switch, {"type": "boolean"}, help="Faults of LLM APIs: whether the answer is streamed."),
+    Key(
+        "tool_use",
+        switch,
+        {"type": "boolean"},
+        help="Faults of LLM APIs: whether the request offers tools or brings their results.",
     ),
     help="Where the rule acts. Names, paths and header values are globs.",
     has_nulls=False,

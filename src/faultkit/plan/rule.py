@@ -40,7 +40,7 @@ class Rule:
         self._check_levels()
         if self.fault.level == "call":
             _check_call(self.match, cast("CallFault", self.fault))
-        elif self.fault.level == "http":
+        elif self.fault.level in ("http", "llm"):
             for method in self.match.methods:
                 if not is_http_method(method):
                     raise ValueError(
@@ -80,12 +80,12 @@ class Rule:
                 )
 
 
-_NETWORK: tuple[Level, ...] = ("stream", "connection", "name", "tls", "http")
+_NETWORK: tuple[Level, ...] = ("stream", "connection", "name", "tls", "http", "llm")
 CONDITIONS: dict[str, tuple[Level, ...]] = {
     "proxy": _NETWORK,
-    "method": ("http", "call"),
-    "path": ("http",),
-    "headers": ("http",),
+    "method": ("http", "call", "llm"),
+    "path": ("http", "llm"),
+    "headers": ("http", "llm"),
     "status": ("http",),
     "side": ("stream",),
     "direction": ("stream",),
@@ -93,6 +93,9 @@ CONDITIONS: dict[str, tuple[Level, ...]] = {
     "tool": ("call",),
     "resource": ("call",),
     "prompt": ("call",),
+    "model": ("llm",),
+    "streamed": ("llm",),
+    "tool_use": ("llm",),
 }
 """Each condition of a match, and the levels of the faults on which it has an effect."""
 

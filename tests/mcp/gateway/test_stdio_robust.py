@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.framing import MOST_LINE_BYTES
 from faultkit.mcp.fault_specs import parse_spec
-from faultkit.mcp.wire.framing import MOST_LINE_BYTES
 from faultkit.plan import Plan
 from tests.mcp.gateway.gateway_peers import LINE_SERVER, on_http, on_pipes, request, run, to_lines
 from tests.mcp.gateway.gateway_processes import FAULT

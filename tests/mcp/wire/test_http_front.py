@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.framing import SseEvent, SseReader
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
 from faultkit.faults.call_fault import Cut, Disconnect, Drip, EndStream, KeepAlive, Send, Status, Verdict
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, SESSION_HEADER, VERSION_KEY, headers_of
-from faultkit.mcp.wire.framing import SseEvent, SseReader
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.message import encode, notification_of, read, result_of
 from tests.mcp.wire.tool_service import Tools

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.framing import LineReader
 from faultkit.faults.call_fault import Cut, Disconnect, Drip, Send, Verdict
 from faultkit.mcp.wire import stdio_front as stdio
 from faultkit.mcp.wire.exchange import Exchange, Session
-from faultkit.mcp.wire.framing import LineReader
 from faultkit.mcp.wire.message import encode, notification_of, result_of
 from faultkit.mcp.wire.stdio_front import serve_stdio
 from tests.mcp.wire.tool_service import Tools

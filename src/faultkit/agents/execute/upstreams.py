@@ -15,6 +15,7 @@ from faultkit.agents.execute.readiness import wait_until_ready
 from faultkit.agents.suite.definition import CommandServer, MockServer, SuiteServer, UrlServer
 from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.external_program import check_program
+from faultkit.base.framing import LineReader, OversizedLine
 from faultkit.mcp.gateway.gateway_service import GatewayService
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.mock.manifest import load_source
@@ -23,7 +24,6 @@ from faultkit.mcp.upstreams.http_upstream import HttpUpstream
 from faultkit.mcp.upstreams.stdio_upstream import StdioUpstream
 from faultkit.mcp.upstreams.upstream import Connect, UpstreamListener
 from faultkit.mcp.wire.exchange import Session
-from faultkit.mcp.wire.framing import LineReader, OversizedLine
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.message import Id, Incoming, read
 from faultkit.mcp.wire.pipes import StdoutWriter

@@ -26,11 +26,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from faultkit.base.framing import LineReader
 from faultkit.base.process_group import kill_group
 from faultkit.base.process_identity import birth_of, is_same_process
 from faultkit.chaos.experiment.experiment_model import ToolkitFlags
 from faultkit.chaos.safety.undo import UndoResult
-from faultkit.mcp.wire.framing import LineReader
 
 _END_S = 5.0
 _OUTPUT_END_BYTES = 2000

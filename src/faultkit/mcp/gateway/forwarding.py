@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from faultkit.base.framing import MOST_MESSAGE_BYTES, SseReader, SseTooLong
 from faultkit.base.http.http_client import HttpReply
 from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter
 from faultkit.base.http.http_url import HttpUrl
-from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, SseReader, SseTooLong
 from faultkit.mcp.wire.message import Incoming, read
 
 _HOP_HEADERS = {

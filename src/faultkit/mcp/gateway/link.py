@@ -50,11 +50,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultkit.base.errors import FaultkitError
+from faultkit.base.framing import OversizedLine
 from faultkit.mcp.interpreter import count_reply
 from faultkit.mcp.upstreams.upstream import UPSTREAM_FAILED, Connect, Upstream
 from faultkit.mcp.wire.era import LOG_LEVEL_KEY, SUBSCRIPTION_KEY, meta_of
 from faultkit.mcp.wire.exchange import Exchange, Session
-from faultkit.mcp.wire.framing import OversizedLine
 from faultkit.mcp.wire.json_text import replace_values, visible_members
 from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, notification_of, read
 

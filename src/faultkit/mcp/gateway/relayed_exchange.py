@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 
+from faultkit.base.framing import MOST_MESSAGE_BYTES, SseReader, SseSplitter, SseTooLong
 from faultkit.base.http.http_client import ConnectionLost, HttpReply
 from faultkit.base.http.http_exchange import Headers, ResponseWriter
 from faultkit.faults.call_fault import Frame
 from faultkit.mcp.gateway.forwarding import send_body
 from faultkit.mcp.wire.exchange import Exchange, Session
-from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, SseReader, SseSplitter, SseTooLong
 from faultkit.mcp.wire.http_exchange import HttpExchange
 from faultkit.mcp.wire.http_sessions import EVENT_STREAM_HEADERS
 from faultkit.mcp.wire.message import Incoming, read

@@ -23,13 +23,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from faultkit.base.address import Verify
+from faultkit.base.framing import MOST_MESSAGE_BYTES, SseEvent, SseReader, SseTooLong
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
 from faultkit.base.http.http_exchange import Headers
 from faultkit.base.http.http_url import check_no_credentials, parse_url
 from faultkit.base.tasks import TaskSet
 from faultkit.mcp.upstreams.upstream import UPSTREAM_FAILED, UpstreamListener
 from faultkit.mcp.wire.era import HEADER_MISMATCH, ParameterHeaders, era_of, headers_of
-from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, SseEvent, SseReader, SseTooLong
 from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, read
 
 _CONTENT = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")]

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from faultkit.base.errors import TargetError
 from faultkit.base.external_program import inherited_environment
+from faultkit.base.framing import LineReader, OversizedLine
 from faultkit.base.process_group import end_group, kill_group
 from faultkit.base.process_guard import guard_group
 from faultkit.base.process_identity import descendants_of, kill_processes
 from faultkit.mcp.upstreams.upstream import UpstreamListener
-from faultkit.mcp.wire.framing import LineReader, OversizedLine
 from faultkit.mcp.wire.message import Id, Incoming, read
 from faultkit.mcp.wire.pipes import PipeReader
 

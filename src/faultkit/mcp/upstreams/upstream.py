@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from faultkit.mcp.wire.framing import OversizedLine
+from faultkit.base.framing import OversizedLine
 from faultkit.mcp.wire.message import Id, Incoming
 
 UPSTREAM_FAILED = -32000

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import ClassVar
 
+from faultkit.base.framing import COMMENT, event_of
 from faultkit.base.http.http_exchange import Headers, ResponseWriter
 from faultkit.faults.call_fault import (
     Cut,
@@ -26,7 +27,6 @@ from faultkit.faults.call_fault import (
 )
 from faultkit.mcp.wire.era import version_in
 from faultkit.mcp.wire.exchange import Batch, Exchange, Session
-from faultkit.mcp.wire.framing import COMMENT, event_of
 from faultkit.mcp.wire.http_sessions import (
     EVENT_STREAM_HEADERS,
     MOST_UNREAD_BYTES,

@@ -21,9 +21,9 @@ import secrets
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
+from faultkit.base.framing import event_of
 from faultkit.base.http.http_exchange import ResponseWriter
 from faultkit.mcp.wire.exchange import Service, Session
-from faultkit.mcp.wire.framing import event_of
 
 
 @dataclass(slots=True)

@@ -11,10 +11,10 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
+from faultkit.base.framing import LineReader, OversizedLine
 from faultkit.faults.call_fault import Cut, Disconnect, Drip, Frame, Send, Transport
 from faultkit.mcp.wire.era import BATCH_VERSIONS, NEWEST, era_of, version_in
 from faultkit.mcp.wire.exchange import Batch, Exchange, Service, Session
-from faultkit.mcp.wire.framing import LineReader, OversizedLine
 from faultkit.mcp.wire.json_text import visible_members
 from faultkit.mcp.wire.message import (
     INTERNAL_ERROR,

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from faultkit.base.errors import TargetError
+from faultkit.base.framing import MOST_MESSAGE_BYTES, OversizedLine, SseEvent, SseReader, SseTooLong
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
 from faultkit.base.http.http_exchange import Headers
 from faultkit.base.tasks import TaskSet
@@ -24,7 +25,6 @@ from faultkit.mcp.probe.servers.probe_results import ProbeResponse, shortened
 from faultkit.mcp.upstreams.server_stderr import ShownLines, StderrPipe
 from faultkit.mcp.upstreams.stdio_upstream import ServerProcess
 from faultkit.mcp.wire.era import ParameterHeaders, era_of, headers_of
-from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, OversizedLine, SseEvent, SseReader, SseTooLong
 from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Id, Incoming, error_of, read, result_of
 
 

@@ -1,8 +1,8 @@
-"""Framing of messages on a byte stream: lines of stdio, and server-sent events of HTTP. Pure.
+"""Framing of messages on a byte stream: lines, and server-sent events of HTTP. Pure.
 
-stdio: one JSON message a line, without newlines inside (MCP 2025-11-25, Transports, stdio). Events are parsed
+Lines: one JSON message each, without newlines inside (MCP 2025-11-25, Transports, stdio). Events are parsed
 as the HTML standard says (section 9.2.6, "Interpreting an event stream"). Own code instead of httpx-sse,
-because the relay has to keep the bytes of each event.
+because relays have to keep the bytes of each event.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.mcp.wire.framing import (
+from faultkit.base.framing import (
     COMMENT,
     LineReader,
     OversizedLine,

@@ -1,0 +1,28 @@
+"""The dialects, and which of them a request speaks."""
+
+from __future__ import annotations
+
+from faultkit.faults.dialects.anthropic_messages import AnthropicMessages
+from faultkit.faults.dialects.dialect import Dialect, LlmRequest
+from faultkit.faults.dialects.gemini import Gemini
+from faultkit.faults.dialects.json_members import parse_json
+from faultkit.faults.dialects.ollama import Ollama
+from faultkit.faults.dialects.openai_chat import OpenAiChat
+from faultkit.faults.dialects.openai_responses import OpenAiResponses
+
+DIALECTS: dict[str, Dialect] = {
+    dialect.name: dialect
+    for dialect in (OpenAiChat(), OpenAiResponses(), AnthropicMessages(), Gemini(), Ollama())
+}
+
+
+def read_request(target: str, body: bytes) -> LlmRequest | None:
+    """Return the request to a model, or None if it is none: by the path and by the shape of its document.
+
+    target: path and query, as in the request line"""
+    path, _, query = target.partition("?")
+    document = parse_json(body)
+    if not isinstance(document, dict):
+        return None
+    found = (dialect.request_of(path, query, document) for dialect in DIALECTS.values())
+    return next((request for request in found if request is not None), None)

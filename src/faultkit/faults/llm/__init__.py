@@ -1,0 +1,1 @@
+"""Faults of LLM APIs, one a file: they act on requests to models and on their answers."""

@@ -1,0 +1,207 @@
+"""Faults of LLM APIs: a request that a fault decides about, its verdict, and filters of answers. No clock.
+
+A fault decides before the provider is asked, in one verdict: another request, an answer in place of the
+provider's, or a filter through which the answer goes. Verdicts of several rules add up: their filters are a
+chain, in the order of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from faultkit.base.rng import Rng
+from faultkit.faults.dialects.dialect import Dialect, LlmRequest, RefusalKind, headers_for
+from faultkit.faults.dialects.frames import ArrayJoiner
+from faultkit.faults.dialects.json_members import write_json
+from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent, Part, moved_to
+from faultkit.faults.dialects.turn import count_tokens
+from faultkit.faults.fault import Fault, Level, setting
+
+INJECTED = "(fault injected)"
+"""Stands at the end of every message of ours, so that no injected error is taken for a real one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LlmCircumstances:
+    """What a fault may use to decide and to act."""
+
+    at: float
+    """When the request came."""
+    rng: Rng
+    memory: dict[str, Any]
+    """What the requests of a rule share."""
+    note: Callable[[str, float | None], None]
+    """Called when the fault acts, with the effect and its amount."""
+
+
+class LlmFilter:
+    """A fault at work on one answer. This base lets everything pass.
+
+    Laws: what comes out is never earlier than what went in; after an End nothing comes out; an End that goes
+    in, or one of its own, comes out once."""
+
+    def feed(self, event: LlmEvent) -> Iterable[LlmEvent]:
+        """Take one event, and return what is to be passed on."""
+        if isinstance(event, Chunk):
+            return self.chunk(event)
+        return self.head(event) if isinstance(event, Head) else self.end(event)
+
+    def head(self, head: Head) -> Iterable[LlmEvent]:
+        """Return what becomes of the status and the headers."""
+        return (head,)
+
+    def chunk(self, chunk: Chunk) -> Iterable[LlmEvent]:
+        """Return what becomes of a chunk."""
+        return (chunk,)
+
+    def end(self, end: End) -> Iterable[LlmEvent]:
+        """Return what becomes of the end."""
+        return (end,)
+
+
+@dataclass(frozen=True, slots=True)
+class LlmVerdict:
+    """The treatment of one request. By default request and answer pass unchanged."""
+
+    body: Mapping[str, Any] | None = None
+    """The document of the request, in place of the client's."""
+    answer: tuple[LlmEvent, ...] | None = None
+    """The answer; the provider is not asked."""
+    filter: LlmFilter | None = None
+
+
+@dataclass(frozen=True)
+class LlmFault(Fault):
+    """A fault that acts on a request to a model, or on its answer."""
+
+    level: ClassVar[Level] = "llm"
+    streams_only: ClassVar[bool] = False
+    """True if it has no meaning on a whole answer."""
+
+    def judge(self, request: LlmRequest, given: LlmCircumstances) -> LlmVerdict:
+        """Return what becomes of a request."""
+        raise NotImplementedError
+
+
+# --- parts that faults are made of ------------------------------------------------------------------
+
+
+def is_delta(chunk: Chunk) -> bool:
+    """Return whether a chunk brings something of the answer: text, or a part of a call."""
+    return any(part.kind in ("text", "arguments", "call_name") and part.value for part in chunk.parts)
+
+
+def tokens_of(chunk: Chunk) -> int:
+    """Return how many tokens a chunk brings."""
+    return sum(count_tokens(text_of(part)) for part in chunk.parts if part.kind in ("text", "arguments"))
+
+
+def text_of(part: Part) -> str:
+    """Return the value of a part as text: arguments may be a JSON object."""
+    return part.value if isinstance(part.value, str) else write_json(part.value).decode()
+
+
+@dataclass(frozen=True)
+class PositionedFault(LlmFault):
+    """A fault that acts from a position of the answer on."""
+
+    after_tokens: int = setting(0, "Tokens that pass before it acts.", minimum=0)
+    after_events: int = setting(0, "Events with content that pass before it acts.", minimum=0)
+
+
+class PositionedFilter(LlmFilter):
+    """Counts tokens and events with content, and acts from a position on."""
+
+    def __init__(self, fault: PositionedFault, request: LlmRequest, given: LlmCircumstances) -> None:
+        self.request = request
+        self.dialect: Dialect = request.dialect
+        self.given = given
+        self.after_tokens = fault.after_tokens
+        self.after_events = fault.after_events
+        self._tokens = self._events = 0
+        self.is_acting = False
+        self.is_over = False
+        """True if nothing comes out any more."""
+
+    def feed(self, event: LlmEvent) -> Iterable[LlmEvent]:
+        return () if self.is_over else super().feed(event)
+
+    def chunk(self, chunk: Chunk) -> Iterable[LlmEvent]:
+        if chunk.is_whole:
+            return self.whole(chunk) if is_delta(chunk) else (chunk,)
+        if self.is_acting:
+            return self.later(chunk)
+        if not is_delta(chunk):
+            return (chunk,)
+        if self._tokens >= self.after_tokens and self._events >= self.after_events:
+            self.is_acting = True
+            return self.first(chunk)
+        self._tokens += tokens_of(chunk)
+        self._events += 1
+        return (chunk,)
+
+    def first(self, chunk: Chunk) -> Iterable[LlmEvent]:
+        """Return what becomes of the first event with content behind the position."""
+        raise NotImplementedError
+
+    def later(self, chunk: Chunk) -> Iterable[LlmEvent]:
+        """Return what becomes of every chunk after the first."""
+        return (chunk,)
+
+    def whole(self, chunk: Chunk) -> Iterable[LlmEvent]:
+        """Return what becomes of a whole answer."""
+        return (chunk,)
+
+    def finish(self, *events: LlmEvent) -> tuple[LlmEvent, ...]:
+        """Return the last events: nothing comes out after them."""
+        self.is_over = True
+        return events
+
+
+def refused(
+    request: LlmRequest,
+    kind: RefusalKind,
+    message: str,
+    at: float,
+    *,
+    retry_after_s: float | None = None,
+    headers: Iterable[tuple[str, str]] = (),
+    status: int | None = None,
+) -> tuple[LlmEvent, ...]:
+    """Return an answer that is an error of the provider."""
+    refusal = request.dialect.refusal(kind, f"{message} {INJECTED}", request.model, retry_after_s)
+    body = refusal.body
+    parts = (Part("error", refusal.document.get("error"), ("error",)),)
+    chunk = Chunk(at, body, body, 0, len(body), parts=parts, is_whole=True)
+    head = Head(at, status or refusal.status, headers_for("whole", (*refusal.headers, *headers)))
+    return head, chunk, End(at)
+
+
+class LlmChain(LlmFilter):
+    """Filters one after the other. It keeps the laws of time and of the end, and arrays well-formed."""
+
+    def __init__(self, filters: Iterable[LlmFilter], *, is_array: bool = False) -> None:
+        self._filters = tuple(filters)
+        self._at = 0.0
+        self._is_over = False
+        self._joiner = ArrayJoiner() if is_array else None
+
+    def feed(self, event: LlmEvent) -> list[LlmEvent]:
+        """Return what comes out of the last filter."""
+        events: list[LlmEvent] = [event]
+        for filter in self._filters:
+            events = [out for each in events for out in filter.feed(each)]
+        return [done for each in events if (done := self._out(each)) is not None]
+
+    def _out(self, event: LlmEvent) -> LlmEvent | None:
+        if self._is_over:
+            return None
+        self._at = max(self._at, event.at)
+        self._is_over = isinstance(event, End)
+        if self._joiner is not None and isinstance(event, Chunk) and not event.is_whole:
+            raw = self._joiner.join(event.raw, event.start, is_object=bool(event.payload))
+            if raw != event.raw:
+                event = replace(event, raw=raw)
+        return moved_to(event, self._at)

@@ -1,0 +1,179 @@
+"""The mock of LLM APIs as a server: every dialect on one port, without a key."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from faultkit.base.address import is_loopback, url_host
+from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
+from faultkit.base.http.http_server import HttpServer
+from faultkit.base.network import cannot_listen
+from faultkit.base.signals import AsyncStopSignal
+from faultkit.base.tasks import TaskSet
+from faultkit.faults.dialects.dialect import AnswerReader, LlmRequest, headers_for
+from faultkit.faults.dialects.dialect_table import read_request
+from faultkit.faults.dialects.json_members import write_json
+from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent, moved_to
+from faultkit.faults.llm_fault import tokens_of
+from faultkit.llm.mock.mock_answers import MockAnswers
+from faultkit.plan import Plan, Rule
+from faultkit.plan.llm_rules import LlmRules
+
+_JSON = (("content-type", "application/json"),)
+
+
+@dataclass(frozen=True, slots=True)
+class LlmMockJob:
+    """What to serve and where."""
+
+    answers: MockAnswers
+    plan: Plan = Plan()  # noqa: RUF009 (a frozen value)
+    tokens_per_s: float = 0.0
+    """Pace of streamed answers; 0 for all at once."""
+    host: str = "127.0.0.1"
+    port: int = 0
+    json_events: bool = False
+
+
+class LlmMock:
+    """Answers requests to models."""
+
+    def __init__(
+        self,
+        answers: MockAnswers,
+        rules: LlmRules,
+        clock: Callable[[], float],
+        tokens_per_s: float = 0.0,
+    ) -> None:
+        self._answers = answers
+        self._rules = rules
+        self._clock = clock
+        self._tokens_per_s = tokens_per_s
+        self._tasks = TaskSet[None]()
+
+    def handle(self, request: HttpRequest, writer: ResponseWriter) -> None:
+        """Answer a request, now or in its time."""
+        asked = read_request(request.target, request.body) if request.method == "POST" else None
+        if asked is None:
+            message = (
+                f"this mock has no {request.method} {request.path}, or its body is no request to a model"
+            )
+            writer.respond(404, _JSON, json.dumps({"error": {"message": message}}).encode())
+            return
+        treated = self._rules.treat(asked, request.method, request.lines, self._clock())
+        events: Iterable[LlmEvent] = treated.answer or self._answer(treated.request)
+        if treated.chain is not None:
+            events = [out for event in events for out in treated.chain.feed(event)]
+        task = self._tasks.start(self._play(tuple(events), writer))
+        writer.on_disconnect(task.cancel)
+
+    async def stop(self) -> None:
+        """Cancel every answer that is under way."""
+        await self._tasks.cancel()
+
+    def _answer(self, request: LlmRequest) -> list[LlmEvent]:
+        now, dialect = self._clock(), request.dialect
+        turn = self._answers.turn_for(request)
+        head = Head(now, 200, headers_for(request.framing), request.is_streamed)
+        reader = AnswerReader(request, 200, dict(head.headers)["content-type"])
+        if request.is_streamed:
+            units = dialect.stream_of(turn, request)
+        else:
+            units = [write_json(dialect.whole_of(turn, request))]
+        events: list[LlmEvent] = [head]
+        at = now
+        for unit in units:
+            for chunk in reader.feed(unit, at):
+                at = self._paced(chunk, events, at)
+        for chunk in reader.end(at):
+            at = self._paced(chunk, events, at)
+        return [*events, End(at)]
+
+    def _paced(self, chunk: Chunk, events: list[LlmEvent], at: float) -> float:
+        """Append a chunk at the time that its tokens take, and return that time."""
+        at += tokens_of(chunk) / self._tokens_per_s if self._tokens_per_s else 0.0
+        events.append(moved_to(chunk, at))
+        return at
+
+    async def _play(self, events: tuple[LlmEvent, ...], writer: ResponseWriter) -> None:
+        """Send the events of an answer in their time."""
+        head = Head(0.0, 200)
+        body = b""
+        for event in events:
+            wait_s = event.at - self._clock()
+            if wait_s > 0:
+                await asyncio.sleep(wait_s)
+            if isinstance(event, Head):
+                head = event
+                if event.is_stream:
+                    writer.begin(event.status, event.headers)
+            elif isinstance(event, End):
+                _end(event, head, body, writer)
+            elif head.is_stream or event.has("keep_alive"):
+                # A whole answer that only keeps its connection alive has no length.
+                writer.begin(head.status, head.headers)
+                writer.write(event.raw)
+                await writer.drained()
+            else:
+                body += event.raw
+
+
+def _end(end: End, head: Head, body: bytes, writer: ResponseWriter) -> None:
+    if end.how != "end":
+        if not writer.began:
+            writer.begin_sized(head.status, head.headers, len(body) + 1, body)
+        writer.abort(end.how == "reset")
+    elif writer.began:
+        writer.end()
+    else:
+        writer.respond(head.status, head.headers, body)
+
+
+async def run_llm_mock(job: LlmMockJob, say: Callable[[str], None] = lambda line: None) -> str:
+    """Serve until a signal and return which. `say` gets the address, and each injection as an event."""
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+
+    def clock() -> float:
+        return loop.time() - began_s
+
+    def tell(event: str, **fields: object) -> None:
+        say(json.dumps({"event": event, "t": round(clock(), 6), **fields}))
+
+    def injected(rule: Rule, request: LlmRequest, effect: str, amount: float | None) -> None:
+        if job.json_events:
+            what = {"rule": rule.name, "fault": rule.fault.kind, "effect": effect, "amount": amount}
+            tell("injected", **what, dialect=request.dialect.name, model=request.model, path=request.path)
+
+    rules = LlmRules(job.plan, injected)
+    mock = LlmMock(job.answers, rules, clock, job.tokens_per_s)
+    server = HttpServer(mock.handle)
+    try:
+        host, port = await server.start(job.host, job.port)
+    except OSError as error:
+        raise cannot_listen(job.host, job.port, error) from None
+    url = f"http://{url_host(host)}:{port}"
+    with AsyncStopSignal() as signals:
+        try:
+            if job.json_events:
+                tell("started", url=url)
+            else:
+                say(f"mock of LLM APIs on {url} (OpenAI: {url}/v1)")
+                if not is_loopback(job.host):
+                    say(f"warning: every machine that reaches {job.host} may call the mock")
+            ended = await signals.wait()
+        finally:
+            await mock.stop()
+            await server.stop()
+    for name, (covered, hit) in rules.counts.items():
+        if not job.json_events:
+            say(f"{name}: acted on {hit} of {covered} requests")
+    if job.json_events:
+        counts = [
+            {"name": name, "covered": each[0], "injected": each[1]} for name, each in rules.counts.items()
+        ]
+        tell("ended", reason=ended, rules=counts)
+    return ended
