@@ -195,13 +195,13 @@ def test_faults_of_one_kind_get_names_of_their_own() -> None:
         (
             {"type": "jitter", "match": {"path": "/x"}},
             [
-                'faults[0].match.path: expected only with faults of level http, got "jitter", '
+                'faults[0].match.path: expected only with faults of level http or llm, got "jitter", '
                 "which is of level stream"
             ],
         ),
         (
             {"type": "jitter", "match": {"side": "client"}},
-            ["faults[0].match.side: unknown key; expected one of proxy, method, path, headers"],
+            ["faults[0].match.side: unknown key; expected one of proxy, method, path, headers, status"],
         ),
         ({"type": "jitter", "match": "x"}, ['faults[0].match: expected a mapping, got "x"']),
         (
