@@ -312,10 +312,7 @@ HTTP_ERROR = (
 HINTS = Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
 """The tools send requests of any method to an app, which may change its data."""
 
-_HOW = (
-    "Sends traffic without the fault, then with it (20 to 30 s by default). Returns a Markdown report: "
-    "verdict on the SLOs, percentiles, errors, what the fault changed."
-)
+_HOW = "Sends traffic without the fault, then with it (20 to 30 s by default), and judges the SLOs."
 
 _NUMBER_OR_NULL = either("number", "null")
 TEXTS = {"type": "array", "items": {"type": "string"}}

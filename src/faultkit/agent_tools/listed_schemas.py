@@ -40,6 +40,5 @@ def _listed_member(schema: Mapping[str, Any]) -> dict[str, Any]:
     if "items" in schema and (of := _listed_member(schema["items"])) != _ANY_OBJECT:
         listed["items"] = of
     if "anyOf" in schema:
-        # A list of types is shorter. Hosts that do not support it are those that read schemas of arguments.
-        listed["type"] = [each["type"] for each in schema["anyOf"]]
+        listed["anyOf"] = [_listed_member(each) for each in schema["anyOf"]]
     return listed

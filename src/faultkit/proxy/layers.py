@@ -438,7 +438,7 @@ class ProtocolLayer:
             )
             self._filters = {active: each for active, each in self._filters.items() if active in acting}
             self._carry_out(self._exchange.let_go(gone, now))
-        if self._link.dead or self._exchange is None or not (self._delays or gone_s):
+        if self._link.dead or not (self._delays or gone_s):
             return False
         left: list[tuple[float, Delays]] = []
         for until, delays in self._delays:

@@ -24,7 +24,8 @@ from faultkit.faults.http2.withheld_window import WithheldWindow
 from faultkit.plan import Match, Rule, Trigger
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane_events import Injected
-from tests.proxy.proxied_http import ANY_PORT, proxied, troubles
+from tests.proxy.origin import serving
+from tests.proxy.proxied_http import ANY_PORT, get, inline, proxied, troubles
 from tests.proxy.wires import LOOPBACK, PATIENCE_S
 
 grpc: Any = pytest.importorskip("grpc")
@@ -156,12 +157,7 @@ def test_curl_sees_a_status_over_http_2(origin: Endpoint) -> None:
         assert done.stdout == "short 2 418"
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
-def test_a_fault_of_http_2_does_nothing_to_http_1_and_says_so(origin: Endpoint) -> None:
-    spec = ProxySpec("web", ANY_PORT, origin, speaks="http")
-    with proxied(spec, Rule("reset", StreamReset())) as (plane, proxy):
-        url = f"http://{LOOPBACK}:{proxy.port}/"
-        subprocess.run(
-            ["curl", "-sS", "--http1.1", url], capture_output=True, timeout=PATIENCE_S, check=False
-        )
+def test_a_fault_of_http_2_does_nothing_to_http_1_and_says_so() -> None:
+    with serving() as origin, proxied(inline(origin), Rule("reset", StreamReset())) as (plane, proxy):
+        assert get(proxy)[0] == 200
         assert troubles(plane) == ["reset cannot act on HTTP/1.1: stream_reset is for HTTP/2"]

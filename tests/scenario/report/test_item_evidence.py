@@ -180,6 +180,9 @@ def test_a_fault_makes_requests_fail_or_slows_them() -> None:
             "blackhole",
             "corrupt",
             "dns",
+            "goaway",
+            "grpc_deadline",
+            "grpc_status",
             "half_open",
             "http_cut",
             "http_error",
@@ -189,13 +192,16 @@ def test_a_fault_makes_requests_fail_or_slows_them() -> None:
             "http_wrong_encoding",
             "http_wrong_length",
             "limit_data",
+            "lost_trailers",
             "refuse",
             "reset",
+            "stream_reset",
             "timeout",
             "tls_bad_certificate",
             "tls_handshake_failure",
             "tls_old_version",
             "tls_truncated_close",
+            "withheld_window",
         )
     }
 
