@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -25,7 +25,7 @@ from faultkit.plan import Match, Rule, Trigger
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane_events import Injected
 from tests.proxy.origin import serving
-from tests.proxy.proxied_http import ANY_PORT, get, inline, proxied, troubles
+from tests.proxy.proxied_http import ANY_PORT, client_of, get, inline, proxied, troubles
 from tests.proxy.wires import LOOPBACK, PATIENCE_S
 
 grpc: Any = pytest.importorskip("grpc")
@@ -159,5 +159,6 @@ def test_curl_sees_a_status_over_http_2(origin: Endpoint) -> None:
 
 def test_a_fault_of_http_2_does_nothing_to_http_1_and_says_so() -> None:
     with serving() as origin, proxied(inline(origin), Rule("reset", StreamReset())) as (plane, proxy):
-        assert get(proxy)[0] == 200
+        with closing(client_of(proxy)) as client:
+            assert get(client, "/")[0] == 200
         assert troubles(plane) == ["reset cannot act on HTTP/1.1: stream_reset is for HTTP/2"]
