@@ -90,6 +90,7 @@ PAGES: dict[str, dict[str, tuple[KeyTable, str]]] = {
         "network-partition": (PARTITION_METADATA, "key of `metadata` of `network_partition`"),
         "rule": (RULE_METADATA, "key of `metadata` of any other fault"),
         "plan-change": (KINDS["proxy"].keys, "key of `proxy` and `gateway`"),
+        "breakpoint": (KINDS["breakpoint"].keys, "key of `breakpoint`"),
         "signal": (KINDS["signal"].keys, "key of `signal`"),
         "comparison": (COMPARISON, "key of `expect`"),
         **{name: (table, f"key of `expect` of type `{name}`") for name, table in EXPECT_TYPES.items()},

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from faultkit.base.text import counted
 from faultkit.chaos.experiment.experiment_model import Event
 from faultkit.cli.live_view import LiveView
 
@@ -101,6 +102,9 @@ def _line(kind: str, data: Any) -> tuple[str, str] | None:
         return f"action: {data['name']}: failed: {data['why']}", "red"
     if kind == "pause_began":
         return f"pause for {data['seconds']:g} s", "dim"
+    if kind == "level_ended":
+        at = f"{data['setting']} at {data['value']:g} {data['unit']}".rstrip()
+        return f"{at}: met in {data['met']} of {counted(data['rounds'], 'round')}", "dim"
     if kind == "stopping":
         return f"stopping: {data['why']}", "bold yellow"
     if kind == "rolled_back":

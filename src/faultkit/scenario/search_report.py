@@ -122,7 +122,7 @@ def judge_search(
         return "inconclusive", (out_of_reach or "nothing was measured",)
     if search.outcome == "already_broken":
         return "failed", (search_sentence(search),)
-    missed = _why_missed(search)
+    missed = why_missed(search)
     if search.outcome == "inconclusive":
         # Whatever is not known, a value that is shown to be broken is.
         if missed is not None and _is_shown_to_break(search):
@@ -139,7 +139,7 @@ def judge_search(
     return ("not exercised", tuple(idle)) if idle else ("passed", ())
 
 
-def _why_missed(search: SearchReport) -> str | None:
+def why_missed(search: SearchReport) -> str | None:
     """Return why the guaranteed bound is not what was expected; None if it is."""
     least = search.breaks_above
     if least is None or (search.held is not None and search.harm(search.held) >= search.harm(least)):

@@ -58,7 +58,7 @@ def find_setting(path: str, faults: Sequence[WrittenFault]) -> SettingPlace:
     number_ = _index_of(type_, faults) if index is None else int(index)
     if number_ >= len(faults):
         raise InputError("", f"expected one of {_count(faults)}, got {shown(path)}")
-    return _of_fault(number_, faults[number_], name)
+    return setting_of_fault(number_, faults[number_], name)
 
 
 def _index_of(type_: str, faults: Sequence[WrittenFault]) -> int:
@@ -79,7 +79,9 @@ def _count(faults: Sequence[WrittenFault]) -> str:
     return ", ".join(f"faults[{index}] ({fault.written})" for index, fault in enumerate(faults))
 
 
-def _of_fault(index: int, fault: WrittenFault, name: str) -> SettingPlace:
+def setting_of_fault(index: int, fault: WrittenFault, name: str) -> SettingPlace:
+    """Return the setting of a fault, which has this index. Raises InputError without a path if it has none of
+    this name, or it is no number."""
     cls = type(fault.rule.fault)
     meant = setting_named(cls.kind, name)
     if meant is None:

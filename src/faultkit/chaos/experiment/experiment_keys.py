@@ -29,6 +29,7 @@ from faultkit.base.documents.values import (
 from faultkit.base.documents.variables import Variables
 from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.experiment_model import During, Experiment, Step
+from faultkit.chaos.steps.breakpoint_step import BREAKPOINT, build_breakpoint
 from faultkit.chaos.steps.expect_keys import parse_expect
 from faultkit.chaos.steps.expectations import (
     All,
@@ -137,6 +138,7 @@ KINDS: Mapping[str, Kind] = {
     "fault": Kind(FAULT, build_fault, acts=True, undoes=True),
     "proxy": Kind(PLAN_CHANGE, _build_proxy, acts=True, undoes=True),
     "gateway": Kind(PLAN_CHANGE, _build_gateway, acts=True, undoes=True),
+    "breakpoint": Kind(BREAKPOINT, build_breakpoint, acts=True),
     "scenario": Kind(SCENARIO_STEP, build_scenario, acts=True, short=("file", (str,))),
     "start": Kind(COMMAND, build_start, acts=True, short=_COMMAND_SHORT),
     "signal": Kind(SIGNAL, build_signal, acts=True, undoes=True),
@@ -256,6 +258,9 @@ def parse_experiment(
     for key, steps in (("steady_state", steady), ("method", method), ("rollback", rollback)):
         _refuse_repeated_names(reader, key, steps)
     _refuse_signals_before_start(reader, method)
+    if "during" in reader.given and any(step.kind == "breakpoint" for step in method):
+        problem = "expected none beside a breakpoint, which goes on until the steady state is not met"
+        reader.note("during", InputError("", problem))
     experiment = Experiment(
         name=name,
         description=description,
@@ -315,6 +320,9 @@ def _step(value: object, path: str, problems: list[InputError], role: Role, raw:
     if role == "check" and ("background" in value or "undo" in value):
         key = "background" if "background" in value else "undo"
         reader.note(key, InputError("", "expected nothing: a check has no effect to undo or to wait for"))
+    if kind == "breakpoint" and value.get("background"):
+        problem = "expected nothing: steps that run meanwhile would change what a breakpoint measures"
+        reader.note("background", InputError("", problem))
     expect = reader.take("expect", parse_expect, default) if role == "check" else None
     if expect is not None and KINDS[kind].outputs:
         _refuse_what_is_never_met(reader, expect, KINDS[kind])

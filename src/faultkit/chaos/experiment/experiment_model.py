@@ -285,6 +285,8 @@ class RunFindings:
     """Number of actions that succeeded."""
     unchanged: list[str] = field(default_factory=list)
     """Those of them that changed nothing."""
+    undecided: list[str] = field(default_factory=list)
+    """What searches for a breaking point could not decide."""
     ended_services: list[str] = field(default_factory=list)
     """The processes of `start` that ended by themselves."""
 
@@ -305,7 +307,7 @@ class RunFindings:
         idle = self.idle_faults
         if self.unchanged and len(self.unchanged) == self.done_actions:
             idle = [*idle, *(f"nothing was changed by: {says}" for says in self.unchanged)]
-        return "; ".join(idle) or None
+        return "; ".join([*idle, *self.undecided]) or None
 
     @property
     def warnings(self) -> list[str]:
@@ -385,6 +387,7 @@ EVENTS: Mapping[str, str] = {
     "action_began": "name, says",
     "action_ended": "name, ok, why, duration_s",
     "pause_began": "seconds",
+    "level_ended": "setting, value, unit, phase, rounds, met: a part of a search for a breaking point",
     "stopping": "why",
     "rolled_back": "says, ok, message",
     "said": "level, text: a line of the log of Chaos Toolkit",
@@ -427,6 +430,7 @@ def faultkit_section(
     faults: Sequence[Mapping[str, Any]] = (),
     reasons: Sequence[str] = (),
     undone: Sequence[Mapping[str, Any]] = (),
+    breaking_points: Sequence[Mapping[str, Any]] = (),
     events: Sequence[Event] = (),
     warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
@@ -441,6 +445,7 @@ def faultkit_section(
         "faults": list(faults),
         "reasons": list(reasons),
         "undone": list(undone),
+        "breaking_points": list(breaking_points),
         "warnings": list(warnings),
         "events": [{"kind": each.kind, "at_s": each.at_s, **each.data} for each in events],
     }

@@ -96,6 +96,8 @@ class ExperimentRunner:
                 if isinstance(step.work, PlanChange) and step.work.add is not None
             ),
         )
+        self._context.is_steady = self._is_steady
+        self._context.on_level = lambda data: self._monitor.record("level_ended", **data)
         has_action = any(step.role == "action" for step in experiment.method)
         self._findings = RunFindings(experiment.name, time_text(now_us()), dry_run, has_action)
 
@@ -122,6 +124,7 @@ class ExperimentRunner:
             plan=plan_of(experiment),
             faults=[each.document for each in findings.faults],
             reasons=findings.reasons,
+            breaking_points=self._context.breaking_points,
             undone=[_undo_document(each) for each in findings.undone],
             events=monitor.events,
             warnings=[*findings.warnings, *monitor.warnings],
@@ -142,6 +145,7 @@ class ExperimentRunner:
                 is_ours = isinstance(error, FaultkitError)
                 self._findings.stopped = str(error) if is_ours else f"{type(error).__name__}: {error}"
             self._findings.unchanged = self._context.unchanged
+            self._findings.undecided = self._context.undecided
             self._findings.ended_services = _ended_services(self._context)
             # Before the rollback: rules that are gone need not be remembered where they acted.
             self._findings.faults = await self._monitor.finish(count_hits(self._context.faults))
@@ -180,6 +184,12 @@ class ExperimentRunner:
             elif failing:
                 self._findings.errors.append(failing)
         return {"steady_state_met": met, "probes": probes}
+
+    async def _is_steady(self) -> bool:
+        for step in self._experiment.steady_state:
+            if not (await run_step(step, self._context)).ok:
+                return False
+        return True
 
     # --- method -------------------------------------------------------------------------------
 
@@ -260,6 +270,10 @@ class ExperimentRunner:
                 self._findings.reasons.append(f"method: {step.name}: {done.why}")
         elif not self._record_action(done):
             return False
+        if self._context.deviations:
+            self._findings.deviated = True
+            self._findings.reasons += [f"method: {step.name}: {each}" for each in self._context.deviations]
+            self._context.deviations.clear()
         if step.after_s:
             self._monitor.record("pause_began", seconds=step.after_s)
             await asyncio.sleep(step.after_s)

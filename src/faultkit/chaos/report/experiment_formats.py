@@ -71,6 +71,8 @@ def _text_of_run(run: ExperimentRun) -> Iterator[str]:
     yield from _text_of_plan(run) if run.dry_run else _text_of_phases(run)
     for fault in run.faults:
         yield f"  fault     {printable_line(f'{fault.name}: {_fault_text(fault)}: {_hits(fault)}')}"
+    for sentence in run.breaking_points:
+        yield f"  breaks    {printable_line(sentence)}"
     for reason in run.reasons:
         yield f"  not met   {printable_line(reason)}"
     if run.error:
@@ -146,6 +148,9 @@ def _markdown_of_run(run: ExperimentRun) -> Iterator[str]:
         yield from ("", _escaped(run.description))
     if run.error:
         yield from ("", f"> {_escaped(run.error)}")
+    if run.breaking_points:
+        found = markdown.bullets(map(_escaped, run.breaking_points))
+        yield from ("", "### Breaking point", "", *found)
     if run.reasons:
         yield from ("", "### What was not met", "", *markdown.bullets(map(_escaped, run.reasons)))
     if run.dry_run:
@@ -285,6 +290,8 @@ def _blocks(run: ExperimentRun) -> Iterator[Block]:
         yield Callout("", ["This was a dry run: nothing was changed."], kind="")
     if run.error:
         yield Callout("Error", [run.error])
+    if run.breaking_points:
+        yield Callout("Breaking point", run.breaking_points, kind="")
     if run.reasons:
         yield Callout("Not met", run.reasons, kind="reasons")
     words = {True: "steady", False: "not steady", None: "not checked"}

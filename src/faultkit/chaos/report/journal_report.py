@@ -100,6 +100,8 @@ class ExperimentRun:
     acts: tuple[ActionRun, ...] = ()
     faults: tuple[FaultRun, ...] = ()
     undone: tuple[RollbackStep, ...] = ()
+    breaking_points: tuple[str, ...] = ()
+    """The sentences of its searches."""
     has_rollbacks: bool = False
     """Whether the file has rollbacks. A strategy, a dry run or a gate that is not met may leave them out."""
 
@@ -191,6 +193,7 @@ def _run(journal: Mapping[str, Any]) -> ExperimentRun:
             for event in events
             if event["kind"] == "rolled_back"
         ),
+        breaking_points=tuple(str(each["sentence"]) for each in ours.get("breaking_points") or ()),
         has_rollbacks=bool(written.get("rollbacks") or written.get("rollback")),
     )
 

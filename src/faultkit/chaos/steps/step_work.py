@@ -12,7 +12,7 @@ import math
 import os
 import threading
 from asyncio.subprocess import Process
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -64,6 +64,10 @@ class StepWork(Protocol):
         """Do the work and return the output. Raises StepFailed; any other exception counts as the same."""
 
 
+async def _no_checks() -> bool:
+    raise StepFailed("there is no steady state to check")
+
+
 @dataclass(slots=True)
 class StepContext:
     """The run that a step belongs to."""
@@ -93,6 +97,17 @@ class StepContext:
     """The undo of each such rule that is in place now."""
     unchanged: list[str] = field(default_factory=list)
     """The actions that succeeded and changed nothing."""
+
+    is_steady: Callable[[], Awaitable[bool]] = _no_checks
+    """Checks the steady state once, without an event of each check, and returns whether it is met."""
+    on_level: Callable[[Mapping[str, Any]], None] = lambda data: None
+    """Takes what was measured at a value of a search."""
+    breaking_points: list[dict[str, Any]] = field(default_factory=list)
+    """The results of searches, for the journal."""
+    deviations: list[str] = field(default_factory=list)
+    """Why actions count as deviations."""
+    undecided: list[str] = field(default_factory=list)
+    """What searches could not decide."""
 
     def own_rule_name(self, name: str) -> str:
         """Return the name of an added rule at the control API: unique, so that no other rule is removed."""

@@ -17,9 +17,10 @@ Comparison: TypeAlias = Literal["better", "worse", "no difference"]
 LEVEL_COLUMNS = ("Value", "Requests", "Good", "95% Bounds", "Asked For", "Decision")
 
 
-def search_sentence(search: SearchReport) -> str:
-    """Return the result in one or two sentences."""
-    slo = _slo(search)
+def search_sentence(search: SearchReport, subject: str = "", trial: str = "request") -> str:
+    """Return the result in one or two sentences. `subject`: what breaks, if not an SLO; `trial`: what the
+    budget counts."""
+    slo = subject or _slo(search)
     match search.outcome:
         case "already_broken":
             at = _value(search, search.harmless)
@@ -32,7 +33,7 @@ def search_sentence(search: SearchReport) -> str:
                 search.reason,
                 _bracket(search),
             ]
-            return " ".join(filter(None, [*words, wanted_text(search)]))
+            return " ".join(filter(None, [*words, wanted_text(search, trial)]))
     if search.estimate is None:
         between = f"{slo} breaks between {_plain(search.held)} and {_value(search, search.broken)}"
         how = ", at once: a cliff" if search.is_cliff else ""
@@ -59,12 +60,12 @@ def _bracket(search: SearchReport) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def wanted_text(search: SearchReport | FrontierReport) -> str:
+def wanted_text(search: SearchReport | FrontierReport, trial: str = "request") -> str:
     """Return which budget may decide what this one could not; empty if that is not known."""
     if search.wanted_requests is None:
         return ""
     if search.budget_s is None or search.wanted_s is None:
-        return f"A budget of about {counted(search.wanted_requests, 'request')} may decide it."
+        return f"A budget of about {counted(search.wanted_requests, trial)} may decide it."
     return f"A budget of about {format_duration(round(search.wanted_s))} may decide it."
 
 
