@@ -23,9 +23,10 @@ PAGE = (DOCS / "chaos.md").read_text("utf-8")
 BLOCKS = re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)
 
 
-def test_its_experiment_its_game_day_and_its_limits_can_be_read() -> None:
-    experiment, day, limits = BLOCKS
-    assert read_experiment(experiment, "docs", {"FAULT_CONTROL_TOKEN": "t"})[1] == []
+def test_its_experiments_its_game_day_and_its_limits_can_be_read() -> None:
+    *experiments, day, limits = BLOCKS
+    for experiment in experiments:
+        assert read_experiment(experiment, "docs", {"FAULT_CONTROL_TOKEN": "t"})[1] == []
     assert set(yaml.safe_load(day)) == set(GAME_DAY.names)
     read, usual = limits_of(yaml.safe_load(limits), {}), Limits()
     for field in fields(Limits):

@@ -61,6 +61,8 @@ def rank_agents(rows: Iterable[tuple[str, ResultRow]]) -> list[AgentStanding]:
     """Rank agents, the best first. `rows` are rows with runs, each with the name of its agent."""
     by_agent: dict[str, list[ScoredRun]] = {}
     for agent, row in rows:
+        if row.breaking_point is not None:
+            continue  # Its run is one that was searched for, not a sample of the agent.
         by_agent.setdefault(agent, []).extend(row.runs)
     standings = [_standing(agent, runs) for agent, runs in by_agent.items()]
     return sorted(standings, key=_place)

@@ -39,6 +39,8 @@ def shrink_test(suite: Suite, test: AgentTest, fails: StillFails) -> tuple[Suite
 
 
 def _smaller_tests(suite: Suite, test: AgentTest) -> Iterator[tuple[Suite, AgentTest]]:
+    if test.breakpoint is not None:
+        return  # Its result is of these faults, and of no others.
     for name in test.inject:
         if len(test.inject) > 1:
             yield suite, replace(test, inject=tuple(each for each in test.inject if each != name))

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from faultkit.agents.execute.connected_servers import ConnectedServers, connect_servers
 from faultkit.agents.execute.expectations import Snapshots
 from faultkit.agents.execute.run_agent import JudgedRun, run_agent_test, run_once
+from faultkit.agents.execute.run_breakpoint import run_breakpoint_test
 from faultkit.agents.execute.run_tool import run_tool_test
 from faultkit.agents.parse.suite_targets import missed_targets
 from faultkit.agents.suite.agent_interface import Purse
@@ -297,6 +298,8 @@ async def _try_piece(
         async with asyncio.timeout(options.timeout_s + (PROGRAM_GRACE_S if is_program else 0.0)):
             if not isinstance(test, AgentTest):
                 return PieceOutcome((await run_tool_test(suite, test, servers, options, snapshots),))
+            if test.breakpoint is not None:
+                return PieceOutcome(await run_breakpoint_test(suite, test, servers, options, snapshots))
             if piece.run is None:
                 return PieceOutcome(await run_agent_test(suite, test, servers, options, snapshots))
             judged = await run_once(suite, test, servers, options, snapshots, piece.run)

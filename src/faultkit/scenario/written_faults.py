@@ -15,7 +15,7 @@ from faultkit.base.documents.key_tables import Key, KeyTable, Schema, never_both
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import SWITCH_SCHEMA, switch
 from faultkit.base.errors import InputError
-from faultkit.faults import NETWORK_FAULTS
+from faultkit.faults import FAULTS, NETWORK_FAULTS
 from faultkit.faults.fault_data import fault_schema
 from faultkit.faults.http_fault import AnswerFault
 from faultkit.plan import Direction, Side, fresh_name, parse_rule
@@ -116,7 +116,7 @@ def _fault_rules(kind: str) -> Schema:
 def setting_named(kind: str, name: str) -> str | None:
     """Return the setting that a name in a file stands for, or `probability`; None if the kind has none."""
     meant = ALIASES.get(kind, {}).get(name, name)
-    return meant if meant in NETWORK_FAULTS[kind].settings() or meant == PROBABILITY else None
+    return meant if meant in FAULTS[kind].settings() or meant == PROBABILITY else None
 
 
 def parse_fault(value: object, path: str, problems: list[InputError], taken: set[str]) -> WrittenFault | None:

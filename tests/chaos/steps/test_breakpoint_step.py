@@ -132,7 +132,7 @@ LATENCY = {"name": "slow", "fault": "latency", "with": {"mean_ms": 5, "distribut
         ({"precision": -1}, "precision", "expected a number above 0, got -1"),
         ({"share": 1}, "share", "expected a share between 0 and 1"),
         ({"budget": 2}, "budget", "expected at least"),
-        ({"budget": 2.5}, "budget", "expected a whole number of rounds"),
+        ({"budget": 2.5}, "budget", "expected a whole number from 1 to "),
         ({"at_least": 3}, "at_least", "expected a value of the range 0..1, got 3"),
         ({"gateway": {}}, "", "expected one of proxy, gateway, got proxy and gateway"),
     ],

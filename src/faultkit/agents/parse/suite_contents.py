@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from faultkit.agents.parse.suite_agents import PLANNED_CALL, agent_schema
+from faultkit.agents.parse.suite_breakpoints import with_breakpoint
 from faultkit.agents.parse.suite_expectations import MATCHER
 from faultkit.agents.parse.suite_faults import FAULT_SPEC, TARGET, fault_table, parse_faults, written_at
 from faultkit.agents.parse.suite_servers import PROVIDER, SERVER, SuiteFolder, parse_providers, parse_servers
@@ -139,7 +140,7 @@ def parse_contents(
         parse_servers(reader, source, folder),
         parse_faults(reader.each("faults", "faults"), source),
         [
-            LocatedPart(test, path, source)
+            LocatedPart(test, path, source, value)
             for path, value in reader.each("agents", "tests of agents")
             for test in parse_agent_test(value, path, source, all_providers, folder, per_test)
         ],
@@ -168,7 +169,10 @@ def merge_suite(contents: Sequence[FileContents], files: Iterable[str]) -> Suite
     providers = _unique([found for each in contents for found in each.providers], "provider")
     has = inventories([found.value for found in servers])
     default = _default_server(root, servers)
-    agents = [_with_servers(found, default) for each in contents for found in each.agents]
+    known = [found.value for found in faults if found.is_sound]
+    agents = [
+        with_breakpoint(_with_servers(found, default), known) for each in contents for found in each.agents
+    ]
     tools = [_with_server(found, default) for each in contents for found in each.tools]
     tests: list[LocatedPart[SuiteTest]] = [*agents, *tools]
     _check_names(tests)

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from faultkit.agents.matchers.target import AGENT_ROOTS, TOOL_ROOTS
 from faultkit.agents.parse.suite_agents import DEFAULT_TOKENS, MOST_TOKENS, model_schema, parse_agents
+from faultkit.agents.parse.suite_breakpoints import BREAKPOINT
 from faultkit.agents.parse.suite_expectations import (
     LIMIT,
     MAX_DURATION,
@@ -256,6 +257,8 @@ def _agent_test_rules() -> Schema:
             never_both("agent", "max_tokens"),
             *({"if": given(key), "then": given("prompt")} for key in ("model", "models")),
             {"if": given("recovery"), "then": given("inject")},
+            *(never_both("breakpoint", key) for key in ("runs", "min_pass_rate")),
+            {"if": given("breakpoint"), "then": given("inject")},
         ],
     }
 
@@ -283,6 +286,7 @@ AGENT_TEST = KeyTable(
     Key("recovery", schema=RECOVERY),
     Key("goal", schema=goal_schema, help="Expectations that hold if the task was really done."),
     Key("orchestration", schema=ORCHESTRATION),
+    Key("breakpoint", schema=BREAKPOINT),
     Key(
         "runs",
         whole_number(1, MOST_RUNS),

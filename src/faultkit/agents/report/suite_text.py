@@ -122,6 +122,10 @@ def render_markdown(results: SuiteResults) -> str:
         if suite.rows:
             table = markdown.table_lines(_HEADS, [_cells(row) for row in suite.rows], _NUMERIC)
             lines += [f"## {escaped(suite.file)}", "", *table, ""]
+    searched = [(row.name, row.breaking_point["sentence"]) for row in results.rows if row.breaking_point]
+    if searched:
+        lines += ["## Breaking points", ""]
+        lines += [*markdown.bullets(f"{escaped(name)}: {escaped(found)}" for name, found in searched), ""]
     failing = [row for row in results.rows if row.fails]
     if failing:
         lines += ["## What failed", ""]

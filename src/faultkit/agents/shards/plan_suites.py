@@ -79,7 +79,7 @@ def _runs_of(test: SuiteTest, options: RunOptions) -> int:
     """Return the number of runs that are cases of their own; 0 for none.
 
     With retries, a test is repeated as a whole."""
-    if not isinstance(test, AgentTest) or test.skip or options.retries:
+    if not isinstance(test, AgentTest) or test.skip or test.breakpoint is not None or options.retries:
         return 0
     runs = options.repeat or test.runs
     return runs if runs > 1 else 0

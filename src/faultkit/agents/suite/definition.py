@@ -16,6 +16,7 @@ from faultkit.base.errors import TargetError
 from faultkit.llm.providers import CustomProvider as CustomProvider
 from faultkit.mcp.mock.mock_model import Manifest
 from faultkit.plan import Plan, Rule
+from faultkit.scenario.trial_search import TrialSearch
 
 if TYPE_CHECKING:
     from faultkit.mcp.mock.mock_recording import Recording
@@ -228,6 +229,9 @@ class AgentTest:
     error_recovery: int | None = None
     """`orchestration.error_recovery`: least percentage of failed calls that recovered later."""
     budget: RunBudget = field(default_factory=RunBudget)
+    breakpoint: TrialSearch | None = None
+    """The setting of an injected fault that is searched for where the test breaks; its place is that in
+    `inject`."""
     allow_unhit: bool = False
     """A run that met no fault may pass."""
     runs: int = 1

@@ -16,6 +16,8 @@ EDGE_RULE = "EDGE-006"
 """The compliance rule of a recovery row: a server that does not answer."""
 RECOVERY_SUFFIX = " (recovery)"
 """Ends the name of the row for the recovery of an agent."""
+BREAKING_POINT = "breaking_point"
+"""The name of the detail with the result of a search."""
 FAILING: tuple[RowVerdict, ...] = ("failed", "not_exercised", "inconclusive", "error")
 
 
@@ -68,6 +70,12 @@ class ResultRow:
     """The rules of the faults that the test injects, by their names, as `dump_rule` returns them."""
     unrun: bool = False
     """Its worker was lost, so the verdict is not known."""
+
+    @property
+    def breaking_point(self) -> Mapping[str, Any] | None:
+        """The result of the search of a test with a `breakpoint`; None for any other row."""
+        found: Mapping[str, Any] | None = dict(self.details).get(BREAKING_POINT)
+        return found
 
     @property
     def fails(self) -> bool:
