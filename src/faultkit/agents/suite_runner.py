@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 from faultkit.agents.execute.connected_servers import ConnectedServers, connect_servers
 from faultkit.agents.execute.expectations import Snapshots
 from faultkit.agents.execute.run_agent import JudgedRun, run_agent_test, run_once
-from faultkit.agents.execute.run_breakpoint import run_breakpoint_test
 from faultkit.agents.execute.run_tool import run_tool_test
 from faultkit.agents.parse.suite_targets import missed_targets
 from faultkit.agents.suite.agent_interface import Purse
@@ -299,6 +298,9 @@ async def _try_piece(
             if not isinstance(test, AgentTest):
                 return PieceOutcome((await run_tool_test(suite, test, servers, options, snapshots),))
             if test.breakpoint is not None:
+                # Few suites need it, and it imports the search.
+                from faultkit.agents.execute.run_breakpoint import run_breakpoint_test
+
                 return PieceOutcome(await run_breakpoint_test(suite, test, servers, options, snapshots))
             if piece.run is None:
                 return PieceOutcome(await run_agent_test(suite, test, servers, options, snapshots))

@@ -1,4 +1,4 @@
-"""A search by trials that are yes or no, as files write it: its keys, and the reading of them. Pure.
+"""A search by trials that are yes or no, as files write it with the keys of `trial_keys`. Pure.
 
 What a trial is belongs to the caller: checks of an experiment, or a run of an agent.
 """
@@ -9,10 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from faultkit.base.documents.checks import shown
-from faultkit.base.documents.key_tables import Key
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import TEXT_SCHEMA, choice, number, text
 from faultkit.base.errors import InputError
 from faultkit.load.search.breaking_point import fewest_of_search
 from faultkit.load.search.scale import Scale
@@ -22,11 +19,7 @@ from faultkit.scenario.report.search_model import SearchReport
 from faultkit.scenario.report.search_trials import goal_of_trials, trials_report
 from faultkit.scenario.scenario_model import VariedSetting, WrittenFault
 from faultkit.scenario.search_setting import read_value, rules_at, setting_of_fault, value_text
-
-USUAL_SHARE = 0.75
-USUAL_BUDGET = 600
-_MOST_TRIALS = 10**6
-_VALUE_SCHEMA = {"anyOf": [{"type": "number"}, TEXT_SCHEMA]}
+from faultkit.scenario.trial_keys import USUAL_BUDGET, USUAL_SHARE, require_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,40 +57,6 @@ class TrialSearch:
         )
 
 
-def _read_share(value: object) -> float:
-    given = read_value(value, "")
-    if not 0 < given < 1:
-        raise InputError("", f"expected a share between 0 and 1 such as 0.75 or 75%, got {shown(value)}")
-    return given
-
-
-def _read_budget(value: object) -> int:
-    given = number("a whole number")(value)
-    if given != int(given) or not 1 <= given <= _MOST_TRIALS:
-        raise InputError("", f"expected a whole number from 1 to {_MOST_TRIALS}, got {shown(value)}")
-    return int(given)
-
-
-def trial_search_keys(vary: str, share: str, budget: str, at_least: str) -> tuple[Key, ...]:
-    """Return the keys of a search; the texts say what they mean where they are written."""
-    return (
-        Key("vary", text, TEXT_SCHEMA, "", vary, "the setting that is searched"),
-        Key("from", schema=_VALUE_SCHEMA, help="The harmless end of the range.", required="the harmless end"),
-        Key("to", schema=_VALUE_SCHEMA, help="The harmful end.", required="the harmful end"),
-        Key(
-            "scale",
-            choice(("linear", "log")),
-            {"enum": ["linear", "log"]},
-            "linear",
-            "How the range is divided; log for ranges over several powers of ten.",
-        ),
-        Key("precision", schema=_VALUE_SCHEMA, help="The least difference of two values that matters."),
-        Key("share", _read_share, _VALUE_SCHEMA, USUAL_SHARE, share),
-        Key("budget", _read_budget, {"type": "integer", "minimum": 1}, USUAL_BUDGET, budget),
-        Key("at_least", schema=_VALUE_SCHEMA, help=at_least),
-    )
-
-
 def read_trial_search(
     reader: MappingReader, rules: Sequence[Rule], index: int, setting: str, trials: str
 ) -> TrialSearch | None:
@@ -129,12 +88,6 @@ def read_trial_search(
     search = TrialSearch(varied, share, budget, at_least)
     _check(reader, search, rules, trials)
     return search if len(reader.problems) == before else None
-
-
-def require_range(reader: MappingReader) -> None:
-    """Note the ends of the range that are missing."""
-    for key, expected in (("from", "the harmless end"), ("to", "the harmful end")):
-        reader.require(key, expected)
 
 
 def _check(reader: MappingReader, search: TrialSearch, rules: Sequence[Rule], trials: str) -> None:

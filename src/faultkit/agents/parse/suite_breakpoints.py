@@ -15,7 +15,7 @@ from faultkit.base.documents.key_tables import KeyTable
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.errors import InputError
 from faultkit.base.text import and_list
-from faultkit.scenario.trial_search import read_trial_search, require_range, trial_search_keys
+from faultkit.scenario.trial_keys import require_range, trial_search_keys
 
 BREAKPOINT = KeyTable(
     *trial_search_keys(
@@ -50,6 +50,8 @@ def with_breakpoint(found: LocatedPart[AgentTest], faults: Sequence[SuiteFault])
     if len(reader.problems) > before or name not in injected:
         require_range(reader)
         return found
+    from faultkit.scenario.trial_search import read_trial_search  # Few suites need it, and it is large.
+
     search = read_trial_search(
         reader, [rules[each] for each in injected], injected.index(name), setting, "runs"
     )

@@ -16,10 +16,10 @@ from faultkit.base.errors import TargetError
 from faultkit.llm.providers import CustomProvider as CustomProvider
 from faultkit.mcp.mock.mock_model import Manifest
 from faultkit.plan import Plan, Rule
-from faultkit.scenario.trial_search import TrialSearch
 
 if TYPE_CHECKING:
     from faultkit.mcp.mock.mock_recording import Recording
+    from faultkit.scenario.trial_search import TrialSearch
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,8 @@ from faultkit.scenario.report.search_trials import (
 )
 from faultkit.scenario.search_report import why_missed
 from faultkit.scenario.search_setting import rules_at, value_text
-from faultkit.scenario.trial_search import (
-    TrialSearch,
-    read_trial_search,
-    require_range,
-    trial_search_keys,
-)
+from faultkit.scenario.trial_keys import require_range, trial_search_keys
+from faultkit.scenario.trial_search import TrialSearch, read_trial_search
 
 SUBJECT = "The steady state"
 _PLACES = ("proxy", "gateway")
