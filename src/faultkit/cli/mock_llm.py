@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import click
 
 from faultkit.base.documents.values import SEED_FORM, seed_of_text
@@ -59,6 +61,10 @@ def command(
 
     if script is not None and lorem is not None:
         raise InputError("--lorem", "expected no --script beside it")
+    if not math.isfinite(rate):
+        raise InputError("--tokens-per-second", f"expected a number, got {rate}")
+    if not host.strip():
+        raise InputError("--host", f'expected an address, got "{host}"')
     if seed == "":
         raise InputError("--seed", f'expected {SEED_FORM}, got ""')
     plan = Plan()

@@ -162,6 +162,24 @@ def test_filler_text_depends_on_the_seed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/v1/chat/completions", b'{"model"', 400),
+        ("POST", "/v1/messages", b"{}", 400),
+        ("POST", "/v1beta/models/m:generateContent", b"[]", 400),
+        ("GET", "/v1/responses", b"", 405),
+        ("GET", "/v1/models", b"", 404),
+        ("POST", "/v1/embeddings", b"{}", 404),
+    ],
+)
+def test_what_is_no_request_to_a_model_is_refused(method: str, path: str, body: bytes, status: int) -> None:
+    with mock() as url:
+        answer = httpx.request(method, url + path, content=body)
+    assert answer.status_code == status
+    assert answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
     ("document", "problem"),
     [
         ({"turns": []}, "turns: expected at least one turn, got none"),

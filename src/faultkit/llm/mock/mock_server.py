@@ -23,6 +23,8 @@ from faultkit.plan import Plan, Rule
 from faultkit.plan.llm_rules import LlmRules
 
 _JSON = (("content-type", "application/json"),)
+_OF_EVERY_DIALECT = b'{"model": "", "messages": [], "contents": [], "input": ""}'
+"""A body that every dialect takes: the path alone decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,8 @@ class LlmMock:
         """Answer a request, now or in its time."""
         asked = read_request(request.target, request.body) if request.method == "POST" else None
         if asked is None:
-            message = (
-                f"this mock has no {request.method} {request.path}, or its body is no request to a model"
-            )
-            writer.respond(404, _JSON, json.dumps({"error": {"message": message}}).encode())
+            status, message = _refusal(request)
+            writer.respond(status, _JSON, json.dumps({"error": {"message": message}}).encode())
             return
         treated = self._rules.treat(asked, request.method, request.lines, self._clock())
         events: Iterable[LlmEvent] = treated.answer or self._answer(treated.request)
@@ -119,6 +119,18 @@ class LlmMock:
                 await writer.drained()
             else:
                 body += event.raw
+
+
+def _refusal(request: HttpRequest) -> tuple[int, str]:
+    """Return status and message for what is no request to a model."""
+    if read_request(request.target, _OF_EVERY_DIALECT) is None:
+        return 404, f"this mock has no {request.path}"
+    if request.method != "POST":
+        return 405, f"expected POST for {request.path}, got {request.method}"
+    return (
+        400,
+        "the body is no JSON, or no request of this API: model, or messages, contents or input, is missing",
+    )
 
 
 def _end(end: End, head: Head, body: bytes, writer: ResponseWriter) -> None:
