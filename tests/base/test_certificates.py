@@ -112,3 +112,11 @@ def test_a_certificate_that_has_expired_is_refused_at_the_start(tmp_path: Path) 
     authority.cert_pem.write_to_path(ca)
     with pytest.raises(InputError, match="TLS: the certificate is not trusted: certificate has expired"):
         mutual_tls(cert, key, ca)
+
+
+def test_a_key_of_another_kind_belongs_to_another_certificate(tmp_path: Path) -> None:
+    cert, _ = Certificates(tmp_path).issue("localhost", file="elliptic")
+    key = tmp_path / "rsa.key"
+    trustme.CA(key_type=trustme.KeyType.RSA).private_key_pem.write_to_path(str(key))
+    with pytest.raises(InputError, match="it belongs to another certificate"):
+        certificates.add_certificate(certificates.server_context(), cert, str(key))

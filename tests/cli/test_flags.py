@@ -228,6 +228,11 @@ def test_no_two_flags_and_no_two_variables_share_a_name() -> None:
     assert len({flag.env for flag in flags}) == len(flags)
 
 
+def test_each_switch_stands_apart_from_its_text_in_the_help() -> None:
+    words = command.get_help(click.Context(command)).split()
+    assert {switch_of(fault).option for fault in NETWORK_FAULTS.values()} <= set(words)
+
+
 def test_the_help_names_the_probabilities_that_have_another_flag() -> None:
     shown = " ".join(command.get_help(click.Context(command)).split())
     options = {option for parameter in command.params for option in parameter.opts}

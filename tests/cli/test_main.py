@@ -88,6 +88,11 @@ def test_no_command_shows_the_help_and_is_wrong_use(capsys: pytest.CaptureFixtur
         (["--log-level", "loud", "faults"], "--log-level: expected one of"),
         (["--log-file", "/nowhere/at/all", "faults"], "--log-file: expected a file"),
         (["faults", "latencyy"], "did you mean 'latency'?"),
+        (["ca"], "error: Missing command: one of show, path, export, env, create (see `fault ca --help`)\n"),
+        (["exec", "--", ""], 'COMMAND: expected a program after "--", got ""'),
+        (["exec", "-u", "", "--", "true"], '--upstream: expected a host, got ""'),
+        (["mock", "llm", "--tokens-per-second", "nan"], "--tokens-per-second"),
+        (["mock", "llm", "--host", ""], '--host: expected an address, got ""'),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_2(

@@ -87,6 +87,7 @@ def test_certificates_reach_maps_and_the_authority_stays_for_tunnels(tmp_path: P
             '--tls-client-ca: expected a PEM file of certificates, got "key.pem": no certificate in it',
         ),
         (["--intercept", "a b"], '--intercept: expected a host name or an IP address, got "a b" in "a b"'),
+        (["--intercept", ""], '--intercept: expected a host, got ""'),
         (
             ["--intercept", "a.example", "--disable-http-proxy"],
             "--intercept: expected the forward proxy, got --disable-http-proxy beside it",

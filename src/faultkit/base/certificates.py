@@ -12,6 +12,8 @@ from typing import Any
 from faultkit.base.address import Verify
 from faultkit.base.errors import InputError
 
+_OTHER_KEY = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED")
+"""OpenSSL's reasons for the key of another certificate; the last one is for a key of another kind."""
 _PLACE_IN_PYTHON = re.compile(r"^\[[^]]*\] | ?\(_ssl\.c:\d+\)$")
 
 
@@ -67,7 +69,7 @@ def add_certificate(
         context.load_cert_chain(cert, key, password=lambda: b"")
     except (OSError, ValueError) as error:
         check_authorities(cert, fields[0])
-        is_other = isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH"
+        is_other = isinstance(error, ssl.SSLError) and error.reason in _OTHER_KEY
         why = "it belongs to another certificate" if is_other else "no key in it, or one with a password"
         raise InputError(fields[1], f'expected a PEM file with a private key, got "{key}": {why}') from None
 

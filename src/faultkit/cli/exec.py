@@ -108,8 +108,8 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     it trust the local authority (`fault ca`). Nothing is installed, and nothing stays behind.
     """
     line = list(given["command"])
-    if not line:
-        raise InputError("COMMAND", 'expected a program after "--", got none')
+    if not line or not line[0]:
+        raise InputError("COMMAND", 'expected a program after "--", got ' + ('""' if line else "none"))
     plan = plan_of(ctx, None)
     specs = _specs(given)
     for text in (*idle_warnings(plan.rules, specs), *caveats(plan.rules)):
@@ -125,6 +125,8 @@ def _specs(given: dict[str, Any]) -> tuple[ProxySpec, ...]:
         broken = UpstreamSet.parse(given["upstreams"] or ("*",))
     except InputError as error:
         raise error.at("--upstream") from None
+    if not broken.upstreams:
+        raise InputError("--upstream", f'expected a host, got "{given["upstreams"][0]}"')
     forward = ProxySpec(FORWARD, Endpoint(LOOPBACK, 0), broken=broken)
     if given["no_intercept"]:
         if given["intercepts"]:
@@ -161,6 +163,9 @@ def run_program(line: list[str], plan: Plan, specs: tuple[ProxySpec, ...], *, qu
         drains.start()
         try:
             code = _wait_for(line, env)
+        except OSError as error:
+            print(f"error: COMMAND: {line[0]}: {error.strerror or error}", file=sys.stderr, flush=True)
+            return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_STARTED
         finally:
             over.set()
             drains.join()
@@ -183,7 +188,8 @@ def _variables(forward: ProxySpec, bound: Endpoint) -> dict[str, str]:
 
 
 def _wait_for(line: list[str], env: dict[str, str]) -> int:
-    """Start the program, pass signals on to it, and return its exit code."""
+    """Start the program, pass signals on to it, and return its exit code. Raises OSError if it cannot be
+    started."""
     from faultkit.base.process_group import kill_group, signal_group
     from faultkit.base.process_guard import guard_group
     from faultkit.base.signals import StoppedBySignal, pass_signals
@@ -202,11 +208,7 @@ def _wait_for(line: list[str], env: dict[str, str]) -> int:
             process.send_signal(number)
 
     with pass_signals(passed):
-        try:
-            process = subprocess.Popen(line, env=env, process_group=None if is_interactive else 0)
-        except OSError as error:
-            print(f"error: COMMAND: {line[0]}: {error.strerror or error}", file=sys.stderr, flush=True)
-            return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_STARTED
+        process = subprocess.Popen(line, env=env, process_group=None if is_interactive else 0)
         if not is_interactive:
             guard_group(process.pid)
         try:

@@ -259,7 +259,7 @@ class FaultCommand(click.Command):
             of_faults = (param for param in params if isinstance(param, FaultOption))
             for _, options in groupby(of_faults, key=lambda option: option.kind):
                 switch, *rest = (option.flag for option in options)
-                _write(formatter, f"{switch.option:<22}{switch.help}", 24)
+                _write(formatter, f"{switch.option:<20}  {switch.help}", 24)
                 _write(
                     formatter, "    " + "  ".join(_short(flag) for flag in rest if not _is_common(flag)), 6
                 )

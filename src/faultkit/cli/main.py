@@ -218,7 +218,11 @@ def _invoke(ctx: click.Context) -> int:
 def _show_usage(error: click.ClickException) -> int:
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "fault"
-    _print_error(f"{one_line(error.format_message()).rstrip('.')} (see `{path} --help`)")
+    text = error.format_message()
+    if ctx is not None and isinstance(ctx.command, click.Group) and text == ctx.get_help():
+        # A group without a command: click gives its whole help.
+        text = f"Missing command: one of {', '.join(ctx.command.list_commands(ctx))}"
+    _print_error(f"{one_line(text).rstrip('.')} (see `{path} --help`)")
     return error.exit_code
 
 

@@ -123,6 +123,8 @@ def intercepting(forward: ProxySpec, texts: tuple[str, ...]) -> ProxySpec:
         hosts = UpstreamSet.parse(texts)
     except InputError as error:
         raise error.at("--intercept") from None
+    if not hosts.upstreams:
+        raise InputError("--intercept", f'expected a host, got "{texts[0]}"')
     broken = UpstreamSet() if forward.broken is None else forward.broken
     both = tuple(dict.fromkeys((*broken.upstreams, *hosts.upstreams)))
     return replace(forward, broken=UpstreamSet(both), intercept=hosts, client_tls=ListenerTls())
