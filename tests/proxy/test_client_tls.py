@@ -23,7 +23,7 @@ from faultkit.faults.tls.tls_truncated_close import TlsTruncatedClose
 from faultkit.plan import Match, Plan, Rule
 from faultkit.proxy.data_plane import ListenerTls, ProxySpec
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.plane_events import Injected, Requested
+from faultkit.proxy.plane_events import DialFailed, Injected, Requested
 from faultkit.proxy.tls import tls_context
 from tests.proxy.origin import Origin, serving
 from tests.proxy.proxied_http import ANY_PORT, get, proxied, troubles
@@ -252,7 +252,7 @@ def test_a_client_that_speaks_something_else_is_refused(
 
 
 def test_half_a_handshake_ends_in_time_and_disturbs_no_other_client(folder: Path) -> None:
-    spec_of = {"connect_timeout_s": 0.2}
+    spec_of = {"connect_timeout_s": 0.7}
     with serving() as origin, proxied(front(origin, folder, **spec_of)) as (plane, proxy):
         with connect(proxy) as silent, connect(proxy) as half:
             half.sendall(b"\x16\x03\x01\x02\x00\x01")
@@ -406,14 +406,17 @@ def test_other_tunnels_stay_as_they_are(folder: Path, users: tuple[trustme.CA, P
         assert plane.snapshot().injected == {"down": 0, "bad": 0}
 
 
-def test_an_upstream_whose_certificate_is_not_trusted_is_answered_by_502(
+def test_an_upstream_whose_certificate_is_not_trusted_is_answered_by_an_alert(
     folder: Path, secure: Origin, tmp_path: Path
 ) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     target = Endpoint("localhost", secure.endpoint.port)
-    with proxied(intercepting(folder, tmp_path, "*")) as (_, proxy):
-        with pytest.raises(OSError, match="502"):
+    with proxied(intercepting(folder, tmp_path, "*")) as (plane, proxy):
+        with pytest.raises(ssl.SSLError, match="internal error"):
             get(tunnelled(proxy, target, trusting(folder)), "/a")
+        (failed,) = [event for event in plane.take_events() if isinstance(event, DialFailed)]
+        assert failed.upstream == str(target)
+        assert failed.why.startswith("TLS: the certificate is not trusted: ")
 
 
 def test_a_client_may_send_its_hello_behind_connect_at_once(

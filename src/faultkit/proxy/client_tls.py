@@ -1,24 +1,29 @@
 """TLS with the client of one link: records on its side, plain bytes on the other. The proxy is the server.
 
 Faults of the client's side act on the records, as on the wire. TLS faults act here: on the handshake, which
-begins when the ClientHello is whole, and on its end. This module knows the link only as `ClientTlsLink`.
+begins when the ClientHello is whole, and on its end. Where the upstream speaks TLS, too, it is asked first
+for the protocol (ALPN), and the client gets what it has chosen. This module knows the link only as
+`ClientTlsLink`.
 """
 
 from __future__ import annotations
 
+import math
 import ssl
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from faultkit.base.certificates import why_handshake_failed
 from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward, moved
 from faultkit.faults.fault import HandshakeVerdict
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.client_hello import ClientHello, NotTls, read_client_hello
+from faultkit.proxy.data_plane import HTTP_1
 from faultkit.proxy.rule_binding import BoundLink, judge_handshake
 from faultkit.proxy.rule_delay import Delays
-from faultkit.proxy.server_tls import ServerContexts, ServerLeg, Variation
+from faultkit.proxy.server_tls import Protocols, ServerContexts, ServerLeg, Variation, server_contexts
 
-_UNRECOGNIZED_NAME, _DECODE_ERROR = 112, 50
+_UNRECOGNIZED_NAME, _DECODE_ERROR, _INTERNAL_ERROR, _NO_APPLICATION_PROTOCOL = 112, 50, 80, 120
 _REFUSALS = ("unknown ca", "certificate unknown", "bad certificate", "certificate expired", "access denied")
 """Alerts by which clients refuse a certificate, as OpenSSL names them."""
 _PLAIN_HTTP = (
@@ -38,13 +43,33 @@ class ClientTlsLink(BoundLink, Protocol):
         """End both connections by RST."""
 
 
+Ask: TypeAlias = Callable[[Protocols, float], None]
+"""Asks the upstream for one of the protocols that a client offers."""
+
+
+def greet_client(link: ClientTlsLink, name: str, ask: Ask | None) -> ClientTls:
+    """Return TLS with a client, as the server `name` unless it names another.
+
+    `ask` is None where the upstream speaks no TLS: it cannot be asked, and speaks HTTP/1.1."""
+    proxy = link.proxy
+    settings = proxy.spec.client_tls
+    assert settings is not None
+    protocols = settings.protocols
+    if ask is None:
+        protocols = tuple(each for each in protocols if each in HTTP_1)
+    contexts, now = server_contexts(settings), proxy.services.loop.clock()
+    return ClientTls(link, contexts, name, protocols, now, ask if protocols else None)
+
+
 class ClientTls:
     """The server's end of one client's TLS connection."""
 
     __slots__ = (
+        "_ask",
         "_contexts",
         "_early",
         "_ended",
+        "_held_at",
         "_leg",
         "_link",
         "_name",
@@ -60,13 +85,24 @@ class ClientTls:
     )
 
     def __init__(
-        self, link: ClientTlsLink, contexts: ServerContexts, name: str, protocols: tuple[str, ...], at: float
+        self,
+        link: ClientTlsLink,
+        contexts: ServerContexts,
+        name: str,
+        protocols: Protocols,
+        at: float,
+        ask: Ask | None = None,
     ) -> None:
-        """`name` is the server's, for clients that name none."""
+        """name:      the server's, for clients that name none
+        protocols: what may be agreed on by ALPN
+        ask:       called with those of them that the client offers; the handshake then waits for `agree`"""
         self._link = link
         self._contexts = contexts
         self._name = name
         self._protocols = protocols
+        self._ask = ask
+        self._held_at: float | None = None
+        """When the handshake may begin, while it waits for the upstream's choice."""
         self._opening = b""
         """The client's bytes, until its ClientHello is whole."""
         self._leg: ServerLeg | None = None
@@ -85,6 +121,11 @@ class ClientTls:
         """Since when the client has had time for its part of the handshake; None: it is done."""
         self.delays: tuple[float, Delays] | None = None
         """Until when rules delay the handshake, and the part of each in it; taken by the layer."""
+
+    @property
+    def negotiates(self) -> bool:
+        """Whether the handshake depends on what the upstream chooses."""
+        return self._ask is not None
 
     @property
     def protocol(self) -> str | None:
@@ -109,6 +150,8 @@ class ClientTls:
         if self._verdict.end is not None:
             return []  # The handshake has failed, on purpose: what the client still sends is dropped.
         self._opening += event.payload
+        if self._held_at is not None:
+            return []
         try:
             hello = read_client_hello(self._opening)
         except NotTls as error:
@@ -126,14 +169,40 @@ class ClientTls:
             self._fail(at, self._verdict)
             return []
         self._report_doubts(name, hello)
+        self._name = name
+        if self._ask is None:
+            return self._begin(event.at, at, self._protocols)
+        self._held_at = at
+        self.handshake_since = math.inf  # The time of the upstream is not the client's.
+        self._ask(tuple(name for name in self._protocols if name in hello.protocols), event.at)
+        return []
+
+    @property
+    def awaits_upstream(self) -> bool:
+        """Whether the handshake waits for what the upstream chooses."""
+        return self._held_at is not None
+
+    def agree(self, protocol: str | None, now: float) -> list[Event]:
+        """Go on with the handshake: the upstream has chosen, or has no choice (ALPN), and speaks HTTP/1.1."""
+        at, self._held_at = max(now, self._held_at or now), None
+        self.handshake_since = at
+        return self._begin(now, at, HTTP_1 if protocol is None else (protocol,))
+
+    def upstream_failed(self, at: float, why: str) -> None:
+        """Refuse a client that waits, because no TLS can be spoken with the upstream."""
+        self._held_at = None
+        alert = _NO_APPLICATION_PROTOCOL if "offer" in why or "ALPN" in why else _INTERNAL_ERROR
+        self._fail(at, HandshakeVerdict(end="alert", alert=alert))
+
+    def _begin(self, now: float, at: float, protocols: Protocols) -> list[Event]:
+        """Begin the handshake; its records leave at `at`."""
         try:
             variation = Variation(self._verdict.flaw, self._verdict.version)
-            context = self._contexts.context_for(name, event.at, variation)
+            context = self._contexts.context_for(self._name, now, variation, protocols)
         except ValueError as error:
             self._link.proxy.report_once(f"a client was refused: {error}")
             self._fail(at, HandshakeVerdict(end="alert", alert=_UNRECOGNIZED_NAME))
             return []
-        self._name = name
         leg = self._leg = ServerLeg(context)
         opening, self._opening = self._opening, b""
         return self._decrypt(leg, at, opening)

@@ -34,7 +34,8 @@ ALONE = Worker()
 
 
 HTTP_1 = ("http/1.1",)
-"""The protocols that clients are offered by ALPN (RFC 7301), the preferred one first."""
+ANY_HTTP = ("h2", "http/1.1")
+"""The names of protocols in ALPN (RFC 7301)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,9 @@ class ListenerTls:
     key: str | None = None
     client_ca: str | None = None
     """PEM file of the authorities of the clients' certificates: then every client must show one."""
-    protocols: tuple[str, ...] = HTTP_1
-    """Those that are offered by ALPN; none: whatever the client speaks is passed on."""
+    protocols: tuple[str, ...] = ANY_HTTP
+    """Those that a client may choose by ALPN, if the upstream agrees; none: whatever it speaks is passed on.
+    An upstream without TLS cannot agree, so only HTTP/1.1 is left of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class ProxySpec:
         spec = cls(name, given.listen, given.upstream, given.tls, given.speaks, given.rewrite_host)
         if not given.client_tls:
             return spec
-        protocols = HTTP_1 if given.speaks == "http" else ()
+        protocols = ANY_HTTP if given.speaks == "http" else ()
         return replace(spec, client_tls=ListenerTls(names=_names_of(given), protocols=protocols))
 
 

@@ -31,18 +31,21 @@ class Http2Link(BoundLink, Protocol):
 class Http2Session:
     """HTTP/2 between the two sockets of a link."""
 
-    __slots__ = ("_carry_out", "_exchange", "_link", "_wake_at")
+    __slots__ = ("_carry_out", "_exchange", "_link", "_spares", "_wake_at")
 
     def __init__(
         self,
         link: Http2Link,
         carry_out: Callable[[list[Output]], None],
+        spares: Callable[[], bool],
         host: str | None = None,
         own_port: int | None = None,
     ) -> None:
-        """`carry_out` does what the exchange asks for; `host` and `own_port` are those of `Http2Exchange`."""
+        """`carry_out` does what the exchange asks for; `spares` returns whether no rule may act now. `host`
+        and `own_port` are those of `Http2Exchange`."""
         self._link = link
         self._carry_out = carry_out
+        self._spares = spares
         self._exchange = Http2Exchange(self._judge, host, own_port)
         self._wake_at = FOREVER
         self._do(self._exchange.start(link.proxy.services.loop.clock()))
@@ -96,7 +99,7 @@ class Http2Session:
 
     def _judge(self, request: RequestFields) -> Judged:
         effects: list[ActingEffect] = []
-        verdict, delays = judge_request(self._link, request, spared=False, effects=effects)
+        verdict, delays = judge_request(self._link, request, spared=self._spares(), effects=effects)
         if not effects:
             return Judged(verdict, delays)
         first = effects[0]

@@ -8,8 +8,9 @@ HTTP is `proxy/http`, TLS with the upstream is `proxy/upstream_tls`, and TLS wit
 `proxy/client_tls`, all without I/O. This module carries out what they ask for, on a link that it knows only
 as `LayeredLink`.
 
-A forward proxy that intercepts a CONNECT tunnel speaks TLS with the upstream first, so that a failure is
-answered by 502; then it agrees to the tunnel, and is from there on a proxy of that one upstream.
+A forward proxy that intercepts a CONNECT tunnel is from there on a proxy of that one upstream. Where both
+sides speak TLS, the ClientHello of the client comes first, then TLS with the upstream, which is offered the
+same protocols (ALPN), then TLS with the client, which gets what the upstream has chosen.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import AnswerFault, AnswerFilter, HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
-from faultkit.proxy.client_tls import ClientTls
+from faultkit.proxy.client_tls import ClientTls, greet_client
 from faultkit.proxy.first_bytes import FirstBytes
 from faultkit.proxy.host_gate import GatedLink, HostGate
 from faultkit.proxy.http import (
@@ -44,7 +45,6 @@ from faultkit.proxy.plane_events import Directed
 from faultkit.proxy.postgres_start import PostgresStart
 from faultkit.proxy.request_rules import judge_answer, judge_request
 from faultkit.proxy.rule_delay import Delays
-from faultkit.proxy.server_tls import server_contexts
 from faultkit.proxy.upstream_tls import UpstreamTls
 
 if TYPE_CHECKING:
@@ -125,27 +125,37 @@ class ProtocolLayer:
                 self.gate = HostGate(link, spec.broken, lambda: exchange.opaque_reason is not None)
             return
         if spec.client_tls is not None:
-            self._greet_client((*spec.client_tls.names, spec.upstream.host)[0])
+            name = (*spec.client_tls.names, spec.upstream.host)[0]
+            self._front = greet_client(link, name, self._ask_upstream if spec.tls else None)
         if spec.tls:
             self._tls = UpstreamTls(
                 link,
                 spec.upstream.host,
                 self._upstream_ready,
+                awaits_offer=self._front is not None and self._front.negotiates,
                 waits_for_client=spec.speaks == "http" and self._front is None,
                 asks_postgres=spec.speaks == "psql",
             )
             if spec.speaks == "psql":
                 self._postgres = PostgresStart()
         if spec.rewrite_host:
-            host = host_field(spec.upstream.host, spec.upstream.port, spec.tls)
-            own_port = link.proxy.bound.port if spec.tls else None
-            if self._front is not None and own_port == 443:
-                own_port = None  # A Host without a port means this port.
+            host, own_port = self._upstream_host()
             self._exchange = HttpExchange(self._judge, "reverse", host, own_port, self._judge_answer)
         elif link.proxy.understands_http():
             self._exchange = HttpExchange(self._judge, "inline", judge_answer=self._judge_answer)
-        if link.proxy.understands_http():
+        if link.proxy.understands_http() or (spec.rewrite_host and self._front is not None):
             self._first_bytes = FirstBytes()
+
+    def _upstream_host(self) -> tuple[str | None, int | None]:
+        """Return what replaces the Host of requests, if anything, and the port that it must have for that."""
+        proxy = self._link.proxy
+        spec = proxy.spec
+        if not spec.rewrite_host or spec.upstream is None:
+            return None, None
+        own_port = proxy.bound.port if spec.tls else None
+        if self._front is not None and own_port == 443:
+            own_port = None  # A Host without a port means this port.
+        return host_field(spec.upstream.host, spec.upstream.port, spec.tls), own_port
 
     def wants_input(self, flow: Flow) -> bool:
         """Return whether the layer takes more bytes that flow this way."""
@@ -235,13 +245,9 @@ class ProtocolLayer:
         # Imported here, because the `h2` library takes a while.
         from faultkit.proxy.http2_session import Http2Session
 
-        link, self._exchange = self._link, None
-        spec = link.proxy.spec
-        host, own_port = None, None
-        if spec.rewrite_host and spec.upstream is not None:
-            host = host_field(spec.upstream.host, spec.upstream.port, spec.tls)
-            own_port = link.proxy.bound.port if spec.tls else None
-        self._http_2 = Http2Session(link, self._carry_out, host, own_port)
+        self._exchange = None
+        host, own_port = self._upstream_host()
+        self._http_2 = Http2Session(self._link, self._carry_out, self._spares_tunnel, host, own_port)
 
     def _read(self, event: Event) -> None:
         """Take an event of the client, in the protocol that it speaks."""
@@ -294,6 +300,8 @@ class ProtocolLayer:
 
     def connected(self, at: float) -> None:
         """Begin TLS, or the exchange, now that the upstream's socket is connected."""
+        if self._intercepted is not None:
+            self._enter_tunnel(at, self._intercepted)
         if self._tls is not None:
             self._tls.connected(at)
         elif self._forward and self._exchange is not None:
@@ -317,7 +325,11 @@ class ProtocolLayer:
         """Answer the requests that wait for the upstream, and return how many; None without HTTP."""
         exchange = self._exchange
         if not self._forward or exchange is None:
-            return None
+            front, tls = self._front, self._tls
+            if front is None or not front.awaits_upstream or tls is None or not tls.started:
+                return None
+            front.upstream_failed(at, why)
+            return 0
         before = exchange.unreached
         self._carry_out(exchange.dial_failed(at, why))
         return exchange.unreached - before
@@ -349,7 +361,8 @@ class ProtocolLayer:
     def speak_tls(self, host: str) -> None:
         """Use TLS with the upstream that is dialled next. Raises ValueError for a name that no server can
         have."""
-        self._tls = UpstreamTls(self._link, host, self._upstream_ready)
+        intercepts = self._intercepted is not None
+        self._tls = UpstreamTls(self._link, host, self._upstream_ready, awaits_offer=intercepts)
 
     # --- interception of a CONNECT tunnel -----------------------------------------------------
 
@@ -357,23 +370,26 @@ class ProtocolLayer:
         spec = self._link.proxy.spec
         return spec.intercept is not None and spec.intercept.covers(origin.host, origin.port)
 
-    def _greet_client(self, name: str) -> None:
-        """Speak TLS with the client from now on, as the server `name` unless it names another."""
-        proxy = self._link.proxy
-        settings = proxy.spec.client_tls
-        assert settings is not None
-        contexts = server_contexts(settings)
-        self._front = ClientTls(self._link, contexts, name, settings.protocols, proxy.services.loop.clock())
+    def _ask_upstream(self, protocols: tuple[str, ...], at: float) -> None:
+        """Ask the upstream which of the protocols that the client offers it speaks."""
+        if self._tls is not None:
+            self._tls.offer(protocols, at)
 
-    def _upstream_ready(self, at: float) -> None:
-        """Go on, now that a forward proxy's upstream has agreed to TLS."""
-        exchange, origin = self._exchange, self._intercepted
+    def _upstream_ready(self, at: float, protocol: str | None) -> None:
+        """Go on, now that the upstream has agreed to TLS, and to a protocol if it was asked (ALPN)."""
+        front, exchange = self._front, self._exchange
+        if front is not None and front.awaits_upstream:
+            self._from_client(front.agree(protocol, at))
+        elif self._forward and exchange is not None:
+            self._carry_out(exchange.dialled(at))
+
+    def _enter_tunnel(self, at: float, origin: Endpoint) -> None:
+        """Agree to a tunnel that is intercepted: its upstream is connected. TLS with the upstream begins when
+        it is known what the client offers."""
+        exchange = self._exchange
         if not self._forward or exchange is None:
             return
         outputs = exchange.dialled(at)
-        if origin is None:
-            self._carry_out(outputs)
-            return
         self._forward = False
         early: list[Event] = []
         for output in outputs:
@@ -384,7 +400,9 @@ class ProtocolLayer:
         if self._link.client_exempt and not self._link.exempt:
             self._link.client_exempt = False  # A tunnel has one host: rules that come later may act.
         self._exchange = HttpExchange(self._judge, "inline", judge_answer=self._judge_answer)
-        self._greet_client(origin.host)
+        if self._link.proxy.plans_http():
+            self._first_bytes = FirstBytes()
+        self._front = greet_client(self._link, origin.host, self._ask_upstream)
         self.from_client(early)
 
     def _judge(self, head: RequestHead) -> HttpVerdict:
@@ -409,9 +427,13 @@ class ProtocolLayer:
         """Return whether a request goes to an upstream that is not to be broken."""
         broken = self._link.proxy.spec.broken
         if not self._forward or broken is None:
-            return self._intercepted is not None and self._link.exempt
+            return self._spares_tunnel()
         origin = origin_of(head)
         return not broken.covers(origin.host, origin.port)
+
+    def _spares_tunnel(self) -> bool:
+        """Return whether the host of an intercepted tunnel is not to be broken."""
+        return self._intercepted is not None and self._link.exempt
 
     def _answered_for(self, origin: str) -> None:
         """Emit the origin of a request that a rule answers: it may never be dialled, which emits it too."""
@@ -463,15 +485,13 @@ class ProtocolLayer:
 
     def _send_postgres(self, start: PostgresStart, event: Event) -> None:
         """Answer the client's own requests for encryption, and send the rest to the upstream."""
-        if isinstance(event, Data):
-            answer, rest = start.from_client(event.payload)
-        else:
-            answer, rest = start.from_client(b"", at_end=True)
+        payload = event.payload if isinstance(event, Data) else None
+        answer, rest = start.from_client(payload or b"", at_end=payload is None)
         if answer:
             self._to_client(Data(event.at, answer))
         if rest:
             self._send(Data(event.at, rest))
-        if not isinstance(event, Data):
+        if payload is None:
             self._send(event)
 
 

@@ -18,7 +18,7 @@ from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError, RunError
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
 from faultkit.proxy.active_plan import ActivePlan
-from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker
+from faultkit.proxy.data_plane import ALONE, ANY_HTTP, HTTP_1, Lateness, ProxySpec, Snapshot, Worker
 from faultkit.proxy.event_loop import Loop, Poller
 from faultkit.proxy.plane_events import PlaneEvent, RulesChanged
 from faultkit.proxy.proxy import Proxy
@@ -270,6 +270,9 @@ def _load_layers(spec: ProxySpec) -> None:
         from faultkit.proxy.tls import tls_context
 
         tls_context(spec.verify, identity=spec.identity)
+        if spec.client_tls is not None and spec.client_tls.protocols:
+            for protocols in (ANY_HTTP, HTTP_1):  # What most clients offer.
+                tls_context(spec.verify, protocols=protocols, identity=spec.identity)
     if spec.client_tls is not None:
         from faultkit.proxy.server_tls import server_contexts
 

@@ -162,7 +162,11 @@ class ProxyState:
     def understands_http(self) -> bool:
         """Return whether requests are parsed. Only if a rule may act on them, because it costs the fast
         path."""
-        return self.spec.speaks == "http" and self.services.active.plans(self.name, "http")
+        return self.spec.speaks == "http" and self.plans_http()
+
+    def plans_http(self) -> bool:
+        """Return whether the plan has HTTP rules for this proxy."""
+        return self.services.active.plans(self.name, "http")
 
     def needs_gate(self) -> bool:
         """Return whether requests are read before any rule acts on their bytes. Only if a rule may do so,

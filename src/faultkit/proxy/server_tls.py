@@ -15,7 +15,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from faultkit.base.certificates import add_certificate, check_authorities, server_context
 from faultkit.proxy.data_plane import ListenerTls
@@ -24,6 +24,8 @@ from faultkit.proxy.tls import TlsLeg
 if TYPE_CHECKING:
     # Imported where it is used: it needs the extra "tls".
     from faultkit.base.leaf_certificates import Flaw, LeafIssuer
+
+Protocols: TypeAlias = tuple[str, ...]
 
 _MOST_CONTEXTS = 256
 _RENEW_AFTER_S = 6 * 3600
@@ -62,29 +64,35 @@ class ServerContexts:
     def __init__(self, listener: ListenerTls) -> None:
         self._listener = listener
         self._issuer: LeafIssuer | None = None
-        self._made: OrderedDict[tuple[str, Variation], tuple[float, ssl.SSLContext]] = OrderedDict()
-        self._own: ssl.SSLContext | None = None
+        self._has_own = False
+        self._made: OrderedDict[tuple[str, Variation, Protocols], tuple[float, ssl.SSLContext]] = (
+            OrderedDict()
+        )
+        self._own: dict[Protocols, ssl.SSLContext] = {}
+        """With the user's certificate."""
         if listener.cert is not None and listener.key is not None:
-            self._own = self._new(None)
-            add_certificate(self._own, listener.cert, listener.key, ("--tls-cert", "--tls-key"))
+            self._has_own = True
+            self._own_context(())
         else:
             self._get_issuer()
         if listener.client_ca is not None:
             check_authorities(listener.client_ca, "--tls-client-ca")
 
-    def context_for(self, name: str, now: float, variation: Variation = AS_USUAL) -> ssl.SSLContext:
+    def context_for(
+        self, name: str, now: float, variation: Variation = AS_USUAL, protocols: Protocols = ()
+    ) -> ssl.SSLContext:
         """Return the context for a client that asks for `name`; `now` is of the monotonic clock.
 
-        Raises ValueError for a name that no server can have."""
-        if self._own is not None and variation == AS_USUAL:
-            return self._own
-        key = (name, variation)
+        `protocols`: what is agreed to by ALPN. Raises ValueError for a name that no server can have."""
+        if self._has_own and variation == AS_USUAL:
+            return self._own_context(protocols)
+        key = (name, variation, protocols)
         known = self._made.get(key)
         if known is not None and now - known[0] < _RENEW_AFTER_S:
             self._made.move_to_end(key)
             return known[1]
-        context = self._new(variation.version)
-        if self._own is not None and variation.flaw is None:
+        context = self._new(variation.version, protocols)
+        if self._has_own and variation.flaw is None:
             listener = self._listener
             add_certificate(context, listener.cert or "", listener.key or "")
         else:
@@ -92,6 +100,14 @@ class ServerContexts:
         self._made[key] = (now, context)
         while len(self._made) > _MOST_CONTEXTS:
             self._made.popitem(last=False)
+        return context
+
+    def _own_context(self, protocols: Protocols) -> ssl.SSLContext:
+        context = self._own.get(protocols)
+        if context is None:
+            listener = self._listener
+            context = self._own[protocols] = self._new(None, protocols)
+            add_certificate(context, listener.cert or "", listener.key or "", ("--tls-cert", "--tls-key"))
         return context
 
     def may_sign(self, name: str) -> bool:
@@ -117,7 +133,7 @@ class ServerContexts:
         others = [other for other in own if name in own and issuer.authority.may_sign(other)]
         _load_chain(context, issuer.issue(tuple(dict.fromkeys((name, *others))), moment(), flaw))
 
-    def _new(self, version: str | None) -> ssl.SSLContext:
+    def _new(self, version: str | None, protocols: Protocols) -> ssl.SSLContext:
         context = server_context()
         if version is not None:
             with warnings.catch_warnings():
@@ -126,8 +142,8 @@ class ServerContexts:
                 context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
                 context.maximum_version = VERSIONS[version]
                 context.minimum_version = VERSIONS[version]
-        if self._listener.protocols:
-            context.set_alpn_protocols(list(self._listener.protocols))
+        if protocols:
+            context.set_alpn_protocols(list(protocols))
         if self._listener.client_ca is not None:
             context.verify_mode = ssl.CERT_REQUIRED
             context.load_verify_locations(self._listener.client_ca)

@@ -16,19 +16,19 @@ from faultkit.base.certificates import add_certificate, client_context
 _READ = 65536
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def tls_context(
-    verify: Verify, *, http_2: bool = False, identity: tuple[str, str] | None = None
+    verify: Verify, *, protocols: tuple[str, ...] = (), identity: tuple[str, str] | None = None
 ) -> ssl.SSLContext:
     """Return the context that all connections share, because loading the system's certificates is slow.
 
-    http_2:   ask the upstream for HTTP/2 (ALPN, RFC 7301); otherwise it speaks HTTP/1.1 or what it likes
-    identity: PEM files of a certificate and its key, for upstreams that ask for them (mutual TLS)"""
+    protocols: what the upstream is offered by ALPN (RFC 7301); none: it speaks HTTP/1.1 or what it likes
+    identity:  PEM files of a certificate and its key, for upstreams that ask for them (mutual TLS)"""
     context = client_context(verify)
     if identity is not None:
         add_certificate(context, *identity, ("--upstream-cert", "--upstream-key"))
-    if http_2:
-        context.set_alpn_protocols(["h2"])
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
     return context
 
 

@@ -20,6 +20,7 @@ from faultkit.proxy.rule_binding import BoundLink
 from faultkit.proxy.tls import TlsLeg, tls_context
 
 _NO_HTTP_2 = f"TLS: the upstream does not offer {HTTP_2}, which the client speaks"
+_H2 = "h2"
 
 
 class UpstreamTlsLink(BoundLink, Protocol):
@@ -39,10 +40,11 @@ class UpstreamTls:
     """The client's end of TLS with one upstream."""
 
     __slots__ = (
-        "_asks_http_2",
         "_asks_postgres",
+        "_awaits_offer",
         "_connected",
         "_link",
+        "_offered",
         "_on_ready",
         "_tls",
         "_wire_at",
@@ -54,14 +56,16 @@ class UpstreamTls:
         self,
         link: UpstreamTlsLink,
         host: str,
-        on_ready: Callable[[float], None],
+        on_ready: Callable[[float, str | None], None],
         *,
+        awaits_offer: bool = False,
         waits_for_client: bool = False,
         asks_postgres: bool = False,
     ) -> None:
         """Raises ValueError for a name that no server can have.
 
-        on_ready:         called when the handshake is done
+        on_ready:         called when the handshake is done, with what the upstream chose by ALPN
+        awaits_offer:     the handshake waits for the protocols that the client offers (`offer`)
         waits_for_client: the handshake waits for the client's first bytes (`choose_protocol`)
         asks_postgres:    PostgreSQL is asked for TLS first"""
         spec = link.proxy.spec
@@ -74,7 +78,8 @@ class UpstreamTls:
         self.handshake_since: float | None = None
         """When the handshake began, until it is done."""
         self._connected = False
-        self._asks_http_2 = False
+        self._offered: tuple[str, ...] = ()
+        self._awaits_offer = awaits_offer
         self._asks_postgres = asks_postgres
         self.opening: bytes | None = b"" if waits_for_client else None
         """The client's first bytes while they may become the preface of HTTP/2, else None. The handshake
@@ -85,14 +90,25 @@ class UpstreamTls:
         """Number of plain bytes that wait for the end of the handshake."""
         return self._tls.waiting_bytes
 
+    @property
+    def started(self) -> bool:
+        """Whether the handshake has begun."""
+        return self._tls.started
+
     def connected(self, at: float) -> None:
         """Begin, now that the socket is connected."""
         self._connected = True
         if self._asks_postgres:
             self.handshake_since = at
             self._put(at, SSL_REQUEST)
-        elif self.opening is None:
-            self._start(at)
+        else:
+            self._start_if_known(at)
+
+    def offer(self, protocols: tuple[str, ...], at: float) -> None:
+        """Let the handshake begin with these protocols (ALPN), which the client offers."""
+        self._awaits_offer = False
+        self._ask_for(protocols)
+        self._start_if_known(at)
 
     def choose_protocol(self, before: bytes, event: Event) -> None:
         """Let the handshake begin once the client's first bytes show whether it speaks HTTP/2."""
@@ -106,11 +122,19 @@ class UpstreamTls:
         if isinstance(event, (Close, Reset)):
             return
         if opening.startswith(HTTP_2_PREFACE):
-            self._asks_http_2 = True
+            self._ask_for((_H2,))
+        self._start_if_known(event.at)
+
+    def _ask_for(self, protocols: tuple[str, ...]) -> None:
+        self._offered = protocols
+        if protocols:
             spec = self._link.proxy.spec
-            self._tls.use(tls_context(spec.verify, http_2=True, identity=spec.identity))
-        if self._connected:
-            self._start(event.at)
+            self._tls.use(tls_context(spec.verify, protocols=protocols, identity=spec.identity))
+
+    def _start_if_known(self, at: float) -> None:
+        """Begin the handshake once the socket is connected and it is known what to ask for."""
+        if self._connected and self.opening is None and not self._awaits_offer:
+            self._start(at)
 
     def _start(self, at: float) -> None:
         self.handshake_since = at
@@ -171,12 +195,12 @@ class UpstreamTls:
         self._put(event.at, tls.records())
         if tls.ready and not was_ready:
             self.handshake_since = None
-            if self._asks_http_2 and tls.protocol != "h2":
+            if self._offered == (_H2,) and tls.protocol != _H2:
                 self._link.tls_failed(_NO_HTTP_2)
                 return []
             self._finish_if_ready(event.at)
             self._link.up.pump_again()
-            self._on_ready(event.at)
+            self._on_ready(event.at, tls.protocol)
         events: list[Event] = [Data(event.at, plain)] if plain else []
         if tls.ended and not had_ended:
             events.append(Eof(event.at))
@@ -192,9 +216,10 @@ class UpstreamTls:
 
     def _failed(self, error: ssl.SSLError) -> None:
         why = why_handshake_failed(error)
-        if self._asks_http_2 and "no application protocol" in why:
-            why = _NO_HTTP_2
-        elif self._asks_http_2:
+        if self._offered and "no application protocol" in why:
+            offered = ", ".join(self._offered)
+            why = _NO_HTTP_2 if offered == _H2 else f"TLS: the upstream speaks none of {offered} (ALPN)"
+        elif self._offered == (_H2,):
             why += f" ({HTTP_2} was asked for, as the client speaks it)"
         self._link.tls_failed(why)
 

@@ -1,0 +1,206 @@
+"""HTTP/2 through TLS on both sides: which protocol is agreed on, and rules inside it."""
+
+import shutil
+import ssl
+import subprocess
+from concurrent import futures
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import trustme
+
+from faultkit.base.address import Endpoint, UpstreamSet
+from faultkit.faults.http.http_delay import HttpDelay
+from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.http2.grpc_status import GrpcStatus
+from faultkit.plan import Match, Rule
+from faultkit.proxy.data_plane import ListenerTls, ProxySpec
+from faultkit.proxy.plane_events import DialFailed, Requested
+from tests.proxy.http2.secure_origin import TEXT, serving_h2
+from tests.proxy.proxied_http import ANY_PORT, proxied, troubles
+from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect
+
+ALL = ("h2", "http/1.1")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("authority") / "ca"
+
+
+@pytest.fixture(scope="module")
+def upstreams(tmp_path_factory: pytest.TempPathFactory) -> tuple[trustme.CA, str]:
+    """The authority of the upstreams, and its file."""
+    authority, place = trustme.CA(), tmp_path_factory.mktemp("upstreams") / "ca.pem"
+    authority.cert_pem.write_to_path(str(place))
+    return authority, str(place)
+
+
+@pytest.fixture
+def server(upstreams: tuple[trustme.CA, str]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    upstreams[0].issue_cert("localhost").configure_cert(context)
+    return context
+
+
+def mapped(upstream: Endpoint, folder: Path, verify: str, *, rewrites: bool = False) -> ProxySpec:
+    return ProxySpec(
+        "web",
+        ANY_PORT,
+        upstream,
+        tls=True,
+        speaks="http",
+        rewrite_host=rewrites,
+        verify=verify,
+        client_tls=ListenerTls(str(folder), ("localhost", LOOPBACK)),
+    )
+
+
+def intercepting(folder: Path, verify: str) -> ProxySpec:
+    every = UpstreamSet.parse(("localhost",))
+    return ProxySpec(
+        "http", ANY_PORT, broken=every, verify=verify, client_tls=ListenerTls(str(folder)), intercept=every
+    )
+
+
+def trusting(folder: Path, *protocols: str) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(folder / "ca.pem"))
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
+    return context
+
+
+def fetch(url: str, folder: Path, *, http_2: bool = True, proxy: str | None = None) -> tuple[str, int, bytes]:
+    context = trusting(folder)
+    with httpx.Client(http2=http_2, verify=context, proxy=proxy, timeout=PATIENCE_S) as client:
+        response = client.get(url)
+    return response.http_version, response.status_code, response.content
+
+
+RULES = [
+    Rule("down", HttpError(status=503, body="down"), Match(path="/broken")),
+    Rule("late", HttpDelay(delay_ms=1), Match(path="/late")),
+]
+
+
+@pytest.mark.parametrize("way", ["map", "tunnel"])
+@pytest.mark.parametrize("rules", [RULES, []], ids=["rules", "no-rules"])
+def test_http_2_passes_between_two_tls_connections_and_rules_act_in_it(
+    way: str, rules: list[Rule], folder: Path, upstreams: tuple[trustme.CA, str], server: ssl.SSLContext
+) -> None:
+    with serving_h2(server, *ALL) as origin:
+        spec = (
+            mapped(origin.endpoint, folder, upstreams[1])
+            if way == "map"
+            else intercepting(folder, upstreams[1])
+        )
+        with proxied(spec, *rules) as (plane, proxy):
+            port = proxy.port if way == "map" else origin.endpoint.port
+            through = None if way == "map" else f"http://{proxy}"
+
+            def get(path: str, *, http_2: bool = True) -> tuple[str, int, bytes]:
+                return fetch(f"https://localhost:{port}{path}", folder, http_2=http_2, proxy=through)
+
+            assert get("/late") == ("HTTP/2", 200, TEXT)
+            assert get("/one", http_2=False) == ("HTTP/1.1", 200, b"ok")
+            assert get("/broken")[:2] == (("HTTP/2", 503) if rules else ("HTTP/2", 200))
+            assert plane.snapshot().injected == ({"down": 1, "late": 1} if rules else {})
+            if rules:
+                requests = [event.target for event in plane.take_events() if isinstance(event, Requested)]
+                assert requests == ["/late", "/one", "/broken"]
+            else:
+                assert troubles(plane) == []
+        here = f"localhost:{port}"
+        expected = [("h2", here, "/late"), ("http/1.1", here, "/one"), ("h2", here, "/broken")]
+        assert origin.seen == (expected[:2] if rules else expected)
+
+
+def test_a_map_that_replaces_the_host_replaces_the_authority_without_rules_too(
+    folder: Path, upstreams: tuple[trustme.CA, str], server: ssl.SSLContext
+) -> None:
+    with serving_h2(server, *ALL) as origin:
+        with proxied(mapped(origin.endpoint, folder, upstreams[1], rewrites=True)) as (plane, proxy):
+            assert fetch(f"https://localhost:{proxy.port}/a", folder) == ("HTTP/2", 200, TEXT)
+            assert troubles(plane) == []
+        assert origin.seen == [("h2", str(origin.endpoint), "/a")]
+
+
+@pytest.mark.parametrize(
+    ("speaks", "offers", "agreed"),
+    [
+        (ALL, ALL, "h2"),
+        (("http/1.1", "h2"), ALL, "http/1.1"),
+        (("http/1.1",), ALL, "http/1.1"),
+        ((), ALL, "http/1.1"),
+        (ALL, ("http/1.1",), "http/1.1"),
+        (ALL, (), None),
+        (ALL, ("h2",), "h2"),
+        (ALL, ("foo", "http/1.1"), "http/1.1"),
+    ],
+)
+def test_a_client_gets_what_the_upstream_chooses(
+    speaks: tuple[str, ...],
+    offers: tuple[str, ...],
+    agreed: str | None,
+    folder: Path,
+    upstreams: tuple[trustme.CA, str],
+    server: ssl.SSLContext,
+) -> None:
+    with serving_h2(server, *speaks) as origin:
+        with proxied(mapped(origin.endpoint, folder, upstreams[1])) as (plane, proxy):
+            context = trusting(folder, *offers)
+            with context.wrap_socket(connect(proxy), server_hostname="localhost") as client:
+                assert client.selected_alpn_protocol() == agreed
+            assert troubles(plane) == []
+
+
+def test_a_client_of_http_2_only_is_refused_if_the_upstream_has_none(
+    folder: Path, upstreams: tuple[trustme.CA, str], server: ssl.SSLContext
+) -> None:
+    with serving_h2(server, "http/1.1") as origin:
+        with proxied(mapped(origin.endpoint, folder, upstreams[1])) as (plane, proxy):
+            with pytest.raises(ssl.SSLError, match="no application protocol"):
+                trusting(folder, "h2").wrap_socket(connect(proxy), server_hostname="localhost")
+            failed = [event.why for event in plane.take_events() if isinstance(event, DialFailed)]
+            assert failed == ["TLS: the upstream does not offer HTTP/2, which the client speaks"]
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_curl_gets_http_2_through_an_intercepted_tunnel(
+    folder: Path, upstreams: tuple[trustme.CA, str], server: ssl.SSLContext
+) -> None:
+    with (
+        serving_h2(server, *ALL) as origin,
+        proxied(intercepting(folder, upstreams[1]), *RULES) as (_, proxy),
+    ):
+        command = ["curl", "-sS", "--http2", "-x", f"http://{proxy}", "--cacert", str(folder / "ca.pem")]
+        form = [*command, "-w", " %{http_version} %{http_code}", f"https://{origin.endpoint}/broken"]
+        done = subprocess.run(form, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+        assert done.stdout == "down 2 503"
+
+
+def test_grpc_over_tls(folder: Path, upstreams: tuple[trustme.CA, str]) -> None:
+    grpc: Any = pytest.importorskip("grpc")
+    handler = grpc.unary_unary_rpc_method_handler(lambda request, _: b"re:" + request)
+    leaf = upstreams[0].issue_cert("localhost")
+    chain = b"".join(each.bytes() for each in leaf.cert_chain_pems)
+    service = grpc.server(futures.ThreadPoolExecutor(2))
+    service.add_generic_rpc_handlers(
+        (grpc.method_handlers_generic_handler("t.S", {"A": handler, "B": handler}),)
+    )
+    identity = grpc.ssl_server_credentials([(leaf.private_key_pem.bytes(), chain)])
+    port = service.add_secure_port(f"{LOOPBACK}:0", identity)
+    service.start()
+    full = Rule("full", GrpcStatus(code="RESOURCE_EXHAUSTED"), Match(path="/t.S/B"))
+    try:
+        with proxied(mapped(Endpoint("localhost", port), folder, upstreams[1]), full) as (_, proxy):
+            trust = grpc.ssl_channel_credentials((folder / "ca.pem").read_bytes())
+            with grpc.secure_channel(f"localhost:{proxy.port}", trust) as channel:
+                assert channel.unary_unary("/t.S/A")(b"hi", timeout=PATIENCE_S) == b"re:hi"
+                with pytest.raises(grpc.RpcError) as raised:
+                    channel.unary_unary("/t.S/B")(b"hi", timeout=PATIENCE_S)
+                assert raised.value.code().name == "RESOURCE_EXHAUSTED"
+    finally:
+        service.stop(None).wait()
