@@ -10,7 +10,7 @@ import pytest
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.experiment_file import read_experiment
-from faultkit.chaos.experiment.experiment_model import Journal, Outcome
+from faultkit.chaos.experiment.experiment_model import Experiment, Journal, Outcome
 from faultkit.chaos.report.experiment_formats import (
     render_chaos_html,
     render_chaos_junit,
@@ -107,6 +107,17 @@ def test_a_rule_that_touches_nothing_proves_nothing(stage: Stage, echo: Endpoint
     assert journal.document["faultkit"]["breaking_points"][0]["outcome"] == "holds"
 
 
+def test_a_search_out_of_time_is_undone_and_proves_nothing(stage: Stage, proxy: Proxy) -> None:
+    bound, control, plane = proxy
+    journal = run(stage, through(bound), {**search(control, budget=100_000), "limit": "200ms"})
+    assert journal.result.outcome is Outcome.ABORTED
+    assert journal.result.error is not None
+    assert "did not end within 0.2 s" in journal.result.error
+    assert {each["name"] for each in journal.document["faultkit"]["faults"]} <= {"flaky"}
+    assert journal.document["faultkit"]["breaking_points"] == []
+    assert plane.plan.rules == ()
+
+
 def test_a_dry_run_shows_the_search_and_its_budget(stage: Stage, proxy: Proxy) -> None:
     bound, control, plane = proxy
     experiment = experiment_of(document(through(bound), search(control)), stage.folder)
@@ -160,3 +171,16 @@ def test_nothing_else_may_measure_or_act_meanwhile(more: dict[str, Any]) -> None
         step["background"] = True
     _, problems = read_experiment(json.dumps(document({"tcp": 80}, step, **more)), "x.json", {})
     assert paths_of(problems) == ["during" if more else "method[0].background"]
+
+
+def test_a_call_fault_of_a_gateway_can_be_searched() -> None:
+    rule = {"name": "slow", "fault": "slow", "with": {"delay_ms": 5}, "match": {"tool": "search"}}
+    place = {"control": "127.0.0.1:7900", "token": "t", "add": rule}
+    step = {"breakpoint": {"gateway": place, "vary": "delay_ms", "from": "10s", "to": "1s", "scale": "log"}}
+    found, problems = read_experiment(json.dumps(document({"tcp": 80}, step)), "x.json", {})
+    assert problems == []
+    assert isinstance(found, Experiment)
+    assert found.method[0].name == (
+        "search slow.delay_ms from 10000 ms to 1000 ms for where the steady state breaks, "
+        "in up to 600 rounds of checks"
+    )

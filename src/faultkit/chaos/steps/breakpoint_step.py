@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -111,12 +111,12 @@ class BreakpointSearch:
         """Repeat the checks with the rule at a value, and return whether all were met, of each round."""
         (rule,) = rules_at([self._rule], self.search.varied, block.value)
         # A name of its own: the control API goes on counting the hits of a name that is added again.
-        rule = replace(rule, name=f"{rule.name}-{number_}")
+        rule = replace(rule, name=self._name(number_))
         change = replace(self.change, add=rule)
         await change.act(context)
+        self._merge_faults(context, number_)
         passed = [await context.is_steady() for _ in range(ceil(block.requests))]
         await replace(change, add=None, remove=rule.name).act(context)
-        self._merge_faults(context, rule.name)
         context.on_level(
             {
                 "setting": self.search.varied.path,
@@ -129,20 +129,30 @@ class BreakpointSearch:
         )
         return passed
 
-    def _merge_faults(self, context: StepContext, added: str) -> None:
-        """Report the rule once, with its hits at all values; the removal has counted the last ones."""
-        total = (self.change.control, context.own_rule_name(self._rule.name))
-        sources = (total, (self.change.control, context.own_rule_name(added)))
-        own = [each for each in context.faults if each.source in sources]
-        hits = sum(each.count() for each in own)
-        merged = replace(
-            own[-1],
-            name=self._rule.name,
-            settings={"searched": self.search.says},
-            count=partial(int, hits),
-            source=total,
+    def _name(self, number_: int) -> str:
+        return f"{self._rule.name}-{number_}"
+
+    def _merge_faults(self, context: StepContext, number_: int) -> None:
+        """Report the rule just added as one with those of earlier values, whose hits are known."""
+        last, added = (
+            [each for each in context.faults if each.source == (self.change.control, own)]
+            for own in (context.own_rule_name(self._name(number)) for number in (number_ - 1, number_))
         )
-        context.faults[:] = [*(each for each in context.faults if each.source not in sources), merged]
+        earlier = sum(each.count() for each in last)
+        merged = [
+            replace(
+                each,
+                name=self._rule.name,
+                settings={"searched": self.search.says},
+                count=partial(_sum_of, earlier, each.count),
+            )
+            for each in added
+        ]
+        context.faults[:] = [*(each for each in context.faults if each not in (*last, *added)), *merged]
+
+
+def _sum_of(earlier: int, count: Callable[[], int]) -> int:
+    return earlier + count()
 
 
 def build_breakpoint(reader: MappingReader) -> BreakpointSearch | None:
