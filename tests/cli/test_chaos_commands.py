@@ -386,6 +386,11 @@ EVENTS = [
     Event("phase_ended", 0.1, {"phase": "gate", "met": True}),
     Event("phase_began", 0.1, {"phase": "method"}),
     Event("action_began", 0.1, {"name": "cut", "says": "cut it"}),
+    Event(
+        "level_ended",
+        0.1,
+        {"setting": "slow.mean_ms", "value": 50.0, "unit": "ms", "phase": "gates", "rounds": 5, "met": 4},
+    ),
     Event("pause_began", 0.1, {"seconds": 2.0}),
     Event("stopping", 0.2, {"why": "it was asked to stop"}),
     Event("phase_began", 0.3, {"phase": "rollback"}),
@@ -404,6 +409,7 @@ def test_the_view_shows_the_phases_and_what_happens(here: Path) -> None:
     assert [line.strip() for line in shown[1:]] == [
         "gate: steady: met",
         "action: cut",
+        "slow.mean_ms at 50 ms: met in 4 of 5 rounds",
         "pause for 2 s",
         "stopping: it was asked to stop",
         "rollback: mend it: FAILED: no",
