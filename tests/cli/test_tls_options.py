@@ -74,6 +74,11 @@ def test_certificates_reach_maps_and_the_authority_stays_for_tunnels(tmp_path: P
             '"https:34000=http://localhost:8000"',
         ),
         (
+            ["--intercept", "a.example", "--tls-cert", "cert.pem", "--tls-key", "key.pem"],
+            "--tls-cert: expected a map that speaks TLS to clients, such as "
+            '"https:34000=http://localhost:8000"',
+        ),
+        (
             [*HTTPS, "--tls-cert", "none.pem", "--tls-key", "key.pem"],
             '--tls-cert: expected a PEM file of certificates, got "none.pem": No such file or directory',
         ),

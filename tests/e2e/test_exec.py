@@ -92,7 +92,7 @@ def test_the_https_of_an_unchanged_client_is_broken(
     url = f"https://localhost:{origin.server_port}/"
     done = fault_exec(env, "--seed", "3", *ALWAYS_503, "--", *client(name, url, tmp_path))
     assert (done.stdout, done.returncode) == ("503\n", 0)
-    summary = "fault: 1 connections, 1 requests; injected: http_error 1 (--seed 3)"
+    summary = "fault: 1 connection, 1 request; injected: http_error 1 (--seed 3)"
     assert summary in done.stderr.splitlines()
 
 

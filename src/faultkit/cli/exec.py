@@ -21,6 +21,7 @@ import click
 from faultkit.base.address import LOOPBACK, Endpoint, UpstreamSet, Verify
 from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import InputError
+from faultkit.base.text import counted
 from faultkit.cli.fault_flags import FaultCommand, fault_options
 from faultkit.cli.run import FORWARD, maps_of, plan_of
 from faultkit.cli.run_output import Warnings
@@ -232,4 +233,5 @@ def _summary(snapshot: Snapshot, plan: Plan) -> str:
         return "fault: the program made no connection through the proxy, so no fault could act"
     requests = sum(proxy.requests for proxy in snapshot.proxies)
     done = ", ".join(f"{rule} {count}" for rule, count in snapshot.injected.items()) or "nothing"
-    return f"fault: {accepted} connections, {requests} requests; injected: {done} (--seed {plan.seed})"
+    made = f"{counted(accepted, 'connection')}, {counted(requests, 'request')}"
+    return f"fault: {made}; injected: {done} (--seed {plan.seed})"

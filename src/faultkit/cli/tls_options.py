@@ -67,8 +67,10 @@ def with_tls(given: Mapping[str, Any], specs: tuple[ProxySpec, ...]) -> tuple[Pr
     pair = _pair(given, "--tls-cert", "--tls-key")
     client_ca = given["tls_client_ca"]
     speaks_tls = [spec for spec in specs if spec.client_tls is not None]
-    for flag, value in (("--tls-cert", pair), ("--tls-client-ca", client_ca)):
-        if value is not None and not speaks_tls:
+    # In intercepted tunnels, certificates are the authority's.
+    maps = [spec for spec in speaks_tls if spec.upstream is not None]
+    for flag, value, used_by in (("--tls-cert", pair, maps), ("--tls-client-ca", client_ca, speaks_tls)):
+        if value is not None and not used_by:
             raise InputError(
                 flag, 'expected a map that speaks TLS to clients, such as "https:34000=http://localhost:8000"'
             )

@@ -115,6 +115,14 @@ def test_an_upstream_that_breaks_the_rules_ends_the_connection() -> None:
     assert "of the upstream cannot be read" in peers.layer.trouble
 
 
+def test_an_upstream_that_speaks_http_1_is_named() -> None:
+    raw = Layered()
+    raw.layer.from_upstream(Data(0.0, b"HTTP/1.1 400 Bad Request\r\n\r\n"))
+    assert (
+        raw.layer.trouble == 'the HTTP/2 of the upstream cannot be read: no frames, but text ("HTTP/1.1 …")'
+    )
+
+
 def test_a_thousand_streams_one_after_another_pass() -> None:
     peers = Layered()
     peers.server.on_stream = lambda at: peers.server.h2.send_headers(at, OK, end_stream=True)

@@ -94,6 +94,8 @@ class FrameScanner:
                 self._head = payload[place:]
                 break
             kind, length = payload[place + 3], int.from_bytes(payload[place : place + 3], "big")
+            if length > _MOST_BYTES:
+                raise BadFrames(_FRAME_SIZE_ERROR, _what_is_no_frame(payload[place : place + _HEAD], length))
             self._count(kind, length, payload[place + 4])
             if kind == _GOAWAY and length >= 8:
                 if place > begin:
@@ -111,13 +113,21 @@ class FrameScanner:
         return slices
 
     def _count(self, kind: int, length: int, flags: int) -> None:
-        if length > _MOST_BYTES:
-            raise BadFrames(_FRAME_SIZE_ERROR, f"a frame of {length} bytes")
         if kind in (_HEADERS, _CONTINUATION) or (kind == _DATA and (length or flags & _END_STREAM)):
             return
         self._points -= _COSTS.get(kind, _POINTS)
         if self._points < 0:
             raise BadFrames(_ENHANCE_YOUR_CALM, "too many frames that carry nothing")
+
+
+def _what_is_no_frame(head: bytes, length: int) -> str:
+    """Return the beginning if it is a text, such as an answer of a server that speaks HTTP/1.1 only."""
+    text = head.decode("latin-1")
+    return (
+        f'no frames, but text ("{text}…")'
+        if text.isascii() and text.isprintable()
+        else f"a frame of {length} bytes"
+    )
 
 
 def _goaway(payload: bytes) -> GoawayFrame:
