@@ -38,8 +38,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("words", "problem"),
     [
         ([URL], "--vary: expected SETTING=FROM..TO"),
-        (SEARCH[:3], "context.slo: expected an objective that can break"),
-        ([*SEARCH, "--budget", "2s"], "context.strategy.budget: expected at least"),
+        (SEARCH[:3], "error: --slo: expected an objective that can break"),
+        ([*SEARCH, "--budget", "2s"], "error: --budget: expected at least"),
+        ([*SEARCH, "--vary", "faults.nope.x=0..1"], 'error: --vary: unknown fault "nope"'),
         ([*SEARCH, "--slo", "latency:95:300ms@5s"], "--slo: expected an objective without a window"),
         ([*SEARCH, "--fail-below", "3s"], "--fail-below: expected a value of the range"),
         ([*SEARCH, "--report", "report.doc"], "report.doc"),

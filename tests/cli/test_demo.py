@@ -100,7 +100,7 @@ def test_a_port_in_use_is_an_error() -> None:
         (("127.0.0.1", "70000"), "Invalid value for '[PORT]'"),
         (
             ("127.0.0.1", "0", "--upstream", "nowhere"),
-            'upstream: expected an http or https URL, got "nowhere"',
+            '--upstream: expected an http or https URL, got "nowhere"',
         ),
         (("127.0.0.1", "0", "--upstream-timeout", "0"), "Invalid value for '--upstream-timeout'"),
     ],

@@ -75,7 +75,10 @@ def test_a_table_never_decreases(delays: list[float], is_log: bool, percent: int
             {"distribution": "table"},
             "percentiles: expected at least one, such as p50: 20, for table, got none",
         ),
-        ({"percentiles": {"p50": 1}}, "distribution: expected table beside percentiles, got 'normal'"),
+        (
+            {"percentiles": {"p50": 1}},
+            "distribution: expected table beside percentiles or samples, got 'normal'",
+        ),
         (
             {"distribution": "table", "percentiles": {"p90": 5, "p50": 9}},
             "percentiles: expected delays that never decrease, got p50 9 and p90 5",

@@ -59,6 +59,9 @@ Examples:
       --vary faults.packet_loss.rate=0..40% --slo latency:90:300ms --rps 100 --report map.html
 """
 
+_FLAGS = {"context.strategy.budget": "--budget", "context.slo": "--slo", "context.faults[": "--vary"}
+"""Keys of a scenario, and the flags that set them for a URL."""
+
 
 @click.command("breakpoint", epilog=_EPILOG)
 @click.argument("target", metavar="FILE|URL")
@@ -171,7 +174,10 @@ def command(
         verify=verify_of(insecure, cacert),
         slos=parse_slos(slos),
     )
-    check_scenarios(scenarios, settings)
+    try:
+        check_scenarios(scenarios, settings)
+    except InputError as wrong:
+        raise _by_flag(wrong, target) from None
     before = None if baseline is None else _searches_of(baseline, scenarios)
     for line in plan_lines(scenarios):
         click.echo(line, err=True)
@@ -190,9 +196,22 @@ def command(
 def _scenarios(ctx: click.Context, target: str, asked: AskedSearch) -> list[Scenario]:
     from faultkit.scenario.asked_search import search_of_file, search_of_url
 
-    if target.startswith(("http://", "https://")):
-        return [search_of_url(target, asked)]
+    if _is_url(target):
+        try:
+            return [search_of_url(target, asked)]
+        except InputError as error:
+            raise _by_flag(error, target) from None
     return [search_of_file(scenario, asked) for scenario in load_scenarios(ctx, (target,))]
+
+
+def _is_url(target: str) -> bool:
+    return target.startswith(("http://", "https://"))
+
+
+def _by_flag(error: InputError, target: str) -> InputError:
+    """Return the error with the flag that was given: for a URL, there is no file with such keys."""
+    flags = (flag for key, flag in _FLAGS.items() if key in error.path) if _is_url(target) else ()
+    return next((error.at(flag) for flag in flags), error)
 
 
 def _searches_of(path: str, scenarios: Sequence[Scenario]) -> list[Found]:

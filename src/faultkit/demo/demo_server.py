@@ -100,7 +100,7 @@ def _check_url(upstream: str) -> None:
     except ValueError:
         fits = False
     if not fits:
-        raise InputError("upstream", f"expected an http or https URL, got {shown(upstream)}")
+        raise InputError("--upstream", f"expected an http or https URL, got {shown(upstream)}")
 
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]

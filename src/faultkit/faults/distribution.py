@@ -59,7 +59,9 @@ def check_table(fault: Tabled) -> None:
     if fault.distribution == "table":
         table_of(fault)
     elif fault.percentiles:
-        raise ValueError(f"distribution: expected table beside percentiles, got {fault.distribution!r}")
+        raise ValueError(
+            f"distribution: expected table beside percentiles or samples, got {fault.distribution!r}"
+        )
 
 
 def table_of(fault: Tabled) -> DelayTable:
