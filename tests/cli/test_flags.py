@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 
@@ -226,6 +228,11 @@ def test_no_two_flags_and_no_two_variables_share_a_name() -> None:
     flags = [flag for fault in NETWORK_FAULTS.values() for flag in (switch_of(fault), *flags_of(fault))]
     assert len({flag.name for flag in flags}) == len(flags)
     assert len({flag.env for flag in flags}) == len(flags)
+
+
+def test_the_readme_has_the_number_of_network_faults() -> None:
+    readme = Path(__file__).parents[2] / "README.md"
+    assert f"; {len(NETWORK_FAULTS)} faults of TCP" in readme.read_text("utf-8")
 
 
 def test_each_switch_stands_apart_from_its_text_in_the_help() -> None:
