@@ -5,14 +5,14 @@ A fault acts in one of two places, and decides by plain values only:
     HttpFault.judge      on a request, before it goes to the upstream     ->  HttpVerdict
     AnswerFault.open     on an answer of the upstream, as it comes        ->  AnswerFilter
 
-A layer that understands a version of HTTP carries the decisions out. `proxy/http` does it for HTTP/1.1; a
-layer for another version does the same with the same values:
+A layer that understands a version of HTTP carries the decisions out: `proxy/http` for HTTP/1.1, `proxy/http2`
+for HTTP/2, with the same values:
 
     HttpVerdict(delay_s)          hold the request (or its own answer) back for so long
     HttpVerdict(status, …)        answer it here; with `call_upstream` the upstream gets it, and its answer
                                   is dropped
     AnswerHead(at, …)             status and header fields, complete at `at`; with `over_s` the client gets
-                                  them little by little during the seconds before
+                                  them little by little during the seconds before (in HTTP/2: at once)
     Content(at, payload)          a part of the content, not before `at`, without any framing
     Finished(at)                  the end of the message: `0 CRLF CRLF`, or END_STREAM
     Broken(at, how)               the message does not end: "close" ends the connection by FIN (in HTTP/2:

@@ -14,8 +14,8 @@ from faultkit.faults.fault import FOREVER
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.http import Output
-from faultkit.proxy.http2 import Http2Exchange, Judged, RequestFields
-from faultkit.proxy.request_rules import ActingEffect, judge_request
+from faultkit.proxy.http2 import Filtered, Http2Exchange, Judged, RequestFields
+from faultkit.proxy.request_rules import ActingEffect, judge_answer, judge_request, paces
 from faultkit.proxy.rule_binding import BoundLink
 
 _MOST_WAITING = 1 << 20
@@ -46,7 +46,7 @@ class Http2Session:
         self._link = link
         self._carry_out = carry_out
         self._spares = spares
-        self._exchange = Http2Exchange(self._judge, host, own_port)
+        self._exchange = Http2Exchange(self._judge, host, own_port, self._judge_answer)
         self._wake_at = FOREVER
         self._do(self._exchange.start(link.proxy.services.loop.clock()))
 
@@ -104,3 +104,12 @@ class Http2Session:
             return Judged(verdict, delays)
         first = effects[0]
         return Judged(verdict, delays, first.effect, first.rule, first.note)
+
+    def _judge_answer(
+        self, request: RequestFields, number: int, status: int, dropped: bool
+    ) -> Filtered | None:
+        link = self._link
+        if not link.proxy.answer_rules or self._spares():
+            return None
+        filters = judge_answer(link, request, number, status, dropped=dropped)
+        return Filtered(filters, frozenset(filter(paces, filters))) if filters else None

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 from faultkit.base.address import Endpoint
 from faultkit.faults.events import Data, Event, Reset
 from faultkit.faults.fault import FOREVER
-from faultkit.faults.http_fault import AnswerFault, AnswerFilter, HttpVerdict
+from faultkit.faults.http_fault import AnswerFilter, HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.client_tls import ClientTls, greet_client
@@ -43,7 +43,7 @@ from faultkit.proxy.http import (
 )
 from faultkit.proxy.plane_events import Directed
 from faultkit.proxy.postgres_start import PostgresStart
-from faultkit.proxy.request_rules import judge_answer, judge_request
+from faultkit.proxy.request_rules import judge_answer, judge_request, paces
 from faultkit.proxy.rule_delay import Delays
 from faultkit.proxy.upstream_tls import UpstreamTls
 
@@ -421,7 +421,7 @@ class ProtocolLayer:
             self._filters = {}
         else:
             self._filters = judge_answer(self._link, head, answered.number, status, dropped=answered.dropped)
-        return list(self._filters.values()), any(map(_paces, self._filters))
+        return list(self._filters.values()), any(map(paces, self._filters))
 
     def _spares(self, head: RequestHead) -> bool:
         """Return whether a request goes to an upstream that is not to be broken."""
@@ -456,7 +456,7 @@ class ProtocolLayer:
         if self._exchange is not None and any(active not in acting for active in self._filters):
             gone = [each for active, each in self._filters.items() if active not in acting]
             gone_s = (
-                FOREVER if any(_paces(active) for active in self._filters if active not in acting) else 0.0
+                FOREVER if any(paces(active) for active in self._filters if active not in acting) else 0.0
             )
             self._filters = {active: each for active, each in self._filters.items() if active in acting}
             self._carry_out(self._exchange.let_go(gone, now))
@@ -493,8 +493,3 @@ class ProtocolLayer:
             self._send(Data(event.at, rest))
         if payload is None:
             self._send(event)
-
-
-def _paces(active: ActiveStreamRule) -> bool:
-    fault = active.rule.fault
-    return isinstance(fault, AnswerFault) and fault.paces

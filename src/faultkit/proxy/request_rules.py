@@ -76,8 +76,6 @@ def judge_request(
         if not _covers(active, head):
             continue
         if isinstance(fault, AnswerFault):
-            if effects is not None:
-                proxy.report_once(f"{active.rule.name} cannot act on HTTP/2: {fault.kind} is for HTTP/1.1")
             continue
         if isinstance(fault, Http2Fault):
             if effects is None:
@@ -139,6 +137,12 @@ def judge_answer(
                 Executed(at, proxy.name, link.ordinal, head.method, head.target, status, not lost)
             )
     return filters
+
+
+def paces(active: ActiveStreamRule) -> bool:
+    """Return whether a rule sends the content of answers later than it comes."""
+    fault = active.rule.fault
+    return isinstance(fault, AnswerFault) and fault.paces
 
 
 def _recorder(link: RequestLink, active: ActiveStreamRule, ordinal: int) -> Callable[[str, float], None]:

@@ -15,7 +15,7 @@ from h2.exceptions import ProtocolError
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.proxy.http import Output, ToClient, ToUpstream
-from faultkit.proxy.http2 import Http2Exchange, Judged, RequestFields
+from faultkit.proxy.http2 import Filtered, Http2Exchange, Judged, RequestFields
 
 Field = tuple[bytes, bytes]
 
@@ -141,10 +141,11 @@ class Layered(Joined):
         cut: Callable[[bytes], Iterator[bytes]] = cut_whole,
         host: str | None = None,
         own_port: int | None = None,
+        judge_answer: Callable[[RequestFields, int, int, bool], Filtered | None] | None = None,
     ) -> None:
         super().__init__(cut)
         self.now = 0.0
-        self.layer = Http2Exchange(judge, host, own_port)
+        self.layer = Http2Exchange(judge, host, own_port, judge_answer)
         self._deliver(self.layer.start(self.now))
 
     def run(self, until: float | None = None) -> None:

@@ -12,8 +12,12 @@ import pytest
 import trustme
 
 from faultkit.base.address import Endpoint, UpstreamSet
+from faultkit.faults.http.http_cut import HttpCut
 from faultkit.faults.http.http_delay import HttpDelay
+from faultkit.faults.http.http_drip import HttpDrip
 from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.http.http_lost_reply import HttpLostReply
+from faultkit.faults.http.http_wrong_encoding import HttpWrongEncoding
 from faultkit.faults.http2.grpc_status import GrpcStatus
 from faultkit.plan import Match, Rule
 from faultkit.proxy.data_plane import ListenerTls, ProxySpec
@@ -165,6 +169,38 @@ def test_a_client_of_http_2_only_is_refused_if_the_upstream_has_none(
                 trusting(folder, "h2").wrap_socket(connect(proxy), server_hostname="localhost")
             failed = [event.why for event in plane.take_events() if isinstance(event, DialFailed)]
             assert failed == ["TLS: the upstream does not offer HTTP/2, which the client speaks"]
+
+
+def test_faults_of_answers_are_seen_over_tls_and_lost_replies_are_in_the_ledger(
+    folder: Path, upstreams: tuple[trustme.CA, str], server: ssl.SSLContext
+) -> None:
+    rules = [
+        Rule("lost", HttpLostReply(), Match(path="/lost")),
+        Rule("cut", HttpCut(end="reset"), Match(path="/cut")),
+        Rule("coded", HttpWrongEncoding(), Match(path="/coded")),
+        Rule("drip", HttpDrip(bytes_per_s=1000), Match(path="/drip")),
+    ]
+    with serving_h2(server, *ALL) as origin:
+        with proxied(mapped(origin.endpoint, folder, upstreams[1]), *rules) as (plane, proxy):
+            url = f"https://localhost:{proxy.port}"
+            assert fetch(f"{url}/drip", folder) == ("HTTP/2", 200, TEXT)
+            for path, problem in (
+                ("/lost", httpx.RemoteProtocolError),
+                ("/cut", httpx.RemoteProtocolError),
+                ("/coded", httpx.DecodingError),
+            ):
+                with pytest.raises(problem):
+                    fetch(url + path, folder)
+            assert plane.snapshot().injected == {"lost": 1, "cut": 1, "coded": 1, "drip": 1}
+            (line,) = plane.snapshot().proxies[0].ledger
+            assert (line.method, line.target, line.status, line.done, line.lost) == (
+                "GET",
+                "/lost",
+                200,
+                1,
+                1,
+            )
+            assert troubles(plane) == []
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")

@@ -21,17 +21,11 @@ from faultkit.faults.http2_fault import Http2Effect, SendGoaway
 from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http import Output, ToClient, ToUpstream
 from faultkit.proxy.http2 import stream_effects
+from faultkit.proxy.http2.answer_pump import AnswerPump, JudgeAnswer
 from faultkit.proxy.http2.frame_scanner import BadFrames, FrameScanner, GoawayFrame, Slice
 from faultkit.proxy.http2.leg import Fields
-from faultkit.proxy.http2.stream import Abort, Chunk, End, Head, RequestFields, Stream
-from faultkit.proxy.http2.stream_pump import (
-    CANCEL,
-    INTERNAL_ERROR,
-    NO_ERROR,
-    REFUSED_STREAM,
-    Side,
-    StreamPump,
-)
+from faultkit.proxy.http2.stream import Chunk, End, Head, RequestFields, Stream
+from faultkit.proxy.http2.stream_pump import INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM, Side
 
 _HIGHEST_ID = 2**31 - 1
 _MOST_HEADERS = 8 << 20
@@ -59,7 +53,7 @@ class Judged:
 Judge: TypeAlias = Callable[[RequestFields], Judged]
 
 
-class Http2Exchange(StreamPump):
+class Http2Exchange(AnswerPump):
     """An HTTP/2 connection: feed it the events of both legs, and carry out what it returns, in order."""
 
     __slots__ = (
@@ -69,6 +63,7 @@ class Http2Exchange(StreamPump):
         "_ends_passed",
         "_inbox",
         "_judge",
+        "_judged",
         "_last_client_id",
         "_out",
         "_own_port",
@@ -79,9 +74,15 @@ class Http2Exchange(StreamPump):
         "trouble",
     )
 
-    def __init__(self, judge: Judge, host: str | None = None, own_port: int | None = None) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        host: str | None = None,
+        own_port: int | None = None,
+        judge_answer: JudgeAnswer | None = None,
+    ) -> None:
         """`host`: what replaces the authority of requests; with `own_port`, only where it has that port."""
-        super().__init__()
+        super().__init__(judge_answer)
         self._judge = judge
         self._authority = None if host is None else host.encode()
         self._own_port = own_port
@@ -92,6 +93,8 @@ class Http2Exchange(StreamPump):
         self._inbox: deque[tuple[Side, Slice | Eof]] = deque()
         """What has arrived and is still to be read."""
         self._last_client_id = 0
+        self._judged = 0
+        """Requests so far."""
         self._refusing = False
         """No further requests: GOAWAY has been sent to the client, or the upstream has sent it."""
         self._draining = False
@@ -155,6 +158,7 @@ class Http2Exchange(StreamPump):
                 stream.bring_forward(gone_s, self._now)
             if stream.effect is not None and stream.rule not in acting:
                 stream_effects.let_go(stream, self._now)
+            self._let_go(stream, acting)
             self._pump(stream)
         self._end_round()
         return out
@@ -235,6 +239,8 @@ class Http2Exchange(StreamPump):
             return
         stream, judged = Stream(stream_id, request), self._judge(request)
         stream.delays, stream.note = judged.delays, judged.note
+        stream.number = self._judged
+        self._judged += 1
         if judged.verdict.status is None:
             stream.effect, stream.rule = judged.effect, judged.rule
         if isinstance(stream.effect, SendGoaway):
@@ -297,69 +303,6 @@ class Http2Exchange(StreamPump):
         if stream is not None:
             self._cancel(stream, event.error_code)
             self._remove(stream)
-
-    # --- from the upstream --------------------------------------------------------------------
-
-    def _on_interim(self, event: h2_events.InformationalResponseReceived) -> None:
-        stream = self._by_upstream.get(event.stream_id)
-        if stream is not None and not stream.deaf:
-            stream.down.items.append(Head(self._now, list(event.headers), ends=False))
-            self._pump(stream)
-
-    def _on_response(self, event: h2_events.ResponseReceived) -> None:
-        stream, ends = self._by_upstream.get(event.stream_id), event.stream_ended is not None
-        if stream is None:
-            return
-        if stream.deaf:
-            self._dropped(stream, ends)
-        elif stream_effects.head_passes(stream, list(event.headers), ends, self._now):
-            self._cancel(stream, CANCEL)
-        self._pump(stream)
-
-    def _on_download(self, event: h2_events.DataReceived) -> None:
-        stream, ends = self._by_upstream.get(event.stream_id), event.stream_ended is not None
-        size = event.flow_controlled_length
-        self._upstream.received(size)
-        if stream is None:
-            self._upstream.passed(event.stream_id, size)
-            return
-        if stream.deaf:
-            self._upstream.passed(event.stream_id, size)
-            self._dropped(stream, ends)
-        elif size and stream_effects.body_passes(stream, event.data, size, self._now):
-            self._cancel(stream, CANCEL)
-        elif ends:
-            stream.down.items.append(End(self._now))
-        self._pump(stream)
-
-    def _on_trailers(self, event: h2_events.TrailersReceived) -> None:
-        stream = self._by_upstream.get(event.stream_id)
-        if stream is None:
-            return
-        if stream.deaf:
-            self._dropped(stream, ends=True)
-        else:
-            stream_effects.trailers_pass(stream, list(event.headers), self._now)
-        self._pump(stream)
-
-    def _dropped(self, stream: Stream, ends: bool) -> None:
-        """Answer a request by ourselves, once the upstream has answered it."""
-        if ends and stream.answer is not None:
-            stream_effects.queue_answer(stream, self._now)
-
-    def _on_upstream_reset(self, event: h2_events.StreamReset) -> None:
-        stream = self._by_upstream.get(event.stream_id)
-        if stream is None:
-            return
-        self._drop_request(stream)
-        if stream.deaf:
-            self._dropped(stream, ends=True)
-        elif event.error_code == NO_ERROR and stream.down.items:
-            stream.down.items.append(Abort(self._now, NO_ERROR))  # The answer is complete, and goes first.
-        else:
-            self._client.reset(stream.client_id, event.error_code)
-            self._drop_answer(stream)
-        self._pump(stream)
 
     # --- windows and settings -----------------------------------------------------------------
 
@@ -436,11 +379,17 @@ class Http2Exchange(StreamPump):
         """Send what the legs have written, and the ends that nothing holds back any more."""
         if self.closed:
             return
+        if self._hangs_up:
+            self._client.send_goaway(self._last_client_id, NO_ERROR, b"")
         self._send_frames()
+        if self._hangs_up:
+            self._out.append(ToClient(Close(self._now)))
+            self.closed = True
+            return
         streams = self._by_client.values()
         if self._client_end and not self._inbox and not any(stream.up.items for stream in streams):
             self._pass_end("client", Eof(self._now))
-        is_answering = any(stream.down.items or stream.answer is not None for stream in streams)
+        is_answering = any(stream.has_more or stream.answer is not None for stream in streams)
         if self._upstream_end and not self._inbox and not is_answering:
             self._pass_end("upstream", Eof(self._now))
         if self._draining and not streams:

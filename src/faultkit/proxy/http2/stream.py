@@ -6,11 +6,14 @@ from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from faultkit.faults.http2_fault import Http2Effect
 from faultkit.proxy.http2.grpc import Field, MessageCounter, is_grpc, timeout_s
 from faultkit.proxy.http2.leg import Fields
+
+if TYPE_CHECKING:
+    from faultkit.proxy.http2.answer_path import AnswerPath
 
 _OVERHEAD = 32
 """Bytes that a field counts beside its name and value (RFC 9113 §6.5.2)."""
@@ -51,7 +54,14 @@ class Abort:
     code: int
 
 
-Item: TypeAlias = Head | Chunk | End | Abort
+@dataclass(frozen=True, slots=True)
+class HangUp:
+    """GOAWAY, and the end of the connection."""
+
+    at: float
+
+
+Item: TypeAlias = Head | Chunk | End | Abort | HangUp
 
 
 class RequestFields:
@@ -133,6 +143,10 @@ class Lane:
         """Bytes of its sender's window that the items hold."""
         return sum(item.credit for item in self.items if isinstance(item, Chunk))
 
+    def bring_all_forward(self, now: float) -> None:
+        """Let all that waits be sent now."""
+        self.items = deque(replace(item, at=min(now, item.at)) for item in self.items)
+
 
 class Stream:
     """A stream of the client, and the one of the upstream that belongs to it.
@@ -153,6 +167,10 @@ class Stream:
     effect: Http2Effect | None = None
     rule: Hashable = None
     """The rule that the effect belongs to."""
+    number = 0
+    """Requests of its connection before it."""
+    path: AnswerPath | None = None
+    """The filters of the answer, if rules act on it."""
     seen_down = 0
     """Bytes of the upstream's body that have come."""
 
@@ -170,6 +188,11 @@ class Stream:
     def is_over(self) -> bool:
         """True if nothing more is to be sent on either leg."""
         return self.up.done and self.down.done and not self.up.items and not self.down.items
+
+    @property
+    def has_more(self) -> bool:
+        """True if something of an answer waits to be sent."""
+        return bool(self.down.items or (self.path is not None and self.path.backlog))
 
     def bring_forward(self, by_s: float, now: float) -> None:
         """Take `by_s` off what is still to come, but nothing comes before now."""

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from h2.exceptions import ProtocolError
 
 from faultkit.proxy.http2.leg import Leg
-from faultkit.proxy.http2.stream import Chunk, End, Head, Lane, Stream
+from faultkit.proxy.http2.stream import Abort, Chunk, End, Head, Lane, Stream
 
 Side: TypeAlias = Literal["client", "upstream"]
 
@@ -27,6 +27,7 @@ class StreamPump:
         "_by_client",
         "_by_upstream",
         "_client",
+        "_hangs_up",
         "_headers_size",
         "_last_finished_id",
         "_now",
@@ -49,6 +50,8 @@ class StreamPump:
         self._headers_size = 0
         """Bytes of the header fields of all requests."""
         self._last_finished_id = 0
+        self._hangs_up = False
+        """The client's connection is closed at the end of this round."""
         self._now = 0.0
         """Time of what is being handled."""
 
@@ -108,10 +111,12 @@ class StreamPump:
             elif isinstance(item, End):
                 leg.send_data(stream_id, b"", ends=True)
                 lane.done = True
-            else:
+            elif isinstance(item, Abort):
                 leg.reset(stream_id, item.code)
                 self._drop_request(stream)
                 lane.done = True
+            else:
+                self._hangs_up = lane.done = True
 
     def _is_due(self, stream: Stream, lane: Lane) -> bool:
         at = lane.items[0].at
@@ -198,9 +203,12 @@ class StreamPump:
 
     def _drop_answer(self, stream: Stream) -> None:
         """Send no more of an answer to the client."""
-        lane = stream.down
+        lane, path = stream.down, stream.path
         self._upstream.passed(stream.upstream_id or 0, lane.credit)
         lane.items.clear()
+        if path is not None:
+            self._upstream.passed(stream.upstream_id or 0, path.credit)
+            path.backlog.clear()
         lane.done = stream.deaf = True
 
     def _cancel(self, stream: Stream, code: int) -> None:
