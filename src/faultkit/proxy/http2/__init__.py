@@ -3,6 +3,7 @@
     frame_scanner    frames cut out of a stream of bytes: GOAWAY apart, floods refused, work in slices
     grpc             messages, status and deadline of gRPC calls
     leg              one of the two connections: the `h2` library, windows and credit
+    items            what is sent on a stream, with its time
     stream           one request and its answer, from leg to leg
     stream_effects   what rules do to a stream
     stream_pump      what waits in streams, sent in order, in time and within windows

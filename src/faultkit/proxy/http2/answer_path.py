@@ -21,8 +21,8 @@ from faultkit.faults.http_fault import (
     Finished,
     feed_through,
 )
+from faultkit.proxy.http2.items import Chunk, Head, Item
 from faultkit.proxy.http2.leg import Fields
-from faultkit.proxy.http2.stream import Chunk, Head, Item
 
 _LENGTH = b"content-length"
 _WITHOUT_CONTENT = (204, 304)

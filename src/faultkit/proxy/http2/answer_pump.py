@@ -13,7 +13,8 @@ from h2 import events as h2_events
 from faultkit.faults.http_fault import AnswerHead, AnswerPiece, Broken, Content, Finished
 from faultkit.proxy.http2 import stream_effects
 from faultkit.proxy.http2.answer_path import AnswerPath, Filtered, status_of
-from faultkit.proxy.http2.stream import Abort, Chunk, End, HangUp, Head, RequestFields, Stream
+from faultkit.proxy.http2.items import Abort, Chunk, End, HangUp, Head
+from faultkit.proxy.http2.stream import RequestFields, Stream
 from faultkit.proxy.http2.stream_pump import CANCEL, INTERNAL_ERROR, NO_ERROR, StreamPump
 
 JudgeAnswer: TypeAlias = Callable[[RequestFields, int, int, bool], Filtered | None]

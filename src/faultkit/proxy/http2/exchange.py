@@ -23,8 +23,9 @@ from faultkit.proxy.http import Output, ToClient, ToUpstream
 from faultkit.proxy.http2 import stream_effects
 from faultkit.proxy.http2.answer_pump import AnswerPump, JudgeAnswer
 from faultkit.proxy.http2.frame_scanner import BadFrames, FrameScanner, GoawayFrame, Slice
+from faultkit.proxy.http2.items import Chunk, End, Head
 from faultkit.proxy.http2.leg import Fields
-from faultkit.proxy.http2.stream import Chunk, End, Head, RequestFields, Stream
+from faultkit.proxy.http2.stream import RequestFields, Stream
 from faultkit.proxy.http2.stream_pump import INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM, Side
 
 _HIGHEST_ID = 2**31 - 1

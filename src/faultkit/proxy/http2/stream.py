@@ -6,62 +6,16 @@ from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from faultkit.faults.http2_fault import Http2Effect
+from faultkit.proxy.http2.answer_path import AnswerPath
 from faultkit.proxy.http2.grpc import Field, MessageCounter, is_grpc, timeout_s
+from faultkit.proxy.http2.items import Chunk, Item
 from faultkit.proxy.http2.leg import Fields
-
-if TYPE_CHECKING:
-    from faultkit.proxy.http2.answer_path import AnswerPath
 
 _OVERHEAD = 32
 """Bytes that a field counts beside its name and value (RFC 9113 §6.5.2)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A block of header fields: of a request, of an answer, or trailers."""
-
-    at: float
-    """When it may be sent; likewise below. What stands behind it waits with it."""
-    fields: Fields
-    ends: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A part of a body."""
-
-    at: float
-    payload: bytes
-    credit: int
-    """Bytes of its sender's window that it took: padding counts, too."""
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """The end of a body without trailers."""
-
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Abort:
-    """RST_STREAM."""
-
-    at: float
-    code: int
-
-
-@dataclass(frozen=True, slots=True)
-class HangUp:
-    """GOAWAY, and the end of the connection."""
-
-    at: float
-
-
-Item: TypeAlias = Head | Chunk | End | Abort | HangUp
 
 
 class RequestFields:

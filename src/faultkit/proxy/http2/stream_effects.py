@@ -20,8 +20,9 @@ from faultkit.faults.http2_fault import (
 from faultkit.faults.http_fault import HttpVerdict
 from faultkit.faults.protocol_codes import GRPC_CODES
 from faultkit.proxy.http2.grpc import STATUS_FIELDS, status_fields
+from faultkit.proxy.http2.items import Abort, Chunk, End, Head
 from faultkit.proxy.http2.leg import Fields
-from faultkit.proxy.http2.stream import Abort, Answer, Chunk, End, Head, Stream
+from faultkit.proxy.http2.stream import Answer, Stream
 
 _NO_ERROR = 0x0
 _WITHOUT_LENGTH = (204, 304)

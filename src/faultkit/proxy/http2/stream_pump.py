@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias
 
 from h2.exceptions import ProtocolError
 
+from faultkit.proxy.http2.items import Abort, Chunk, End, Head
 from faultkit.proxy.http2.leg import Leg
-from faultkit.proxy.http2.stream import Abort, Chunk, End, Head, Lane, Stream
+from faultkit.proxy.http2.stream import Lane, Stream
 
 Side: TypeAlias = Literal["client", "upstream"]
 
