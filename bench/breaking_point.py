@@ -7,7 +7,6 @@ levels.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +16,7 @@ from functools import partial
 from math import exp, log, sqrt
 from statistics import median
 
-from bench.breaking_shapes import HIGHEST_MS, LIMIT_MS, SHAPES, SHARE, Draws, Shape
+from bench.breaking_shapes import HIGHEST_MS, LIMIT_MS, SHAPES, SHARE, Draws, Shape, asked_seeds
 from bench.tables import Table, markdown
 from faultkit.load.search.breaking_point import find_breaking_point
 from faultkit.load.search.scale import Scale
@@ -25,7 +24,6 @@ from faultkit.load.search.search_values import BreakingPoint, Goal, Measured
 
 BUDGET = 20_000
 """Requests of a search of ours."""
-SEEDS = 50
 GOAL = Goal(SHARE, LIMIT_MS)
 SCALE = Scale(0.0, HIGHEST_MS, resolution=0.5)
 _BISECTION = 400
@@ -226,10 +224,7 @@ def _width(claims: Sequence[Claim]) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.breaking_point", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="runs of each method on each service")
-    asked = parser.parse_args(words)
-    print(markdown(*table(measure(asked.seeds))))
+    print(markdown(*table(measure(asked_seeds("bench.breaking_point", __doc__ or "", words)))))
     return 0
 
 

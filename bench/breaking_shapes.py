@@ -6,6 +6,7 @@ are answered within 300 ms. `bad_share` is exact, so the truth is a root of it a
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, log
@@ -130,3 +131,10 @@ SHAPES: Sequence[Shape] = (
         _bad_dependent,
     ),
 )
+
+
+def asked_seeds(module: str, what: str, words: Sequence[str]) -> int:
+    """Return how many runs of each method on each service the command line asks for."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=what)
+    parser.add_argument("--seeds", type=int, default=50, help="runs of each method on each service")
+    return int(parser.parse_args(words).seeds)

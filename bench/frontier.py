@@ -7,7 +7,6 @@ requests, decided by their share.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from statistics import median
 
-from bench.breaking_shapes import HIGHEST_MS, LIMIT_MS, SHAPES, SHARE, Draws, Shape
+from bench.breaking_shapes import HIGHEST_MS, LIMIT_MS, SHAPES, SHARE, Draws, Shape, asked_seeds
 from bench.tables import Table, markdown
 from faultkit.load.search.frontier import Frontier, find_frontier, grid_of
 from faultkit.load.search.scale import Scale
@@ -25,7 +24,6 @@ from faultkit.load.search.share_evidence import Decision
 
 BUDGET = 30_000
 """Requests of a search."""
-SEEDS = 50
 GOAL = Goal(SHARE, LIMIT_MS)
 GRID = grid_of(Scale(0.0, HIGHEST_MS, resolution=1.0), Scale(0.0, 0.32))
 _TIMER_MS = 200.0
@@ -161,10 +159,7 @@ def _right(answers: Sequence[Answer]) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.frontier", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="runs of each method on each service")
-    asked = parser.parse_args(words)
-    print(markdown(*table(measure(asked.seeds))))
+    print(markdown(*table(measure(asked_seeds("bench.frontier", __doc__ or "", words)))))
     return 0
 
 

@@ -26,7 +26,15 @@ from faultkit.cli.fault_flags import FaultCommand, fault_options
 from faultkit.cli.run import FORWARD, maps_of, plan_of
 from faultkit.cli.run_output import Warnings
 from faultkit.cli.run_session import warn
-from faultkit.cli.shared_options import OPTIONS_FIRST, optional_seconds, seed_option, trust_options, verify_of
+from faultkit.cli.shared_options import (
+    OPTIONS_FIRST,
+    connect_timeout_option,
+    network_plan_option,
+    optional_seconds,
+    seed_option,
+    trust_options,
+    verify_of,
+)
 from faultkit.cli.tls_options import intercept_option, intercepting, tls_options, with_tls
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import ProxySpec, Snapshot
@@ -83,9 +91,7 @@ _EXAMPLES = (
     metavar="MAP",
     help="Proxy to open beside it, as for `fault run`: PORT=HOST:PORT. Repeatable.",
 )
-@click.option(
-    "--plan", "plan_file", metavar="FILE", help="YAML file with rules; the rules of flags follow them."
-)
+@network_plan_option
 @seed_option(
     "Seed of all random choices: the same seed gives the same faults; by default a random one.",
     variable="FAULT_SEED",
@@ -93,13 +99,7 @@ _EXAMPLES = (
 @click.option("-q", "--quiet", is_flag=True, help="Print no summary at the end.")
 @trust_options
 @tls_options
-@click.option(
-    "--connect-timeout",
-    metavar="TIME",
-    default="10s",
-    show_default=True,
-    help="How long an upstream may take to accept a connection.",
-)
+@connect_timeout_option
 @fault_options
 @click.pass_context
 def command(ctx: click.Context, /, **given: Any) -> int:

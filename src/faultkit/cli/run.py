@@ -23,9 +23,11 @@ from faultkit.cli.log import LogSettings
 from faultkit.cli.run_output import EventLines, JsonLines, PlainLines, RunOutput
 from faultkit.cli.run_session import RunJob, run_job, warn
 from faultkit.cli.shared_options import (
+    connect_timeout_option,
     control_api,
     control_options,
     json_option,
+    network_plan_option,
     optional_seconds,
     seed_option,
     trust_options,
@@ -104,9 +106,7 @@ _EXAMPLES = (
     "Hosts whose HTTPS the forward proxy looks into, with certificates of the local authority "
     "(`fault ca env`): HTTP faults act on it then. --upstream is not needed for them. Repeatable."
 )
-@click.option(
-    "--plan", "plan_file", metavar="FILE", help="YAML file with rules; the rules of flags follow them."
-)
+@network_plan_option
 @seed_option(
     "Seed of all random choices: the same seed gives the same faults; by default that of --plan (0 if it "
     "has none), or else a random one, which is shown.",
@@ -133,13 +133,7 @@ _EXAMPLES = (
 )
 @trust_options
 @tls_options
-@click.option(
-    "--connect-timeout",
-    metavar="TIME",
-    default="10s",
-    show_default=True,
-    help="How long an upstream may take to accept a connection.",
-)
+@connect_timeout_option
 @click.option("--no-check", is_flag=True, help="Do not check at the start whether upstreams can be reached.")
 @fault_options
 @click.pass_context

@@ -77,6 +77,18 @@ def seed_option(
     )
 
 
+connect_timeout_option = click.option(
+    "--connect-timeout",
+    metavar="TIME",
+    default="10s",
+    show_default=True,
+    help="How long an upstream may take to accept a connection.",
+)
+network_plan_option = click.option(
+    "--plan", "plan_file", metavar="FILE", help="YAML file with rules; the rules of flags follow them."
+)
+
+
 def _check_seed(ctx: click.Context, option: click.Parameter, given: str | None) -> str | None:
     if given is not None and (len(given) > _LONGEST_SEED or not has_utf8(given)):
         expected = f"a whole number of at least 0 or a text, of at most {_LONGEST_SEED} characters in UTF-8"

@@ -23,6 +23,8 @@ from faultkit.proxy.plane_events import Executed, Requested
 from faultkit.proxy.proxy_state import ProxyState
 from faultkit.proxy.rule_delay import Delays
 
+_PASSES = HttpVerdict()
+
 
 class RequestLink(Protocol):
     """A connection, as far as requests are concerned."""
@@ -69,7 +71,7 @@ def judge_request(
     proxy.requests += 1
     injected: list[str] = []
     delays: Delays = {}
-    verdict = HttpVerdict()
+    verdict = _PASSES
     for active in () if spared else proxy.rules_of("http"):
         fault = active.rule.fault
         assert isinstance(fault, HttpFault)
@@ -89,7 +91,7 @@ def judge_request(
         rng = active.unit_rng(proxy.name, ordinal, "http")
         memory = active.shared(proxy.name, "to_upstream")
         own = fault.judge(RequestContext(services.loop.clock(), rng, memory))
-        if own == HttpVerdict():
+        if own == _PASSES:
             continue
         verdict = replace(verdict, delay_s=verdict.delay_s + own.delay_s)
         if own.delay_s:

@@ -83,6 +83,16 @@ class MappingReader:
         self.require(key, expected)
         return self.take(key, read, default)
 
+    def need_one(self, keys: Sequence[str]) -> str | None:
+        """Return which of these keys is given. None, which is reported, if it is none or several."""
+        given = [key for key in keys if key in self.given]
+        if len(given) == 1:
+            return given[0]
+        if self.sound:
+            problem = f"expected one of {', '.join(keys)}, got {' and '.join(given) or 'none'}"
+            self.problems.append(InputError(self.path, problem))
+        return None
+
     def require(self, key: str, expected: str) -> None:
         """Report a key that is missing."""
         if key not in self.given and self.sound:

@@ -168,13 +168,9 @@ def build_breakpoint(reader: MappingReader) -> BreakpointSearch | None:
 
 
 def _change(reader: MappingReader) -> PlanChange | None:
-    places = [key for key in _PLACES if key in reader.given]
-    if len(places) != 1:
-        if reader.sound:
-            problem = f"expected one of {', '.join(_PLACES)}, got {' and '.join(places) or 'none'}"
-            reader.problems.append(InputError(reader.path, problem))
+    place = reader.need_one(_PLACES)
+    if place is None:
         return None
-    (place,) = places
     inner = reader.inner(place, PLAN_CHANGE)
     if isinstance(reader.given[place], Mapping) and "add" not in inner.given:
         inner.note("add", InputError("", "expected the rule whose setting is searched, got none"))

@@ -170,13 +170,9 @@ _ACTS = {
 
 def build_fault(reader: MappingReader) -> FaultChange | None:
     """Return the work of a step `fault`, or None if it does not say what to change."""
-    changes = [key for key in _FAULT_CHANGES if key in reader.given]
-    if len(changes) != 1:
-        if reader.sound:
-            problem = f"expected one of {', '.join(_FAULT_CHANGES)}, got {' and '.join(changes) or 'none'}"
-            reader.problems.append(InputError(reader.path, problem))
+    change = reader.need_one(_FAULT_CHANGES)
+    if change is None:
         return None
-    [change] = changes
     before = len(reader.problems)
     name = reader.take(change)
     settings = {key: value for key, value in reader.given.items() if key != change}
@@ -402,10 +398,7 @@ _CHECK_PLAN = {"proxy": check_network_plan, "gateway": check_call_plan}
 def build_plan_change(reader: MappingReader, of: str) -> PlanChange:
     """Return the work of a step `proxy` or `gateway`, as `of` says."""
     control, token = reader.take("control"), reader.take("token")
-    changes = [key for key in _PLAN_CHANGES if key in reader.given]
-    if reader.sound and len(changes) != 1:
-        problem = f"expected one of {', '.join(_PLAN_CHANGES)}, got {' and '.join(changes) or 'none'}"
-        reader.problems.append(InputError(reader.path, problem))
+    reader.need_one(_PLAN_CHANGES)
 
     def read_rule(given: object) -> Rule:
         rule = parse_rule(given)

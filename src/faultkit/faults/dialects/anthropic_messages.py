@@ -89,7 +89,6 @@ class AnthropicMessages(Dialect):
             path,
             body,
             model=str(body["model"]),
-            is_streamed=streamed,
             tools=tool_names(body, "tools.*.name"),
             framing="sse" if streamed else "whole",
         )

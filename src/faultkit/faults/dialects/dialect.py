@@ -58,11 +58,15 @@ class LlmRequest:
     path: str
     body: Mapping[str, Any]
     model: str = ""
-    is_streamed: bool = False
     tools: tuple[str, ...] = ()
     """Names of the tools that the model may call."""
     framing: Framing = "whole"
     """How the answer comes if nothing goes wrong."""
+
+    @property
+    def is_streamed(self) -> bool:
+        """True if the answer comes in parts."""
+        return self.framing != "whole"
 
     @property
     def uses_tools(self) -> bool:
@@ -285,7 +289,7 @@ def framing_of(request: LlmRequest, status: int, content_type: str) -> Framing:
         return "whole"
     if media in (CONTENT_TYPES["lines"], "application/jsonl"):
         return "lines"
-    return request.framing if request.is_streamed and request.framing in ("lines", "array") else "whole"
+    return request.framing if request.framing in ("lines", "array") else "whole"
 
 
 def with_body(request: LlmRequest, body: Mapping[str, Any]) -> LlmRequest:

@@ -77,7 +77,6 @@ class Gemini(Dialect):
             path,
             body,
             model=unquote(found[1]),
-            is_streamed=streamed,
             tools=tool_names(body, *places),
             framing=framing,
         )

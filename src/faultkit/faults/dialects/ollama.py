@@ -69,7 +69,6 @@ class Ollama(Dialect):
             path,
             body,
             model=str(body["model"]),
-            is_streamed=streamed,
             tools=tool_names(body, "tools.*.function.name"),
             framing="lines" if streamed else "whole",
         )

@@ -99,7 +99,6 @@ class OpenAiChat(Dialect):
             path,
             body,
             model=str(body.get("model") or (azure[1] if azure else "")),
-            is_streamed=streamed,
             tools=tool_names(body, "tools.*.function.name", "functions.*.name"),
             framing="sse" if streamed else "whole",
         )

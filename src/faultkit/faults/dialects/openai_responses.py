@@ -90,7 +90,6 @@ class OpenAiResponses(Dialect):
             path,
             body,
             model=str(body.get("model") or ""),
-            is_streamed=streamed,
             tools=tool_names(body, "tools.*.name"),
             framing="sse" if streamed else "whole",
         )

@@ -34,20 +34,27 @@ class OwnAnswer:
     """Why the upstream could not be reached: an error type of RFC 9209 §2.3."""
 
 
+def content_of(answer: OwnAnswer) -> tuple[list[tuple[str, str]], bytes]:
+    """Return the fields of an answer that do not depend on the version of HTTP, and its body."""
+    fields: list[tuple[str, str]] = []
+    body = b""
+    if answer.status >= 200 and answer.status not in _WITHOUT_LENGTH:
+        # RFC 9110 §15.3.6: 205 must not have content.
+        body = b"" if answer.status == 205 else answer.body.encode()
+        if not any(name.lower() == "content-type" for name, _ in answer.headers):
+            fields.append(("Content-Type", "text/plain; charset=utf-8"))
+        fields.append(("Content-Length", str(len(body))))
+    fields += answer.headers
+    if answer.injected is not None:
+        fields.append(("X-Fault-Injected", answer.injected))
+    return fields, body
+
+
 def answer_bytes(answer: OwnAnswer, request: RequestHead | None, closing: bool) -> bytes:
     """Return the whole response. `request` is None if no head could be read."""
-    status = answer.status
-    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Unknown')}"]
-    body = b""
-    if status >= 200 and status not in _WITHOUT_LENGTH:
-        # RFC 9110 §15.3.6: 205 must not have content.
-        body = b"" if status == 205 else answer.body.encode()
-        if not any(name.lower() == "content-type" for name, _ in answer.headers):
-            lines.append("Content-Type: text/plain; charset=utf-8")
-        lines.append(f"Content-Length: {len(body)}")
-    lines += (f"{name}: {value}" for name, value in answer.headers)
-    if answer.injected is not None:
-        lines.append(f"X-Fault-Injected: {answer.injected}")
+    fields, body = content_of(answer)
+    lines = [f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, 'Unknown')}"]
+    lines += (f"{name}: {value}" for name, value in fields)
     if answer.trouble is not None:
         lines.append(f"{PROXY_STATUS}{answer.trouble}")
     if closing:

@@ -19,13 +19,13 @@ from faultkit.faults.http2_fault import (
 )
 from faultkit.faults.http_fault import HttpVerdict
 from faultkit.faults.protocol_codes import GRPC_CODES
+from faultkit.proxy.http.own_answer import OwnAnswer, content_of
 from faultkit.proxy.http2.grpc import STATUS_FIELDS, status_fields
 from faultkit.proxy.http2.items import Abort, Chunk, End, Head
 from faultkit.proxy.http2.leg import Fields
 from faultkit.proxy.http2.stream import Answer, Stream
 
 _NO_ERROR = 0x0
-_WITHOUT_LENGTH = (204, 304)
 
 
 def begin(stream: Stream, verdict: HttpVerdict, now: float) -> float:
@@ -160,19 +160,12 @@ def let_go(stream: Stream, now: float) -> None:
 
 def http_answer(verdict: HttpVerdict) -> Answer:
     """Return the answer that a verdict asks for."""
-    status = verdict.status
-    fields = [(b":status", str(status).encode())]
-    body = b""
-    if status not in _WITHOUT_LENGTH:
-        # RFC 9110 §15.3.6: 205 must not have content.
-        body = b"" if status == 205 else (verdict.body or "").encode()
-        fields += [
-            (b"content-type", b"text/plain; charset=utf-8"),
-            (b"content-length", str(len(body)).encode()),
-        ]
-    fields += ((name.lower().encode("ascii"), value.encode("ascii")) for name, value in verdict.headers)
-    fields.append((b"x-fault-injected", verdict.fault.encode("ascii")))
-    return Answer(tuple(fields), body)
+    assert verdict.status is not None
+    own = OwnAnswer(verdict.status, verdict.body or "", verdict.headers, verdict.fault)
+    fields, body = content_of(own)
+    # RFC 9113 §8.2.1: names in lower case.
+    written = ((name.lower().encode("ascii"), value.encode("ascii")) for name, value in fields)
+    return Answer(((b":status", str(verdict.status).encode()), *written), body)
 
 
 def grpc_answer(status: int, message: str, fault: bytes) -> Answer:
