@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,17 @@ import pytest
 
 from faultkit.code.review.engine import RULES, findings_of
 from faultkit.code.review.sarif_findings import sarif_document
+from faultkit.code.rules.rule import Finding
 from tests.code.rules.sarif_subset import SARIF
 from tests.code.rules.test_rules import CASES
 
 BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
+
+
+@cache
+def findings_of_every_kind() -> tuple[Finding, ...]:
+    cases = (findings_of(case.code, case.language, file="x/y.py", rules=RULES) for case in CASES)
+    return tuple(chain.from_iterable(cases))
 
 
 def document(text: str, file: str = "src/a b.py") -> dict[str, Any]:
@@ -23,9 +32,7 @@ def document(text: str, file: str = "src/a b.py") -> dict[str, Any]:
 
 def test_findings_of_every_kind_make_a_valid_document() -> None:
     jsonschema.Draft7Validator.check_schema(SARIF)
-    findings = [
-        each for case in CASES for each in findings_of(case.code, case.language, file="x/y.py", rules=RULES)
-    ]
+    findings = findings_of_every_kind()
     assert len({each.rule.id for each in findings}) > 35
     jsonschema.validate(json.loads(json.dumps(sarif_document(findings))), SARIF)
 
@@ -106,9 +113,7 @@ def problems(validator: jsonschema.Draft7Validator, document: dict[str, Any]) ->
 
 
 def test_findings_of_every_kind_are_valid_by_the_standard(validator: jsonschema.Draft7Validator) -> None:
-    findings = [
-        each for case in CASES for each in findings_of(case.code, case.language, file="x/y.py", rules=RULES)
-    ]
+    findings = findings_of_every_kind()
     assert {rule.id for rule in RULES if rule.kind == "reliability"} <= {each.rule.id for each in findings}
     assert problems(validator, sarif_document(findings)) == []
 
