@@ -382,15 +382,16 @@ def test_http_rules_act_inside_an_intercepted_tunnel(
     folder: Path, users: tuple[trustme.CA, Path], secure: Origin
 ) -> None:
     _, files = users
-    rule = Rule("down", HttpError(status=503), Match(path="/broken"))
+    late = Rule("late", Latency(mean_ms=1), Match(side="client"))  # It lets the gate of hosts stand, too.
+    rules = [Rule("down", HttpError(status=503), Match(path="/broken")), late]
     target = Endpoint("localhost", secure.endpoint.port)
-    with proxied(intercepting(folder, files, "localhost"), rule) as (plane, proxy):
+    with proxied(intercepting(folder, files, "localhost"), *rules) as (plane, proxy):
         client = tunnelled(proxy, target, trusting(folder))
         assert get(client, "/fine") == (200, "GET /fine 0")
         assert get(client, "/broken")[0] == 503
         assert get(client, "/fine") == (200, "GET /fine 0")
         client.close()
-        assert plane.snapshot().injected == {"down": 1}
+        assert plane.snapshot().injected == {"down": 1, "late": 1}
         assert troubles(plane) == []
     assert [path for _, path, _ in secure.seen] == ["/fine", "/fine"]
 

@@ -65,7 +65,7 @@ def test_the_proxy_goes_on_after_it_ran_out_of_descriptors(limit: int) -> None:
 def test_a_shortage_of_descriptors_is_no_failure_of_the_upstream(
     host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("faultkit.proxy.link.start_connect", out_of_descriptors)
+    monkeypatch.setattr("faultkit.proxy.link_upstream.start_connect", out_of_descriptors)
     monkeypatch.setattr("faultkit.proxy.dial.start_connect", out_of_descriptors)
     with Plane() as plane:
         proxy = plane.open_proxy(ProxySpec("http", Endpoint(LOOPBACK, 0)))
@@ -87,7 +87,7 @@ def out_of_descriptors(address: object) -> socket.socket:
 def test_a_load_through_a_proxy_without_descriptors_counts_no_errors_of_the_target(
     scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("faultkit.proxy.link.start_connect", out_of_descriptors)
+    monkeypatch.setattr("faultkit.proxy.link_upstream.start_connect", out_of_descriptors)
     counts: list[Counts] = []
     with Plane() as plane:
         proxy = plane.open_proxy(ProxySpec("http", Endpoint(LOOPBACK, 0)))

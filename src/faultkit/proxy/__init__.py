@@ -3,11 +3,12 @@
     plane            thread, event loop, proxies, the plan at work: what the control plane calls
     remote           the same in processes of their own; `data_plane` is the interface that both fulfil
     proxy            one port: accept, refuse, count
-    link             one client connection and its upstream connection
+    link             one client connection and its upstream connection (`link_upstream`: how it is dialled)
     direction        one way of a link: copied, spliced in the kernel, or through filters
     direction_output the target's half of a direction: what waits to be written
     filter_chain     the filters of a direction, in order (pure)
     layers           HTTP and TLS between the two sockets of a link, on `http/` and `tls` (no I/O)
+    http1_session    HTTP/1.1 on one link, with the rules of its plan; `http2_session` is that of HTTP/2
     rule_binding     which rules act on a connection or a look-up
     request_rules    which rules act on an HTTP request and on its answer
     active_plan      the rules of the present plan and their memory (pure)

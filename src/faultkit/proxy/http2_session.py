@@ -64,9 +64,18 @@ class Http2Session:
         answers = self._link.down if flow == "to_upstream" else self._link.up
         return self._exchange.wants_input and answers.waiting_bytes < _MOST_WAITING
 
-    def end_rules(self, acting: Collection[ActiveStreamRule], now: float) -> None:
-        """Let go what rules hold back that act no more."""
+    def end_rules(self, acting: Collection[ActiveStreamRule], now: float) -> float:
+        """Let go what rules hold back that act no more. Nothing else comes forward for that: 0 seconds."""
         self._do(self._exchange.end_rules(acting, now))
+        self._pump()
+        return 0.0
+
+    def bring_forward(self, by_s: float, now: float) -> None:
+        """Do nothing: each stream has its own times."""
+
+    def let_go(self) -> None:
+        """Drop what refers to the session."""
+        del self._exchange
 
     def _do(self, outputs: list[Output]) -> None:
         link, exchange = self._link, self._exchange
@@ -93,6 +102,10 @@ class Http2Session:
         if link.dead:
             return
         self._do(self._exchange.wake(link.proxy.services.loop.clock()))
+        self._pump()
+
+    def _pump(self) -> None:
+        link = self._link
         if not link.dead:
             link.up.pump_again()
             link.down.pump_again()

@@ -1,4 +1,4 @@
-"""A step of a connection that rules put off: its beginning, or the look-up of a name.
+"""What rules put off on a connection: a step of it (its beginning, the look-up of a name), or requests.
 
 A delay ends with the rule that caused it, as the delays of bytes do: a plan that is emptied, or a window of a
 schedule that is over, holds up nothing any more.
@@ -61,3 +61,35 @@ class DelayedStep:
         if action is not None and at == self._due_at:
             self._action = None
             action()
+
+
+class RequestDelays:
+    """Until when rules delay requests, or the TLS handshake, of one connection, and the part of each rule."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held: list[tuple[float, Delays]] = []
+
+    def add(self, now: float, until: float, delays: Delays) -> None:
+        """Add what is delayed until then."""
+        self._held = [held for held in self._held if held[0] > now]
+        self._held.append((until, delays))
+
+    def any_after(self, at: float) -> bool:
+        """Return whether rules hold back anything until later than this."""
+        return any(until > at for until, _ in self._held)
+
+    def take_off(self, acting: Collection[ActiveStreamRule], now: float, least_s: float) -> float:
+        """Take off the delays by rules that do not act any more. Return by how many seconds everything that
+        waits comes forward: by the longest of them, or by `least_s` if that is more.
+
+        Requests that wait one behind another come forward together."""
+        gone_s = least_s
+        left: list[tuple[float, Delays]] = []
+        for until, delays in self._held:
+            if until > now:
+                gone_s = max(gone_s, sum(s for active, s in delays.items() if active not in acting))
+                left.append((until, {active: s for active, s in delays.items() if active in acting}))
+        self._held = [(max(now, until - gone_s), delays) for until, delays in left if delays]
+        return gone_s

@@ -13,7 +13,7 @@ Nothing here knows sockets, asyncio or a clock.
 """
 
 from faultkit.proxy.http.answer_rewrite import Answered
-from faultkit.proxy.http.exchange import HttpExchange
+from faultkit.proxy.http.exchange import HttpExchange, Mode
 from faultkit.proxy.http.heads import HTTP_2, HTTP_2_PREFACE, TLS, RequestHead, ResponseHead
 from faultkit.proxy.http.request_target import Origin, host_field, origin_of
 from faultkit.proxy.http.response_order import Dial, Hangup, Output, ToClient, ToUpstream
@@ -26,6 +26,7 @@ __all__ = [
     "Dial",
     "Hangup",
     "HttpExchange",
+    "Mode",
     "Origin",
     "Output",
     "RequestHead",

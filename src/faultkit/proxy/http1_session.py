@@ -1,0 +1,160 @@
+"""HTTP/1.1 on one link: the exchange of `proxy/http` at work, with rules and warnings.
+
+It gets the plain events of both sides from `layers`, which carries out what the exchange asks for. TLS,
+sockets and the frames of HTTP/2 are not its business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from faultkit.faults.events import Event
+from faultkit.faults.fault import FOREVER
+from faultkit.faults.http_fault import AnswerFilter, HttpVerdict
+from faultkit.plan import Flow
+from faultkit.proxy.active_plan import ActiveStreamRule
+from faultkit.proxy.http import HTTP_2, TLS, Answered, HttpExchange, Mode, Output, RequestHead, origin_of
+from faultkit.proxy.plane_events import Directed
+from faultkit.proxy.request_rules import judge_answer, judge_request, paces
+from faultkit.proxy.rule_binding import BoundLink
+from faultkit.proxy.rule_delay import RequestDelays
+
+_MOST_WAITING = 1 << 20
+_MOST_PACED = 1 << 16
+
+
+class Http1Session:
+    """HTTP/1.1 between the two sockets of a link."""
+
+    __slots__ = ("_carry_out", "_delays", "_exchange", "_filters", "_forward", "_link", "_spares", "named")
+
+    def __init__(
+        self,
+        link: BoundLink,
+        carry_out: Callable[[list[Output]], None],
+        spares: Callable[[], bool],
+        delays: RequestDelays,
+        mode: Mode = "inline",
+        host: str | None = None,
+        own_port: int | None = None,
+    ) -> None:
+        """`carry_out` does what the exchange asks for; `spares` returns whether no rule may act now; `delays`
+        gets those of requests. `mode`, `host` and `own_port` are those of `HttpExchange`."""
+        self._link = link
+        self._carry_out = carry_out
+        self._spares = spares
+        self._delays = delays
+        self._forward = mode == "forward"
+        self._filters: dict[ActiveStreamRule, AnswerFilter] = {}
+        """The filters of the answer that came last, by their rules."""
+        self.named = ""
+        """The origin that a forward proxy's client has named last, of those that were emitted."""
+        self._exchange = HttpExchange(self._judge, mode, host, own_port, self._judge_answer)
+
+    @property
+    def transparent(self) -> bool:
+        """Whether bytes pass both ways unchanged from now on."""
+        return self._exchange.transparent
+
+    @property
+    def opaque(self) -> bool:
+        """Whether the peers speak something else than HTTP, now or since they agreed to."""
+        return self._exchange.opaque_reason is not None
+
+    def wants_input(self, flow: Flow) -> bool:
+        """Return whether more bytes that flow this way are taken."""
+        waiting = self._link.down.waiting_bytes
+        if flow == "to_client":
+            # What a fault lets through slowly waits with the upstream, but for a little.
+            return not self._exchange.paces or waiting < _MOST_PACED
+        # Answers of our own that the client does not read must not pile up.
+        return self._exchange.wants_input and waiting < _MOST_WAITING
+
+    def from_client(self, event: Event) -> None:
+        """Take an event that the client's side has released."""
+        exchange = self._exchange
+        known = exchange.opaque_reason or exchange.unreadable
+        self._carry_out(exchange.from_client(event))
+        if known is None and (exchange.opaque_reason or exchange.unreadable):
+            self._report_protocol(exchange)
+
+    def from_upstream(self, event: Event) -> None:
+        """Take an event that the upstream's side has released."""
+        self._carry_out(self._exchange.from_upstream(event))
+
+    def dialled(self, at: float) -> list[Output]:
+        """Continue: the upstream that was asked for by `Dial` is connected."""
+        return self._exchange.dialled(at)
+
+    def dial_failed(self, at: float, why: str) -> int:
+        """Answer the requests that wait for the upstream, and return how many."""
+        exchange = self._exchange
+        before = exchange.unreached
+        self._carry_out(exchange.dial_failed(at, why))
+        return exchange.unreached - before
+
+    def end_rules(self, acting: Collection[ActiveStreamRule], now: float) -> float:
+        """Let go what rules of answers hold back that act no more. Return by how many seconds everything that
+        waits comes forward for that."""
+        gone = {active: each for active, each in self._filters.items() if active not in acting}
+        if not gone:
+            return 0.0
+        self._filters = {active: each for active, each in self._filters.items() if active in acting}
+        self._carry_out(self._exchange.let_go(list(gone.values()), now))
+        return FOREVER if any(map(paces, gone)) else 0.0
+
+    def bring_forward(self, by_s: float, now: float) -> None:
+        """Take `by_s` off what is still to come: a rule that delayed it acts no more."""
+        self._exchange.bring_forward(by_s, now)
+
+    def let_go(self) -> None:
+        """Drop what refers to the session."""
+        del self._exchange
+
+    def _report_protocol(self, exchange: HttpExchange) -> None:
+        """Report once that a client does not speak what this proxy can read."""
+        proxy, reason = self._link.proxy, exchange.opaque_reason
+        if reason is None:
+            if exchange.unreadable == TLS:
+                proxy.report_once(
+                    "a client that speaks TLS was refused: this port takes clear text (http://)"
+                )
+            return
+        proxy.report_unreadable(reason if reason == HTTP_2 else f"a connection ({reason})")
+        if proxy.spec.rewrite_host and reason == HTTP_2:
+            proxy.report_once("HTTP/2 passes as bytes: its :authority is not replaced by the upstream's")
+
+    # --- rules --------------------------------------------------------------------------------
+
+    def _judge(self, head: RequestHead) -> HttpVerdict:
+        verdict, delays = judge_request(self._link, head, spared=self._spares_request(head))
+        if self._forward and verdict.status is not None and not verdict.call_upstream:
+            self._answered_for(str(origin_of(head)))
+        if delays:
+            now = self._link.proxy.services.loop.clock()
+            self._delays.add(now, now + verdict.delay_s, delays)
+        return verdict
+
+    def _judge_answer(self, answered: Answered) -> tuple[list[AnswerFilter], bool]:
+        head, status = answered.request, answered.response.status
+        if not self._link.proxy.answer_rules or self._spares_request(head):
+            self._filters = {}
+        else:
+            self._filters = judge_answer(self._link, head, answered.number, status, dropped=answered.dropped)
+        return list(self._filters.values()), any(map(paces, self._filters))
+
+    def _spares_request(self, head: RequestHead) -> bool:
+        """Return whether a request goes to an upstream that is not to be broken."""
+        broken = self._link.proxy.spec.broken
+        if not self._forward or broken is None:
+            return self._spares()
+        origin = origin_of(head)
+        return not broken.covers(origin.host, origin.port)
+
+    def _answered_for(self, origin: str) -> None:
+        """Emit the origin of a request that a rule answers: it may never be dialled, which emits it too."""
+        link = self._link
+        services = link.proxy.services
+        if services.observed and origin != self.named:
+            self.named = origin
+            services.emit(Directed(services.loop.clock(), link.proxy.name, link.ordinal, origin, False))
