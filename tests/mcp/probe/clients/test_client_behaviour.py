@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.base.client_program import last_words
 from faultkit.faults.call_fault import Era
 from faultkit.mcp.probe.clients.client_behaviour import (
     ClientRun,
     behaviour_of,
     control_problem,
     era_in,
-    last_words,
 )
 from faultkit.mcp.probe.clients.recording_mock import CALL, EventKind, JournalEntry, call_of, entry_of
 
@@ -98,11 +98,11 @@ def test_the_era_is_that_of_the_first_call() -> None:
 
 
 def test_the_last_words_are_of_the_output_or_if_it_failed_of_the_errors() -> None:
-    assert last_words(ClientRun((), 0, "a\nb\n\n", "c\n")) == "b"
-    assert last_words(ClientRun((), 1, "a\nb\n", "c\n")) == "c"
-    assert last_words(ClientRun((), 1, "a\n", "")) == "a"
-    assert last_words(ClientRun((), 0, "a\x1b[2J\x9b31m\n", "")) == r"a\x1b[2J\x9b31m"
-    assert last_words(ClientRun((), 1, "", "  | ValueError: no\n  +-------\n")) == "ValueError: no"
+    assert last_words(0, "a\nb\n\n", "c\n") == "b"
+    assert last_words(1, "a\nb\n", "c\n") == "c"
+    assert last_words(1, "a\n", "") == "a"
+    assert last_words(0, "a\x1b[2J\x9b31m\n", "") == r"a\x1b[2J\x9b31m"
+    assert last_words(1, "", "  | ValueError: no\n  +-------\n") == "ValueError: no"
 
 
 def test_an_entry_survives_its_way_from_another_process() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.base.client_program import argv_of
 from faultkit.base.errors import InputError, TargetError
 from faultkit.faults.call_fault import Transport
 from faultkit.mcp.probe.clients.client_behaviour import ClientBehaviour, Profile
 from faultkit.mcp.probe.clients.client_profile import (
     ProfileJob,
-    argv_of,
     check_job,
     environment_of,
     profile_client,

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from faultkit.base.text import escaped_line
+from faultkit.base.client_program import ended_how, last_words
 from faultkit.faults.call_fault import Era, Transport
 from faultkit.mcp.probe.clients.recording_mock import CALL, JournalEntry
-
-_MOST_CHARACTERS = 200
-"""Length to which the last line of the output is cut."""
 
 ClientOutcome: TypeAlias = Literal[
     "answered", "answered differently", "failed", "hung", "not exercised", "inconclusive"
@@ -83,7 +79,7 @@ def control_problem(run: ClientRun) -> str:
     if run.exit_code is None:
         return "the client did not end within its time limit, though nothing was wrong"
     if run.exit_code != 0:
-        line = last_words(run)
+        line = last_words(run.exit_code, run.stdout, run.stderr)
         return f"the client {ended_how(run.exit_code)}, though nothing was wrong" + (
             f": {line}" if line else ""
         )
@@ -118,7 +114,7 @@ def behaviour_of(
         sum(entry.kind == "cancelled" for entry in run.journal),
         max(0, _openings(run) - _openings(control)),
         run.leaks,
-        last_words(run),
+        last_words(run.exit_code, run.stdout, run.stderr),
         run.elapsed_ms,
     )
 
@@ -141,11 +137,6 @@ def _outcome(run: ClientRun, control: ClientRun, comparable: bool) -> tuple[Clie
     return "answered", "the client ended with 0"
 
 
-def ended_how(code: int) -> str:
-    """Return how a process ended, in words."""
-    return f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-
-
 def calls_in(run: ClientRun) -> list[str]:
     """Return the tool calls of a run in their order."""
     return [entry.call for entry in run.journal if entry.kind == "request" and entry.method == CALL]
@@ -165,16 +156,3 @@ def _gaps_ms(run: ClientRun, hit: set[str]) -> tuple[float, ...]:
         times = [entry.at_ms for entry in run.journal if entry.kind == "request" and entry.call == call]
         gaps += [round(later - earlier, 1) for earlier, later in pairwise(times)]
     return tuple(gaps)
-
-
-def last_words(run: ClientRun) -> str:
-    """Return the last line of the output, or of the errors if the client failed or printed nothing."""
-    texts: Sequence[str] = (run.stdout, run.stderr) if run.exit_code == 0 else (run.stderr, run.stdout)
-    for text in texts:
-        # Strip the frame that Python draws around the traceback of an exception group.
-        lines = [line.strip(" \t|+-") for line in text.splitlines()]
-        readable = [line for line in lines if any(sign.isalnum() for sign in line)]
-        if readable:
-            # What a client prints must not control the terminal that shows it.
-            return escaped_line(readable[-1])[:_MOST_CHARACTERS]
-    return ""

@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from faultkit.base.address import LOOPBACK_NAMES
+from faultkit.base.client_program import ClientProgram, argv_of, loopback_variables
 from faultkit.base.errors import InputError
-from faultkit.base.external_program import Program, check_program, inherited_environment
+from faultkit.base.external_program import check_program, inherited_environment
 from faultkit.faults.call_fault import ERAS, Era, Transport
 from faultkit.mcp.fault_specs import NONE
 from faultkit.mcp.injector import check_plan
@@ -204,39 +205,6 @@ def _counted(number: int, what: str) -> str:
 NAME = "faultkit"
 """The name of the server in the config file."""
 SERVER, URL, CONFIG = "{server}", "{url}", "{config}"
-_NO_PROXY = ("NO_PROXY", "no_proxy")
-_PROC = Path("/proc")
-
-
-class ClientProgram(Program):
-    """A client whose process group can be inspected after its exit and before `ended` kills what is left of
-    it."""
-
-    async def exited(self) -> None:
-        """Wait until the process has exited; its children may still run."""
-        await self._exited.wait()
-
-    @property
-    def left(self) -> int:
-        """The number of running processes in its group."""
-        return 0 if self._transport is None else _running_in_group(self._transport.get_pid())
-
-
-def argv_of(command: Sequence[str], values: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the command with its placeholders filled in.
-
-    A word that is a placeholder becomes the words of its value; within a longer word it becomes one text,
-    quoted for a shell.
-    """
-    argv: list[str] = []
-    for word in command:
-        if word in values:
-            argv += values[word]
-            continue
-        for sign, value in values.items():
-            word = word.replace(sign, shlex.join(value))
-        argv.append(word)
-    return argv
 
 
 def environment_of(folder: Path, *, url: str = "", command: Sequence[str] = ()) -> tuple[dict[str, str], str]:
@@ -249,22 +217,7 @@ def environment_of(folder: Path, *, url: str = "", command: Sequence[str] = ()) 
     added = {"FAULT_MCP_CONFIG": str(config)}
     if url:
         added["FAULT_MCP_URL"] = url
-    # An HTTP proxy of the user cannot reach this machine's loopback.
-    for variable in _NO_PROXY:
-        added[variable] = ",".join(part for part in (os.environ.get(variable, ""), *LOOPBACK_NAMES) if part)
-    return {**inherited_environment(), **added}, str(config)
-
-
-def _running_in_group(group: int) -> int:
-    """Count the processes of a group that have not ended; 0 on systems without /proc."""
-    count = 0
-    for stat in _PROC.glob("[0-9]*/stat"):
-        try:
-            state, _, its_group = stat.read_text("latin-1").rpartition(")")[2].split()[:3]
-        except (OSError, ValueError):
-            continue
-        count += int(its_group) == group and state not in "ZX"
-    return count
+    return {**inherited_environment(), **loopback_variables(), **added}, str(config)
 
 
 # --- a profile ------------------------------------------------------------------------------------
