@@ -10,46 +10,11 @@ from faultkit.faults.events import Close, Data, Eof
 from faultkit.faults.http2.grpc_deadline import GrpcDeadline
 from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http import ToClient
-from faultkit.proxy.http2 import Http2Exchange, Judged
-from faultkit.proxy.http2.frame_scanner import PREFACE, goaway_bytes
+from faultkit.proxy.http2 import Judged
+from faultkit.proxy.http2.frame_scanner import goaway_bytes
 from tests.proxy.http2.peers import OK, Layered, get
+from tests.proxy.http2.raw_client import FIELDS, RawClient, frame
 
-SETTINGS = b"\0\0\0\4\0\0\0\0\0"
-
-
-def frame(kind: int, stream_id: int, payload: bytes = b"", flags: int = 0) -> bytes:
-    return len(payload).to_bytes(3, "big") + bytes((kind, flags)) + stream_id.to_bytes(4, "big") + payload
-
-
-class Raw:
-    """A client that sends any bytes, and what it got."""
-
-    def __init__(self) -> None:
-        self.layer = Http2Exchange(lambda request: Judged())
-        self.got = b""
-        self.closed = False
-        self.layer.start(0.0)
-        self.send(PREFACE + SETTINGS)
-        self.got = b""
-
-    def send(self, payload: bytes) -> None:
-        outputs = self.layer.from_client(Data(0.0, payload))
-        while not self.layer.wants_input:
-            outputs += self.layer.wake(0.0)
-        for output in outputs:
-            if isinstance(output, ToClient):
-                if isinstance(output.event, Data):
-                    self.got += output.event.payload
-                self.closed |= isinstance(output.event, Close)
-
-    @property
-    def goaway_code(self) -> int | None:
-        """The error code of the GOAWAY frame that came last."""
-        at = self.got.rfind(b"\7\0\0\0\0\0")
-        return None if at < 0 else int.from_bytes(self.got[at + 10 : at + 14], "big")
-
-
-FIELDS = Encoder().encode(get())
 BOMB = Encoder().encode([*get(), (b"x", b"y" * 4000)]) + b"\xbe" * 16_000
 """A field of the dynamic table, again and again: 16 kB that become 64 MB."""
 
@@ -94,7 +59,7 @@ BOMB = Encoder().encode([*get(), (b"x", b"y" * 4000)]) + b"\xbe" * 16_000
 def test_a_client_that_breaks_the_rules_gets_goaway_and_is_closed(
     payload: bytes, code: int, why: str
 ) -> None:
-    raw = Raw()
+    raw = RawClient()
     raw.send(payload)
     assert raw.closed
     assert raw.goaway_code == code
@@ -193,8 +158,8 @@ def test_goaway_of_the_upstream_reaches_the_client_with_its_own_id() -> None:
 
 
 def test_a_notice_of_goaway_lets_requests_go_on() -> None:
-    raw = Raw()
-    outputs = raw.layer.from_upstream(Data(0.0, SETTINGS + goaway_bytes(2**31 - 1, 0, b"")))
+    raw = RawClient()
+    outputs = raw.layer.from_upstream(Data(0.0, frame(4, 0) + goaway_bytes(2**31 - 1, 0, b"")))
     outputs += raw.layer.wake(0.0)
     outputs += raw.layer.wake(0.0)
     sent = b"".join(o.event.payload for o in outputs if isinstance(o, ToClient) and isinstance(o.event, Data))
@@ -204,7 +169,7 @@ def test_a_notice_of_goaway_lets_requests_go_on() -> None:
 
 
 def test_a_client_that_leaves_at_once_leaves_nothing() -> None:
-    raw = Raw()
+    raw = RawClient()
     raw.send(frame(1, 1, FIELDS, 4))
     raw.layer.from_client(Eof(0.0))
     assert [type(o.event) for o in raw.layer.from_upstream(Eof(0.0)) if isinstance(o, ToClient)] == [Eof]

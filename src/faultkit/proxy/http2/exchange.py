@@ -24,7 +24,7 @@ from faultkit.proxy.http2 import stream_effects
 from faultkit.proxy.http2.answer_pump import AnswerPump, JudgeAnswer
 from faultkit.proxy.http2.frame_scanner import BadFrames, FrameScanner, GoawayFrame, Slice
 from faultkit.proxy.http2.items import Chunk, End, Head
-from faultkit.proxy.http2.leg import Fields
+from faultkit.proxy.http2.leg import Fields, reason
 from faultkit.proxy.http2.stream import RequestFields, Stream
 from faultkit.proxy.http2.stream_pump import INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM, Side
 
@@ -208,7 +208,7 @@ class Http2Exchange(AnswerPump):
             try:
                 found = leg.receive(item)
             except ProtocolError as problem:
-                self._fail(side, str(problem) or type(problem).__name__, None)
+                self._fail(side, reason(problem), None)
                 return
             handlers = _HANDLERS[side]
             for each in found:

@@ -16,13 +16,21 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 _HEAD = 9
 """Bytes of a frame's header."""
-_DATA, _HEADERS, _RST_STREAM, _GOAWAY, _WINDOW_UPDATE, _CONTINUATION = 0x0, 0x1, 0x3, 0x7, 0x8, 0x9
-_END_STREAM = 0x1
+_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _GOAWAY, _WINDOW_UPDATE, _CONTINUATION = (
+    0x0,
+    0x1,
+    0x3,
+    0x4,
+    0x7,
+    0x8,
+    0x9,
+)
+_END_STREAM = _ACK = 0x1
 _FRAMES = 32
 """Frames of a slice."""
 _MOST_BYTES = 16384
 """Bytes of the largest frame: we allow no more than RFC 9113 §4.2 does."""
-_FRAME_SIZE_ERROR, _ENHANCE_YOUR_CALM = 0x6, 0xB
+_PROTOCOL_ERROR, _FRAME_SIZE_ERROR, _ENHANCE_YOUR_CALM = 0x1, 0x6, 0xB
 
 _BURST = 20_000
 _PER_S = 20_000
@@ -56,12 +64,14 @@ Slice: TypeAlias = bytes | GoawayFrame
 class FrameScanner:
     """Reads the bytes of one peer."""
 
-    __slots__ = ("_at", "_goaway", "_head", "_left", "_points")
+    __slots__ = ("_at", "_first", "_goaway", "_head", "_left", "_points")
 
     def __init__(self, preface: bool) -> None:
         """`preface`: the peer is a client, whose bytes begin with the preface."""
         self._left = len(PREFACE) if preface else 0
         """Bytes of the current frame (or the preface) that are still to come."""
+        self._first = preface
+        """Whether the frame that a client's preface ends with is still to come."""
         self._head = b""
         """The beginning of a frame's header, if it was cut."""
         self._goaway: bytearray | None = None
@@ -97,7 +107,7 @@ class FrameScanner:
             if length > _MOST_BYTES:
                 raise BadFrames(_FRAME_SIZE_ERROR, _what_is_no_frame(payload[place : place + _HEAD], length))
             self._count(kind, length, payload[place + 4])
-            if kind == _GOAWAY and length >= 8:
+            if kind == _GOAWAY and length >= 8 and not any(payload[place + 5 : place + _HEAD]):
                 if place > begin:
                     slices.append(payload[begin:place])
                 self._goaway = bytearray()
@@ -113,8 +123,14 @@ class FrameScanner:
         return slices
 
     def _count(self, kind: int, length: int, flags: int) -> None:
+        if self._first:
+            self._first = False
+            if kind != _SETTINGS or flags & _ACK:
+                raise BadFrames(_PROTOCOL_ERROR, "no SETTINGS after the preface")  # RFC 9113 §3.4
         if kind in (_HEADERS, _CONTINUATION) or (kind == _DATA and (length or flags & _END_STREAM)):
             return
+        if kind == _SETTINGS and flags & _ACK and length:
+            raise BadFrames(_FRAME_SIZE_ERROR, "SETTINGS with ACK and a payload")  # RFC 9113 §6.5
         self._points -= _COSTS.get(kind, _POINTS)
         if self._points < 0:
             raise BadFrames(_ENHANCE_YOUR_CALM, "too many frames that carry nothing")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import Event
-from h2.exceptions import H2Error, ProtocolError
+from h2.exceptions import H2Error, NoSuchStreamError, ProtocolError
 from h2.settings import SettingCodes, Settings
 
 from faultkit.proxy.http2.frame_scanner import goaway_bytes
@@ -29,6 +29,13 @@ _MOST_HEADERS = 1 << 16
 """Bytes of one block of header fields: `h2` ends a connection that sends more."""
 
 Fields = list[Field]
+
+
+def reason(problem: ProtocolError) -> str:
+    """Return what a peer did wrong. `h2` gives a number alone for a frame of a stream that is not open."""
+    if isinstance(problem, NoSuchStreamError):
+        return f"a frame of stream {problem.stream_id}, which is not open"
+    return str(problem) or type(problem).__name__
 
 
 class Leg:
