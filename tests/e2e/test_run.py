@@ -28,13 +28,13 @@ QUIET = {name: value for name, value in os.environ.items() if not name.startswit
 class FaultRun:
     """A `fault run` process with methods that wait for its output."""
 
-    def __init__(self, *args: str) -> None:
+    def __init__(self, *args: str, env: dict[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "faultkit", "run", *args],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=QUIET,
+            env=env or QUIET,
         )
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -80,8 +80,8 @@ class FaultRun:
 
 
 @contextmanager
-def fault_run(*args: str) -> Iterator[FaultRun]:
-    run = FaultRun(*args)
+def fault_run(*args: str, env: dict[str, str] | None = None) -> Iterator[FaultRun]:
+    run = FaultRun(*args, env=env)
     try:
         yield run
     finally:

@@ -49,3 +49,20 @@ if (proxy && !knows && typeof globalThis.fetch === 'function') {
     globalThis[key] = new Agent({ connect });
   }
 }
+
+// The npm package undici 8 keeps its dispatcher under a key of its own, which Node.js 22 does not set.
+if (proxy) {
+  const Module = require('node:module');
+  const load = Module._load;
+  const seen = new WeakSet();
+  Module._load = function (request, ...rest) {
+    const loaded = load.call(this, request, ...rest);
+    if (/(^|[\\/]node_modules[\\/])undici([\\/]index\.js)?$/.test(request) && !seen.has(loaded)) {
+      seen.add(loaded);
+      if (loaded.EnvHttpProxyAgent && loaded.getGlobalDispatcher().constructor === loaded.Agent) {
+        loaded.setGlobalDispatcher(new loaded.EnvHttpProxyAgent());
+      }
+    }
+    return loaded;
+  };
+}

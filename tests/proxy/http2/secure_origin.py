@@ -15,7 +15,7 @@ from h2.events import RequestReceived
 from faultkit.base.address import Endpoint
 from tests.proxy.wires import LOOPBACK, PATIENCE_S
 
-TEXT = b"GET / over h2, with some more bytes"
+TEXT = b"the text of the origin, of 35 bytes"
 
 
 @dataclass
@@ -27,7 +27,7 @@ class SecureOrigin:
 
 @contextmanager
 def serving_h2(context: ssl.SSLContext, *protocols: str) -> Iterator[SecureOrigin]:
-    """Answer requests of HTTP/2 by `TEXT`, or of HTTP/1.1, as the client asks for by ALPN."""
+    """Answer requests of HTTP/2 or HTTP/1.1, as the client asks for by ALPN, by `TEXT`."""
     if protocols:
         context.set_alpn_protocols(list(protocols))
     with socket.create_server((LOOPBACK, 0)) as listener:
@@ -65,7 +65,9 @@ def _serve_http_1(client: ssl.SSLSocket, origin: SecureOrigin) -> None:
     fields = head.decode().split("\r\n")
     host = next(line[6:] for line in fields if line.lower().startswith("host: "))
     origin.seen.append(("http/1.1", host, fields[0].split()[1]))
-    client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+    client.sendall(
+        b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(TEXT), TEXT)
+    )
 
 
 def _serve_http_2(client: ssl.SSLSocket, origin: SecureOrigin) -> None:

@@ -108,7 +108,7 @@ def test_http_2_passes_between_two_tls_connections_and_rules_act_in_it(
                 return fetch(f"https://localhost:{port}{path}", folder, http_2=http_2, proxy=through)
 
             assert get("/late") == ("HTTP/2", 200, TEXT)
-            assert get("/one", http_2=False) == ("HTTP/1.1", 200, b"ok")
+            assert get("/one", http_2=False) == ("HTTP/1.1", 200, TEXT)
             assert get("/broken")[:2] == (("HTTP/2", 503) if rules else ("HTTP/2", 200))
             assert plane.snapshot().injected == ({"down": 1, "late": 1} if rules else {})
             if rules:
