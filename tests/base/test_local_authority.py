@@ -64,6 +64,22 @@ def test_an_expired_one_is_refused(tmp_path: Path) -> None:
         open_authority(tmp_path)
 
 
+def test_one_that_ended_is_renewed_for_the_same_domains(tmp_path: Path) -> None:
+    make_authority(tmp_path, ("example.com", "test.internal"), replace=True, days=0)
+    with pytest.raises(InputError) as caught:
+        open_authority(tmp_path)
+    command = "`fault ca create --replace --domain example.com --domain test.internal`"
+    assert str(caught.value).endswith(f"; {command} makes a new one in {tmp_path}")
+
+
+def test_one_that_ends_while_it_is_used_signs_no_more_and_says_why(tmp_path: Path) -> None:
+    issuer = LeafIssuer(make_authority(tmp_path / "ca"))
+    ends = issuer.authority.ends_at
+    assert leaf_of(issuer.issue(("localhost",), ends - timedelta(seconds=1))).not_valid_after_utc == ends
+    with pytest.raises(ValueError, match="the local authority has ended: `fault ca create --replace` makes"):
+        issuer.issue(("localhost",), ends)
+
+
 @pytest.mark.parametrize("damaged", [KEY, CERTIFICATE])
 @pytest.mark.parametrize("content", [b"", b"-----BEGIN X-----\nsecret\n", None])
 def test_a_damaged_one_is_refused_without_showing_it(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import ssl
@@ -53,9 +54,10 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     ]
     (place / "plan.yaml").write_text(yaml.safe_dump({"seed": 7, "rules": rules}))
     env = {"PATH": os.environ["PATH"], "HOME": str(place), "FAULT_CA_DIR": str(place / "ca")}
+    log = {"FAULT_LOG_FILE": str(place / "run.log"), "FAULT_LOG_LEVEL": "debug"}
     command = ("--intercept", "localhost", "--proxy-address", "127.0.0.1:0", "--json")
     files = ("--cacert", str(place / "service.pem"), "--plan", str(place / "plan.yaml"))
-    with serving_h2(context, "h2", "http/1.1") as origin, fault_run(*command, *files, env=env) as run:
+    with serving_h2(context, "h2", "http/1.1") as origin, fault_run(*command, *files, env=env | log) as run:
         proxy = f"127.0.0.1:{port_of(run.event('started'))}"
         printed = subprocess.run(
             [sys.executable, "-m", "faultkit", "ca", "env", "--proxy", proxy, "--format", "dotenv"],
@@ -66,6 +68,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         ).stdout
         variables = dict(line.split("=", 1) for line in printed.splitlines() if not line.startswith("#"))
         yield Service(f"https://{origin.endpoint}", env | variables)
+        assert run.stop() == 0
+        # After all clients, some of them cut off: no line of the key is in what the run says.
+        said = (place / "run.log").read_text() + run.errors() + "".join(map(json.dumps, run.rest()))
+        assert "localhost" in said
+        assert not any(line in said for line in (place / "ca" / "ca-key.pem").read_text().splitlines())
 
 
 def curl(version: str, base: str, folder: Path) -> list[str]:

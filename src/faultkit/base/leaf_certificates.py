@@ -51,13 +51,15 @@ class LeafIssuer:
     def issue(self, names: tuple[str, ...], now: datetime, flaw: Flaw | None = None) -> bytes:
         """Return key, certificate and authority as PEM text, for DNS names and IP addresses.
 
-        Raises ValueError for a name that no certificate can have."""
+        Raises ValueError for a name that no certificate can have, and once the authority has ended."""
         if flaw == "wrong_host":
             names = (WRONG_HOST,)
         begins, ends = now - timedelta(hours=1), now + timedelta(hours=LIFE_HOURS)
         if flaw == "expired":
             begins, ends = now - timedelta(days=8), now - timedelta(days=1)
         ends = min(ends, self.authority.ends_at)
+        if ends <= now and flaw not in ("expired", "self_signed"):
+            raise ValueError(f"the local authority has ended: {self.authority.renewal}, for the next run")
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _common_name(names[0]))])
         public = self._key.public_key()
         own = flaw == "self_signed"

@@ -71,11 +71,12 @@ class LocalAuthority:
     @property
     def domains(self) -> tuple[str, ...]:
         """The domains for which it may sign, beside loopback addresses; none: for all names."""
-        try:
-            found = self.certificate.extensions.get_extension_for_class(x509.NameConstraints).value
-        except x509.ExtensionNotFound:
-            return ()
-        return tuple(name.value for name in found.permitted_subtrees or () if isinstance(name, x509.DNSName))
+        return _domains(self.certificate)
+
+    @property
+    def renewal(self) -> str:
+        """The command that makes a new one of the same kind, in a few words."""
+        return _renewal(self.folder, self.domains)
 
     def may_sign(self, name: str) -> bool:
         """Return whether clients accept its certificates for this name (RFC 5280 §4.2.1.10)."""
@@ -203,9 +204,23 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     )
 
 
+def _domains(certificate: x509.Certificate) -> tuple[str, ...]:
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.NameConstraints).value
+    except x509.ExtensionNotFound:
+        return ()
+    return tuple(name.value for name in found.permitted_subtrees or () if isinstance(name, x509.DNSName))
+
+
+def _renewal(folder: Path, domains: Iterable[str] = ()) -> str:
+    # One that signs for a few domains must not become one that signs for all.
+    options = "".join(f" --domain {domain}" for domain in domains if domain != "localhost")
+    return f"`fault ca create --replace{options}` makes a new one in {folder}"
+
+
 def _load(folder: Path) -> LocalAuthority:
     cert_file, key_file = folder / CERTIFICATE, folder / KEY
-    again = f"`fault ca create --replace` makes a new one in {folder}"
+    again = _renewal(folder)
     try:
         cert_pem, key_pem = cert_file.read_bytes(), key_file.read_bytes()
         mode = stat.S_IMODE(key_file.stat().st_mode)
@@ -221,6 +236,7 @@ def _load(folder: Path) -> LocalAuthority:
         certificate = x509.load_pem_x509_certificate(cert_pem)
     except ValueError:
         raise InputError(str(cert_file), f"expected a certificate in PEM format; {again}") from None
+    again = _renewal(folder, _domains(certificate))
     try:
         key = serialization.load_pem_private_key(key_pem, None)
     except (ValueError, TypeError, UnsupportedAlgorithm):

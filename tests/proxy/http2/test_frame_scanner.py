@@ -42,7 +42,7 @@ def test_many_frames_come_in_slices() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"), [(6, 2000), (4, 2000), (2, 2000), (0, 2000), (9, None), (8, 20_000), (0x42, 2000)]
+    ("kind", "most"), [(6, 2000), (4, 2000), (2, 2000), (0, 2000), (1, None), (8, 20_000), (0x42, 2000)]
 )
 def test_frames_that_carry_nothing_are_limited(kind: int, most: int | None) -> None:
     scanner = FrameScanner(preface=False)
@@ -53,6 +53,14 @@ def test_frames_that_carry_nothing_are_limited(kind: int, most: int | None) -> N
     scanner.feed(frame(kind, payload) * most, 0.0)
     with pytest.raises(BadFrames):
         scanner.feed(frame(kind, payload), 0.0)
+
+
+def test_a_block_of_header_fields_is_limited_in_all_its_frames() -> None:
+    scanner = FrameScanner(preface=False)
+    full = frame(1, bytes(16_384)) + frame(9, bytes(16_384)) * 7
+    scanner.feed(full * 2, 0.0)
+    with pytest.raises(BadFrames, match="header fields of more than 131072 bytes"):
+        scanner.feed(frame(9, b"x"), 0.0)
 
 
 def test_a_peer_may_send_more_of_them_as_time_goes_on() -> None:

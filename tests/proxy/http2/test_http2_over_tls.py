@@ -1,5 +1,6 @@
 """HTTP/2 through TLS on both sides: which protocol is agreed on, and rules inside it."""
 
+import contextlib
 import shutil
 import ssl
 import subprocess
@@ -21,8 +22,11 @@ from faultkit.faults.http.http_wrong_encoding import HttpWrongEncoding
 from faultkit.faults.http2.grpc_status import GrpcStatus
 from faultkit.plan import Match, Rule
 from faultkit.proxy.data_plane import ListenerTls, ProxySpec
+from faultkit.proxy.http2.frame_scanner import PREFACE
 from faultkit.proxy.plane_events import DialFailed, Requested
+from tests.proxy.http2.raw_client import FIELDS, frame
 from tests.proxy.http2.secure_origin import TEXT, serving_h2
+from tests.proxy.http2.test_http2_hostile import BOMB
 from tests.proxy.proxied_http import ANY_PORT, proxied, troubles
 from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect
 
@@ -240,3 +244,31 @@ def test_grpc_over_tls(folder: Path, upstreams: tuple[trustme.CA, str]) -> None:
                 assert raised.value.code().name == "RESOURCE_EXHAUSTED"
     finally:
         service.stop(None).wait()
+
+
+def test_hostile_connections_disturb_no_other(
+    folder: Path, server: ssl.SSLContext, upstreams: tuple[trustme.CA, str]
+) -> None:
+    requests = [frame(1, at, FIELDS, 5) for at in range(1, 20_001, 2)]
+    floods = {
+        "Oversized header block": frame(1, 1, BOMB[:16_000], 4),
+        "Max inbound streams is 1000": b"".join(requests),
+        "too many frames": b"".join(each + frame(3, at, bytes(4)) for at, each in enumerate(requests)),
+    }
+    rule = Rule("late", HttpDelay(delay_ms=1), Match(path="/late"))
+    with serving_h2(server, *ALL) as origin:
+        spec = mapped(origin.endpoint, folder, upstreams[1])
+        with proxied(spec, rule) as (plane, proxy), httpx.Client(http2=True, verify=trusting(folder)) as good:
+            url = f"https://localhost:{proxy.port}/"
+            assert good.get(url).content == TEXT
+            for flood in floods.values():
+                with trusting(folder, "h2").wrap_socket(connect(proxy), server_hostname="localhost") as bad:
+                    with contextlib.suppress(OSError):  # It may be closed before all is sent.
+                        bad.sendall(PREFACE + frame(4, 0) + flood)
+                    assert good.get(url).content == TEXT
+                    with contextlib.suppress(OSError):
+                        while bad.recv(65536):
+                            pass
+            assert {seen[0] for seen in origin.seen} == {"h2"}
+            told = troubles(plane)
+            assert [any(why in line for line in told) for why in floods] == [True] * 3

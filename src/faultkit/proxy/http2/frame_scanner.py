@@ -30,6 +30,8 @@ _FRAMES = 32
 """Frames of a slice."""
 _MOST_BYTES = 16384
 """Bytes of the largest frame: we allow no more than RFC 9113 §4.2 does."""
+_MOST_BLOCK = 1 << 17
+"""Bytes of one block of header fields, in all its frames. `h2` reads it at its end only."""
 _PROTOCOL_ERROR, _FRAME_SIZE_ERROR, _ENHANCE_YOUR_CALM = 0x1, 0x6, 0xB
 
 _BURST = 20_000
@@ -64,12 +66,14 @@ Slice: TypeAlias = bytes | GoawayFrame
 class FrameScanner:
     """Reads the bytes of one peer."""
 
-    __slots__ = ("_at", "_first", "_goaway", "_head", "_left", "_points")
+    __slots__ = ("_at", "_block", "_first", "_goaway", "_head", "_left", "_points")
 
     def __init__(self, preface: bool) -> None:
         """`preface`: the peer is a client, whose bytes begin with the preface."""
         self._left = len(PREFACE) if preface else 0
         """Bytes of the current frame (or the preface) that are still to come."""
+        self._block = 0
+        """Bytes of the last block of header fields, so far."""
         self._first = preface
         """Whether the frame that a client's preface ends with is still to come."""
         self._head = b""
@@ -127,7 +131,12 @@ class FrameScanner:
             self._first = False
             if kind != _SETTINGS or flags & _ACK:
                 raise BadFrames(_PROTOCOL_ERROR, "no SETTINGS after the preface")  # RFC 9113 §3.4
-        if kind in (_HEADERS, _CONTINUATION) or (kind == _DATA and (length or flags & _END_STREAM)):
+        if kind in (_HEADERS, _CONTINUATION):
+            self._block = length if kind == _HEADERS else self._block + length
+            if self._block > _MOST_BLOCK:
+                raise BadFrames(_ENHANCE_YOUR_CALM, f"header fields of more than {_MOST_BLOCK} bytes")
+            return
+        if kind == _DATA and (length or flags & _END_STREAM):
             return
         if kind == _SETTINGS and flags & _ACK and length:
             raise BadFrames(_FRAME_SIZE_ERROR, "SETTINGS with ACK and a payload")  # RFC 9113 §6.5
