@@ -98,7 +98,7 @@ def test_a_table_never_decreases(delays: list[float], is_log: bool, percent: int
         ({"percentiles": {"p50": "x"}}, "percentiles: expected a number for p50, got 'x'"),
         (
             {"distribution": "table", "samples": "a.txt"},
-            "samples: expected only in a plan file or a flag, which read the file where it is "
+            "samples: expected only in a file of a plan or a scenario or a flag, which read it where it is "
             "(percentiles may be given everywhere), got 'a.txt'",
         ),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError
+from faultkit.faults.stream.latency import Latency
 from faultkit.scenario.scenario_file import load_scenarios, read_scenarios, validate
 
 GOOD = """\
@@ -421,4 +422,25 @@ def test_mistakes_come_in_the_order_of_lines() -> None:
         ["line 4", "items[0].call.method"],
         ["line 5", "items[0].call.bdoy"],
         ["line 6", "title"],
+    ]
+
+
+def test_samples_of_a_fault_are_read_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "measured.txt").write_text("10\n30\n20\n")
+    file = tmp_path / "one.yaml"
+    table = "faults:\n- type: latency\n  distribution: table\n  samples: {}\n"
+    file.write_text(within_context(table.format("measured.txt")))
+    (scenario,) = load_scenarios(file)
+    fault = scenario.items[0].faults[0].rule.fault
+    assert isinstance(fault, Latency)
+    assert (fault.samples, dict(fault.percentiles)["p50"], dict(fault.percentiles)["p100"]) == (
+        None,
+        20.0,
+        30.0,
+    )
+    file.write_text(within_context(table.format("missing.txt")))
+    place = f"{file}: line 10: items[0].context.faults[0].samples"
+    missing = tmp_path / "missing.txt"
+    assert [str(each) for each in validate(file)] == [
+        f"{place}: {missing}: cannot be read: no such file or directory"
     ]

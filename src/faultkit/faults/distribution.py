@@ -53,7 +53,7 @@ def check_table(fault: Tabled) -> None:
             raise ValueError("percentiles: expected none beside samples, got both")
         # A loader of files replaces them by percentiles; see `plan.delay_samples`.
         raise ValueError(
-            "samples: expected only in a plan file or a flag, which read the file where it is "
+            "samples: expected only in a file of a plan or a scenario or a flag, which read it where it is "
             f"(percentiles may be given everywhere), got {fault.samples!r}"
         )
     if fault.distribution == "table":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from faultkit.base.documents.yaml_text import Document, read_documents
@@ -29,8 +30,12 @@ def validate(path: str | os.PathLike[str]) -> list[InputError]:
     return read_scenario_files(path)[1]
 
 
-def read_scenarios(text: str, source: str = "scenario") -> tuple[list[Scenario], list[InputError]]:
-    """Return the valid scenarios of a YAML text, and every mistake of the others."""
+def read_scenarios(
+    text: str, source: str = "scenario", folder: str | None = None
+) -> tuple[list[Scenario], list[InputError]]:
+    """Return the valid scenarios of a YAML text, and every mistake of the others.
+
+    folder: where files of samples are that faults name; without it, they are a mistake"""
     documents: list[Document] = []
     broken: list[InputError] = []
     try:
@@ -45,12 +50,54 @@ def read_scenarios(text: str, source: str = "scenario") -> tuple[list[Scenario],
     problems: list[InputError] = []
     for document in documents:
         found: list[InputError] = []
-        scenario = parse_scenario(document.value, found, source, document.number)
+        value = document.value if folder is None else _with_samples(document.value, folder, found)
+        scenario = parse_scenario(value, found, source, document.number)
+        if found:
+            scenario = None
         if scenario is not None:
             scenarios.append(scenario)
         found.sort(key=lambda error: document.line_of(error.path))
         problems.extend(_error_at(error, source, document, alone=len(documents) == 1) for error in found)
     return scenarios, problems + broken
+
+
+def _with_samples(document: object, folder: str, problems: list[InputError]) -> object:
+    """Return a scenario with percentiles in place of the files of samples that its faults name.
+
+    What is no scenario stays as it is: the parser says what is wrong with it."""
+    if not isinstance(document, Mapping) or not isinstance(document.get("items"), list):
+        return document
+    items: list[object] = []
+    for index, item in enumerate(document["items"]):
+        context = item.get("context") if isinstance(item, Mapping) else None
+        faults = context.get("faults") if isinstance(context, Mapping) else None
+        if isinstance(faults, list) and any(
+            isinstance(each, Mapping) and "samples" in each for each in faults
+        ):
+            path = f"items[{index}].context.faults"
+            faults = [
+                _read_samples(each, folder, f"{path}[{at}]", problems) for at, each in enumerate(faults)
+            ]
+            item = {**item, "context": {**context, "faults": faults}}
+        items.append(item)
+    return {**document, "items": items}
+
+
+def _read_samples(fault: object, folder: str, path: str, problems: list[InputError]) -> object:
+    if not isinstance(fault, Mapping) or "samples" not in fault:
+        return fault
+    # Imported here, because most scenarios have no such file.
+    from faultkit.plan.delay_samples import settings_with_percentiles
+
+    try:
+        return settings_with_percentiles(fault, lambda name: read_text(os.path.join(folder, name)))
+    except InputError as error:
+        problems.append(error.within(path))
+        return {
+            key: value
+            for key, value in fault.items()
+            if key not in ("samples", "samples_unit", "distribution")
+        }
 
 
 def _error_at(error: InputError, source: str, document: Document, *, alone: bool) -> InputError:
@@ -67,7 +114,7 @@ def read_scenario_files(path: str | os.PathLike[str]) -> tuple[list[Scenario], l
     try:
         for file in _files(path):
             try:
-                found, invalid = read_scenarios(read_text(file), file)
+                found, invalid = read_scenarios(read_text(file), file, os.path.dirname(file))
             except InputError as error:
                 found, invalid = [], [error]
             scenarios += found
