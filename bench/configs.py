@@ -35,18 +35,21 @@ def haproxy_config(upstreams: Mapping[str, int], ports: Mapping[str, int], open_
     return "\n".join([*lines, ""])
 
 
+def nginx_stream_module() -> list[str]:
+    return [f"load_module {_STREAM_MODULE};"] if _STREAM_MODULE.exists() else []
+
+
 def nginx_stream_config(
     upstreams: Mapping[str, int], ports: Mapping[str, int], open_files: int, folder: Path
 ) -> str:
-    load_module = [f"load_module {_STREAM_MODULE};"] if _STREAM_MODULE.exists() else []
     servers = [
         f"  server {{ listen 127.0.0.1:{ports[name]} backlog=4096; proxy_pass 127.0.0.1:{upstream}; }}"
         for name, upstream in upstreams.items()
     ]
     return "\n".join(
         [
-            *load_module,
-            *_nginx_main(open_files, folder, "nginx-stream"),
+            *nginx_stream_module(),
+            *nginx_main(open_files, folder, "nginx-stream"),
             "stream {",
             "  tcp_nodelay on;",
             "  proxy_timeout 10m;",
@@ -58,21 +61,30 @@ def nginx_stream_config(
     )
 
 
-def nginx_origin_config(port: int, open_files: int, folder: Path) -> str:
-    """Return nginx's configuration of an origin with a small fixed answer, which costs little CPU."""
+def nginx_origin_config(
+    port: int, open_files: int, folder: Path, kind: str = "http", server_pem: Path | None = None
+) -> str:
+    """Return nginx's configuration of an origin with a small fixed answer, which costs little CPU.
+
+    kind: `http`; `https`, with HTTP/2; or `h2c`, HTTP/2 without TLS"""
     temporary = [
-        f"  {kind}_temp_path {folder / 'origin-temporary'};"
-        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"  {each}_temp_path {folder / f'{kind}-temporary'};"
+        for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     ]
+    secure = (
+        [f"    ssl_certificate {server_pem};", f"    ssl_certificate_key {server_pem};"] if server_pem else []
+    )
+    speaks = {"http": "", "https": " ssl http2", "h2c": " http2"}[kind]
     return "\n".join(
         [
-            *_nginx_main(open_files, folder, "nginx-origin"),
+            *nginx_main(open_files, folder, f"nginx-{kind}-origin"),
             "http {",
             "  access_log off;",
             "  keepalive_requests 1000000000;",
             *temporary,
             "  server {",
-            f"    listen 127.0.0.1:{port} backlog=4096;",
+            f"    listen 127.0.0.1:{port}{speaks} backlog=4096;",
+            *secure,
             '    location / { return 200 "0123456789abcdef0123456789abcdef"; }',
             '    location = /unique { return 200 "$request_id"; }',
             "    location = /status { stub_status; }",
@@ -83,7 +95,7 @@ def nginx_origin_config(port: int, open_files: int, folder: Path) -> str:
     )
 
 
-def _nginx_main(open_files: int, folder: Path, name: str) -> list[str]:
+def nginx_main(open_files: int, folder: Path, name: str) -> list[str]:
     return [
         "daemon off;",
         "worker_processes 1;",

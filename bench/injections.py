@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bench.layers import LAYERS
 from bench.relays import NO_FAULT, Injection
 
 LOSS_RATE = 0.05
@@ -64,7 +65,7 @@ DELAY_MS = 10
 PLENTY_BPS = 400_000_000
 """A rate that requests do not reach: what is measured is the work of the rule."""
 
-FAULTS: Mapping[str, Injection] = {
+_OF_STREAMS: Mapping[str, Injection] = {
     "": NO_FAULT,
     "latency": latency(DELAY_MS, "ingress"),
     "latency-both": latency(DELAY_MS, "both"),
@@ -102,4 +103,21 @@ FAULTS: Mapping[str, Injection] = {
         is_http=True,
     ),
 }
-"""The faults under which `bench.proxy` measures, by name; the first is none."""
+
+
+def _layered(layer: str, flags: tuple[str, ...] = (), *, is_peerless: bool = False) -> Injection:
+    """Return a layer, with a fault of ours inside it or none; its peers have the layer only."""
+    return Injection(flags, None, None, layer=LAYERS[layer], is_peerless=is_peerless)
+
+
+_OF_LAYERS: Mapping[str, Injection] = {
+    **{layer: _layered(layer) for layer in LAYERS},
+    "http2-error": _layered("http2", _OF_STREAMS["http-error"].flags),
+    "h2c-error": _layered("h2c", _OF_STREAMS["http-error"].flags),
+    "grpc-rule": _layered("grpc", ("--with-grpc-status", "--grpc-status-probability", "0.001")),
+    "tls-latency": _layered("tls-both", _OF_STREAMS["latency"].flags, is_peerless=True),
+    "http2-delay": _layered("http2", _OF_STREAMS["http-delay"].flags, is_peerless=True),
+}
+
+FAULTS: Mapping[str, Injection] = {**_OF_STREAMS, **_OF_LAYERS}
+"""The faults and layers under which `bench.proxy` measures, by name; the first is none."""

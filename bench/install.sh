@@ -13,6 +13,7 @@ need haproxy haproxy
 need nginx nginx libnginx-mod-stream
 need wrk wrk
 need hey hey
+need h2load nghttp2-client
 need cc gcc libc6-dev
 # nginx alone cannot relay TCP: the module is a package of its own.
 case " $missing " in
@@ -20,13 +21,16 @@ case " $missing " in
 *) ls /usr/lib/nginx/modules/ngx_stream_module.so >/dev/null 2>&1 || missing="$missing libnginx-mod-stream" ;;
 esac
 
-# Locust is a peer and brings much along: an environment of its own, away from ours.
-locust="$(dirname "$0")/out/locust"
-if [ ! -x "$locust/bin/locust" ]; then
-    { "${PYTHON:-python3}" -m venv "$locust" &&
-        "$locust/bin/python" -m pip install --quiet --disable-pip-version-check "locust>=2.30"; } ||
-        echo "bench: Locust could not be installed (benchmarks go on without)" >&2
-fi
+# Peers from PyPI bring much along: an environment of its own for each, away from ours.
+alone() { # NAME PROGRAM REQUIREMENT
+    folder="$(dirname "$0")/out/$1"
+    [ -x "$folder/bin/$2" ] && return
+    { "${PYTHON:-python3}" -m venv "$folder" &&
+        "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$3"; } ||
+        echo "bench: $1 could not be installed (benchmarks go on without)" >&2
+}
+alone locust locust "locust>=2.30"
+alone mitmproxy mitmdump "mitmproxy>=10"
 
 if [ -z "$missing" ]; then
     echo "bench: all programs are there"

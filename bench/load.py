@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.machine import BENCH, OUT, find_program
 from bench.processes import StartError, end_group
@@ -131,6 +133,7 @@ class Timed:
     count: Count
     p50_us: float
     p99_us: float
+    least_us: float = 0.0
 
 
 def requests(port: int, seconds: float, connections: int) -> Count:
@@ -138,8 +141,10 @@ def requests(port: int, seconds: float, connections: int) -> Count:
     return timed_requests(port, seconds, connections).count
 
 
-def timed_requests(port: int, seconds: float, connections: int) -> Timed:
-    """The same, with how long they took."""
+def timed_requests(
+    port: int, seconds: float, connections: int, scheme: str = "http", afresh: bool = False
+) -> Timed:
+    """The same, with how long they took. `afresh`: a new connection for each."""
     wrk = find_program("wrk")
     assert wrk is not None
     answer = _run(
@@ -150,12 +155,80 @@ def timed_requests(port: int, seconds: float, connections: int) -> Timed:
             # wrk accepts whole seconds only.
             f"--duration={max(1, round(seconds))}s",
             f"--script={BENCH / 'wrk.lua'}",
-            f"http://127.0.0.1:{port}/",
+            *(["--header=Connection: close"] if afresh else []),
+            f"{scheme}://127.0.0.1:{port}/",
         ],
         seconds,
     )
+    return _timed(answer)
+
+
+def _timed(answer: Any) -> Timed:
     count = Count(answer["requests"], answer["errors"], answer["elapsed_us"] / 1e6)
-    return Timed(count, answer["p50_us"], answer["p99_us"])
+    return Timed(count, answer.get("p50_us", 0.0), answer.get("p99_us", 0.0), answer.get("least_us", 0.0))
+
+
+T = TypeVar("T")
+
+
+def tls_requests(
+    port: int,
+    seconds: float,
+    connections: int,
+    on_ready: Callable[[], T],
+    *,
+    tunnel: str | None = None,
+    http_2: bool = False,
+    afresh: bool = False,
+) -> tuple[Timed, T]:
+    """Send HTTP requests over TLS, with `bench.tls_client`; `tunnel` is the target of CONNECT.
+
+    on_ready: called when all connections stand, before the requests that are measured; its result is
+    returned, too"""
+    command = [sys.executable, "-m", "bench.tls_client", str(port), "", f"{seconds:g}", str(connections)]
+    command += ["--tunnel", tunnel] if tunnel else []
+    command += ["--http-2"] if http_2 else []
+    command += ["--afresh"] if afresh else []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            if process.stdout.readline().strip() != b"ready":
+                raise LoadError("tls_client: it ended early")
+            seen = on_ready()
+            answer, _ = process.communicate(b"\n", timeout=seconds + _GRACE_S)
+        except subprocess.TimeoutExpired:
+            raise LoadError(f"tls_client: no end after {seconds + _GRACE_S:g} s") from None
+        finally:
+            if process.poll() is None:
+                process.kill()
+    return _timed(json.loads(answer.splitlines()[-1])), seen
+
+
+def grpc_calls(port: int, seconds: float) -> Count:
+    """Make unary calls, with grpcio."""
+    command = [sys.executable, "-m", "bench.grpc_calls", "call", str(port), f"{seconds:g}"]
+    return _timed(_run(command, seconds)).count
+
+
+def http_2_requests(port: int, seconds: float, scheme: str) -> Count:
+    """Send HTTP/2 requests, with h2load: 16 connections with 8 streams each."""
+    h2load = find_program("h2load")
+    assert h2load is not None
+    # It counts only in the time after the warm-up.
+    command = [h2load, f"--duration={max(1, round(seconds))}", "--clients=16", "--max-concurrent-streams=8"]
+    done = _output([*command, f"{scheme}://127.0.0.1:{port}/"], seconds)
+    return h2load_count(done)
+
+
+def h2load_count(text: str) -> Count:
+    """Read what h2load prints: requests that were answered, those of them that failed, and the time."""
+    finished = re.search(r"^finished in ([0-9.]+)(ms|s),", text, re.MULTILINE)
+    codes = re.search(r"^status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx", text, re.MULTILINE)
+    if finished is None or codes is None:
+        raise LoadError("h2load: no figures in its output")
+    good, *others = map(int, codes.groups())
+    elapsed_s = float(finished[1]) / (1000 if finished[2] == "ms" else 1)
+    return Count(good + sum(others), sum(others), elapsed_s)
 
 
 def _run_loadgen(seconds: float, *words: object) -> Any:
@@ -164,6 +237,10 @@ def _run_loadgen(seconds: float, *words: object) -> Any:
 
 def _run(command: Sequence[str], seconds: float) -> Any:
     """Run a client to its end and parse the JSON on its last line."""
+    return json.loads(_output(command, seconds).splitlines()[-1])
+
+
+def _output(command: Sequence[str], seconds: float) -> str:
     name = f"{Path(command[0]).name} {command[1]}"
     try:
         done = subprocess.run(command, capture_output=True, timeout=seconds + _GRACE_S, check=False)
@@ -171,4 +248,4 @@ def _run(command: Sequence[str], seconds: float) -> Any:
         raise LoadError(f"{name}: no end after {seconds + _GRACE_S:g} s") from None
     if done.returncode != 0:
         raise LoadError(f"{name}: {done.stderr.decode(errors='replace').strip()}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return done.stdout.decode(errors="replace")

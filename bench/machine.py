@@ -18,6 +18,7 @@ _DEBIAN_PACKAGE = {
     "nginx": "nginx libnginx-mod-stream",
     "wrk": "wrk",
     "hey": "hey",
+    "h2load": "nghttp2-client",
     "cc": "gcc libc6-dev",
 }
 _SBIN = "/usr/local/sbin:/usr/sbin:/sbin"

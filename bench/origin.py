@@ -1,7 +1,8 @@
-"""The upstreams behind every relay: an HTTP origin (nginx), and loadgen's echo, sink and source."""
+"""The upstreams behind every relay: HTTP origins (nginx), a gRPC server, loadgen's echo, sink and source."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 
@@ -14,20 +15,35 @@ from bench.relays import Setup
 
 def start_upstreams(stack: ExitStack, setup: Setup, kinds: Sequence[str]) -> dict[str, int]:
     """Start each kind once; return their ports."""
-    return {
-        kind: _start_http(stack, setup) if kind == "http" else stack.enter_context(load.server(kind))
-        for kind in kinds
-    }
+    return {kind: _start(stack, setup, kind) for kind in kinds}
 
 
-def _start_http(stack: ExitStack, setup: Setup) -> int:
+def _start(stack: ExitStack, setup: Setup, kind: str) -> int:
+    if kind in ("http", "https", "h2c"):
+        return _start_nginx(stack, setup, kind)
+    if kind == "grpc":
+        return _start_grpc(stack, setup)
+    return stack.enter_context(load.server(kind))
+
+
+def _start_nginx(stack: ExitStack, setup: Setup, kind: str) -> int:
     nginx = find_program("nginx")
     if nginx is None:
         raise StartError(missing("nginx") or "nginx")
     (port,) = free_ports(1)
-    config = setup.folder / "nginx-origin.conf"
-    config.write_text(nginx_origin_config(port, setup.open_files, setup.folder))
-    log = setup.folder / "nginx-origin.log"
+    config = setup.folder / f"nginx-{kind}-origin.conf"
+    pem = setup.tls_files().server if kind == "https" else None
+    config.write_text(nginx_origin_config(port, setup.open_files, setup.folder, kind, pem))
+    log = setup.folder / f"nginx-{kind}-origin.log"
     process = stack.enter_context(running([nginx, "-c", str(config), "-e", "stderr"], log))
     wait_for_ports([port], process, "nginx (origin)", log)
+    return port
+
+
+def _start_grpc(stack: ExitStack, setup: Setup) -> int:
+    (port,) = free_ports(1)
+    log = setup.folder / "grpc-origin.log"
+    command = [sys.executable, "-m", "bench.grpc_calls", "serve", str(port)]
+    process = stack.enter_context(running(command, log))
+    wait_for_ports([port], process, "the gRPC server", log)
     return port

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-START_LIMIT_S = 10.0
+START_LIMIT_S = 30.0
 _END_LIMIT_S = 3.0
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)

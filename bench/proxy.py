@@ -14,6 +14,7 @@ from bench import machine
 from bench.cells import FULL, PASS_CELLS, QUICK, Cell, Sizes
 from bench.fault_cells import FAULT_CELLS
 from bench.injections import FAULTS
+from bench.layer_cells import LAYER_CELLS
 from bench.load import LoadError
 from bench.options import chosen_relays, measure, parser, progress, setup_from
 from bench.origin import start_upstreams
@@ -23,7 +24,7 @@ from bench.stats import median
 from bench.tables import Table, aligned_table, figure
 from bench.targets import Verdict, judge
 
-CELLS = (*PASS_CELLS, *FAULT_CELLS)
+CELLS = (*PASS_CELLS, *FAULT_CELLS, *LAYER_CELLS)
 ROUNDS = 3
 
 
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> Result:
         relays = {
             fault: _start_all(stack, setup, kinds, upstreams, fault, result)
             for fault in FAULTS
-            if not fault or any(cell.fault == fault for cell in cells)
+            if any(cell.fault == fault or (not fault and FAULTS[cell.fault].layer is None) for cell in cells)
         }
         before = machine.cpu_times()
         samples = _measure_all(setup, cells, relays, upstreams, options, result)
@@ -99,15 +100,16 @@ def _start_all(
 ) -> list[Subject]:
     """Start the relays that can inject this fault."""
     subjects = []
-    own = replace(setup, folder=setup.folder / (fault or "none"))
+    own = replace(setup, folder=setup.folder / (fault or "none"), root=setup.folder)
     own.folder.mkdir()
     for kind in kinds:
         if not kind.can(FAULTS[fault]):
             continue
         try:
-            relay = replace(kind.start(stack, own, upstreams, FAULTS[fault]), is_pass_through=not fault)
+            started = kind.start(stack, own, upstreams, FAULTS[fault])
+            relay = replace(started, is_pass_through=not fault, upstreams=upstreams)
             subjects.append(Subject(kind.name, kind, relay, fault))
-            if not fault:
+            if kind.name not in result.relays:
                 result.relays.append(kind.name)
         except StartError as error:
             result.skipped.append(f"{kind.name} left out{f' under {fault}' if fault else ''}: {error}")
@@ -115,8 +117,9 @@ def _start_all(
 
 
 def _subjects(cell: Cell, started: Mapping[str, Sequence[Subject]]) -> list[Subject]:
-    """Return the rows of a cell: where a fault acts, our pass-through is beside it."""
-    plain = [replace(one, name=OURS_PLAIN) for one in started[""] if cell.fault and one.name == OURS]
+    """Return the rows of a cell: where a fault acts on bytes, our pass-through is beside it."""
+    is_beside = cell.fault and FAULTS[cell.fault].layer is None
+    plain = [replace(one, name=OURS_PLAIN) for one in started.get("", ()) if is_beside and one.name == OURS]
     return [*plain, *started[cell.fault]]
 
 

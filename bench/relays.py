@@ -12,13 +12,18 @@ import sys
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from bench.configs import haproxy_config, nginx_stream_config
-from bench.machine import find_program, missing
+from bench.layers import HAPROXY, MITMPROXY, NGINX, Layer, haproxy_layer_config, nginx_layer_config
+from bench.machine import OUT, find_program, missing
 from bench.processes import StartError, free_ports, running, wait_for_ports, with_children
+from bench.tls_files import TlsFiles, make_tls_files
+
+MITMDUMP = OUT / "mitmproxy" / "bin" / "mitmdump"
 
 OURS = "faultkit"
 OURS_PLAIN = "faultkit, no fault"
@@ -34,6 +39,10 @@ class Injection:
     prototype: tuple[str, ...] | None = ()
     is_http: bool = False
     """Whether it acts on requests: our relay then has to know that the upstream speaks HTTP."""
+    layer: Layer | None = None
+    """What the relay speaks to either side, if it does more than pass bytes."""
+    is_peerless: bool = False
+    """Whether peers with the layer are left out, because they cannot do what is measured."""
 
 
 NO_FAULT = Injection()
@@ -51,6 +60,17 @@ class Setup:
     pin: bool = False
     workers: int = 1
     """The number of processes of our relay; the peers use one."""
+    root: Path | None = None
+    """The folder that all relays and origins of a run share, if `folder` is one below it."""
+
+    def tls_files(self) -> TlsFiles:
+        """Return the certificates of this run; they are made once."""
+        return _tls_files(self.root or self.folder)
+
+
+@cache
+def _tls_files(folder: Path) -> TlsFiles:
+    return make_tls_files(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +85,8 @@ class Relay:
     """The number of processes that share the connections."""
     is_pass_through: bool = True
     """Whether it injects no fault."""
+    upstreams: Mapping[str, int] = field(default_factory=dict)
+    """The ports of the upstreams, for clients that name them to a forward proxy."""
 
     def pids(self) -> list[int]:
         return with_children(self.roots)
@@ -97,6 +119,8 @@ def _start_direct(
 
 
 def _start_fault(stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection) -> Relay:
+    if injection.layer is not None:
+        return _start_layered_fault(stack, setup, upstreams, injection, injection.layer)
     ports = dict(zip(upstreams, free_ports(len(upstreams)), strict=True))
     command = [str(setup.fault), "run", "--no-ui", "--disable-http-proxy", *injection.flags]
     for name, upstream in upstreams.items():
@@ -108,19 +132,75 @@ def _start_fault(stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], i
     return replace(_start_one(stack, setup, OURS, command, ports, events), workers=setup.workers)
 
 
+def _start_layered_fault(
+    stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection, layer: Layer
+) -> Relay:
+    files, (port,) = setup.tls_files(), free_ports(1)
+    command = ["env", f"FAULT_CA_DIR={files.authority}", str(setup.fault), "run", "--no-ui", *injection.flags]
+    command += ["--cacert", str(files.trusted)]
+    if layer.intercepts:
+        command += ["--proxy-address", f"127.0.0.1:{port}", "--intercept", "127.0.0.1"]
+    else:
+        upstream = upstreams[layer.upstream]
+        command += ["--disable-http-proxy"]
+        command += ["--proxy", f"{layer.to_clients}:{port}={layer.to_upstream}://127.0.0.1:{upstream}"]
+        if layer.to_clients in ("tls", "https"):
+            command += ["--tls-cert", str(files.server), "--tls-key", str(files.server)]
+    return _start_one(stack, setup, OURS, command, {layer.upstream: port})
+
+
+def _start_mitmproxy(
+    stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection
+) -> Relay:
+    assert injection.layer is not None
+    (port,) = free_ports(1)
+    command = [str(MITMDUMP), "--quiet", "--listen-host", "127.0.0.1", "--listen-port", str(port)]
+    for option in (
+        f"confdir={setup.folder / MITMPROXY}",
+        f"ssl_verify_upstream_trusted_ca={setup.tls_files().trusted}",
+    ):
+        command += ["--set", option]
+    return _start_one(stack, setup, MITMPROXY, command, {injection.layer.upstream: port})
+
+
 def _start_haproxy(
     stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection
 ) -> Relay:
     ports = dict(zip(upstreams, free_ports(len(upstreams)), strict=True))
     config = setup.folder / "haproxy.cfg"
-    config.write_text(haproxy_config(upstreams, ports, setup.open_files))
+    if (layer := injection.layer) is None:
+        config.write_text(haproxy_config(upstreams, ports, setup.open_files))
+    else:
+        ports = {layer.upstream: ports[layer.upstream]}
+        config.write_text(
+            haproxy_layer_config(
+                layer,
+                upstreams[layer.upstream],
+                ports[layer.upstream],
+                setup.tls_files(),
+                setup.open_files // 4,
+            )
+        )
     return _start_one(stack, setup, "haproxy", [_program("haproxy"), "-db", "-f", str(config)], ports)
 
 
 def _start_nginx(stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection) -> Relay:
     ports = dict(zip(upstreams, free_ports(len(upstreams)), strict=True))
     config = setup.folder / "nginx-stream.conf"
-    config.write_text(nginx_stream_config(upstreams, ports, setup.open_files, setup.folder))
+    if (layer := injection.layer) is None:
+        config.write_text(nginx_stream_config(upstreams, ports, setup.open_files, setup.folder))
+    else:
+        ports = {layer.upstream: ports[layer.upstream]}
+        config.write_text(
+            nginx_layer_config(
+                layer,
+                upstreams[layer.upstream],
+                ports[layer.upstream],
+                setup.tls_files(),
+                setup.open_files,
+                setup.folder,
+            )
+        )
     command = [_program("nginx"), "-c", str(config), "-e", "stderr"]
     return _start_one(stack, setup, "nginx", command, ports)
 
@@ -191,6 +271,18 @@ def _is_pass_through(injection: Injection) -> bool:
     return injection == NO_FAULT
 
 
+def _relays(name: str) -> Callable[[Injection], bool]:
+    """Return whether the peer of this name can do the same without a fault: pass bytes, or have the layer."""
+
+    def can(injection: Injection) -> bool:
+        layer = injection.layer
+        if layer is None:
+            return injection == NO_FAULT
+        return name in layer.peers and not injection.is_peerless
+
+    return can
+
+
 def _always(injection: Injection) -> bool:
     return True
 
@@ -203,8 +295,14 @@ RELAYS: tuple[RelayKind, ...] = (
         lambda setup: None if setup.fault else "the fault command is not installed: pip install -e .",
         _always,
     ),
-    RelayKind("haproxy", _start_haproxy, lambda setup: missing("haproxy"), _is_pass_through),
-    RelayKind("nginx", _start_nginx, lambda setup: missing("nginx"), _is_pass_through),
+    RelayKind("haproxy", _start_haproxy, lambda setup: missing("haproxy"), _relays(HAPROXY)),
+    RelayKind("nginx", _start_nginx, lambda setup: missing("nginx"), _relays(NGINX)),
+    RelayKind(
+        MITMPROXY,
+        _start_mitmproxy,
+        lambda setup: None if MITMDUMP.exists() else "mitmproxy is not installed: run bench/install.sh",
+        lambda injection: injection.layer is not None and _relays(MITMPROXY)(injection),
+    ),
     RelayKind(
         "toxiproxy",
         _start_toxiproxy,

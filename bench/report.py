@@ -12,6 +12,7 @@ from bench import fidelity, load_engines, load_items, mcp, proxy, scale, start
 from bench.cells import PASS_CELLS, Cell
 from bench.changes import kept_section
 from bench.fault_cells import FAULT_CELLS
+from bench.layer_cells import LAYER_CELLS
 from bench.machine import BENCH, PROJECT
 from bench.options import DOCUMENT, parser
 from bench.processes import StartError
@@ -44,6 +45,16 @@ _FAULT_METHOD = """\
 The same relays with one fault each, in the same rounds as the tables above, beside Faultkit's own
 pass-through, and beside Toxiproxy where it was given (`--toxiproxy PATH`) and has the fault. *Beyond* is the
 round trip less what was asked for. Memory is the most by which the proportional set size has grown.
+"""
+
+_LAYER_METHOD = """\
+TLS without a rule is a `tls:` map, beside haproxy in TCP mode and nginx `stream` with the same certificate (a
+P-256 key) and a verified upstream; requests are those of wrk. HTTP/2 is an `https:` or `http:` map, with 16
+connections of 8 streams (h2load); haproxy speaks HTTP/2 to both sides, nginx to its clients only. gRPC is one
+connection of grpcio with 16 calls in flight. Interception is `fault run --intercept` beside mitmdump without
+scripts, with 16 connections (`bench/tls_client.py`); kept connections are measured without their handshakes.
+*Beyond* is the time to an answer less the delay that was asked for. Only these rows: `python -m bench.proxy
+--only tls-both --only intercept …` (`--help` lists all names).
 """
 
 _FIDELITY_METHOD = """\
@@ -93,7 +104,8 @@ def document(
         f"{_PROXY_METHOD}Medians of {passing.rounds} rounds.",
         markdown(*proxy.verdict_table(passing)),
         *_cell_tables(passing, PASS_CELLS),
-        *_under_faults(passing),
+        *_titled("## While a fault acts", _FAULT_METHOD, _cell_tables(passing, FAULT_CELLS)),
+        *_titled("## TLS, HTTP/2 and interception", _LAYER_METHOD, _cell_tables(passing, LAYER_CELLS)),
         "## Fidelity: requested against measured",
         "![Fidelity card](fidelity.svg)",
         f"{_FIDELITY_METHOD}Median RTT without a relay: {faithful.direct_p50_us:.0f} µs.",
@@ -113,9 +125,8 @@ def _cell_tables(passing: proxy.Result, cells: Sequence[Cell]) -> list[str]:
     return [markdown(*proxy.figure_table(passing, cell)) for cell in cells if cell.name in passing.figures]
 
 
-def _under_faults(passing: proxy.Result) -> list[str]:
-    tables = _cell_tables(passing, FAULT_CELLS)
-    return ["## While a fault acts", _FAULT_METHOD, *tables] if tables else []
+def _titled(heading: str, method: str, tables: list[str]) -> list[str]:
+    return [heading, method, *tables] if tables else []
 
 
 def _notes(sentences: Sequence[str]) -> list[str]:

@@ -59,6 +59,17 @@ TARGETS: tuple[Target, ...] = (
         )
         for fault in ("http-delay", "http-error")
     ),
+    *(
+        Target(f"{label}, no rule, CPU per {unit}, × haproxy", f"{layer}{cell}", "cpu_us", "haproxy", 1.5)
+        for layer, label in (
+            ("tls-client", "TLS to clients"),
+            ("tls-upstream", "TLS to the upstream"),
+            ("tls-both", "TLS to both sides"),
+        )
+        for cell, unit in (("", "request"), ("-connect", "new connection"))
+    ),
+    Target("interception, CPU per request, × mitmproxy", "intercept", "cpu_us", "mitmproxy", 0.2),
+    Target("interception, CPU per connection, × mitmproxy", "intercept-connect", "cpu_us", "mitmproxy", 0.2),
 )
 
 

@@ -8,10 +8,14 @@ import pytest
 from bench.configs import haproxy_config, nginx_origin_config, nginx_stream_config
 from bench.events import ProxySummary, parse_events
 from bench.experiments import EXPERIMENTS, loss_check
+from bench.injections import FAULTS
+from bench.layers import LAYERS, haproxy_layer_config, nginx_layer_config
+from bench.load import Count, LoadError, h2load_count
 from bench.machine import PROJECT, CpuTimes, Machine, steal_percent
 from bench.relays import NO_FAULT, RELAYS
 from bench.report import document
 from bench.tables import aligned_table, figure, markdown
+from bench.tls_files import TlsFiles
 
 from bench import fidelity, proxy
 
@@ -63,8 +67,45 @@ def test_experiments_have_names_of_their_own_and_each_injects_something() -> Non
 
 def test_peers_without_faults_are_never_asked_to_inject() -> None:
     plain = {kind.name for kind in RELAYS if not any(kind.can(e.injection) for e in EXPERIMENTS)}
-    assert plain == {"direct", "haproxy", "nginx"}
-    assert all(kind.can(NO_FAULT) for kind in RELAYS)
+    assert plain == {"direct", "haproxy", "nginx", "mitmproxy"}
+    assert all(kind.can(NO_FAULT) for kind in RELAYS if kind.name != "mitmproxy")
+
+
+def test_peers_are_measured_beside_the_layers_that_they_have() -> None:
+    beside = {
+        name: {kind.name for kind in RELAYS if kind.can(FAULTS[name])} - {"faultkit"}
+        for name in ("tls-both", "http2-error", "h2c", "intercept", "tls-latency")
+    }
+    assert beside == {
+        "tls-both": {"haproxy", "nginx"},
+        "http2-error": {"haproxy", "nginx"},
+        "h2c": {"haproxy"},
+        "intercept": {"mitmproxy"},
+        "tls-latency": set(),
+    }
+
+
+def test_peers_speak_tls_where_a_layer_does_and_verify_their_upstream() -> None:
+    files, both = TlsFiles(Path("ca"), Path("server.pem")), LAYERS["tls-both"]
+    haproxy = haproxy_layer_config(both, 7, 8, files, 100).splitlines()
+    assert "  bind 127.0.0.1:8 ssl crt server.pem" in haproxy
+    assert f"  server origin 127.0.0.1:7 ssl verify required ca-file {files.trusted}" in haproxy
+    nginx = nginx_layer_config(both, 7, 8, files, 100, Path("x"))
+    assert "listen 127.0.0.1:8 ssl backlog" in nginx
+    assert "proxy_ssl_verify on;" in nginx
+    clear = nginx_layer_config(LAYERS["tls-client"], 7, 8, files, 100, Path("x"))
+    assert "proxy_ssl" not in clear
+
+
+def test_what_h2load_prints_is_counted() -> None:
+    text = (
+        "finished in 950.5ms, 20 req/s, 1KB/s\n"
+        "requests: 21 total, 21 started, 19 done, 17 succeeded, 2 failed, 2 errored, 0 timeout\n"
+        "status codes: 17 2xx, 0 3xx, 0 4xx, 2 5xx\n"
+    )
+    assert h2load_count(text) == Count(19, 2, 0.9505)
+    with pytest.raises(LoadError):
+        h2load_count("nothing")
 
 
 @pytest.mark.parametrize(
