@@ -71,8 +71,10 @@ def _with_samples(document: object, folder: str, problems: list[InputError]) -> 
     for index, item in enumerate(document["items"]):
         context = item.get("context") if isinstance(item, Mapping) else None
         faults = context.get("faults") if isinstance(context, Mapping) else None
-        if isinstance(faults, list) and any(
-            isinstance(each, Mapping) and "samples" in each for each in faults
+        if (
+            isinstance(context, Mapping)
+            and isinstance(faults, list)
+            and any(isinstance(each, Mapping) and "samples" in each for each in faults)
         ):
             path = f"items[{index}].context.faults"
             faults = [

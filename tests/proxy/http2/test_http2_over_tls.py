@@ -249,11 +249,11 @@ def test_grpc_over_tls(folder: Path, upstreams: tuple[trustme.CA, str]) -> None:
 def test_hostile_connections_disturb_no_other(
     folder: Path, server: ssl.SSLContext, upstreams: tuple[trustme.CA, str]
 ) -> None:
-    requests = [frame(1, at, FIELDS, 5) for at in range(1, 20_001, 2)]
+    requests = {stream: frame(1, stream, FIELDS, 5) for stream in range(1, 20_001, 2)}
     floods = {
         "Oversized header block": frame(1, 1, BOMB[:16_000], 4),
-        "Max inbound streams is 1000": b"".join(requests),
-        "too many frames": b"".join(each + frame(3, at, bytes(4)) for at, each in enumerate(requests)),
+        "Max inbound streams is 1000": b"".join(requests.values()),
+        "too many frames": b"".join(each + frame(3, stream, bytes(4)) for stream, each in requests.items()),
     }
     rule = Rule("late", HttpDelay(delay_ms=1), Match(path="/late"))
     with serving_h2(server, *ALL) as origin:
