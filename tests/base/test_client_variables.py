@@ -1,5 +1,6 @@
 """The variables that programs get, and the files that these name."""
 
+import os
 import ssl
 from pathlib import Path
 
@@ -86,3 +87,27 @@ def test_files_of_another_environment_are_others(tmp_path: Path) -> None:
     assert usual.bundle.name == "bundle.pem"
     assert usual.bundle != other.bundle
     assert authority.pem in usual.bundle.read_bytes()
+
+
+def test_a_shell_that_has_the_variables_gets_the_same_files(tmp_path: Path) -> None:
+    authority = open_authority(tmp_path / "ca")
+    usual = write_trust_files(authority, {})
+    assert write_trust_files(authority, {"SSL_CERT_FILE": str(usual.bundle)}) == usual
+
+
+def test_files_that_no_program_was_given_for_a_month_are_removed(tmp_path: Path) -> None:
+    authority = open_authority(tmp_path / "ca")
+    kept = [write_trust_files(authority, {})]
+    for name in ("one", "two", "three"):
+        open_authority(tmp_path / name)
+        files = write_trust_files(authority, {"SSL_CERT_FILE": str(tmp_path / name / "ca.pem")})
+        kept.append(files)
+        month_ago = files.bundle.stat().st_mtime - 31 * 86_400
+        if name != "three":
+            os.utime(files.bundle, (month_ago, month_ago))
+    # The second is used again, so only the first is old.
+    again = write_trust_files(authority, {"SSL_CERT_FILE": str(tmp_path / "two" / "ca.pem")})
+    del kept[1]
+    assert again in kept
+    names = {path.name for files in kept for path in (files.bundle, files.java_store)}
+    assert {path.name for path in authority.folder.iterdir()} == {"ca.pem", "ca-key.pem", *names}

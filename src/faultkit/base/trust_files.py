@@ -1,13 +1,15 @@
 """The files by which programs trust the local authority. They lie beside it, and hold no secret:
 
-    bundle.pem        the system's authorities, or those of SSL_CERT_FILE, and ours
+    bundle.pem        the system's authorities, and ours
     truststore.p12    the same for Java
 
-`client_variables` has the variables that name them.
+With authorities of SSL_CERT_FILE in place of the system's, their names have a suffix, and those that were not
+used for a while are removed. `client_variables` has the variables that name them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -24,8 +26,10 @@ from faultkit.base.client_variables import JAVA_PASSWORD, TrustFiles
 from faultkit.base.errors import RunError
 from faultkit.base.files import replace_file
 from faultkit.base.local_authority import CERTIFICATE, LocalAuthority
+from faultkit.base.times import now_us
 
 BUNDLE, JAVA_STORE = "bundle.pem", "truststore.p12"
+_KEPT_DAYS = 30
 _SYSTEM_FILES = (
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -38,9 +42,10 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-
 def write_trust_files(authority: LocalAuthority, env: Mapping[str, str]) -> TrustFiles:
     """Write the files beside the authority, where they are missing or out of date, and return them."""
     folder = authority.folder
-    bundle = authority.pem + _system_authorities(folder, env)
+    usual, given = _system_authorities(folder, {}), _system_authorities(folder, env)
+    bundle = authority.pem + given
     # Several programs may run at once: one with authorities of its own must not change those of the others.
-    suffix = f"-{hashlib.sha256(bundle).hexdigest()[:12]}" if env.get("SSL_CERT_FILE") else ""
+    suffix = f"-{hashlib.sha256(bundle).hexdigest()[:12]}" if given != usual else ""
     names = (f"{Path(name).stem}{suffix}{Path(name).suffix}" for name in (BUNDLE, JAVA_STORE))
     files = TrustFiles(folder / CERTIFICATE, *(folder / name for name in names))
     try:
@@ -48,9 +53,23 @@ def write_trust_files(authority: LocalAuthority, env: Mapping[str, str]) -> Trus
         if known != bundle or not files.java_store.exists():
             replace_file(files.java_store, _java_store(bundle))
             replace_file(files.bundle, bundle)
+        if suffix:
+            os.utime(files.bundle)
+            _remove_old(folder)
     except OSError as error:
         raise RunError(f"{folder}: cannot be written: {error.strerror or error}") from None
     return files
+
+
+def _remove_old(folder: Path) -> None:
+    """Remove the pairs of other environments that no program has been given for a while."""
+    oldest = now_us() / 1_000_000 - _KEPT_DAYS * 86_400
+    for bundle in folder.glob(f"{Path(BUNDLE).stem}-*{Path(BUNDLE).suffix}"):
+        suffix = bundle.stem.removeprefix(Path(BUNDLE).stem)
+        with contextlib.suppress(FileNotFoundError):  # Another process was faster.
+            if bundle.stat().st_mtime < oldest:
+                bundle.unlink()
+                (folder / f"{Path(JAVA_STORE).stem}{suffix}{Path(JAVA_STORE).suffix}").unlink()
 
 
 def _system_authorities(folder: Path, env: Mapping[str, str]) -> bytes:

@@ -72,7 +72,7 @@ def _with_samples(document: object, folder: str, problems: list[InputError]) -> 
         context = item.get("context") if isinstance(item, Mapping) else None
         faults = context.get("faults") if isinstance(context, Mapping) else None
         if (
-            isinstance(context, Mapping)
+            context
             and isinstance(faults, list)
             and any(isinstance(each, Mapping) and "samples" in each for each in faults)
         ):
