@@ -164,7 +164,8 @@ def test_plain_lines_tell_once_why_an_upstream_cannot_be_reached() -> None:
             [DialFailed(1.0, "9000", number, "api.test:443", "TLS: the certificate is not trusted")]
         )
     assert stream.getvalue() == (
-        "warning: 9000: cannot reach api.test:443: TLS: the certificate is not trusted\n"
+        "warning: 9000: cannot reach api.test:443: TLS: the certificate is not trusted "
+        "(--cacert names an authority, --insecure checks none)\n"
     )
 
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import click
 
-from faultkit.base.address import LOOPBACK, Endpoint, UpstreamSet, Verify
+from faultkit.base.address import LOOPBACK, Endpoint, Verify
 from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import InputError
 from faultkit.base.text import counted
 from faultkit.cli.fault_flags import FaultCommand, fault_options
-from faultkit.cli.run import FORWARD, maps_of, plan_of
+from faultkit.cli.run import maps_of, plan_of
 from faultkit.cli.run_output import Warnings
 from faultkit.cli.run_session import warn
 from faultkit.cli.shared_options import (
@@ -35,7 +35,7 @@ from faultkit.cli.shared_options import (
     trust_options,
     verify_of,
 )
-from faultkit.cli.tls_options import intercept_option, intercepting, tls_options, with_tls
+from faultkit.cli.tls_options import forward_proxy, intercept_option, tls_options, with_tls
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import ProxySpec, Snapshot
 from faultkit.proxy.idle_rules import caveats, idle_warnings
@@ -122,18 +122,13 @@ def _specs(given: dict[str, Any]) -> tuple[ProxySpec, ...]:
     """Return the proxies; the forward proxy is the last."""
     timeout_s = optional_seconds("--connect-timeout", given["connect_timeout"]) or 0.0
     verify = _verify(given["insecure"], given["cacert"])
-    try:
-        broken = UpstreamSet.parse(given["upstreams"] or ("*",))
-    except InputError as error:
-        raise error.at("--upstream") from None
-    if not broken.upstreams:
-        raise InputError("--upstream", f'expected a host, got "{given["upstreams"][0]}"')
-    forward = ProxySpec(FORWARD, Endpoint(LOOPBACK, 0), broken=broken)
+    upstreams: tuple[str, ...] = given["upstreams"] or ("*",)
+    intercepts: tuple[str, ...] = given["intercepts"] or upstreams
     if given["no_intercept"]:
         if given["intercepts"]:
             raise InputError("--intercept", "expected no --no-intercept beside it")
-    else:
-        forward = intercepting(forward, given["intercepts"] or tuple(map(str, broken.upstreams)))
+        intercepts = ()
+    forward = forward_proxy(Endpoint(LOOPBACK, 0), upstreams, intercepts)
     specs = (*maps_of(given["maps"]), forward)
     return with_tls(given, tuple(replace(spec, verify=verify, connect_timeout_s=timeout_s) for spec in specs))
 

@@ -33,13 +33,11 @@ from faultkit.cli.shared_options import (
     trust_options,
     verify_of,
 )
-from faultkit.cli.tls_options import intercept_option, intercepting, tls_options, with_tls
+from faultkit.cli.tls_options import FORWARD, forward_proxy, intercept_option, tls_options, with_tls
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.idle_rules import caveats, idle_warnings, late_warnings
 
-FORWARD = "http"
-"""The name of the forward proxy, for `match.proxy`."""
 _HTTP_PORT = 3180
 
 _EXAMPLES = (
@@ -155,29 +153,19 @@ def job_of(ctx: click.Context) -> RunJob:
     duration_s = optional_seconds("--duration", given["duration"])
     connect_timeout_s = optional_seconds("--connect-timeout", given["connect_timeout"]) or 0.0
     verify = verify_of(given["insecure"], given["cacert"])
-    maps = tuple(
-        replace(spec, verify=verify, connect_timeout_s=connect_timeout_s) for spec in maps_of(given["maps"])
-    )
-    forward = None
+    specs = maps_of(given["maps"])
     if not given["disable_http_proxy"]:
         listen = parse_endpoint(given["proxy_address"], _HTTP_PORT, path="--proxy-address")
-        try:
-            broken = UpstreamSet.parse(given["upstreams"])
-        except InputError as error:
-            raise error.at("--upstream") from None
-        forward = ProxySpec(
-            FORWARD, listen, broken=broken, verify=verify, connect_timeout_s=connect_timeout_s
-        )
-        forward = intercepting(forward, given["intercepts"])
+        specs.append(forward_proxy(listen, given["upstreams"], given["intercepts"]))
     elif given["intercepts"]:
         raise InputError("--intercept", "expected the forward proxy, got --disable-http-proxy beside it")
-    elif not maps:
+    elif not specs:
         raise InputError("--proxy", "expected at least one with --disable-http-proxy, got none")
-    if forward is None:
-        maps = with_tls(given, maps)
-    else:
-        *own, forward = with_tls(given, (*maps, forward))
-        maps = tuple(own)
+    proxies = with_tls(
+        given, tuple(replace(spec, verify=verify, connect_timeout_s=connect_timeout_s) for spec in specs)
+    )
+    maps = tuple(spec for spec in proxies if spec.upstream is not None)
+    forward = next((spec for spec in proxies if spec.upstream is None), None)
     control, control_tls = control_api(given)
     plan = plan_of(ctx, duration_s)
     is_address_given = ctx.get_parameter_source("proxy_address") is not ParameterSource.DEFAULT

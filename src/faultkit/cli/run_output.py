@@ -29,6 +29,7 @@ from faultkit.proxy.plane_events import (
     Trouble,
     event_document,
 )
+from faultkit.proxy.upstream_check import advised
 
 _MOST_WARNINGS = 100
 
@@ -166,7 +167,7 @@ class Warnings:
             if isinstance(event, Trouble):
                 text = f"{event.proxy}: {event.what}"
             elif isinstance(event, DialFailed) and not event.injected:
-                text = f"{event.proxy}: cannot reach {event.upstream}: {event.why}"
+                text = f"{event.proxy}: cannot reach {event.upstream}: {advised(event.why)}"
             else:
                 continue
             if text not in self._known and len(self._known) < _MOST_WARNINGS:

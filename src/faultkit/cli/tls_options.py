@@ -1,4 +1,4 @@
-"""Options of commands whose proxies speak TLS to clients, or open the tunnels of a forward proxy.
+"""Options of commands whose proxies speak TLS to clients, or open the tunnels of a forward proxy; that proxy.
 
 --intercept                     hosts whose HTTPS the forward proxy looks into
 --tls-cert, --tls-key           a certificate of the user's, in place of the local authority's
@@ -14,10 +14,13 @@ from typing import Any
 
 import click
 
-from faultkit.base.address import UpstreamSet
+from faultkit.base.address import Endpoint, UpstreamSet
 from faultkit.base.errors import InputError
 from faultkit.cli.shared_options import F, add_options
 from faultkit.proxy.data_plane import ListenerTls, ProxySpec
+
+FORWARD = "http"
+"""The name of the forward proxy."""
 
 
 def tls_options(command: F) -> F:
@@ -117,16 +120,20 @@ def _pair(given: Mapping[str, Any], cert_flag: str, key_flag: str) -> tuple[str,
     return cert, key
 
 
-def intercepting(forward: ProxySpec, texts: tuple[str, ...]) -> ProxySpec:
-    """Return the forward proxy with the hosts that it looks into; faults act on them, too."""
-    if not texts:
-        return forward
+def forward_proxy(listen: Endpoint, upstreams: tuple[str, ...], intercepts: tuple[str, ...]) -> ProxySpec:
+    """Return the forward proxy. It breaks the hosts of both flags; into HTTPS of `--intercept` it looks."""
+    broken, hosts = _hosts("--upstream", upstreams), _hosts("--intercept", intercepts)
+    if not hosts.upstreams:
+        return ProxySpec(FORWARD, listen, broken=broken)
+    both = UpstreamSet(tuple(dict.fromkeys((*broken.upstreams, *hosts.upstreams))))
+    return ProxySpec(FORWARD, listen, broken=both, intercept=hosts, client_tls=ListenerTls())
+
+
+def _hosts(flag: str, texts: tuple[str, ...]) -> UpstreamSet:
     try:
         hosts = UpstreamSet.parse(texts)
     except InputError as error:
-        raise error.at("--intercept") from None
-    if not hosts.upstreams:
-        raise InputError("--intercept", f'expected a host, got "{texts[0]}"')
-    broken = UpstreamSet() if forward.broken is None else forward.broken
-    both = tuple(dict.fromkeys((*broken.upstreams, *hosts.upstreams)))
-    return replace(forward, broken=UpstreamSet(both), intercept=hosts, client_tls=ListenerTls())
+        raise error.at(flag) from None
+    if texts and not hosts.upstreams:
+        raise InputError(flag, f'expected a host, got "{texts[0]}"')
+    return hosts

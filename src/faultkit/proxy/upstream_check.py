@@ -16,6 +16,12 @@ from faultkit.proxy.data_plane import ProxySpec
 
 LONGEST_CHECK_S = 5.0
 """Longest wait for all upstreams together, in seconds."""
+_NOT_TRUSTED = "the certificate is not trusted"
+
+
+def advised(why: str) -> str:
+    """Return why an upstream cannot be used, with the flags that may help."""
+    return f"{why} (--cacert names an authority, --insecure checks none)" if _NOT_TRUSTED in why else why
 
 
 def check_upstreams(maps: Iterable[ProxySpec], timeout_s: float) -> None:
@@ -77,9 +83,7 @@ def why_unusable(
                 add_certificate(context, *identity)
             with context.wrap_socket(connection, server_hostname=upstream.host):
                 return None
-        except ssl.SSLCertVerificationError as error:
-            return f"{why_handshake_failed(error)} (--cacert names an authority, --insecure checks none)"
         except ssl.SSLError as error:
-            return why_handshake_failed(error)
+            return advised(why_handshake_failed(error))
 
     return why_unreachable(upstream, timeout_s, None if verify is None else shake_hands)
