@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import socket
-from collections.abc import Callable, Iterable
-from math import nan
-from socket import SocketType
+from collections.abc import Iterable
 from typing import Protocol
 
 from faultkit.base.descriptors import SHORTAGES
-from faultkit.load.engine_base import Requester
+from faultkit.load.connection_fields import ConnectionFields
+from faultkit.load.native import Exchange
 from faultkit.load.response import (
     NOT_HTTP,
     Failure,
@@ -29,7 +29,15 @@ from faultkit.load.route import Route
 from faultkit.proxy.event_loop import ENDED, READABLE, WRITABLE, Loop
 from faultkit.proxy.http.framing import MAX_HEAD_BYTES
 from faultkit.proxy.http.heads import read_response_head
-from faultkit.proxy.sockets import Address, has_acknowledged, start_connect
+from faultkit.proxy.sockets import (
+    NO_SOCKET,
+    Address,
+    close_socket,
+    connector_to,
+    has_acknowledged,
+    is_connected,
+    socket_error,
+)
 from faultkit.proxy.tls import TlsLeg, tls_context
 
 _READ_BYTES = 65536
@@ -40,6 +48,8 @@ class ConnectionOwner(Protocol):
 
     loop: Loop
     route: Route
+    exchange: Exchange | None
+    """What its connections share in C; None where every step is Python."""
 
     def new_reader(self) -> ResponseReader:
         """Return what reads the answers of a connection."""
@@ -60,121 +70,63 @@ class ConnectionOwner(Protocol):
         """Remember the address of the name that accepted the connection."""
 
 
-class Connection:
+class Connection(ConnectionFields):
     """One socket, and the request that is under way on it."""
 
-    __slots__ = (
-        "_addresses",
-        "_asked_at",
-        "_await_input",
-        "_clock",
-        "_ending",
-        "_granted",
-        "_keeps",
-        "_owner",
-        "_recv",
-        "_request",
-        "_send",
-        "_sent",
-        "_socket",
-        "_stage_began",
-        "_tls",
-        "_unsent",
-        "_write_error",
-        "answer",
-        "connect_s",
-        "dns_s",
-        "fd",
-        "first_byte",
-        "idle",
-        "intended",
-        "kept",
-        "received",
-        "requester",
-        "started",
-        "tls_s",
-    )
-
-    def __init__(self, owner: ConnectionOwner, requester: Requester, intended: float, started: float) -> None:
-        self._owner = owner
-        self._clock = owner.loop.clock
-        self._await_input = owner.loop.poller.await_input
-        self._request = owner.route.request
-        self._socket: SocketType | None = None
-        self._send: Callable[[bytes], int]
-        self._recv: Callable[[int], bytes]
-        self._addresses: list[Address] = []
-        self._tls: TlsLeg | None = None
-        self._stage_began = started
-        self._granted = b""
-        """The proxy's response to CONNECT so far."""
-        self._keeps = owner.route.keep_alive
-        """Whether this side lets another request follow."""
-        self._ending = False
-        """True if the other side has ended: only what is here to be read is left."""
-        self._unsent = b""
-        self._write_error = 0
-        self._sent = 0
-        """Bytes sent on this connection."""
-        self._asked_at = 0
-        """Bytes that were sent before the present request."""
-        self.fd = -1
-        """The socket's descriptor; -1 if there is none."""
-        self.idle = False
-        self.kept = False
-        """True if an earlier request used the connection."""
-        self.answer = owner.new_reader()
-        self.requester = requester
-        self.intended = intended
-        self.started = started
-        self.first_byte = nan
-        self.received = 0
-        self.dns_s = self.connect_s = self.tls_s = nan
+    __slots__ = ()
+    _owner: ConnectionOwner
 
     # --- getting there ------------------------------------------------------------------------
 
-    def dial(self, addresses: Iterable[Address]) -> None:
-        """Try the addresses in turn; the request follows as soon as there is a connection."""
+    def _dial(self, addresses: Iterable[Address]) -> None:
         self._addresses = list(addresses)
-        self._stage_began = self._clock()
         self._try_next(errno.EHOSTUNREACH)
 
+    def _dial_failed(self, addresses: Iterable[Address], code: int) -> None:
+        """Go on after the first address has failed."""
+        self._addresses = list(addresses)
+        if self._may_try_next(code):
+            self._try_next(code)
+
     def _try_next(self, code: int) -> None:
-        loop = self._owner.loop
         while self._addresses:
-            address = self._addresses[0]
             try:
-                sock = start_connect(address)
+                fd = connector_to(self._addresses[0])()
             except OSError as error:
                 code = error.errno or code
-                # Without a free port the code is EADDRNOTAVAIL; with IPv6 that can also mean no IPv6 at all.
-                no_port = code == errno.EADDRNOTAVAIL and address[0] == socket.AF_INET
-                if code in SHORTAGES or no_port:
-                    self._owner.starved(self)
+                if not self._may_try_next(code):
                     return
-                del self._addresses[0]
                 continue
-            connected = _is_connected(sock)  # On loopback it mostly is.
-            self._socket = sock
-            self._send = sock.send
-            self._recv = sock.recv
-            self.fd = sock.fileno()
-            loop.handlers[self.fd] = self._on_connect
-            loop.poller.add(self.fd, output=not connected)
-            if connected:
-                self._connected()
+            self.fd = fd
+            self._await_connect(not is_connected(fd))  # On loopback it mostly is.
             return
-        self._owner.failed(self, self._clock(), failure_of(code))
+        self._owner.failed(self, self._owner.loop.clock(), failure_of(code))
+
+    def _may_try_next(self, code: int) -> bool:
+        """Leave out the first address, which has failed by this error; return False if no other can help."""
+        # Without a free port the code is EADDRNOTAVAIL; with IPv6 that can also mean no IPv6 at all.
+        no_port = code == errno.EADDRNOTAVAIL and self._addresses[0][0] == socket.AF_INET
+        if code in SHORTAGES or no_port:
+            self._owner.starved(self)
+            return False
+        del self._addresses[0]
+        return True
+
+    def _await_connect(self, pending: bool) -> None:
+        loop = self._owner.loop
+        loop.handlers[self.fd] = self._on_connect
+        loop.poller.add(self.fd, output=pending)
+        if not pending:
+            self._connected()
 
     def _on_connect(self, flags: int) -> None:
-        assert self._socket is not None
-        code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        code = socket_error(self.fd)
         if code:
             self.close()
             del self._addresses[0]
             self._try_next(code)
             return
-        if not _is_connected(self._socket):
+        if not is_connected(self.fd):
             return  # The event was for another connection, which had this descriptor a moment ago.
         self._connected()
         self._pass_on(flags)
@@ -191,12 +143,12 @@ class Connection:
             owner.loop.handlers[self.fd] = self._on_tunnel
             self._write(owner.route.tunnel)
         else:
-            self._through(self._clock())
+            self._through(self._owner.loop.clock())
 
     def _on_tunnel(self, flags: int) -> None:
         """Read the proxy's response to CONNECT (RFC 9110 §9.3.6)."""
         try:
-            data = self._recv(_READ_BYTES)
+            data = os.read(self.fd, _READ_BYTES)
         except BlockingIOError:
             self._wait()
             return
@@ -211,7 +163,7 @@ class Connection:
         if end < 4 and len(self._granted) <= MAX_HEAD_BYTES:
             self._wait()
             return
-        now = self._clock()
+        now = self._owner.loop.clock()
         try:
             granted = end == len(self._granted) and 200 <= read_response_head(self._granted).status < 300
         except ValueError:
@@ -237,15 +189,6 @@ class Connection:
 
     # --- asking -------------------------------------------------------------------------------
 
-    def ask(self, requester: Requester, intended: float | None) -> None:
-        """Send the next request on this idle connection."""
-        self.requester = requester
-        self.idle = False
-        self.received = 0
-        self.started = now = self._clock()
-        self.intended = now if intended is None else intended
-        self._ask()
-
     def _ask(self) -> None:
         self._asked_at = self._sent
         if self._tls is None:
@@ -256,7 +199,7 @@ class Connection:
 
     def _write(self, data: bytes) -> None:
         try:
-            count = self._send(data)
+            count = os.write(self.fd, data)
         except BlockingIOError:
             count = 0
         except OSError as error:
@@ -264,8 +207,12 @@ class Connection:
             return
         self._sent += count
         if count < len(data):
-            self._unsent = data[count:]
-            self._owner.loop.poller.await_output(self.fd)
+            self._keep_unsent(data[count:])
+
+    def _keep_unsent(self, rest: bytes) -> None:
+        """Send the rest once the socket takes bytes again."""
+        self._unsent = rest
+        self._owner.loop.poller.await_output(self.fd)
 
     def _write_failed(self, code: int) -> None:
         if self.kept and self._sent == self._asked_at:
@@ -284,19 +231,18 @@ class Connection:
 
     # --- answers ------------------------------------------------------------------------------
 
-    def on_input(self, flags: int) -> None:
-        """Handle bytes of an answer without TLS."""
+    def _read_on(self, flags: int) -> None:
         if flags != READABLE:
             self._on_edge(flags)
         while self.fd >= 0:
             try:
-                data = self._recv(_READ_BYTES)
+                data = os.read(self.fd, _READ_BYTES)
             except BlockingIOError:
                 break
             except OSError as error:
                 self._lost(error.errno or 0)
                 return
-            if not self._take(data, self._clock()):
+            if not self._take(data, self._owner.loop.clock()):
                 return
             # A short read has emptied the socket; only the end may be left in it.
             if len(data) < _READ_BYTES and not self._ending:
@@ -318,13 +264,13 @@ class Connection:
             self._on_edge(flags)
         while self.fd >= 0:
             try:
-                records = self._recv(_READ_BYTES)
+                records = os.read(self.fd, _READ_BYTES)
             except BlockingIOError:
                 break
             except OSError as error:
                 self._lost(error.errno or 0)
                 return
-            if not self._take_records(records, self._clock()):
+            if not self._take_records(records, self._owner.loop.clock()):
                 return
             if len(records) < _READ_BYTES and not self._ending:
                 break
@@ -342,7 +288,7 @@ class Connection:
             data = tls.decrypt(records)
         except OSError:  # Every error of TLS is one.
             with contextlib.suppress(OSError):
-                self._send(tls.records())  # The alert, which has the reason.
+                os.write(self.fd, tls.records())  # The alert, which has the reason.
             self._fail(now, Failure.TLS)
             return False
         if shaking and tls.ready:
@@ -379,8 +325,7 @@ class Connection:
             return False
         if self.answer.keep_alive and self._keeps and not self._unsent:
             self.idle = True
-            if self._await_input is not None:
-                self._await_input(self.fd)
+            self._wait()
         else:
             self.close()
         self._owner.answered(self, now)
@@ -392,8 +337,9 @@ class Connection:
 
     def _wait(self) -> None:
         """Ask the poller for more input."""
-        if self._await_input is not None and self.fd >= 0:
-            self._await_input(self.fd)
+        await_input = self._owner.loop.poller.await_input
+        if await_input is not None and self.fd >= 0:
+            await_input(self.fd)
 
     # --- ends ---------------------------------------------------------------------------------
 
@@ -402,13 +348,12 @@ class Connection:
         if not self.idle and self._has_crossed(code):
             self._cross()
         else:
-            self._fail(self._clock(), failure_of(code) if code else Failure.CLOSED)
+            self._fail(self._owner.loop.clock(), failure_of(code) if code else Failure.CLOSED)
 
     def _has_crossed(self, code: int) -> bool:
         if not self.kept or self.received or code not in (0, errno.EPIPE):
             return False
-        assert self._socket is not None
-        return not has_acknowledged(self._socket, self._asked_at + 1)
+        return not has_acknowledged(self.fd, self._asked_at + 1)
 
     def _cross(self) -> None:
         self.close()
@@ -424,20 +369,11 @@ class Connection:
         """Close the socket; the engine is not called."""
         if self.fd < 0:
             return
-        assert self._socket is not None
         loop = self._owner.loop
         del loop.handlers[self.fd]
-        if self._await_input is not None:
+        if loop.poller.await_input is not None:
             loop.poller.remove(self.fd)  # epoll forgets a closed descriptor by itself.
-        self._socket.close()
+        close_socket(self.fd, "none")
         self.answer.drop_parser()
-        self.fd = -1
+        self.fd = NO_SOCKET
         self.idle = False
-
-
-def _is_connected(sock: SocketType) -> bool:
-    try:
-        sock.getpeername()
-    except OSError:
-        return False
-    return True

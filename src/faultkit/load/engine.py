@@ -24,12 +24,13 @@ Deadlines are in `engine_base`. A crossed request is out of their order and has 
 from __future__ import annotations
 
 from faultkit.load.connection import Connection
-from faultkit.load.engine_base import LoadEngine, Requester
+from faultkit.load.engine_base import LoadEngine, Recorder, Requester
+from faultkit.load.native import new_exchange
 from faultkit.load.response import Failure, HeadResponseReader, ResponseReader
 from faultkit.load.route import Route
 from faultkit.proxy.dial import Resolver, literal_address
 from faultkit.proxy.event_loop import Loop
-from faultkit.proxy.sockets import Address
+from faultkit.proxy.sockets import Address, packed_address
 
 _PAUSE_S = 0.01
 """Pause of a load model after this machine ran out of descriptors or ports."""
@@ -49,6 +50,13 @@ class Engine(LoadEngine[Connection]):
         self._addresses: list[Address] = [literal] if literal else []
         """Empty until the name is resolved."""
         self._unresolved: list[Connection] = []
+        if type(self) is Engine:  # Others measure more than a response and its time.
+            self.exchange = new_exchange(self, route, loop, self.pending, self._idle)
+        if self.exchange is not None:
+            self._recorder = Recorder(begin_at, self.exchange)
+            self._add_kept = self._recorder.adder_of_kept()
+        self._nearest: Address | None = None
+        """The address that `exchange` knows."""
 
     def close(self) -> None:
         """Close every connection. Requests that are under way are not measured."""
@@ -143,7 +151,7 @@ class Engine(LoadEngine[Connection]):
 
     def _connect(self, connection: Connection) -> None:
         if self._addresses:
-            connection.dial(self._addresses)
+            self._dial(connection)
             return
         self._unresolved.append(connection)
         if len(self._unresolved) == 1:
@@ -159,9 +167,17 @@ class Engine(LoadEngine[Connection]):
                 continue  # It has timed out.
             if self._addresses:
                 connection.dns_s = now - connection.started
-                connection.dial(self._addresses)
+                self._dial(connection)
             else:
                 self.failed(connection, now, Failure.DNS)
+
+    def _dial(self, connection: Connection) -> None:
+        nearest = self._addresses[0]
+        if self._nearest is not nearest:
+            self._nearest = nearest
+            if self.exchange is not None:
+                self.exchange.place = packed_address(nearest)
+        connection.dial(self._addresses)
 
     def _is_wanted(self, connection: Connection) -> bool:
         return connection in self.pending

@@ -20,6 +20,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from faultkit.base.errors import RunError
 from faultkit.load.item_figures import FigureRecorder
+from faultkit.load.native import EXCHANGE_COLUMNS, Exchange
 from faultkit.load.response import Failure
 from faultkit.load.samples import Samples
 from faultkit.proxy.event_loop import Loop
@@ -64,6 +65,8 @@ class LoadEngine(ABC, Generic[R]):
         """Those for the second reason."""
         self._timeout_s = timeout_s
         self._taken = 0
+        self.exchange: Exchange | None = None
+        """What its connections share in C; None where every step is Python."""
         self._recorder = Recorder(begin_at)
         self._add_kept = self._recorder.adder_of_kept()
         self._clock = loop.clock
@@ -101,7 +104,7 @@ class LoadEngine(ABC, Generic[R]):
 
     def begin(self, begin_at: float) -> None:
         """Count times from this instant; nothing has been measured yet."""
-        self._recorder = Recorder(begin_at)
+        self._recorder = Recorder(begin_at, self.exchange)
         self._add_kept = self._recorder.adder_of_kept()
         if self._figures is not None:
             self._figures.begin_at = begin_at
@@ -152,24 +155,31 @@ _NO_FAILURE = array("B", [Failure.NONE])
 
 
 class Recorder:
-    """The columns of samples that are being filled. Their times are counted from `begin_at`."""
+    """The columns of samples that are being filled. Their times are counted from `begin_at`.
 
-    def __init__(self, begin_at: float) -> None:
+    exchange: where compiled code leaves responses, to be added in their order"""
+
+    def __init__(self, begin_at: float, exchange: Exchange | None = None) -> None:
         self._begin_at = begin_at
+        self._exchange = exchange
+        if exchange is not None:
+            exchange.begin_at = begin_at
         self._samples = Samples()
         self._add_kept = self.adder_of_kept()
 
     def __len__(self) -> int:
-        return len(self._samples.total_s)
+        return len(self._samples.total_s) + (0 if self._exchange is None else len(self._exchange))
 
     def adder_of_kept(self) -> AddKept:
         """Return a function that adds a response on a kept connection; valid until the next `take`."""
-        samples, begin_at = self._samples, self._begin_at
+        samples, begin_at, exchange = self._samples, self._begin_at, self._exchange
         add_intended, add_started = samples.intended.append, samples.started.append
         add_total, add_first_byte = samples.total_s.append, samples.first_byte_s.append
         add_status, add_received = samples.status.append, samples.received.append
 
         def add(request: MeasuredRequest, now: float, status: int) -> None:
+            if exchange:
+                self._fill_up()
             started = request.started
             add_intended(request.intended - begin_at)
             add_started(started - begin_at)
@@ -201,10 +211,16 @@ class Recorder:
         return taken
 
     def _fill_up(self) -> None:
-        """Extend the columns that `adder_of_kept` leaves out."""
+        """Extend the columns that `adder_of_kept` leaves out, and add what compiled code has measured."""
         samples = self._samples
-        missing = len(self) - len(samples.failure)
+        missing = len(samples.total_s) - len(samples.failure)
         if missing:
             samples.failure.extend(_NO_FAILURE * missing)
             for column in (samples.dns_s, samples.connect_s, samples.tls_s):
                 column.extend(_NAN * missing)
+        if self._exchange:
+            count = len(self._exchange)
+            for name, values in zip(EXCHANGE_COLUMNS, self._exchange.take(), strict=True):
+                getattr(samples, name).frombytes(values)
+            samples.failure.extend(_NO_FAILURE * count)
+            samples.tls_s.extend(_NAN * count)

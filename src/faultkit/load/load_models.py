@@ -32,6 +32,8 @@ def start_load(
         ticks = ((begin_at + instant, client) for instant, client in turns(load, worker, workers))
         PacedClients(engine, ticks, end_at)
         return
+    if engine.exchange is not None:
+        engine.exchange.repeat(ClosedClient, end_at)
     for number in range(worker, load.clients, workers):
         ClosedClient(engine, begin_at + load.ramp_s * number / load.clients, end_at)
 

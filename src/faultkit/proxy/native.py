@@ -8,10 +8,13 @@ FAULTKIT_PURE, if it is not empty, chooses Python. Nothing else depends on the c
     _native.run_rounds          event_loop.Loop._run_rounds
     _native.DirectionFields     direction_fields.PureFields
     _native_sockets.c           the functions of `sockets`
+
+The load engine has an extension of its own (`faultkit.load.native`).
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from types import ModuleType
@@ -20,15 +23,14 @@ from typing import Final
 PURE_VARIABLE: Final = "FAULTKIT_PURE"
 
 
-def load_native() -> ModuleType | None:
-    """Return the extension, or None where Python does its work."""
+def load_native(name: str = "faultkit.proxy._native") -> ModuleType | None:
+    """Return an extension, or None where Python does its work."""
     if sys.platform != "linux" or os.environ.get(PURE_VARIABLE):
         return None
     try:
-        from faultkit.proxy import _native
+        return importlib.import_module(name)
     except ImportError:
         return None
-    return _native
 
 
 native = load_native()

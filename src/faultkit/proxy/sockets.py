@@ -101,6 +101,17 @@ def accept_known(listener: socket.socket) -> tuple[int, str]:
     return fd, f"{address[0]}:{address[1]}"
 
 
+def packed_address(address: Address) -> bytes | None:
+    """Return an address as the kernel of Linux reads it; None for one with a scope id, which is rare."""
+    family, target = address
+    port, packed = int(str(target[1])), socket.inet_pton(family, str(target[0]))
+    if family == socket.AF_INET:
+        return struct.pack("=H", family) + struct.pack("!H", port) + packed + bytes(8)
+    if any(target[2:]):
+        return None
+    return struct.pack("=H", family) + struct.pack("!HI", port, 0) + packed + bytes(4)
+
+
 if sys.platform == "linux":
     _accept4 = _libc.accept4
     _NEW = socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
@@ -121,15 +132,10 @@ if sys.platform == "linux":
         """Return a function that starts to connect to one address and returns the descriptor.
 
         The address is used again and again, so it is packed into bytes once."""
-        family, target = address
-        host, port = str(target[0]), int(str(target[1]))
-        packed = socket.inet_pton(family, host)
-        if family == socket.AF_INET:
-            place = struct.pack("=H", family) + struct.pack("!H", port) + packed + bytes(8)
-        elif len(target) == 2 or not any(target[2:]):
-            place = struct.pack("=H", family) + struct.pack("!HI", port, 0) + packed + bytes(4)
-        else:
-            return lambda: start_connect(address).detach()  # With a scope id, which is rare.
+        family = address[0]
+        place = packed_address(address)
+        if place is None:
+            return lambda: start_connect(address).detach()
         if native is not None:
             return partial(native.start_connect, family, place)
         size, kind, one = len(place), _STREAM | socket.SOCK_CLOEXEC, struct.pack("i", 1)
@@ -194,14 +200,15 @@ def is_connected(fd: int) -> bool:
 _BYTES_ACKED = struct.Struct("@120xQ")
 
 
-def has_acknowledged(sock: SocketType, sent: int) -> bool:
-    """Return whether the peer's kernel has acknowledged the first `sent` bytes of `sock`.
+def has_acknowledged(fd: int, sent: int) -> bool:
+    """Return whether the peer's kernel has acknowledged the first `sent` bytes of a socket.
 
     A server that closes an idle connection does not acknowledge the request that crosses with it; one that
     fails while it works on the request does. False where the system does not report it."""
     if sys.platform != "linux":
         return False
-    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_ACKED.size)
+    with _borrowed(fd) as end:
+        info = end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_ACKED.size)
     (acked,) = _BYTES_ACKED.unpack(info)
     return bool(acked - 1 >= sent)
 
