@@ -22,6 +22,7 @@ from faultkit.proxy.data_plane import HTTP_1
 from faultkit.proxy.rule_binding import BoundLink, judge_handshake
 from faultkit.proxy.rule_delay import Delays
 from faultkit.proxy.server_tls import Protocols, ServerContexts, ServerLeg, Variation, server_contexts
+from faultkit.proxy.tls import TlsLeg
 
 _UNRECOGNIZED_NAME, _DECODE_ERROR, _INTERNAL_ERROR, _NO_APPLICATION_PROTOCOL = 112, 50, 80, 120
 _REFUSALS = ("unknown ca", "certificate unknown", "bad certificate", "certificate expired", "access denied")
@@ -131,6 +132,11 @@ class ClientTls:
     def protocol(self) -> str | None:
         """What was agreed on by ALPN, once the handshake is done."""
         return None if self._leg is None else self._leg.protocol
+
+    @property
+    def agreed(self) -> TlsLeg | None:
+        """The leg, once the handshake is done."""
+        return self._leg if self.handshake_since is None else None
 
     # --- from the client ----------------------------------------------------------------------
 

@@ -37,11 +37,12 @@ from collections.abc import Callable
 from os import read, write
 from typing import Protocol, cast
 
-from faultkit.faults.events import Data, Eof, Event, Reset
+from faultkit.faults.events import Data, Event
 from faultkit.faults.fault import FOREVER, StreamFilter
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.direction_fields import CHAIN, COPY, SHUT, SPLICE
-from faultkit.proxy.direction_output import DirectionOutput, OutputOwner
+from faultkit.proxy.direction_output import OutputOwner
+from faultkit.proxy.direction_source import TURNS, DirectionSource
 from faultkit.proxy.event_loop import FAILED
 from faultkit.proxy.filter_chain import FilterChain
 from faultkit.proxy.native import native
@@ -50,10 +51,6 @@ from faultkit.proxy.proxy_state import ALWAYS_ALLOWED, LinkServices
 from faultkit.proxy.sockets import NO_SOCKET
 
 CHUNK = 65536
-_TURNS = 16
-"""Chunks that one direction may move before it yields. 16 × 64 KiB take about a millisecond: one bulk
-transfer then delays the releases of other connections by no more than that, and the cost of yielding is
-spread over 1 MiB."""
 _SPLICE_TURNS = 3
 """The same for splicing, where one turn moves up to a whole pipe (1 MiB)."""
 _BULK = 16384
@@ -77,7 +74,7 @@ if native is not None:
         bulk=_BULK,
         most_overdue=_MOST_OVERDUE,
         always_allowed=ALWAYS_ALLOWED,
-        turns=_TURNS,
+        turns=TURNS,
         big_reads=_BIG_READS_BEFORE_SPLICE,
     )
 
@@ -98,7 +95,7 @@ class DirectionOwner(OutputOwner, Protocol):
         """Return whether the protocol layer takes more bytes from the source of `direction`."""
 
 
-class Direction(DirectionOutput):
+class Direction(DirectionSource):
     """The way from one socket to the other. `ready` is the loop's handler of the source socket."""
 
     __slots__ = ()
@@ -120,6 +117,7 @@ class Direction(DirectionOutput):
         self.near_chain = None
         self.gate = None
         """Takes what is read instead of the near chain, and feeds it to the chain itself."""
+        self.straight = None
         self._timer_at = FOREVER
         self.paced_at = FOREVER
         """When a filter was ready for more bytes than had been read: they count as arrived at that time."""
@@ -129,17 +127,6 @@ class Direction(DirectionOutput):
     def abort(self) -> None:
         """End the link after `ready` has raised."""
         self._link.abort()
-
-    def pump_again(self) -> None:
-        """Pump in the next round of the loop, once, however often this is called."""
-        if not self._queued:
-            self._queued = True
-            self._services.loop.call_soon(self._resume, self._link.abort)
-
-    def _resume(self) -> None:
-        self._queued = False
-        if self.mode is not SHUT:
-            self.pump()
 
     # --- COPY and SPLICE: no rule acts --------------------------------------------------------
 
@@ -153,7 +140,7 @@ class Direction(DirectionOutput):
         if self.pipe_queue is not None:
             self._splice(self.pipe_queue)
             return
-        turns = _TURNS
+        turns = TURNS
         try:
             while self.readable and self.writable:
                 chunk = read(self.source, CHUNK)
@@ -251,7 +238,7 @@ class Direction(DirectionOutput):
 
     def leave_layer(self) -> None:
         """Copy from now on. The layer has been removed, and both chains are idle."""
-        self.near_chain = self.far_chain = self.gate = None
+        self.near_chain = self.far_chain = self.gate = self.straight = None
         self.mode = COPY
 
     def bind_rules(
@@ -282,8 +269,10 @@ class Direction(DirectionOutput):
         self.pump_again()
 
     def _pump_chain(self) -> None:
+        if self.straight is not None and self._pass_straight(self.straight):
+            return
         clock = self._services.loop.clock
-        turns = _TURNS
+        turns = TURNS
         while True:
             now = clock()
             self.release(now)
@@ -317,15 +306,6 @@ class Direction(DirectionOutput):
                 self.pump_again()
                 break
         self.settle()
-
-    def end_of_chain_source(self, is_failed: bool, now: float) -> None:
-        """Feed the end of the source, or its reset, to the near chain."""
-        assert self.near_chain is not None
-        feed = self.near_chain.feed if self.gate is None else self.gate
-        self.readable = False
-        if is_failed:
-            self.ending |= FAILED
-        feed(Reset(now) if is_failed else Eof(now))
 
     def _read(self, chain: FilterChain[ActiveStreamRule]) -> bytes:
         """Read bytes, or a parcel where they come in bulk and no filter looks at them."""
@@ -426,11 +406,6 @@ class Direction(DirectionOutput):
         self.keep("eof")
         self.flush()
 
-    def _source_is_dry(self) -> None:
-        self.readable = False
-        if self._services.await_input is not None and self.source != NO_SOCKET:
-            self._services.await_input(self.source)
-
     # --- ends ---------------------------------------------------------------------------------
 
     def drop_source(self) -> None:
@@ -453,4 +428,4 @@ class Direction(DirectionOutput):
             self._services.budget.held -= self._reported_bytes
             self._reported_bytes = 0
             self.drop_pipes()
-            self.near_chain = self.far_chain = self.gate = None
+            self.near_chain = self.far_chain = self.gate = self.straight = None

@@ -30,6 +30,7 @@ from faultkit.proxy.http import Dial, Hangup, Mode, Output, ToClient, ToUpstream
 from faultkit.proxy.http1_session import Http1Session
 from faultkit.proxy.postgres_start import PostgresStart
 from faultkit.proxy.rule_delay import RequestDelays
+from faultkit.proxy.tls import straight
 from faultkit.proxy.upstream_tls import UpstreamTls
 
 _MOST_WAITING = 1 << 20
@@ -91,6 +92,7 @@ class ProtocolLayer:
         "_intercepted",
         "_leg",
         "_link",
+        "_passes",
         "_plain",
         "_postgres",
         "_tls",
@@ -116,6 +118,8 @@ class ProtocolLayer:
         """The same, of a forward proxy, until a tunnel of it is intercepted."""
         self._first_bytes: FirstBytes | None = None
         """Finds out whether the client speaks HTTP/2, if rules act on that."""
+        self._passes = False
+        """Whether nothing looks at the plain bytes, so that they can go straight once all agree to TLS."""
         if spec.upstream is None:
             self._plain = self._forward = self._http_1("forward")
             if spec.broken is not None and spec.broken.upstreams and link.proxy.needs_gate():
@@ -141,6 +145,7 @@ class ProtocolLayer:
             self._plain = self._http_1()
         if link.proxy.understands_http() or (spec.rewrite_host and self._front is not None):
             self._first_bytes = FirstBytes()
+        self._passes = self._plain is None and self._postgres is None
 
     def _has_switched(self) -> bool:
         """Return whether a forward proxy's client speaks something else than HTTP from now on."""
@@ -210,14 +215,16 @@ class ProtocolLayer:
         front = self._front
         if front is None:
             self._from_client(events)
-            return
-        for event in events:
-            if self._link.dead:
-                return
-            self._from_client(front.receive(event))
-            if front.delays is not None:
-                self._delays.add(event.at, *front.delays)
-                front.delays = None
+        else:
+            for event in events:
+                if self._link.dead:
+                    return
+                self._from_client(front.receive(event))
+                if front.delays is not None:
+                    self._delays.add(event.at, *front.delays)
+                    front.delays = None
+        if self._passes and not self._link.dead:
+            self._go_straight()
 
     def _from_client(self, events: list[Event]) -> None:
         for event in events:
@@ -268,6 +275,8 @@ class ProtocolLayer:
                     return
                 first = self._first_bytes
                 self._pass_down((plain,) if first is None else first.from_upstream(plain))
+        if self._passes and not self._link.dead:
+            self._go_straight()
 
     def _pass_down(self, events: Iterable[Event]) -> None:
         """Take plain events of the upstream, in the protocol that the client speaks."""
@@ -276,6 +285,14 @@ class ProtocolLayer:
                 self._to_client(event)
             else:
                 self._plain.from_upstream(event)
+
+    def _go_straight(self) -> None:
+        """Let bytes pass between the two sides without a look at them, once all have agreed to TLS."""
+        front, tls = self._front, self._tls
+        near, far = None if front is None else front.agreed, None if tls is None else tls.agreed
+        if (front is None or near is not None) and (tls is None or far is not None):
+            self._passes = False
+            self._link.up.straight, self._link.down.straight = straight(near, far), straight(far, near)
 
     def connected(self, at: float) -> None:
         """Begin TLS, or the exchange, now that the upstream's socket is connected."""

@@ -1,4 +1,4 @@
-"""TLS towards an upstream, without sockets: plain bytes on one side, records on the other.
+"""One end of TLS, here the client's, without sockets: plain bytes on one side, records on the other.
 
 Faults of the server side act on the records, as they would on the wire, the handshake included; faults
 of the client side act on what the client sends: plain bytes, or records of its own (`client_tls`).
@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import ssl
+from collections.abc import Callable
 from functools import lru_cache
 
 from faultkit.base.address import Verify
 from faultkit.base.certificates import add_certificate, client_context
+from faultkit.proxy.direction_source import Irregular
 
-_READ = 65536
+_READ = 16384
+"""As much as a record can hold (RFC 8446 §5.1): nothing of it is then left behind in the TLS object."""
+_ENDS = (ssl.SSLZeroReturnError, ssl.SSLEOFError)
 
 
 @lru_cache(maxsize=16)
@@ -36,6 +40,7 @@ class TlsLeg:
     """One end of a TLS connection, here the client's. Raises ssl.SSLError if the handshake fails."""
 
     __slots__ = (
+        "_error",
         "_host",
         "_incoming",
         "_outgoing",
@@ -52,6 +57,8 @@ class TlsLeg:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._host = host
+        self._error: ssl.SSLError | None = None
+        """Why `decrypt_now` has failed: OpenSSL says it once."""
         self.use(context)
         self._waiting: list[bytes] = []
         self.waiting_bytes = 0
@@ -89,6 +96,8 @@ class TlsLeg:
 
     def decrypt(self, records: bytes) -> bytes:
         """Return the plain bytes of records; there may be records to send afterwards."""
+        if self._error is not None:
+            raise self._error
         self._incoming.write(records)
         if not self.ready:
             self._shake()
@@ -98,16 +107,45 @@ class TlsLeg:
                 piece = self._tls.read(_READ)
             except ssl.SSLWantReadError:
                 break
-            except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            except _ENDS:
                 piece = b""
             if not piece:
                 self.ended = True
                 break
             pieces.append(piece)
             # Finding this out by an exception would cost more than the decryption.
-            if not self._incoming.pending and not self._tls.pending():
+            if not self._incoming.pending:
                 break
-        return b"".join(pieces)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def decrypt_now(self, records: bytes) -> bytes:
+        """Return the plain bytes of records, if they are data and nothing else. Raises Irregular."""
+        incoming, read = self._incoming, self._tls.read
+        incoming.write(records)
+        pieces: list[bytes] = []
+        is_regular = True
+        try:
+            while piece := read(_READ):
+                pieces.append(piece)
+                if not incoming.pending:
+                    break
+            else:
+                is_regular = False  # The end of the stream.
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLError as error:
+            if not isinstance(error, _ENDS):
+                self._error = error
+            is_regular = False
+        plain = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if not is_regular or self._outgoing.pending:
+            raise Irregular(plain)
+        return plain
+
+    def encrypt_now(self, plain: bytes) -> bytes:
+        """Return the records of plain bytes; the handshake is done."""
+        self._tls.write(plain)
+        return self._outgoing.read()
 
     def records(self) -> bytes:
         """Return the records to send to the upstream."""
@@ -130,3 +168,25 @@ class TlsLeg:
             self._tls.write(plain)
         self._waiting.clear()
         self.waiting_bytes = 0
+
+
+def straight(reading: TlsLeg | None, writing: TlsLeg | None) -> Callable[[bytes], bytes]:
+    """Return a function from what comes from one socket to what goes to the other, where nothing looks at
+    the plain bytes between two legs whose handshakes are done. None: that side speaks no TLS.
+
+    The function raises Irregular."""
+    if reading is None:
+        assert writing is not None
+        return writing.encrypt_now
+    if writing is None:
+        return reading.decrypt_now
+    decrypt, encrypt = reading.decrypt_now, writing.encrypt_now
+
+    def convert(records: bytes) -> bytes:
+        try:
+            plain = decrypt(records)
+        except Irregular as found:
+            raise Irregular(encrypt(found.payload) if found.payload else b"") from None
+        return encrypt(plain) if plain else b""
+
+    return convert

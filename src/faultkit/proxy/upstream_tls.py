@@ -95,6 +95,11 @@ class UpstreamTls:
         """Whether the handshake has begun."""
         return self._tls.started
 
+    @property
+    def agreed(self) -> TlsLeg | None:
+        """The leg, once the handshake is done."""
+        return self._tls if self._tls.ready else None
+
     def connected(self, at: float) -> None:
         """Begin, now that the socket is connected."""
         self._connected = True
