@@ -74,6 +74,7 @@ def test_the_first_end_has_the_unit_of_the_second() -> None:
     assert parse_vary("faults.latency.mean=0.5..2s") == ("faults.latency.mean", "0.5s", "2s")
     assert parse_vary("faults[0].rate=1000..1") == ("faults[0].rate", "1000", "1")
     assert parse_vary(" a.b = 10ms .. 1s ") == ("a.b", "10ms", "1s")
+    assert parse_vary("a.b=0..inf") == ("a.b", "0", "inf")  # No unit.
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,8 @@ def test_the_first_end_has_the_unit_of_the_second() -> None:
         (AskedSearch("faults[0].mean=0..5"), "--vary", "a setting such as faults.latency.mean"),
         (AskedSearch("faults.latency.men=0..5"), "--vary", "did you mean"),
         (AskedSearch("faults.latency.mean=5..5"), "--vary", "two different numbers"),
+        (AskedSearch("faults.latency.mean=0..inf"), "--vary", 'such as "150ms", got "inf"'),
+        (AskedSearch("load.rps=1..inf"), "--vary", "expected a number of requests a second, got inf"),
         (AskedSearch(LATENCY, budget="soon"), "--budget", "expected a duration"),
         (AskedSearch(LATENCY, precision="-1"), "--precision", "above 0"),
         (AskedSearch(LATENCY, fail_below="2s"), "--fail-below", "a value of the range 0..1000"),

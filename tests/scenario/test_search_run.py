@@ -221,6 +221,9 @@ def test_a_search_that_is_stopped_keeps_what_it_has(monkeypatch: pytest.MonkeyPa
     assert made.verdict == "unfinished"
     assert made.search is not None
     assert [level.decision for level in made.search.levels] == ["held", "broken"]
+    # The requests of the block that was cut short decide nothing, but were sent.
+    sent = sum(map(arrival_count, service.loads))
+    assert made.search.requests == made.run.requests == sent
     assert "Mean: 1000.00 ms" in made.faults[0].description
     assert made.faults[0].description.endswith("searched from 0 ms on")
 

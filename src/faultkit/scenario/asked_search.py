@@ -33,7 +33,7 @@ VARY_FORM = "SETTING=FROM..TO with the harmless end first, such as faults.latenc
 DEFAULT_RPS = 20.0
 _VARY = re.compile(r"\s*([^=\s]+)\s*=\s*(.+?)\s*\.\.\s*(.+?)\s*")
 _BARE = re.compile(r"[0-9.]+", re.ASCII)
-_UNIT = re.compile(r"[^0-9.\s]+$")
+_UNIT = re.compile(r"(?<=[0-9. ])[^0-9.\s]+$")
 _FAULT = re.compile(r"faults\.(\w+)\.(\w+)", re.ASCII)
 _REQUESTS = re.compile(r"(\d+)(?:\s*requests)?", re.ASCII)
 _FLAGS = {

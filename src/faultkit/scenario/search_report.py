@@ -64,8 +64,12 @@ def search_item_report(
     if measured.search is not None:
         late_ms = measured.search_lateness.summary().p99_us / 1000
         search = reported_search(strategy, slos, measured.search, measured.faults_s, late_ms)
+        if measured.cut_short:
+            search = replace(search, requests=measured.faults.requests)
     if measured.frontier is not None:
         frontier = reported_frontier(strategy, slos, measured.frontier, measured.faults_s)
+        if measured.cut_short:
+            frontier = replace(frontier, requests=measured.faults.requests)
     if strategy.second is None:
         verdict, reasons = judge_search(search, faults, cut_short=cut_short, out_of_reach=out_of_reach)
     else:

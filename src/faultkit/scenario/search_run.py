@@ -145,6 +145,7 @@ class SearchMeter:
             result = self._run_block(block)
             if result.cut_short:
                 self.measured.cut_short = True
+                self._keep(result, began)  # They were sent, though they decide nothing.
                 raise SearchEnded(STOPPED)
             after = self._plane.measured()
             taken = MeasuredBlock(

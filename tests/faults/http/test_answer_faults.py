@@ -231,3 +231,9 @@ def test_every_fault_of_answers_keeps_the_laws(cls: type[AnswerFault], data: st.
 def test_a_length_that_is_right_is_no_fault(settings: dict[str, object], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         HttpWrongLength(**settings)  # type: ignore[arg-type]
+
+
+def test_a_share_beside_a_number_of_bytes_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"after_bytes: expected none beside fraction \(0.2\), got both"):
+        HttpCut(fraction=0.2, after_bytes=10)
+    assert HttpCut(after_bytes=10).after_bytes == 10

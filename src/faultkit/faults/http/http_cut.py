@@ -24,13 +24,15 @@ from faultkit.faults.http_fault import (
     Finished,
 )
 
+_HALF = 0.5
+
 
 @dataclass(frozen=True)
 class HttpCut(AnswerFault):
     kind: ClassVar[str] = "http_cut"
     summary: ClassVar[str] = "An answer ends in the middle of its body."
 
-    fraction: float = setting(0.5, "Share of the body that arrives.", minimum=0, maximum=1)
+    fraction: float = setting(_HALF, "Share of the body that arrives.", minimum=0, maximum=1)
     after_bytes: int | None = setting(
         None, "Bytes of the body that arrive, instead of a share.", unit="bytes", minimum=0
     )
@@ -39,6 +41,10 @@ class HttpCut(AnswerFault):
         "How it ends: the connection is closed or reset, nothing more comes, or it ends as if it were whole.",
         choices=("close", "reset", "hang", "clean"),
     )
+
+    def check(self) -> None:
+        if self.after_bytes is not None and self.fraction != _HALF:
+            raise ValueError(f"after_bytes: expected none beside fraction ({self.fraction:g}), got both")
 
     def open(self, answer: AnswerContext) -> AnswerFilter:
         return _CutFilter(self, answer)
