@@ -86,19 +86,25 @@ BREAKS: list[tuple[Any, str, bool, bytes]] = [
 @pytest.mark.parametrize(
     ("how", "why", "is_reset", "got"), BREAKS, ids=lambda value: getattr(value, "__name__", "")
 )
+@pytest.mark.parametrize("earlier", [0, 1], ids=["new", "kept"])
 def test_a_client_sees_its_upstream_break_as_it_would_without_us(
-    how: Callable[[asyncio.StreamWriter], Awaitable[None]], why: str, is_reset: bool, got: bytes
+    how: Callable[[asyncio.StreamWriter], Awaitable[None]], why: str, is_reset: bool, got: bytes, earlier: int
 ) -> None:
     calls = 0
 
     async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal calls
+        for _ in range(earlier):
+            await http_request(reader)
+            writer.write(http_answer(REPLY))
         await http_request(reader)
         calls += 1
         await how(writer)
 
     async def main() -> None:
         async with scripted(upstream) as url, relayed(url) as client:
+            for _ in range(earlier):
+                await (await client.request("POST", CONTENT, request(0, "a"))).body(1000)
             seen = b""
             with pytest.raises(ConnectionLost) as lost:
                 reply = await client.request("POST", CONTENT, request(1, "tools/call", name="a"))
@@ -273,22 +279,70 @@ def test_a_result_of_20_mb_passes_as_one_event() -> None:
     run(main)
 
 
-def test_an_upstream_sees_its_client_leave() -> None:
+@pytest.mark.parametrize("begun", [True, False], ids=["in the answer", "before it"])
+@pytest.mark.parametrize("earlier", [0, 1], ids=["new", "kept"])
+def test_an_upstream_sees_its_client_leave(earlier: int, begun: bool) -> None:
     async def main() -> None:
         gone, asked = asyncio.Event(), asyncio.Event()
 
         async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            for _ in range(earlier):
+                await http_request(reader)
+                writer.write(http_answer(REPLY))
             await http_request(reader)
-            writer.write(SSE)
+            if begun:
+                writer.write(SSE)
             asked.set()
             assert await reader.read() == b""
             gone.set()
 
         async with scripted(upstream) as url, relayed(url) as client:
-            reply = await client.request("POST", CONTENT, request(1, "a"))
+            for _ in range(earlier):
+                await (await client.request("POST", CONTENT, request(0, "a"))).body(1000)
+            task = asyncio.create_task(client.request("POST", CONTENT, request(1, "a")))
             await asked.wait()
-            reply.close()
+            if begun:
+                (await task).close()
+            else:
+                task.cancel()
             await gone.wait()
+
+    run(main)
+
+
+ANSWERS = [
+    http_answer(REPLY),
+    SSE + chunk(b"data: %b\n\n" % REPLY) + chunk(b""),
+    http_answer(b"", b"202 Accepted"),
+    b"HTTP/1.1 204 No Content\r\n\r\n",
+    http_answer(REPLY, b"200 OK", b"connection: close"),
+    http_answer(b"a" * 300_000),
+]
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_answers_on_kept_connections_pass_whole_and_in_pieces(pieces: int) -> None:
+    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while True:
+            raw = ANSWERS[json.loads((await http_request(reader))[1])["id"]]
+            size = len(raw) // pieces + 1
+            for start in range(0, len(raw), size):
+                writer.write(raw[start : start + size])
+                await writer.drain()
+                await asyncio.sleep(0)
+
+    async def main() -> None:
+        async with scripted(upstream) as url, relayed(url) as client:
+            direct = HttpClient(url)
+            for number in [*range(len(ANSWERS)), *range(len(ANSWERS))]:
+                expected, got = [
+                    await each.request("POST", CONTENT, request(number, "a")) for each in (direct, client)
+                ]
+                assert got.status == expected.status
+                assert got.headers.get("content-type") == expected.headers.get("content-type")
+                assert await got.body(1_000_000) == await expected.body(1_000_000)
+            direct.close()
 
     run(main)
 

@@ -17,7 +17,7 @@ import httptools
 
 from faultkit.base.address import Verify
 from faultkit.base.certificates import client_context
-from faultkit.base.http.http_exchange import Headers
+from faultkit.base.http.http_exchange import Headers, read_in_small_pieces
 from faultkit.base.http.http_url import HttpUrl, parse_url
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ class HttpReply:
     def ready(self) -> bytes:
         """Return a part that has arrived already; empty if none has."""
         return self._connection.ready()
+
+    def whole(self) -> bytes | None:
+        """Return the rest of the body if all of it has arrived; None otherwise."""
+        return self._connection.whole()
 
     async def body(self, most: int) -> bytes:
         """Return the whole body. Raises ConnectionLost, also for more than `most` bytes."""
@@ -118,6 +122,36 @@ class HttpClient:
         """Send a request and return when the head of its response has arrived.
 
         Raises ConnectionLost; OSError or TimeoutError if the server cannot be reached."""
+        raw = self._raw(method, headers, body, target)
+        connection = self._kept() or await self._connect()
+        self._busy.add(connection)
+        try:
+            return await connection.ask(raw, is_head=method == "HEAD")
+        except BaseException:
+            connection.release()
+            raise
+
+    def start(
+        self,
+        method: str,
+        headers: Iterable[tuple[str, str]],
+        body: bytes,
+        target: str | None,
+        on_reply: Callable[[HttpReply | ConnectionLost], None],
+    ) -> Callable[[], None] | None:
+        """Send a request at once on a kept connection; None if there is no such connection, and nothing was
+        sent.
+
+        `on_reply` is called once, when the head of the response has arrived or the connection was lost, in
+        the turn of the event loop that reads it. The result gives the request up."""
+        connection = self._kept()
+        if connection is None:
+            return None
+        self._busy.add(connection)
+        connection.start(self._raw(method, headers, body, target), method == "HEAD", on_reply)
+        return connection.release
+
+    def _raw(self, method: str, headers: Iterable[tuple[str, str]], body: bytes, target: str | None) -> bytes:
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
         asked = target or self.target
         if self._proxy is not None and self._tls is None:
@@ -128,21 +162,16 @@ class HttpClient:
         head = f"{method} {asked} HTTP/1.1\r\nhost: {self.address.authority}\r\n{lines}"
         if body or method in ("POST", "PUT", "PATCH"):
             head += f"content-length: {len(body)}\r\n"
-        raw = f"{head}\r\n".encode("latin-1", "replace") + body
+        return f"{head}\r\n".encode("latin-1", "replace") + body
+
+    def _kept(self) -> _Connection | None:
+        """Take a kept connection that can be used again."""
         while self._idle:
             kept = self._idle.pop()
             if kept.is_fresh:
-                return await self._ask(kept, raw, method)
+                return kept
             kept.drop()
-        return await self._ask(await self._connect(), raw, method)
-
-    async def _ask(self, connection: _Connection, raw: bytes, method: str) -> HttpReply:
-        self._busy.add(connection)
-        try:
-            return await connection.ask(raw, is_head=method == "HEAD")
-        except BaseException:
-            connection.release()
-            raise
+        return None
 
     async def _connect(self) -> _Connection:
         loop = asyncio.get_running_loop()
@@ -195,6 +224,8 @@ class _Connection(asyncio.Protocol):
         self._is_head = False
         self._parser: httptools.HttpResponseParser | None = None
         self._idle_since = 0.0
+        self._on_reply: Callable[[HttpReply | ConnectionLost], None] | None = None
+        self._loop = asyncio.get_running_loop()
 
     @property
     def is_open(self) -> bool:
@@ -204,7 +235,7 @@ class _Connection(asyncio.Protocol):
     def is_fresh(self) -> bool:
         """True if the connection can be reused, checked before sending because a request is never
         repeated."""
-        if not self.is_open or asyncio.get_running_loop().time() - self._idle_since > _KEPT_S:
+        if not self.is_open or self._loop.time() - self._idle_since > _KEPT_S:
             return False
         assert self._transport is not None
         # Readable while idle means closed by the server, or unsolicited bytes.
@@ -215,17 +246,27 @@ class _Connection(asyncio.Protocol):
     # Called by the client.
 
     async def ask(self, raw: bytes, *, is_head: bool) -> HttpReply:
+        self._send(raw, is_head)
+        assert self._parser is not None
+        while not self._has_head:
+            if self._lost is not None:
+                raise self._lost
+            await self._wait()
+        return HttpReply(self, self._parser.get_status_code(), self._lines)
+
+    def start(
+        self, raw: bytes, is_head: bool, on_reply: Callable[[HttpReply | ConnectionLost], None]
+    ) -> None:
+        self._on_reply = on_reply
+        self._send(raw, is_head)
+
+    def _send(self, raw: bytes, is_head: bool) -> None:
         assert self._transport is not None
         self._parser = httptools.HttpResponseParser(self)
         self._lines = []
         self._asked, self._complete, self._has_head, self._keep = True, False, False, False
         self._is_head = is_head
         self._transport.write(raw)
-        while not self._has_head:
-            if self._lost is not None:
-                raise self._lost
-            await self._wait()
-        return HttpReply(self, self._parser.get_status_code(), self._lines)
 
     async def chunk(self) -> bytes:
         while not self._parts:
@@ -246,7 +287,18 @@ class _Connection(asyncio.Protocol):
             self._transport.resume_reading()
         return part
 
+    def whole(self) -> bytes | None:
+        if not self._complete:
+            return None
+        parts, self._held = self._parts, 0
+        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        parts.clear()
+        if self._transport is not None:
+            self._transport.resume_reading()
+        return body
+
     def release(self) -> None:
+        self._on_reply = None
         if self._asked and not self._complete:
             self._lost = self._lost or ConnectionLost("the response was discarded", began=True)
             self.drop()
@@ -261,16 +313,24 @@ class _Connection(asyncio.Protocol):
             self._asked = False
             self._parts.clear()
             self._held = 0
-            self._idle_since = asyncio.get_running_loop().time()
+            self._idle_since = self._loop.time()
             if not self._keep:
                 self.drop()
             self._pool.done(self)
 
     async def _wait(self) -> None:
-        self._waiter = asyncio.get_running_loop().create_future()
+        self._waiter = self._loop.create_future()
         await self._waiter
 
     def _wake(self) -> None:
+        if self._on_reply is not None and (self._has_head or self._lost is not None):
+            on_reply, self._on_reply = self._on_reply, None
+            if self._has_head:
+                assert self._parser is not None
+                on_reply(HttpReply(self, self._parser.get_status_code(), self._lines))
+            else:
+                assert self._lost is not None
+                on_reply(self._lost)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -279,6 +339,7 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        read_in_small_pieces(transport)
 
     def data_received(self, data: bytes) -> None:
         if self._parser is None or not self._asked:

@@ -13,6 +13,17 @@ from typing import Protocol, TypeAlias
 
 Headers: TypeAlias = list[tuple[str, str]]
 
+_READ_BYTES = 64 << 10
+
+
+def read_in_small_pieces(transport: asyncio.Transport) -> None:
+    """Let a transport read 64 KiB at a time.
+
+    asyncio reads 256 KiB, and allocates that much for each read: so large a block is mapped and unmapped by
+    the kernel, for a message of some hundred bytes."""
+    if hasattr(transport, "max_size"):
+        transport.max_size = _READ_BYTES
+
 
 @dataclass(slots=True)
 class HttpRequest:

@@ -21,7 +21,13 @@ from typing import TypeAlias
 import httptools
 
 from faultkit.base.address import Endpoint
-from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter, head_of
+from faultkit.base.http.http_exchange import (
+    Headers,
+    HttpRequest,
+    ResponseWriter,
+    head_of,
+    read_in_small_pieces,
+)
 from faultkit.base.http.listener import Listener
 
 MOST_HEADER_BYTES = 64 << 10
@@ -81,6 +87,7 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        read_in_small_pieces(transport)
         peer = transport.get_extra_info("peername")
         self._peer = str(Endpoint(peer[0], peer[1])) if isinstance(peer, tuple) else ""
         self._connections.add(self)

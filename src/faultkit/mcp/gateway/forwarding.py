@@ -5,7 +5,7 @@ It does not know what a response means; `MessageTee` only parses messages for an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from faultkit.base.framing import MOST_MESSAGE_BYTES, SseReader, SseTooLong
 from faultkit.base.http.http_client import HttpReply
@@ -33,10 +33,10 @@ _STATUSES_WITHOUT_BODY = (204, 304)
 """RFC 9112 §6.3: responses with these statuses end after their headers, as do those to HEAD."""
 
 
-def end_to_end_headers(lines: Headers) -> Headers:
-    """Return the headers that may be forwarded: all but those of one connection, and those that this side
-    writes itself."""
-    return [(name, value) for name, value in lines if name.lower() not in _HOP_HEADERS]
+def end_to_end_headers(lines: Headers, dropped: Set[str] = frozenset()) -> Headers:
+    """Return the headers that may be forwarded: all but those of one connection, those that this side writes
+    itself, and the `dropped`, in lower case."""
+    return [line for line in lines if (name := line[0].lower()) not in _HOP_HEADERS and name not in dropped]
 
 
 def response_headers(lines: Headers, upstream: HttpUrl, target: str) -> Headers:
@@ -85,8 +85,10 @@ async def copy_response(
             reply.status, lines if size is None else [*lines, ("content-length", size)]
         )
         return
+    if copy_whole_response(request, reply, lines, answer, tee):
+        return
     is_sized = size is not None and size.isdecimal()
-    # Most bodies arrive together with the head and go out with it.
+    # Most bodies begin to arrive together with the head and go out with it.
     chunk = reply.ready()
     if is_sized and size is not None:
         answer.begin_sized(reply.status, lines, int(size), chunk)
@@ -108,6 +110,32 @@ async def copy_response(
         answer.end_sized()
     else:
         answer.end()
+
+
+def copy_whole_response(
+    request: HttpRequest,
+    reply: HttpReply,
+    lines: Headers,
+    answer: ResponseWriter,
+    tee: MessageTee | ListeningStream | None = None,
+) -> bool:
+    """Copy a response at once if all of it has arrived, as most do; return False otherwise."""
+    if reply.status in _STATUSES_WITHOUT_BODY or request.method == "HEAD":
+        return False
+    body = reply.whole()
+    if body is None:
+        return False
+    size = reply.headers.get("content-length")
+    if tee is not None:
+        tee.feed(body)
+        tee.end()
+    if size is not None and size.isdecimal():
+        answer.begin_sized(reply.status, lines, int(size), body)
+        answer.end_sized()
+    else:
+        answer.begin(reply.status, lines, body)
+        answer.end()
+    return True
 
 
 class ListeningStream:

@@ -33,6 +33,7 @@ from faultkit.mcp.gateway.forwarding import (
     ListeningStream,
     MessageTee,
     copy_response,
+    copy_whole_response,
     end_to_end_headers,
     redirect_past_gateway,
     response_headers,
@@ -119,6 +120,8 @@ class HttpRelay:
             refuse_without_token(answer)
             return
         incoming = read(request.body) if request.method == "POST" and request.body else None
+        if incoming is not None and self._forward_at_once(request, incoming, answer):
+            return
         task = self._tasks.start(self._serve(request, incoming, answer))
         # Cancelling the task closes the upstream connection, so the server sees its client disconnect.
         answer.on_disconnect(task.cancel)
@@ -249,6 +252,49 @@ class HttpRelay:
 
     # --- forwarding ---------------------------------------------------------------------------
 
+    def _forward_at_once(self, request: HttpRequest, incoming: Incoming, answer: ResponseWriter) -> bool:
+        """Forward a request that nothing acts on, and its response, without a task; return False if that is
+        not possible, and nothing was done.
+
+        A task costs as much as all the rest: it begins and goes on in turns of the event loop of its own."""
+        interception = self._interception
+        if (
+            incoming.kind != "request"
+            or incoming.id is None
+            or self._sessions  # One of them may be frozen, or count replies.
+            or interception.has_rules
+            or interception.wants_reply_to(incoming.method)
+            or tools_changed_for(incoming) is not None
+        ):
+            return False
+        arrived = partial(self._arrived, request, incoming, answer)
+        headers, target = self._request_headers(request, is_read=False), self._target(request)
+        give_up = self._client.start(request.method, headers, request.body, target, arrived)
+        if give_up is None:
+            return False
+        answer.on_disconnect(give_up)
+        return True
+
+    def _arrived(
+        self,
+        request: HttpRequest,
+        incoming: Incoming,
+        answer: ResponseWriter,
+        reply: HttpReply | ConnectionLost,
+    ) -> None:
+        """Pass on a response whose head has arrived."""
+        if isinstance(reply, ConnectionLost):
+            answer.abort(reply.reset)
+            return
+        self._check_redirect(reply, self._target(request))
+        if copy_whole_response(request, reply, self._response_headers(reply, request), answer):
+            reply.close()
+            return
+        era = era_of(incoming, request.headers)
+        session = Session(request.headers.get(SESSION_HEADER, era), "http", era, lambda raw: None)
+        task = self._tasks.start(self._copy_reply(request, incoming, answer, session, reply, is_read=False))
+        answer.on_disconnect(task.cancel)
+
     async def _forward_unchanged(
         self, request: HttpRequest, incoming: Incoming | None, answer: ResponseWriter, session: Session
     ) -> None:
@@ -257,8 +303,19 @@ class HttpRelay:
             incoming is not None and self._interception.wants_reply_to(incoming.method)
         )
         reply = await self._forward(request, answer, is_read=is_read)
-        if reply is None:
-            return
+        if reply is not None:
+            await self._copy_reply(request, incoming, answer, session, reply, is_read=is_read)
+
+    async def _copy_reply(
+        self,
+        request: HttpRequest,
+        incoming: Incoming | None,
+        answer: ResponseWriter,
+        session: Session,
+        reply: HttpReply,
+        *,
+        is_read: bool,
+    ) -> None:
         on_message = partial(self._interception.on_server_message, session)
         messages = MessageTee(reply.is_stream, on_message) if is_read else None
         tee: MessageTee | ListeningStream | None = messages
@@ -303,27 +360,30 @@ class HttpRelay:
         answered.
 
         `is_read`: the response is parsed here, so compression must not be negotiated."""
-        headers = [
-            (name, value)
-            for name, value in end_to_end_headers(request.lines)
-            if name.lower() not in self._dropped_names and not (is_read and name.lower() == "accept-encoding")
-        ]
-        target = self._target(request)
+        headers, target = self._request_headers(request, is_read), self._target(request)
         try:
-            reply = await self._client.request(
-                request.method, [*headers, *self._added_headers], request.body, target
-            )
+            reply = await self._client.request(request.method, headers, request.body, target)
         except ConnectionLost as lost:
             answer.abort(lost.reset)
         except (OSError, TimeoutError) as error:
             text = f"cannot reach {self._url}: {error or 'it does not answer'}".encode()
             answer.respond(502, [("content-type", "text/plain; charset=utf-8")], text)
         else:
-            location = redirect_past_gateway(reply, self._client.address, target)
-            if location is not None:
-                self._warn(f"sends its client on to {location}, past this gateway; give that as --upstream")
+            self._check_redirect(reply, target)
             return reply
         return None
+
+    def _request_headers(self, request: HttpRequest, is_read: bool) -> Headers:
+        dropped = self._dropped_names
+        if is_read:
+            dropped = {*dropped, "accept-encoding"}
+        kept = end_to_end_headers(request.lines, dropped)
+        return [*kept, *self._added_headers] if self._added_headers else kept
+
+    def _check_redirect(self, reply: HttpReply, target: str) -> None:
+        location = redirect_past_gateway(reply, self._client.address, target)
+        if location is not None:
+            self._warn(f"sends its client on to {location}, past this gateway; give that as --upstream")
 
     def _target(self, request: HttpRequest) -> str:
         # Other paths, such as those of OAuth metadata, are forwarded unchanged.
