@@ -8,6 +8,9 @@ from faultkit.code.facts.grammar import Grammar, passed_on
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node
 
+_LONGEST_WORD = 20
+"""Bytes of a word that is a value, such as `null`, at most."""
+
 
 def unwrap(grammar: Grammar, node: Node) -> Node:
     """Return the expression without parentheses, `await` and similar nodes around it."""
@@ -31,9 +34,9 @@ def value_of(grammar: Grammar, node: Node) -> Value:
     shape: Shape = grammar.shapes.get(inner.type, "other")
     if shape == "text" and has_holes(inner, grammar):
         shape = "other"
-    if grammar.words and shape in ("name", "other"):
+    if grammar.words and shape in ("name", "other") and inner.end_byte - inner.start_byte <= _LONGEST_WORD:
         shape = grammar.words.get(text_of(inner), shape)
-    return Value(text_of(node), shape, span(node))
+    return Value(node, shape, span(node))
 
 
 def has_holes(text: Node, grammar: Grammar) -> bool:

@@ -28,7 +28,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from faultkit.code.languages.syntax import Span
 
@@ -44,13 +44,31 @@ Shape: TypeAlias = Literal[
 or tuple."""
 
 
-class Value(NamedTuple):
-    """An expression."""
+class Written(Protocol):
+    """Something that has the bytes of its text, as nodes do."""
 
-    text: str
-    """The expression as written."""
-    shape: Shape
-    span: Span
+    @property
+    def text(self) -> bytes | None: ...
+
+
+class Value:
+    """An expression. Equal only to itself."""
+
+    __slots__ = ("_text", "shape", "span")
+
+    def __init__(self, text: str | Written, shape: Shape, span: Span) -> None:
+        self._text = text
+        self.shape = shape
+        self.span = span
+
+    @property
+    def text(self) -> str:
+        """Return the expression as written. It is made when it is asked for: an argument may be a function
+        that is as long as the file."""
+        if not isinstance(self._text, str):
+            written = self._text.text
+            self._text = "" if written is None else written.decode("utf-8", "replace")
+        return self._text
 
     @property
     def literal(self) -> str:
@@ -84,7 +102,6 @@ class CallDetails(NamedTuple):
     callee: Span
     line: int
     end_line: int
-    arguments: tuple[Argument, ...] = ()
     assigned: tuple[str, ...] = ()
 
 
@@ -99,6 +116,8 @@ class Call:
     span: Span
     read_details: Callable[[], CallDetails]
     """Reads the rest from the text when it is asked for."""
+    read_arguments: Callable[[], tuple[Argument, ...]] = tuple
+    """Reads the arguments, which takes longer."""
     constructs: bool = False
     """Whether it constructs a value: `new X()`, `X()` with a capital in Python, `X{}` in Go."""
     origin: Call | None = None
@@ -133,9 +152,9 @@ class Call:
     def _details(self) -> CallDetails:
         return self.read_details()
 
-    @property
+    @cached_property
     def arguments(self) -> tuple[Argument, ...]:
-        return self._details.arguments
+        return self.read_arguments()
 
     @property
     def assigned(self) -> tuple[str, ...]:

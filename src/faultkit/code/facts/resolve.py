@@ -205,6 +205,7 @@ class Resolver:
             self._callee_written(raw),
             span(node),
             partial(self._details, raw),
+            partial(arguments_of, self.grammar, node),
             constructs=node.type in self.grammar.constructors or self.grammar.constructs(name),
             origin=origin,
             **raw.flags,
@@ -224,7 +225,6 @@ class Resolver:
             ),
             line(node.start_byte),
             line(max(node.start_byte, node.end_byte - 1)),
-            arguments_of(self.grammar, node),
             self._assigned_names(raw),
         )
 

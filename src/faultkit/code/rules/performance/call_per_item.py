@@ -94,15 +94,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
             seen.add(call)
             yield Hit(call.span, f"{call.written}() goes out once for every item of {over}", LIKELY, "medium")
     for call in facts.calls:
-        if call in seen or not call.arguments:
+        if call in seen:
             continue
+        # Arguments are asked for last: to read them takes long.
         if call.is_awaited and _seems_remote(call, facts):
-            loop = _loop(call, facts)
+            loop = _loop(call, facts) if call.arguments else None
             if loop is not None and not loop.is_async and not _is_together(call, loop, facts):
                 what = f"{call.written}() is awaited once for every item of {_over(loop)}, one after another"
                 yield Hit(call.span, what, POSSIBLE, "medium")
         elif is_store_lookup(call, facts):
-            loop = _loop(call, facts)
+            loop = _loop(call, facts) if call.arguments else None
             if loop is not None and not _is_together(call, loop, facts):
                 what = f"{call.written}() goes out once for every item of {_over(loop)}"
                 yield Hit(call.span, what, POSSIBLE, "medium")

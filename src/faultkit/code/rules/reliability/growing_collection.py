@@ -9,6 +9,7 @@ from faultkit.code.facts import Assignment, Call, Facts, Loop, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 
 _LIST = re.compile(
@@ -22,7 +23,7 @@ _SET = re.compile(
 _ADDS = frozenset(
     ("append", "push", "add", "Add", "insert", "extend", "addAll", "AddRange", "TryAdd", "push_back")
 )
-_OF_PROGRAM = re.compile(
+_OF_PROGRAM = NamePattern(
     r"listener|subscri|callback|hook|middleware|route|rule|filter|child|node|field|column|header|task|worker|thread|observer"
     r"|step|stage|validator|check|plugin|handler|interceptor|provider|option|arg|param|config|class|type|module|import"
     r"|client|conn|socket|session|watcher|timer|future|promise|waiter|resolve|closer|cleanup|shutdown|dispos|stack|path"
@@ -30,7 +31,7 @@ _OF_PROGRAM = re.compile(
     re.IGNORECASE,
 )
 """Names of collections that grow with the program, or that end with a connection or a file."""
-_EVENTS = re.compile(
+_EVENTS = NamePattern(
     r"seen|processed|handled|delivered|visited|done|event|entr|sample|histor|record|measurement|timing|latenc|duration"
     r"|metric|log|audit|message|reading|point|buf(fer)?|pending|batch|backlog|request|usage|click|spans?$|ids?$|results?$",
     re.IGNORECASE,

@@ -96,11 +96,17 @@ def _is_amount(field: str, scope: Scope, facts: Facts) -> bool:
 
 
 _VERB = re.compile(r"\s*(select|update)\b", re.IGNORECASE)
+_HAS_VERB = re.compile(rb"select|update", re.IGNORECASE)
 
 
 def _by_sql(facts: Facts) -> Iterator[Hit]:
     """Yield `UPDATE t SET n = ?` after `SELECT n FROM t`, also in a helper, if the new value is computed."""
-    sent = [(text, found[1].lower()) for text in facts.texts if (found := _VERB.match(text.text))]
+    if not (facts.syntax.has_any(b"select") and facts.syntax.has_any(b"update")):
+        return
+    # Most texts are no queries: those are not made.
+    source = facts.syntax.source
+    texts = facts.texts.where(lambda start, end: _HAS_VERB.search(source, start, end) is not None)
+    sent = [(text, found[1].lower()) for text in texts if (found := _VERB.match(text.text))]
     if len({verb for _, verb in sent}) < 2:
         return
     for write, verb in sent:

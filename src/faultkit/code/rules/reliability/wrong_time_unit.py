@@ -93,8 +93,12 @@ def _named(call: Call, given: Argument | None, unit: str, facts: Facts) -> Itera
 def _option(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
     """Yield `timeout` of an HTTP client whose value has a name that tells another unit."""
     unit = {"python": _SECONDS, "javascript": _MILLIS}.get(language)
-    given = call.argument("timeout") if unit else None
-    if unit is None or given is None:
+    start, end = call.span
+    # To read the arguments of all calls takes long, and few have this one.
+    if unit is None or facts.syntax.source.find(b"timeout", start, end) < 0:
+        return
+    given = call.argument("timeout")
+    if given is None:
         return
     known = call.name.startswith(("axios", "got", "requests.", "httpx.")) or library_of(call, facts.language)
     if known or any(each.call is call for each in http_requests(facts)):
@@ -212,14 +216,23 @@ _CLOCKS = {
         r"|Instant\.now\(\)\.getEpochSecond\(\)|Math\.floor\(Date\.now\(\) / 1000\)"
     ),
 }
+_READS_CLOCK = re.compile(rb"(?:now|[tT]ime|onds|illis?|monotonic|Unix|econd)\(\)")
+"""What stands in each text that one of `_CLOCKS` matches; it is found faster."""
 _LASTS = re.compile(r"(^|[._])(expires_?[iI]n|expiresIn|ExpiresIn|max_?age|maxAge)(\(\))?$")
 """Durations that protocols give in seconds."""
 
 
 def _clock(facts: Facts) -> Iterator[Hit]:
     """Yield sums of a clock and a duration in another unit: `Date.now() + expires_in`."""
+    source = facts.syntax.source
+    if _READS_CLOCK.search(source) is None:
+        return
     for step in facts.steps_of("binary"):
-        if step.word not in ("+", "-") or len(step.sides) != 2:
+        if (
+            _READS_CLOCK.search(source, *step.span) is None
+            or step.word not in ("+", "-")
+            or len(step.sides) != 2
+        ):
             continue
         for one, other in (step.sides, step.sides[::-1]):
             unit = next((name for name, clock in _CLOCKS.items() if clock.fullmatch(one.text)), "")

@@ -153,10 +153,11 @@ def _callback_flows(facts: Facts) -> Iterator[Kept]:
 
 def _added(facts: Facts) -> Iterator[Kept]:
     """Yield listeners that are added to a given object, in a file that removes none."""
-    if _TAKES_AWAY.search(facts.whole_text):
+    adding = [call for call in facts.calls if _ADDS.match(call.method) and call.receiver_written]
+    if not adding or _TAKES_AWAY.search(facts.whole_text):
         return
-    for call in facts.calls:
-        if not _ADDS.match(call.method) or not call.receiver_written or call.assigned or call.is_returned:
+    for call in adding:
+        if call.assigned or call.is_returned:
             continue
         scope = facts.named_function_of(call)
         if scope is None or not _has_function(call, facts):

@@ -11,7 +11,13 @@ from functools import lru_cache
 from faultkit.code.facts import Facts, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.telling_types import Hole, is_secret_name, telling_types, type_of
+from faultkit.code.rules.vocabulary.telling_types import (
+    Hole,
+    is_secret_name,
+    may_name_secret,
+    telling_types,
+    type_of,
+)
 
 _DOTTED = frozenset({"javascript", "typescript", "tsx", "go", "rust"})
 """Languages in which an object that is logged shows its fields."""
@@ -88,6 +94,8 @@ def _aliases(name: str, text: str, scope: Scope, facts: Facts) -> list[str]:
 
 def _part_of(name: str, text: str, facts: Facts) -> str:
     """Return the secret that a function reads from a variable: `form["password"]`, `body.password`."""
+    if not may_name_secret(text):
+        return ""  # To compile expressions for every variable that is logged takes long.
     known = re.escape(name)
     keyed = (
         rf"\b{known}(?:\.json\(\)|\.data|\.RootElement)?!{{0,2}}\??(?:\.\w*(?:[gG]et|put|set|add|Add|[gG]etProperty)"

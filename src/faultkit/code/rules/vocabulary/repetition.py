@@ -150,6 +150,7 @@ _SCREEN_WORDS = (b"Unity", b"System.", b"Microsoft.", b"Windows.UI", b"Xamarin",
 """One of them is in each text that `_SCREENS` matches; they are found faster."""
 
 
+@lru_cache(maxsize=4)
 def is_for_screen(facts: Facts) -> bool:
     """Return whether a text of C# or Kotlin is part of a program with a screen, which serves one user."""
     source = facts.syntax.source

@@ -36,6 +36,11 @@ _SECRET_PAIRS = frozenset(
         "user token", "bot token", "service token", "connection string", "webhook secret", "card cvc",
     )
 )  # fmt: skip
+_SOME_WORDS = ("token", "secret", "passw", "pwd", "passphrase", "authorization", "credentials", "jwt", "cvv")
+_SOME_PAIR = re.compile(
+    r"(?:api|private|signing|encryption|access)[^a-z0-9]*key|auth[^a-z0-9]*header"
+    r"|card[^a-z0-9]*(?:number|cvc)|connection[^a-z0-9]*string"
+)
 _HARMLESS_BEFORE = frozenset(
     ("no", "has", "have", "is", "with", "without", "use", "need", "needs", "show", "hide", "hidden", "public",
      "missing", "invalid", "masked", "redacted", "hashed", "encrypted", "safe", "forgot", "change", "valid")
@@ -46,6 +51,12 @@ _ABOUT_ACCESS = re.compile(
 ABOUT_SYNTAX = re.compile(
     rb"tokeniz|lexer|\bparser?\b|\btokens\[|cancellation|csrf|page_?token", re.IGNORECASE
 )
+
+
+def may_name_secret(text: str) -> bool:
+    """Return whether a text has a word of secrets: only then can it have a name of one."""
+    small = text.lower()
+    return any(word in small for word in _SOME_WORDS) or _SOME_PAIR.search(small) is not None
 
 
 def is_secret_name(name: str, facts: Facts) -> bool:
@@ -114,7 +125,7 @@ def telling_types(facts: Facts) -> dict[str, str]:
     """Return types of this text whose text shows a secret, each with the name of that part."""
     language = "typescript" if facts.language == "tsx" else facts.language
     parts, pattern = _PART.get(language), _WITH_BODY.get(language, _WITH_LIST)
-    if parts is None:
+    if parts is None or not may_name_secret(facts.whole_text):
         return {}
     own_text = {scope.owner.rpartition(".")[2] for scope in facts.scopes if scope.short_name in _OWN_TEXT}
     found = dict[str, str]()
