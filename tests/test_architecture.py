@@ -152,6 +152,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "starlette": ("agent_tools/*", "demo/*", "proxy/control/*", "proxy/toxiproxy/*"),
     "tree_sitter": ("code/*",),
     "uvicorn": ("base/http/asgi_server.py", "code/proof/*", "proxy/control/*", "proxy/toxiproxy/*"),
+    "wsproto": ("proxy/websocket/*",),
     "wordllama": ("code/index/*",),
 }
 """The only places where a package may be imported."""

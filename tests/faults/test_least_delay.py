@@ -15,6 +15,7 @@ from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.faults.tls.tls_slow_handshake import TlsSlowHandshake
+from faultkit.faults.websocket.ws_delay import WsDelay
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,7 @@ from faultkit.faults.tls.tls_slow_handshake import TlsSlowHandshake
         (Dns(delay_ms=80), 80),
         (Dns(), None),
         (HttpDelay(delay_ms=120), 120),
+        (WsDelay(delay_ms=120), 120),
         (TlsSlowHandshake(delay_ms=90), 90),
         (SlowFirstToken(delay_ms=900), 900),
         (TokenStall(stall_ms=700), 700),
@@ -60,4 +62,5 @@ def test_every_other_fault_asks_for_no_delay() -> None:
         "token_stall",
         "slow",
         "tls_slow_handshake",
+        "ws_delay",
     }

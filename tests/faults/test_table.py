@@ -35,7 +35,9 @@ def test_users_see_the_faults_of_the_network_first_and_those_of_llm_apis_last() 
     assert list(FAULTS) == [*NETWORK_FAULTS, *CALL_FAULTS, *LLM_FAULTS]
 
 
-@pytest.mark.parametrize("folder", ["stream", "connection", "tls", "http", "http2", "call", "llm"])
+@pytest.mark.parametrize(
+    "folder", ["stream", "connection", "tls", "http", "http2", "websocket", "call", "llm"]
+)
 def test_each_file_of_a_fault_folder_is_one_fault(folder: str) -> None:
     files = {path.stem for path in (Path(faultkit.faults.__file__).parent / folder).glob("*.py")}
     faults = {kind for kind, fault in FAULTS.items() if f".{folder}." in fault.__module__}

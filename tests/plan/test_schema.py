@@ -42,6 +42,7 @@ def test_every_fault_of_the_table_has_its_settings_in_the_schema() -> None:
 
 
 NO_MODEL = {"model": False, "streamed": False, "tool_use": False}
+NO_MESSAGE = {"flow": False, "message": False}
 NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
 
 
@@ -50,10 +51,39 @@ NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
     [
         (
             "latency",
-            {"method": False, "path": False, "headers": False, "status": False, **NO_CALL, **NO_MODEL},
+            {
+                "method": False,
+                "path": False,
+                "headers": False,
+                "status": False,
+                **NO_MESSAGE,
+                **NO_CALL,
+                **NO_MODEL,
+            },
         ),
         (
             "http_error",
+            {
+                "status": False,
+                "side": {"const": "server"},
+                "direction": {"const": "ingress"},
+                **NO_MESSAGE,
+                **NO_CALL,
+                **NO_MODEL,
+            },
+        ),
+        (
+            "http_cut",
+            {
+                "side": {"const": "server"},
+                "direction": {"const": "ingress"},
+                **NO_MESSAGE,
+                **NO_CALL,
+                **NO_MODEL,
+            },
+        ),
+        (
+            "ws_drop",
             {
                 "status": False,
                 "side": {"const": "server"},
@@ -62,7 +92,17 @@ NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
                 **NO_MODEL,
             },
         ),
-        ("http_cut", {"side": {"const": "server"}, "direction": {"const": "ingress"}, **NO_CALL, **NO_MODEL}),
+        (
+            "ws_ping_silence",
+            {
+                "status": False,
+                "side": {"const": "server"},
+                "direction": {"const": "ingress"},
+                "message": False,
+                **NO_CALL,
+                **NO_MODEL,
+            },
+        ),
         (
             "hang",
             {
@@ -72,12 +112,19 @@ NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
                 "status": False,
                 "side": {"const": "server"},
                 "direction": {"const": "ingress"},
+                **NO_MESSAGE,
                 **NO_MODEL,
             },
         ),
         (
             "clean_end",
-            {"status": False, "side": {"const": "server"}, "direction": {"const": "ingress"}, **NO_CALL},
+            {
+                "status": False,
+                "side": {"const": "server"},
+                "direction": {"const": "ingress"},
+                **NO_MESSAGE,
+                **NO_CALL,
+            },
         ),
         (
             "refuse",
@@ -88,6 +135,7 @@ NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
                 "status": False,
                 "side": {"const": "server"},
                 "direction": {"const": "ingress"},
+                **NO_MESSAGE,
                 **NO_CALL,
                 **NO_MODEL,
             },

@@ -78,6 +78,7 @@ CORE: tuple[Package, ...] = (
     _package("starlette", "0.40", "starlette", "anyio"),
     _package("tomlkit", "0.13"),
     _package("uvicorn", "0.31.1"),
+    _package("wsproto", "1.2"),
 )
 """What every installation has."""
 

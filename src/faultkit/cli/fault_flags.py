@@ -24,6 +24,7 @@ from faultkit.faults.fault_settings import MAPPINGS, Numbers, pairs_of
 from faultkit.faults.flag_names import env_name, flag_name, setting_env, setting_flag
 from faultkit.plan import Match, Rule, parse_rule
 from faultkit.plan.plan_file import with_read_samples
+from faultkit.plan.rule import message_conditions
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -60,6 +61,12 @@ _PROBABILITY: dict[str, tuple[str, str, float]] = {
     "http_error": ("http-response-trigger-probability", "FAULT_HTTP_FAULT_PROBABILITY", 1.0),
 }
 """Flag, variable and default of a rule's probability, where users know them by another name."""
+
+
+_MESSAGE_FLAGS = {
+    "flow": ("Messages to the client, or to the upstream; by default both.", "to_client|to_upstream"),
+    "message": ("Messages with text, or binary ones; by default both.", "text|binary"),
+}
 
 
 def switch_of(fault: type[Fault]) -> Flag:
@@ -123,12 +130,15 @@ def _rule_flags(fault: type[Fault]) -> Iterator[Flag]:
             "ingress|egress|both",
             default=usual.direction,
         )
+    for key in message_conditions(fault):
+        help, values = _MESSAGE_FLAGS[key]
+        yield Flag(f"{name}-{key}", f"{env}_{key.upper()}", f"match.{key}", help, values)
     flag, variable, default = _PROBABILITY.get(fault.kind, (f"{name}-probability", f"{env}_PROBABILITY", 1.0))
     yield Flag(
         flag,
         variable,
         "trigger.probability",
-        "Chance that a connection, request or look-up is hit.",
+        "Chance that a connection, request, message or look-up is hit.",
         "N",
         float,
         default=default,

@@ -18,6 +18,7 @@ from faultkit.faults.fault_data import fault_schema, fault_type
 from faultkit.faults.fault_settings import Setting, plain
 from faultkit.faults.flag_names import flag_name
 from faultkit.faults.llm_fault import LlmFault
+from faultkit.faults.websocket_fault import WebSocketFault
 from faultkit.mcp.fault_specs import ALIASES, NONE, short_form
 
 _NONE_PAGE = """\
@@ -117,6 +118,8 @@ def _match(fault: type[Fault]) -> dict[str, Any]:
         return {"server": "*", "tool": "*"} if "tools/call" in fault.methods else {"server": "*"}
     if fault.level == "llm":
         return {"model": "*", "path": "/v1/*"}
+    if issubclass(fault, WebSocketFault):
+        return {"proxy": "*", "path": "/chat", "flow": "to_client"}
     return {"proxy": "*"} | {
         "stream": {"side": "server", "direction": "ingress"},
         "http": {"method": "GET", "path": "/api/*"},

@@ -1,10 +1,11 @@
 """The vocabulary: every fault there is, in the order in which users see them.
 
-Adding a fault is one file in `stream/`, `connection/`, `tls/`, `http/`, `http2/`, `call/` or `llm/`, one test
-file, and one row in a table below. YAML, command-line flags, schemas, help and docs follow from the row.
+Adding a fault is one file in `stream/`, `connection/`, `tls/`, `http/`, `http2/`, `websocket/`, `call/` or
+`llm/`, one test file, and one row in a table below. YAML, command-line flags, schemas, help and docs follow
+from the row.
 
     fault             what a fault is, for each level; `http_fault` for HTTP, `http2_fault` for HTTP/2,
-                      `call_fault` for calls, `llm_fault` for LLM APIs
+                      `websocket_fault` for WebSocket, `call_fault` for calls, `llm_fault` for LLM APIs
     fault_table       a table that imports a fault when it is looked up
     fault_settings    one setting of a fault: its facts, checks and schema
     fault_data        faults from and to plain data
@@ -12,7 +13,7 @@ file, and one row in a table below. YAML, command-line flags, schemas, help and 
     events            what happens on a stream, as timed values
     protocol_codes    names of the codes of HTTP/2 and gRPC
     dialects          what providers of models speak on the wire
-    stream_filters, loss_chain, distribution, call_replies, json_leaves, llm_answers, llm_texts,
+    stream_filters, loss_chain, distribution, drawn_delay, call_replies, json_leaves, llm_answers, llm_texts,
     llm_tool_calls    parts that faults are made of
 """
 
@@ -64,8 +65,15 @@ NETWORK_FAULTS: FaultTable[Fault] = FaultTable(
     "http2.lost_trailers",
     "http2.grpc_status",
     "http2.grpc_deadline",
+    "websocket.ws_delay",
+    "websocket.ws_drop",
+    "websocket.ws_duplicate",
+    "websocket.ws_corrupt",
+    "websocket.ws_close",
+    "websocket.ws_ping_silence",
 )
-"""Faults that a proxy carries out, on streams, connections, names, TLS and HTTP requests."""
+"""Faults that a proxy carries out, on streams, connections, names, TLS, HTTP requests and WebSocket
+messages."""
 
 CALL_FAULTS: FaultTable[CallFault] = FaultTable(
     "call.hang",

@@ -9,6 +9,8 @@ glob, and without the scheme and host of a proxy request, because the proxy's na
 For calls, the server, the tool, the resource, the prompt and the method are globs. The subject implies the
 method: `tools/call` for a tool, `resources/read` for a resource, `prompts/get` for a prompt.
 
+For the messages of WebSocket connections, `flow` and `message` are compared beside what covers the request.
+
 For requests to models, the model is a glob; `streamed` and `tool_use` are compared.
 """
 
@@ -25,6 +27,9 @@ from faultkit.base.documents.checks import shown
 # Users name a side (a socket of the proxy) and a direction (read from it or written to it). The relay knows
 # only flows: `_FLOWS` translates.
 Flow: TypeAlias = Literal["to_upstream", "to_client"]
+
+MessageKind: TypeAlias = Literal["text", "binary"]
+"""What a WebSocket message has in it."""
 
 Side: TypeAlias = Literal["client", "server"]
 """Which socket: the one to the client, or the one to the upstream server."""
@@ -70,6 +75,9 @@ class Match:
     """Pairs of a name and a glob. Each must be met; one of several values of a name is enough."""
     status: tuple[str, ...] = ()
     """Statuses of the upstream's answer, such as `503` or `2xx`; one of them is enough."""
+    flow: Flow | None = None
+    """Which way a WebSocket message goes; None for both."""
+    message: MessageKind | None = None
     server: str | None = None
     tool: str | None = None
     resource: str | None = None
@@ -85,9 +93,13 @@ class Match:
         for name, value, choices in (
             ("side", self.side, get_args(Side)),
             ("direction", self.direction, get_args(Direction)),
+            ("flow", self.flow, (None, *get_args(Flow))),
+            ("message", self.message, (None, *get_args(MessageKind))),
         ):
             if value not in choices:
-                raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {shown(value)}")
+                raise ValueError(
+                    f"{name}: expected one of {', '.join(filter(None, choices))}, got {shown(value)}"
+                )
         if self.method is not None and not self.methods:
             raise ValueError("method: expected at least one method, got none")
         for method in self.methods:
@@ -174,6 +186,10 @@ class Match:
         """Return whether it covers an answer with this status."""
         text = str(status)
         return not self.status or text in self.status or f"{text[0]}xx" in self.status
+
+    def covers_message(self, flow: Flow, kind: MessageKind | None) -> bool:
+        """Return whether it covers a WebSocket message; `kind` is None for a ping or pong."""
+        return self.flow in (None, flow) and self.message in (None, kind)
 
     def covers_model(self, model: str, *, streamed: bool, tool_use: bool) -> bool:
         """Return whether it covers a request to a model, beyond what `covers_request` says of it."""

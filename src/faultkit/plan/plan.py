@@ -78,7 +78,7 @@ def _dump_match(match: Match) -> dict[str, object]:
     usual = Match()
     given: dict[str, object] = {
         key: getattr(match, key)
-        for key in ("proxy", "side", "direction", "path", "server", *SUBJECTS, *_OF_MODELS)
+        for key in ("proxy", "side", "direction", "path", "flow", "message", "server", *SUBJECTS, *_OF_MODELS)
         if getattr(match, key) != getattr(usual, key)
     }
     if match.method is not None:

@@ -19,9 +19,9 @@ from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
 from faultkit.faults.fault_data import fault_schema, fault_type, parse_fault
 from faultkit.faults.http_fault import AnswerFault
-from faultkit.plan.match import SUBJECTS, Direction, Match, Side
+from faultkit.plan.match import SUBJECTS, Direction, Flow, Match, MessageKind, Side
 from faultkit.plan.plan import Plan
-from faultkit.plan.rule import CONDITIONS, Rule, fresh_name
+from faultkit.plan.rule import CONDITIONS, MESSAGE_CONDITIONS, Rule, fresh_name, message_conditions
 from faultkit.plan.schedule import GRAMMAR, PERIOD, Schedule, parse_schedule
 from faultkit.plan.trigger import MOST_BURST, Trigger
 
@@ -108,6 +108,18 @@ MATCH = KeyTable(
         {"anyOf": [_STATUS, {"type": "array", "items": _STATUS, "minItems": 1}]},
         help="Faults of answers: the status of the upstream's answer, such as 503 or 2xx, or a list.",
     ),
+    Key(
+        "flow",
+        _choice(get_args(Flow)),
+        {"enum": list(get_args(Flow))},
+        help="Faults of WebSocket messages: which way they go; by default both.",
+    ),
+    Key(
+        "message",
+        _choice(get_args(MessageKind)),
+        {"enum": list(get_args(MessageKind))},
+        help="Faults of WebSocket messages: text or binary; by default both.",
+    ),
     Key("server", _glob, _GLOB, help="Faults of calls: the name of the server."),
     *(
         Key(subject, _glob, _GLOB, help=f"Faults of calls: the {subject} that {method} names.")
@@ -154,7 +166,7 @@ TRIGGER = KeyTable(
         1,
         "Faults of calls: so many calls in a row are hit each time.",
     ),
-    help="Which of the matched connections, requests, look-ups or calls are hit.",
+    help="Which of the matched connections, requests, messages, look-ups or calls are hit.",
     has_nulls=False,
 )
 
@@ -173,6 +185,8 @@ def _if_fault(kind: str) -> Schema:
             barred[key] = {"const": getattr(Match(), key)}
     if not issubclass(FAULTS[kind], AnswerFault):
         barred["status"] = False
+    fitting = message_conditions(FAULTS[kind])
+    barred |= {key: False for key in MESSAGE_CONDITIONS if key not in fitting}
     allowed: Schema = {"with": {"$ref": f"#/$defs/with-{kind}"}, "match": {"properties": barred}}
     if level != "call":
         allowed["trigger"] = {"properties": {"burst": {"const": Trigger().burst}}}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from faultkit.base.documents.checks import shown
 from faultkit.faults.fault import Fault, Level
 from faultkit.faults.http_fault import AnswerFault
+from faultkit.faults.websocket_fault import WebSocketFault
 from faultkit.plan.match import Match, is_http_method
 from faultkit.plan.schedule import Schedule
 from faultkit.plan.trigger import Trigger
@@ -51,6 +52,7 @@ class Rule:
                     "match.status: expected only with faults of answers, "
                     f'got "{self.fault.kind}", which acts on requests'
                 )
+            _check_message(self.match, self.fault)
 
     @property
     def lasts(self) -> bool:
@@ -87,6 +89,8 @@ CONDITIONS: dict[str, tuple[Level, ...]] = {
     "path": ("http", "llm"),
     "headers": ("http", "llm"),
     "status": ("http",),
+    "flow": ("http",),
+    "message": ("http",),
     "side": ("stream",),
     "direction": ("stream",),
     "server": ("call",),
@@ -98,6 +102,25 @@ CONDITIONS: dict[str, tuple[Level, ...]] = {
     "tool_use": ("llm",),
 }
 """Each condition of a match, and the levels of the faults on which it has an effect."""
+
+
+def _check_message(match: Match, fault: Fault) -> None:
+    """Check that conditions on WebSocket messages belong to a fault that acts on them."""
+    for key in MESSAGE_CONDITIONS:
+        if getattr(match, key) is not None and key not in message_conditions(type(fault)):
+            raise ValueError(
+                f'match.{key}: expected only with faults of WebSocket messages, got "{fault.kind}"'
+            )
+
+
+MESSAGE_CONDITIONS = ("flow", "message")
+
+
+def message_conditions(fault: type[Fault]) -> tuple[str, ...]:
+    """Return the conditions on WebSocket messages that a fault takes: pings have no text."""
+    if not issubclass(fault, WebSocketFault):
+        return ()
+    return MESSAGE_CONDITIONS[:1] if fault.control_frames else MESSAGE_CONDITIONS
 
 
 def _check_call(match: Match, fault: CallFault) -> None:

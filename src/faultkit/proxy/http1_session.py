@@ -1,23 +1,37 @@
 """HTTP/1.1 on one link: the exchange of `proxy/http` at work, with rules and warnings.
 
-It gets the plain events of both sides from `layers`, which carries out what the exchange asks for. TLS,
-sockets and the frames of HTTP/2 are not its business.
+It gets the plain events of both sides from `layers`, which carries out what the exchange asks for. From the
+answer that opens a WebSocket connection on, a `WebSocketSession` stands behind the exchange, if a rule needs
+it. TLS, sockets and the frames of HTTP/2 are not its business.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from faultkit.faults.events import Event
 from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import AnswerFilter, HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
-from faultkit.proxy.http import HTTP_2, TLS, Answered, HttpExchange, Mode, Output, RequestHead, origin_of
+from faultkit.proxy.http import (
+    HTTP_2,
+    TLS,
+    Answered,
+    HttpExchange,
+    Mode,
+    Output,
+    RequestHead,
+    ResponseHead,
+    origin_of,
+)
 from faultkit.proxy.plane_events import Directed
-from faultkit.proxy.request_rules import judge_answer, judge_request, paces
-from faultkit.proxy.rule_binding import BoundLink
+from faultkit.proxy.request_rules import judge_answer, judge_request, paces, planned_message_faults
 from faultkit.proxy.rule_delay import RequestDelays
+
+if TYPE_CHECKING:
+    from faultkit.proxy.websocket_session import WebSocketLink, WebSocketSession
 
 _MOST_WAITING = 1 << 20
 _MOST_PACED = 1 << 16
@@ -26,11 +40,21 @@ _MOST_PACED = 1 << 16
 class Http1Session:
     """HTTP/1.1 between the two sockets of a link."""
 
-    __slots__ = ("_carry_out", "_delays", "_exchange", "_filters", "_forward", "_link", "_spares", "named")
+    __slots__ = (
+        "_carry_out",
+        "_delays",
+        "_exchange",
+        "_filters",
+        "_forward",
+        "_link",
+        "_spares",
+        "_websocket",
+        "named",
+    )
 
     def __init__(
         self,
-        link: BoundLink,
+        link: WebSocketLink,
         carry_out: Callable[[list[Output]], None],
         spares: Callable[[], bool],
         delays: RequestDelays,
@@ -49,12 +73,16 @@ class Http1Session:
         """The filters of the answer that came last, by their rules."""
         self.named = ""
         """The origin that a forward proxy's client has named last, of those that were emitted."""
-        self._exchange = HttpExchange(self._judge, mode, host, own_port, self._judge_answer)
+        self._websocket: WebSocketSession | None = None
+        """What the exchange passes on goes through it, from the answer 101 on."""
+        self._exchange = HttpExchange(
+            self._judge, mode, host, own_port, self._judge_answer, self._judge_upgrade
+        )
 
     @property
     def transparent(self) -> bool:
         """Whether bytes pass both ways unchanged from now on."""
-        return self._exchange.transparent
+        return self._exchange.transparent and self._websocket is None
 
     @property
     def opaque(self) -> bool:
@@ -63,6 +91,8 @@ class Http1Session:
 
     def wants_input(self, flow: Flow) -> bool:
         """Return whether more bytes that flow this way are taken."""
+        if self._websocket is not None:
+            return self._websocket.wants_input(flow)
         waiting = self._link.down.waiting_bytes
         if flow == "to_client":
             # What a fault lets through slowly waits with the upstream, but for a little.
@@ -74,13 +104,23 @@ class Http1Session:
         """Take an event that the client's side has released."""
         exchange = self._exchange
         known = exchange.opaque_reason or exchange.unreadable
-        self._carry_out(exchange.from_client(event))
+        self._do(exchange.from_client(event))
         if known is None and (exchange.opaque_reason or exchange.unreadable):
             self._report_protocol(exchange)
 
     def from_upstream(self, event: Event) -> None:
         """Take an event that the upstream's side has released."""
-        self._carry_out(self._exchange.from_upstream(event))
+        self._do(self._exchange.from_upstream(event))
+
+    def _do(self, outputs: list[Output]) -> None:
+        websocket = self._websocket
+        if websocket is None:
+            self._carry_out(outputs)
+            return
+        begin, self._exchange.upgraded_at = self._exchange.upgraded_at, None
+        if begin is not None:
+            self._carry_out(outputs[:begin])
+        websocket.take(outputs[begin:])
 
     def dialled(self, at: float) -> list[Output]:
         """Continue: the upstream that was asked for by `Dial` is connected."""
@@ -96,11 +136,13 @@ class Http1Session:
     def end_rules(self, acting: Collection[ActiveStreamRule], now: float) -> float:
         """Let go what rules of answers hold back that act no more. Return by how many seconds everything that
         waits comes forward for that."""
+        if self._websocket is not None:
+            self._websocket.end_rules(acting, now)
         gone = {active: each for active, each in self._filters.items() if active not in acting}
         if not gone:
             return 0.0
         self._filters = {active: each for active, each in self._filters.items() if active in acting}
-        self._carry_out(self._exchange.let_go(list(gone.values()), now))
+        self._do(self._exchange.let_go(list(gone.values()), now))
         return FOREVER if any(map(paces, gone)) else 0.0
 
     def bring_forward(self, by_s: float, now: float) -> None:
@@ -110,6 +152,7 @@ class Http1Session:
     def let_go(self) -> None:
         """Drop what refers to the session."""
         del self._exchange
+        self._websocket = None
 
     def _report_protocol(self, exchange: HttpExchange) -> None:
         """Report once that a client does not speak what this proxy can read."""
@@ -142,6 +185,20 @@ class Http1Session:
         else:
             self._filters = judge_answer(self._link, head, answered.number, status, dropped=answered.dropped)
         return list(self._filters.values()), any(map(paces, self._filters))
+
+    def _judge_upgrade(self, request: RequestHead, response: ResponseHead) -> bool:
+        """Return whether a rule may act on the messages of a connection that is a WebSocket from now on."""
+        if (response.header("upgrade") or "").lower() != "websocket" or self._spares_request(request):
+            return False
+        faults = planned_message_faults(self._link, request)
+        if not faults:
+            return False
+        # Imported here, because few connections need it.
+        from faultkit.proxy.websocket_session import WebSocketSession
+
+        reads = any(fault.alters for fault in faults)
+        self._websocket = WebSocketSession(self._link, self._carry_out, request, response, reads=reads)
+        return True
 
     def _spares_request(self, head: RequestHead) -> bool:
         """Return whether a request goes to an upstream that is not to be broken."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from faultkit.base.address import Endpoint
 from faultkit.faults.fault import Level
 from faultkit.faults.http_fault import AnswerFault, HttpFault
+from faultkit.faults.websocket_fault import WebSocketFault
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActivePlan, ActiveStreamRule
 from faultkit.proxy.data_plane import Lateness, ProxySpec, Worker
@@ -122,6 +123,8 @@ class ProxyState:
         self.stream_rules: tuple[ActiveStreamRule, ...] = ()
         self.answer_rules: tuple[ActiveStreamRule, ...] = ()
         """The HTTP rules that act on answers of the upstream, or hide them."""
+        self.message_rules: tuple[ActiveStreamRule, ...] = ()
+        """The rules that act on WebSocket messages."""
         self.layered = False
         """Whether TLS or HTTP stands between the two sockets of a new connection."""
         own = self.literal is not None and self.is_own_address(self.literal)
@@ -154,6 +157,9 @@ class ProxyState:
         )
         stream_rules = self.rules_of("stream")
         self.answer_rules = tuple(each for each in self.rules_of("http") if _concerns_answers(each))
+        self.message_rules = tuple(
+            each for each in self.rules_of("http") if isinstance(each.rule.fault, WebSocketFault)
+        )
         changed = stream_rules != self.stream_rules
         self.stream_rules = stream_rules
         self.connect_at_once = None if self.layered or stream_rules else self.connect

@@ -18,6 +18,7 @@ from faultkit.faults.http_fault import (
     HttpVerdict,
     RequestContext,
 )
+from faultkit.faults.websocket_fault import WebSocketFault
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.plane_events import Executed, Requested
 from faultkit.proxy.proxy_state import ProxyState
@@ -77,7 +78,9 @@ def judge_request(
         assert isinstance(fault, HttpFault)
         if not _covers(active, head):
             continue
-        if isinstance(fault, AnswerFault):
+        if isinstance(fault, WebSocketFault) and effects is not None and head.method == "CONNECT":
+            proxy.report_once(f"{active.rule.name} cannot act on WebSocket over HTTP/2: it passes")
+        if isinstance(fault, AnswerFault | WebSocketFault):
             continue
         if isinstance(fault, Http2Fault):
             if effects is None:
@@ -139,6 +142,19 @@ def judge_answer(
                 Executed(at, proxy.name, link.ordinal, head.method, head.target, status, not lost)
             )
     return filters
+
+
+def planned_message_faults(link: RequestLink, head: Request) -> list[WebSocketFault]:
+    """Return the faults that may act, now or later, on the messages of a WebSocket connection which this
+    request opens."""
+    proxy = link.proxy
+    return [
+        active.rule.fault
+        for active in proxy.services.active.rules
+        if isinstance(active.rule.fault, WebSocketFault)
+        and active.rule.match.covers_proxy(proxy.name)
+        and _covers(active, head)
+    ]
 
 
 def paces(active: ActiveStreamRule) -> bool:

@@ -20,6 +20,7 @@ from faultkit.faults.fault_data import fault_schema
 from faultkit.faults.http_fault import AnswerFault
 from faultkit.plan import Direction, Side, fresh_name, parse_rule
 from faultkit.plan.plan_keys import MATCH, TRIGGER
+from faultkit.plan.rule import message_conditions
 from faultkit.scenario.scenario_model import WrittenFault
 
 TYPES: dict[str, str] = {
@@ -70,6 +71,7 @@ def fault_keys(type_: str) -> KeyTable:
     match_keys: tuple[str, ...] = MATCH_KEYS if fault.level == "http" else MATCH_KEYS[:1]
     if not issubclass(fault, AnswerFault):
         match_keys = tuple(key for key in match_keys if key != "status")
+    match_keys += message_conditions(fault)
     return KeyTable(
         Key("type", schema={"const": type_}, required="a type"),
         *(

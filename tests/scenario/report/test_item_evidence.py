@@ -202,6 +202,11 @@ def test_a_fault_makes_requests_fail_or_slows_them() -> None:
             "tls_old_version",
             "tls_truncated_close",
             "withheld_window",
+            "ws_close",
+            "ws_corrupt",
+            "ws_drop",
+            "ws_duplicate",
+            "ws_ping_silence",
         )
     }
 

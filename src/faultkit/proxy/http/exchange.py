@@ -28,6 +28,8 @@ from faultkit.proxy.http.response_order import Hangup, Output, ResponseOrder, Tu
 Mode: TypeAlias = Literal["inline", "reverse", "forward"]
 Judge: TypeAlias = Callable[[RequestHead], HttpVerdict]
 """Returns what becomes of a request."""
+JudgeUpgrade: TypeAlias = Callable[[RequestHead, ResponseHead], bool]
+"""Returns whether what follows an answer 101 is for another layer."""
 
 
 class HttpExchange(ResponseOrder):
@@ -36,7 +38,16 @@ class HttpExchange(ResponseOrder):
     After a `Hangup`, events of that leg are not to be fed any more.
     """
 
-    __slots__ = ("_host", "_judge", "_judge_answer", "_judged", "_mode", "_own_port")
+    __slots__ = (
+        "_host",
+        "_judge",
+        "_judge_answer",
+        "_judge_upgrade",
+        "_judged",
+        "_mode",
+        "_own_port",
+        "upgraded_at",
+    )
 
     def __init__(
         self,
@@ -45,6 +56,7 @@ class HttpExchange(ResponseOrder):
         host: str | None = None,
         own_port: int | None = None,
         judge_answer: JudgeAnswer | None = None,
+        judge_upgrade: JudgeUpgrade | None = None,
     ) -> None:
         """`host` is the value of the Host field in reverse mode (see `host_field`). `own_port` is the port to
         which clients connect: with it, a Host that has another port was chosen by the client, and is kept."""
@@ -53,6 +65,9 @@ class HttpExchange(ResponseOrder):
         super().__init__(forward=mode == "forward")
         self._judge = judge
         self._judge_answer = judge_answer
+        self._judge_upgrade = judge_upgrade
+        self.upgraded_at: int | None = None
+        """How many of the outputs in which an answer 101 is come before what is for another layer."""
         self._judged = 0
         self._mode = mode
         self._host = host or ""
@@ -348,7 +363,7 @@ class HttpExchange(ResponseOrder):
                     # The upstream wants the body, and the client may be waiting for this (RFC 9110 §10.1.1).
                     run.append(piece.raw)
                 if framer.opaque_reason is not None:
-                    self._switched(turn, framer.opaque_reason, event, run)
+                    self._switched(turn, piece, framer.opaque_reason, event, run)
                     return
             elif isinstance(piece, Opaque):
                 self._upstream_unframed(piece.raw, event, run)
@@ -394,12 +409,16 @@ class HttpExchange(ResponseOrder):
             self._flush_down(run, event)
             self._drained()
 
-    def _switched(self, turn: Turn, reason: str, event: Data, run: list[bytes]) -> None:
+    def _switched(self, turn: Turn, answer: ResponseHead, reason: str, event: Data, run: list[bytes]) -> None:
         """Pass bytes without reading them: the upstream agreed to another protocol (101, or a tunnel)."""
         if turn.answer is not None:
             self._flush_down(run, event)
             self._drop_upstream()
             return
+        judge = self._judge_upgrade
+        if judge is not None and answer.status == 101 and turn.head is not None and judge(turn.head, answer):
+            self._flush_down(run, event)
+            self.upgraded_at = len(self._out)
         if rest := self._responses.take_rest():
             run.append(rest)
         self._flush_down(run, event)

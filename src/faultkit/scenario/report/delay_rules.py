@@ -16,8 +16,8 @@ from faultkit.base.text import counted
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.connection.slow_accept import SlowAccept
 from faultkit.faults.distribution import table_of
+from faultkit.faults.drawn_delay import DrawnDelay
 from faultkit.faults.fault import Fault
-from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.tls.tls_slow_handshake import TlsSlowHandshake
@@ -148,7 +148,7 @@ def _growth_over_steps(item: ItemReport, ways: int, every_read: bool) -> Growth 
 
 def delay_ms(fault: Fault) -> float | None:
     """Return the median delay that a fault adds; None if it is not a delay."""
-    if isinstance(fault, Latency | HttpDelay):
+    if isinstance(fault, Latency | DrawnDelay):
         if fault.distribution == "table":
             return table_of(fault).delay_ms(50)
         tail = fault.scale_ms * 2 ** (1 / fault.shape) if fault.shape > 0 else 0.0

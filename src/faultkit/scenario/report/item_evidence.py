@@ -18,8 +18,8 @@ from faultkit.base.numbers import duration, percentage, share_of
 from faultkit.base.sample_statistics import proportion_interval
 from faultkit.base.text import counted
 from faultkit.faults.connection.slow_accept import SlowAccept
+from faultkit.faults.drawn_delay import DrawnDelay
 from faultkit.faults.fault import Fault, StreamFault
-from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.http.http_drip import HttpDrip
 from faultkit.faults.http.http_slow_headers import HttpSlowHeaders
 from faultkit.faults.tls.tls_slow_handshake import TlsSlowHandshake
@@ -57,7 +57,7 @@ def makes_requests_fail(fault: Fault) -> bool:
     """Return whether a fault makes a request or connection fail when it acts, rather than slow."""
     if isinstance(fault, StreamFault):
         return fault.lossy
-    return not isinstance(fault, HttpDelay | HttpDrip | HttpSlowHeaders | SlowAccept | TlsSlowHandshake)
+    return not isinstance(fault, DrawnDelay | HttpDrip | HttpSlowHeaders | SlowAccept | TlsSlowHandshake)
 
 
 def hangs_on_chance(item: ItemReport) -> bool:

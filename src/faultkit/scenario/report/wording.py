@@ -297,6 +297,10 @@ def _match(match: Match) -> Iterator[str]:
         yield f"Path: {mask_url(match.path)}"
     if match.status:
         yield f"Status: {', '.join(match.status)}"
+    if match.flow is not None:
+        yield f"Flow: {match.flow}"
+    if match.message is not None:
+        yield f"Message: {match.message}"
     if match.headers:
         # Names only, because a value may be a secret.
         yield f"Headers: {', '.join(name for name, _ in match.headers)}"
