@@ -137,7 +137,7 @@ def test_being_observed_can_begin_and_end(make: Make, echo: Endpoint) -> None:
 
 
 def test_a_schedule_begins_once_for_all(make: Make) -> None:
-    rule = Rule("later", Latency(mean_ms=1), schedule=parse_schedule("start:20ms"))
+    rule = Rule("later", Latency(mean_ms=1), schedule=parse_schedule("start:300ms"))
     with make(observed=True) as plane:
         plane.set_plan(Plan((rule,), 7))
         changes = gather(plane, RulesChanged, 2)
