@@ -90,7 +90,11 @@ class WebSocketSession:
         return self._exchange.wants_input(flow) and way.waiting_bytes < _MOST_WAITING
 
     def end_rules(self, acting: Collection[ActiveStreamRule], now: float) -> None:
-        """Let go what rules hold back that act no more."""
+        """Let go what rules hold back that act no more, and forget those that are gone."""
+        known = self._link.proxy.services.active.rules
+        self._covers = {active: covers for active, covers in self._covers.items() if active in known}
+        self._seen = {active: seen for active, seen in self._seen.items() if active in known}
+        self._noted = {key: count for key, count in self._noted.items() if key[0] in known}
         self._do(self._exchange.end_rules(acting, now))
         self._pump()
 

@@ -8,16 +8,20 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import trustme
+from h2.settings import SettingCodes
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.sync.server import ServerConnection, serve
 
 from faultkit.base.address import Endpoint, UpstreamSet
+from faultkit.faults.events import Data
 from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.http_fault import HttpVerdict
 from faultkit.faults.websocket.ws_close import WsClose
 from faultkit.faults.websocket.ws_corrupt import WsCorrupt
 from faultkit.faults.websocket.ws_delay import WsDelay
@@ -26,8 +30,13 @@ from faultkit.faults.websocket.ws_duplicate import WsDuplicate
 from faultkit.faults.websocket.ws_ping_silence import WsPingSilence
 from faultkit.plan import Match, Plan, Rule, Trigger
 from faultkit.proxy.data_plane import ListenerTls, ProxySpec
+from faultkit.proxy.http import HttpExchange, ToClient, ToUpstream
+from faultkit.proxy.http.response_order import MAX_HELD_BYTES
+from faultkit.proxy.http2 import RequestFields
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import Injected
+from faultkit.proxy.request_rules import judge_request
+from tests.proxy.http2.peers import OK, Layered
 from tests.proxy.proxied_http import ANY_PORT, proxied, troubles
 from tests.proxy.wires import LOOPBACK, PATIENCE_S
 from tests.proxy.wires import connect as connect_tcp
@@ -222,6 +231,46 @@ def test_the_forward_proxy_reads_what_a_client_sends_with_its_handshake(origin: 
         got = until(client, b"\x82\x01x" * (4 if acts else 1))
         assert got.startswith(b"HTTP/1.1 101 ")
         assert got.partition(b"\r\n\r\n")[2] == b"\x82\x01x" * (4 if acts else 1)
+
+
+def test_a_client_that_does_not_get_its_101_is_not_read_without_end() -> None:
+    exchange = HttpExchange(lambda head: HttpVerdict(), judge_upgrade=lambda request, response: True)
+    head = HANDSHAKE.format("example.com").encode()
+    assert exchange.from_client(Data(0.0, head)) == [ToUpstream(Data(0.0, head))]
+    assert exchange.wants_input
+    frames = b"\x82\x81abcdx" * (MAX_HELD_BYTES // 7 + 1)
+    assert exchange.from_client(Data(0.0, frames)) == []
+    assert not exchange.wants_input
+    answer = b"HTTP/1.1 101 OK\r\nUpgrade: websocket\r\n\r\n"
+    outputs = exchange.from_upstream(Data(1.0, answer + b"\x81\x00"))
+    assert outputs[: exchange.upgraded_at] == [ToClient(Data(1.0, answer))]
+    assert outputs[1:] == [ToClient(Data(1.0, b"\x81\x00")), ToUpstream(Data(1.0, frames))]
+    assert exchange.wants_input
+
+
+def test_websocket_over_http_2_passes_and_a_rule_that_cannot_act_on_it_is_named() -> None:
+    peers = Layered()
+    peers.server.h2.update_settings({SettingCodes.ENABLE_CONNECT_PROTOCOL: 1})
+    peers.run()
+    fields = [(b":method", b"CONNECT"), (b":protocol", b"websocket"), (b":scheme", b"http")]
+    fields += [(b":path", b"/chat"), (b":authority", b"example.com")]
+    peers.client.h2.send_headers(1, fields)
+    peers.run()
+    peers.server.h2.send_headers(1, OK)
+    peers.client.h2.send_data(1, b"\x81\x80abcd")
+    peers.server.h2.send_data(1, b"\x81\x00")
+    peers.run()
+    assert (peers.server.seen[1].body, peers.client.seen[1].body) == (b"\x81\x80abcd", b"\x81\x00")
+    with proxied(
+        ProxySpec("web", ANY_PORT, Endpoint(LOOPBACK, 9), speaks="http"), Rule("lost", WsDrop())
+    ) as (
+        plane,
+        _,
+    ):
+        state = plane.call(lambda: next(iter(plane._proxies.values())).state)
+        link = SimpleNamespace(proxy=state, ordinal=0)
+        judge_request(link, RequestFields(fields), spared=False, effects=[])
+        assert troubles(plane) == ["lost cannot act on WebSocket over HTTP/2: it passes"]
 
 
 def test_broken_frames_reach_the_upstream_which_refuses_them(origin: Endpoint) -> None:
