@@ -6,6 +6,7 @@ would see on each side is kept as plain values.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from wsproto.events import (
     TextMessage,
 )
 from wsproto.extensions import Extension, PerMessageDeflate
+from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opcode, RsvBits
 from wsproto.utilities import RemoteProtocolError
 
 from faultkit.faults.events import Close, Data, Eof, Reset
@@ -38,13 +40,35 @@ def cut_each(payload: bytes) -> Iterator[bytes]:
     return (payload[at : at + 1] for at in range(len(payload)))
 
 
+class _Deflate(PerMessageDeflate):
+    """Compression that survives control frames between fragments: after one, the reader of `wsproto` takes
+    the rest of a compressed message for an uncompressed one."""
+
+    _before: bool | None = None
+
+    def frame_inbound_header(
+        self, proto: FrameDecoder | FrameProtocol, opcode: Opcode, rsv: RsvBits, payload_length: int
+    ) -> CloseReason | RsvBits:
+        self._before = self._inbound_compressed
+        return super().frame_inbound_header(proto, opcode, rsv, payload_length)
+
+    def frame_inbound_complete(
+        self, proto: FrameDecoder | FrameProtocol, fin: bool
+    ) -> bytes | CloseReason | None:
+        before, is_control = self._before, not self._inbound_is_compressible
+        content = super().frame_inbound_complete(proto, fin)
+        if is_control:
+            self._inbound_compressed = before
+        return content
+
+
 class Peer:
     """An application with its `wsproto` connection."""
 
     def __init__(self, role: ConnectionType, accepted: str | None) -> None:
         extensions: list[Extension] = []
         if accepted is not None:
-            deflate = PerMessageDeflate()
+            deflate = _Deflate()
             deflate.finalize(accepted)
             extensions.append(deflate)
         self.ws = Connection(role, extensions)
@@ -140,18 +164,27 @@ class Layered:
         """To whom something was delivered, and when."""
         self.troubles: list[str] = []
         self._cut = cut
+        self._unsent: deque[tuple[Peer, bytes]] = deque()
 
     def client_sends(self, what: Event | bytes) -> None:
-        raw = what if isinstance(what, bytes) else self.client.ws.send(what)
-        self.sent["client"] += raw
-        for part in self._cut(raw):
-            self._deliver(self.layer.from_client(Data(self.now, part)))
+        self._send(self.client, what)
 
     def server_sends(self, what: Event | bytes) -> None:
-        raw = what if isinstance(what, bytes) else self.server.ws.send(what)
-        self.sent["server"] += raw
-        for part in self._cut(raw):
-            self._deliver(self.layer.from_upstream(Data(self.now, part)))
+        self._send(self.server, what)
+
+    def _send(self, peer: Peer, what: Event | bytes) -> None:
+        """Send, and then the answers that peers give to it: not in the middle of a frame."""
+        self._unsent.append((peer, what if isinstance(what, bytes) else peer.ws.send(what)))
+        if len(self._unsent) > 1:
+            return
+        while self._unsent:
+            peer, raw = self._unsent[0]
+            is_client = peer is self.client
+            self.sent["client" if is_client else "server"] += raw
+            take = self.layer.from_client if is_client else self.layer.from_upstream
+            for part in self._cut(raw):
+                self._deliver(take(Data(self.now, part)))
+            self._unsent.popleft()
 
     def run(self, until: float) -> None:
         """Let the time pass."""
@@ -174,6 +207,6 @@ class Layered:
             if isinstance(event, Data):
                 answers = peer.receive(event.payload)
                 if answers:
-                    self.client_sends(answers) if peer is self.client else self.server_sends(answers)
+                    self._send(peer, answers)
             elif isinstance(event, Eof | Close | Reset):
                 peer.ended = type(event)
