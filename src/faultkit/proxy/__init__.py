@@ -8,7 +8,8 @@
     direction_output the target's half of a direction: what waits to be written
     filter_chain     the filters of a direction, in order (pure)
     layers           HTTP and TLS between the two sockets of a link, on `http/` and `tls` (no I/O)
-    http1_session    HTTP/1.1 on one link, with the rules of its plan; `http2_session` is that of HTTP/2
+    http1_session    HTTP/1.1 on one link, with the rules of its plan; `http2_session` is that of HTTP/2, and
+                     `websocket_session` stands behind that of HTTP/1.1 from the answer 101 on
     rule_binding     which rules act on a connection or a look-up
     request_rules    which rules act on an HTTP request and on its answer
     active_plan      the rules of the present plan and their memory (pure)
