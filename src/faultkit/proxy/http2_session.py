@@ -79,11 +79,11 @@ class Http2Session:
 
     def _do(self, outputs: list[Output]) -> None:
         link, exchange = self._link, self._exchange
+        if exchange.trouble is not None:
+            link.proxy.report_once(exchange.trouble)  # Before the frames that may end the link.
         self._carry_out(outputs)
         if link.dead:
             return
-        if exchange.trouble is not None:
-            link.proxy.report_once(exchange.trouble)
         loop = link.proxy.services.loop
         if not exchange.wants_input:
             # Not by a timer: those that are due run before any other connection has its turn.

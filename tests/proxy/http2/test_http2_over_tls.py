@@ -252,7 +252,7 @@ def test_hostile_connections_disturb_no_other(
     requests = {stream: frame(1, stream, FIELDS, 5) for stream in range(1, 20_001, 2)}
     floods = {
         "Oversized header block": frame(1, 1, BOMB[:16_000], 4),
-        "Max inbound streams is 1000": b"".join(requests.values()),
+        "bound streams is 1000": b"".join(requests.values()),
         "too many frames": b"".join(each + frame(3, stream, bytes(4)) for stream, each in requests.items()),
     }
     rule = Rule("late", HttpDelay(delay_ms=1), Match(path="/late"))
