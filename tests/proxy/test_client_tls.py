@@ -267,9 +267,18 @@ def test_half_a_handshake_ends_in_time_and_disturbs_no_other_client(folder: Path
 
 def test_a_client_without_a_shared_protocol_is_reported(folder: Path) -> None:
     with serving() as origin, proxied(front(origin, folder)) as (plane, proxy):
-        with trusting(folder, "h2").wrap_socket(connect(proxy), server_hostname="localhost") as client:
+        with trusting(folder, "imap").wrap_socket(connect(proxy), server_hostname="localhost") as client:
             assert client.selected_alpn_protocol() is None
-        assert troubles(plane) == ["a client speaks only h2 (ALPN), where http/1.1 is offered"]
+        assert troubles(plane) == ["a client speaks only imap (ALPN), where http/1.1, h2 is offered"]
+
+
+@pytest.mark.parametrize(("offered", "agreed"), [(("h2", "http/1.1"), "http/1.1"), (("h2",), "h2")])
+def test_http_2_in_front_of_a_plain_upstream_is_for_clients_that_speak_nothing_else(
+    folder: Path, offered: tuple[str, ...], agreed: str
+) -> None:
+    with serving() as origin, proxied(front(origin, folder)) as (_, proxy):
+        with trusting(folder, *offered).wrap_socket(connect(proxy), server_hostname="localhost") as client:
+            assert client.selected_alpn_protocol() == agreed
 
 
 def test_a_name_that_no_server_has_is_refused(folder: Path) -> None:

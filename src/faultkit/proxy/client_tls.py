@@ -51,13 +51,14 @@ Ask: TypeAlias = Callable[[Protocols, float], None]
 def greet_client(link: ClientTlsLink, name: str, ask: Ask | None) -> ClientTls:
     """Return TLS with a client, as the server `name` unless it names another.
 
-    `ask` is None where the upstream speaks no TLS: it cannot be asked, and speaks HTTP/1.1."""
+    `ask` is None where the upstream speaks no TLS: it cannot be asked. It then gets HTTP/1.1, or HTTP/2 by
+    prior knowledge from clients that offer nothing else, as those of gRPC do."""
     proxy = link.proxy
     settings = proxy.spec.client_tls
     assert settings is not None
     protocols = settings.protocols
     if ask is None:
-        protocols = tuple(each for each in protocols if each in HTTP_1)
+        protocols = protocols[::-1]  # What comes first is preferred.
     contexts, now = server_contexts(settings), proxy.services.loop.clock()
     return ClientTls(link, contexts, name, protocols, now, ask if protocols else None)
 

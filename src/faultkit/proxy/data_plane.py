@@ -54,7 +54,7 @@ class ListenerTls:
     """PEM file of the authorities of the clients' certificates: then every client must show one."""
     protocols: tuple[str, ...] = ANY_HTTP
     """Those that a client may choose by ALPN, if the upstream agrees; none: whatever it speaks is passed on.
-    An upstream without TLS cannot agree, so only HTTP/1.1 is left of them."""
+    An upstream without TLS cannot agree, so the last that the client offers is taken."""
 
 
 @dataclass(frozen=True, slots=True)

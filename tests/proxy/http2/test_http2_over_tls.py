@@ -5,6 +5,7 @@ import shutil
 import ssl
 import subprocess
 from concurrent import futures
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +222,10 @@ def test_curl_gets_http_2_through_an_intercepted_tunnel(
         assert done.stdout == "down 2 503"
 
 
-def test_grpc_over_tls(folder: Path, upstreams: tuple[trustme.CA, str]) -> None:
+@pytest.mark.parametrize("secure", [True, False], ids=["tls", "clear"])
+def test_grpc_over_tls_in_front_of_a_server_with_and_without_it(
+    folder: Path, upstreams: tuple[trustme.CA, str], secure: bool
+) -> None:
     grpc: Any = pytest.importorskip("grpc")
     handler = grpc.unary_unary_rpc_method_handler(lambda request, _: b"re:" + request)
     leaf = upstreams[0].issue_cert("localhost")
@@ -231,11 +235,13 @@ def test_grpc_over_tls(folder: Path, upstreams: tuple[trustme.CA, str]) -> None:
         (grpc.method_handlers_generic_handler("t.S", {"A": handler, "B": handler}),)
     )
     identity = grpc.ssl_server_credentials([(leaf.private_key_pem.bytes(), chain)])
-    port = service.add_secure_port(f"{LOOPBACK}:0", identity)
+    at = f"{LOOPBACK}:0"
+    port = service.add_secure_port(at, identity) if secure else service.add_insecure_port(at)
     service.start()
     full = Rule("full", GrpcStatus(code="RESOURCE_EXHAUSTED"), Match(path="/t.S/B"))
     try:
-        with proxied(mapped(Endpoint("localhost", port), folder, upstreams[1]), full) as (_, proxy):
+        spec = replace(mapped(Endpoint("localhost", port), folder, upstreams[1]), tls=secure)
+        with proxied(spec, full) as (_, proxy):
             trust = grpc.ssl_channel_credentials((folder / "ca.pem").read_bytes())
             with grpc.secure_channel(f"localhost:{proxy.port}", trust) as channel:
                 assert channel.unary_unary("/t.S/A")(b"hi", timeout=PATIENCE_S) == b"re:hi"
