@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import RequestReceived
+from h2.exceptions import ProtocolError
 
 from faultkit.base.address import Endpoint
 from tests.proxy.wires import LOOPBACK, PATIENCE_S
@@ -80,6 +81,7 @@ def _serve_http_2(client: ssl.SSLSocket, origin: SecureOrigin) -> None:
                 given = dict(event.headers)
                 origin.seen.append(("h2", given[b":authority"].decode(), given[b":path"].decode()))
                 fields = [(":status", "200"), ("content-length", str(len(TEXT)))]
-                connection.send_headers(event.stream_id, fields)
-                connection.send_data(event.stream_id, TEXT, end_stream=True)
+                with contextlib.suppress(ProtocolError):  # It was reset in the same bytes.
+                    connection.send_headers(event.stream_id, fields)
+                    connection.send_data(event.stream_id, TEXT, end_stream=True)
         client.sendall(connection.data_to_send())
