@@ -362,3 +362,25 @@ def test_a_call_of_which_nothing_can_be_noted_is_counted_and_goes_on() -> None:
     with open_store("memory:") as store, AuditWriter(store) as writer:
         call_logger(writer)(None)  # type: ignore[arg-type]
         assert writer.state().refused == 1
+
+
+def test_calls_that_wait_share_equal_headers_and_keep_those_that_differ() -> None:
+    class Writer:
+        def __init__(self) -> None:
+            self.headers: list[object] = []
+            self.held: list[int] = []
+
+        def add_later(self, build: object, source: Any, held_bytes: int, *, wait: bool) -> None:
+            self.headers.append(source.headers)
+            self.held.append(held_bytes - len(source.raw) - len(source.reply))
+
+    writer = Writer()
+    log = call_logger(writer)  # type: ignore[arg-type]
+    calls = [ended_of("echo", {"message": "x"}) for _ in range(3)]
+    said = [(("a", "one"),), (("a", "one"),), (("a", "three"),)]
+    for ended, headers in zip(calls, said, strict=True):
+        ended.caller = Caller(headers=(*headers,))
+        log(ended)
+    assert writer.headers == said
+    assert writer.headers[0] is writer.headers[1]
+    assert [each - writer.held[0] for each in writer.held] == [0, 0, 2]

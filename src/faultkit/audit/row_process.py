@@ -7,6 +7,7 @@ none is written twice, since inserting a row again changes nothing.
 from __future__ import annotations
 
 import marshal
+import os
 import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -17,9 +18,13 @@ from faultkit.audit.store import StoreRefused, StoreUnavailable
 from faultkit.audit.store_factory import open_store
 from faultkit.base.child_process import ChildProcess, Parent
 from faultkit.base.errors import FaultkitError, RunError
+from faultkit.base.garbage import undisturbed
 
 BUSY = 250
 """Size of a batch from which the process is worth starting."""
+
+_NICE = 5
+"""Calls go before rows: where cores are scarce, the process must not take time from the server."""
 
 RowBuilder: TypeAlias = Callable[[Any], AuditEntry]
 PendingRow: TypeAlias = tuple[RowBuilder, Any]
@@ -107,6 +112,7 @@ class RowWorker:
         module, _, name = builder.partition(":")
         self._build: RowBuilder = getattr(import_module(module), name)
         self._store = open_store(where)
+        self._undisturbed = undisturbed()
 
     def append(self, values: bytes) -> list[str]:
         """Build and insert the entries; return the errors of those that could not be built."""
@@ -115,7 +121,10 @@ class RowWorker:
         return failed
 
     def __enter__(self) -> Self:
+        os.nice(_NICE)
+        self._undisturbed.__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._undisturbed.__exit__(None, None, None)
         self._store.close()

@@ -153,6 +153,7 @@ def _serve(job: ServeJob, rules: AccessRules, store: Store | None, writer: Audit
         log = (lambda ended: None) if writer is None else call_logger(writer)
         run_async(run_failure_server(job, _say, log))
         return
+    from faultkit.base.garbage import undisturbed
     from faultkit.web.request_context import AuditLog
     from faultkit.web.site import serve_site
 
@@ -160,7 +161,8 @@ def _serve(job: ServeJob, rules: AccessRules, store: Store | None, writer: Audit
     guarded = replace(job, hosts=settings.hosts, origins=settings.origins, limits=settings.limits)
     access = build_access(rules, store, writer, _say)
     audit = None if store is None or writer is None else AuditLog(store, writer)
-    run_async(serve_site(guarded, access, audit, _say))
+    with undisturbed():
+        run_async(serve_site(guarded, access, audit, _say))
 
 
 @contextmanager

@@ -85,8 +85,10 @@ class CallSnapshot(NamedTuple):
     """Headers as received, with secrets; they are redacted when the row is built."""
 
 
-def take_snapshot(ended: FinishedCall, now_us: int) -> CallSnapshot:
-    """Return the snapshot of a call that ended at `now_us`."""
+def take_snapshot(
+    ended: FinishedCall, now_us: int, headers: tuple[tuple[str, str], ...] | None = None
+) -> CallSnapshot:
+    """Return the snapshot of a call that ended at `now_us`. `headers`: an equal copy of the caller's."""
     request, caller, outcome, tool = ended.request, ended.caller, ended.outcome, ended.tool
     at_us = now_us - round(ended.seconds * 1_000_000)
     success = isinstance(outcome, _SUCCESSES)
@@ -120,7 +122,7 @@ def take_snapshot(ended: FinishedCall, now_us: int) -> CallSnapshot:
         caller.auth_type,
         caller.key_name,
         caller.peer,
-        caller.headers,
+        caller.headers if headers is None else headers,
     )
 
 
@@ -182,12 +184,18 @@ def call_logger(
 ) -> Callable[[FinishedCall], None]:
     """Return a log for the failure service. `wait`: see `AuditWriter.add`."""
 
+    last: tuple[tuple[str, str], ...] = ()
+    last_bytes = 0
+
     def log(ended: FinishedCall) -> None:
+        nonlocal last, last_bytes
         try:
-            snapshot = take_snapshot(ended, clock())
-            held_bytes = (
-                len(snapshot.raw) + len(snapshot.reply) + sum([len(said) for _, said in snapshot.headers])
-            )
+            # Clients repeat their headers: rows that wait share one copy, which is less to keep and to send.
+            if ended.caller.headers != last:
+                last = ended.caller.headers
+                last_bytes = sum([len(said) for _, said in last])
+            snapshot = take_snapshot(ended, clock(), last)
+            held_bytes = len(snapshot.raw) + len(snapshot.reply) + last_bytes
             if held_bytes <= _MOST_HELD_BYTES:
                 writer.add_later(entry_of_snapshot, snapshot, _CALL_BYTES + held_bytes, wait=wait)
             else:

@@ -61,6 +61,7 @@ class _Connection(asyncio.Protocol):
         self._handler = handler
         self._connections = connections
         self._limits = limits
+        self._most_header_bytes = limits.header_bytes
         self._parser = httptools.HttpRequestParser(self)
         self._waiting: deque[tuple[HttpRequest, bool]] = deque()
         self._current: ResponseWriter | None = None
@@ -165,11 +166,14 @@ class _Connection(asyncio.Protocol):
         text = value.decode("latin-1")
         self._lines.append((called, text))
         self._headers[key] = text.strip(" \t")
-        self._count(len(name) + len(value) + 4)
+        # As `_count`, which is called less often.
+        self._header_bytes = size = self._header_bytes + len(name) + len(value) + 4
+        if size > self._most_header_bytes:
+            self._count(0)
 
     def _count(self, size: int) -> None:
         self._header_bytes += size
-        if self._header_bytes > self._limits.header_bytes:
+        if self._header_bytes > self._most_header_bytes:
             raise _Refused(431, f"expected at most {self._limits.header_bytes} bytes of headers")
 
     def on_headers_complete(self) -> None:
