@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from faultkit.base.rng import Rng
-from faultkit.faults.fault import Fault, Level
+from faultkit.faults.fault import FOREVER, Fault, Level
 
 Fields: TypeAlias = tuple[tuple[str, str], ...]
 """Header fields: names as they were written, and values."""
@@ -151,12 +151,25 @@ class AnswerFilter:
 
     __slots__ = ()
 
+    @property
+    def wake_at(self) -> float:
+        """When the filter has more to send, whatever comes from the upstream; usually never."""
+        return FOREVER
+
     def feed(self, piece: AnswerPiece) -> Iterable[AnswerPiece]:
         """Take one piece, and return what is to be sent."""
         return (piece,)
 
     def let_go(self, at: float) -> Iterable[AnswerPiece]:
         """Return what is still held back, because the rule acts no more. The filter is not fed again."""
+        return ()
+
+    def wake(self, at: float) -> Iterable[AnswerPiece]:
+        """Return what is to be sent now that `wake_at` is reached."""
+        return ()
+
+    def cut_short(self, at: float) -> Iterable[AnswerPiece]:
+        """Return what is held back only until its end is known: the upstream has ended before the answer."""
         return ()
 
 

@@ -7,7 +7,7 @@ chain, in the order of the plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -42,6 +42,9 @@ class LlmFilter:
     Laws: what comes out is never earlier than what went in; after an End nothing comes out; an End that goes
     in, or one of its own, comes out once."""
 
+    is_endless = False
+    """True once it goes on by itself, with events that are made when they are taken."""
+
     def feed(self, event: LlmEvent) -> Iterable[LlmEvent]:
         """Take one event, and return what is to be passed on."""
         if isinstance(event, Chunk):
@@ -59,6 +62,10 @@ class LlmFilter:
     def end(self, end: End) -> Iterable[LlmEvent]:
         """Return what becomes of the end."""
         return (end,)
+
+    def let_go(self, at: float) -> Iterable[LlmEvent]:
+        """Return what is still held back, because the rule acts no more. The filter is not fed again."""
+        return [event for event in self.end(End(at, "cut")) if not isinstance(event, End)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,25 +186,46 @@ def refused(
     return head, chunk, End(at)
 
 
-class LlmChain(LlmFilter):
+class LlmChain:
     """Filters one after the other. It keeps the laws of time and of the end, and arrays well-formed."""
 
     def __init__(self, filters: Iterable[LlmFilter], *, is_array: bool = False) -> None:
-        self._filters = tuple(filters)
+        self._filters = list(filters)
         self._at = 0.0
         self._is_over = False
         self._joiner = ArrayJoiner() if is_array else None
 
-    def feed(self, event: LlmEvent) -> list[LlmEvent]:
-        """Return what comes out of the last filter."""
-        events: list[LlmEvent] = [event]
-        for filter in self._filters:
-            events = [out for each in events for out in filter.feed(each)]
-        return [done for each in events if (done := self._out(each)) is not None]
+    @property
+    def is_endless(self) -> bool:
+        """True once a filter goes on by itself: nothing that is fed later comes out."""
+        return any(filter.is_endless for filter in self._filters)
 
-    def _out(self, event: LlmEvent) -> LlmEvent | None:
-        if self._is_over:
-            return None
+    def feed(self, event: LlmEvent) -> Iterator[LlmEvent]:
+        """Yield what comes out of the last filter. Take all of it before the next event is fed; a filter may
+        make events without number, such as keep-alives, only when they are taken."""
+        return self._feed(event, self._filters)
+
+    def let_go(self, acts: Callable[[int], bool], at: float) -> list[LlmEvent]:
+        """Take out the filters that act no more, asked by their position, and return what they hold back."""
+        gone = [place for place in range(len(self._filters)) if not acts(place)]
+        out: list[LlmEvent] = []
+        self._at = min(self._at, at)
+        for place in gone:
+            held, self._filters[place] = self._filters[place].let_go(at), LlmFilter()
+            for event in held:
+                out += self._feed(event, self._filters[place + 1 :])
+        return out
+
+    def _feed(self, event: LlmEvent, filters: Iterable[LlmFilter]) -> Iterator[LlmEvent]:
+        events: Iterable[LlmEvent] = (event,)
+        for filter in filters:
+            events = _through(filter, events)
+        for each in events:
+            if self._is_over:
+                return
+            yield self._out(each)
+
+    def _out(self, event: LlmEvent) -> LlmEvent:
         self._at = max(self._at, event.at)
         self._is_over = isinstance(event, End)
         if self._joiner is not None and isinstance(event, Chunk) and not event.is_whole:
@@ -205,3 +233,8 @@ class LlmChain(LlmFilter):
             if raw != event.raw:
                 event = replace(event, raw=raw)
         return moved_to(event, self._at)
+
+
+def _through(filter: LlmFilter, events: Iterable[LlmEvent]) -> Iterator[LlmEvent]:
+    for event in events:
+        yield from filter.feed(event)

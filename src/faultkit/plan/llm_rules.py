@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from faultkit.faults.dialects.dialect import LlmRequest, with_body
 from faultkit.faults.dialects.llm_events import LlmEvent
@@ -32,6 +32,33 @@ class LlmTreatment:
     """The answer, if the provider is not asked."""
     chain: LlmChain | None
     """What the answer goes through; None if no rule acts on it, so that its bytes need not be read."""
+    places: tuple[int, ...] = ()
+    """For each filter of the chain, the place of its rule."""
+
+
+Hit: TypeAlias = Callable[[LlmRequest], tuple[LlmFault, LlmCircumstances] | None]
+"""Counts a request if a rule covers it, and returns the rule's fault and what it may use if it acts."""
+
+
+def treat_request(request: LlmRequest, hits: Iterable[Hit]) -> LlmTreatment:
+    """Return what the rules, in the order of the plan, do to a request."""
+    filters: list[LlmFilter] = []
+    places: list[int] = []
+    answer: tuple[LlmEvent, ...] | None = None
+    for place, hit in enumerate(hits):
+        found = hit(request)
+        if found is None or answer is not None:
+            continue
+        fault, given = found
+        verdict = fault.judge(request, given)
+        if verdict.body is not None:
+            request = with_body(request, verdict.body)
+        answer = verdict.answer
+        if verdict.filter is not None:
+            filters.append(verdict.filter)
+            places.append(place)
+    chain = LlmChain(filters, is_array=request.framing == "array") if filters else None
+    return LlmTreatment(request, answer, chain, tuple(places))
 
 
 class LlmRules:
@@ -67,21 +94,22 @@ class LlmRules:
     ) -> LlmTreatment:
         """Return what becomes of a request; `now_s` is on the clock of its answer's events."""
         lines = tuple(headers)
-        filters: list[LlmFilter] = []
-        answer: tuple[LlmEvent, ...] | None = None
-        for active in self._rules:
-            given = active.hit(request, method, lines, now_s, self._note)
-            if given is None or answer is not None:
-                continue
-            verdict = active.fault.judge(request, given)
-            if verdict.body is not None:
-                request = with_body(request, verdict.body)
-            answer = verdict.answer
-            if verdict.filter is not None:
-                filters.append(verdict.filter)
-        is_array = request.framing == "array"
-        chain = LlmChain(filters, is_array=is_array) if filters else None
-        return LlmTreatment(request, answer, chain)
+        hits = (
+            (lambda asked, active=active: active.hit(asked, method, lines, now_s, self._note))
+            for active in self._rules
+        )
+        return treat_request(request, hits)
+
+
+def covers(rule: Rule, request: LlmRequest, method: str, headers: Iterable[tuple[str, str]]) -> bool:
+    """Return whether a rule may act on a request."""
+    match, fault = rule.match, rule.fault
+    assert isinstance(fault, LlmFault)
+    return (
+        match.covers_model(request.model, streamed=request.is_streamed, tool_use=request.uses_tools)
+        and match.covers_request(method, request.path, headers)
+        and (request.is_streamed or not fault.streams_only)
+    )
 
 
 class _ActiveLlmRule(ActiveRule):
@@ -103,14 +131,9 @@ class _ActiveLlmRule(ActiveRule):
         headers: tuple[tuple[str, str], ...],
         now_s: float,
         note: OnLlmInjection | None,
-    ) -> LlmCircumstances | None:
+    ) -> tuple[LlmFault, LlmCircumstances] | None:
         """Count the request if the rule covers it; return what its fault may use if the trigger fires."""
-        match = self.rule.match
-        if not match.covers_model(
-            request.model, streamed=request.is_streamed, tool_use=request.uses_tools
-        ) or not match.covers_request(method, request.path, headers):
-            return None
-        if self.fault.streams_only and not request.is_streamed:
+        if not covers(self.rule, request, method, headers):
             return None
         if not self.windows.active(now_s - self.origin_s):
             return None
@@ -128,4 +151,4 @@ class _ActiveLlmRule(ActiveRule):
             if note is not None:
                 note(self.rule, request, effect, amount)
 
-        return LlmCircumstances(now_s, self.rng(ordinal), self._memory, noted)
+        return self.fault, LlmCircumstances(now_s, self.rng(ordinal), self._memory, noted)

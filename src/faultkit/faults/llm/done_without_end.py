@@ -35,7 +35,7 @@ class _Holding(LlmFilter):
         return (head,)
 
     def end(self, end: End) -> Iterable[LlmEvent]:
-        if not self._is_stream:
+        if not self._is_stream or end.how != "end":
             return (end,)
         self._given.note("hold_s", self._hold_s)
         return (moved_to(end, end.at + self._hold_s),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from faultkit.faults.dialects.dialect import LlmRequest
@@ -47,4 +48,6 @@ class _Idling(PositionedFilter):
         every_s = self._fault.every_ms / 1000
         times = int(self._fault.limit_s / every_s)
         alive = (self.dialect.keep_alive(chunk.at + every_s * n, framing) for n in range(1, times + 1))
-        return self.finish(*alive, End(chunk.at + self._fault.limit_s, "cut"))
+        self.is_over = self.is_endless = True
+        # Made one by one, when they are due: there may be millions.
+        return chain(alive, (End(chunk.at + self._fault.limit_s, "cut"),))

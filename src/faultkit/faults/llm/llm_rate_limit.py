@@ -43,6 +43,10 @@ class LlmRateLimit(LlmFault):
     tokens: int | None = setting(None, "Tokens of prompts and answers that a window allows.", minimum=0)
     window_s: float = setting(60.0, "Length of the window.", unit="s", above=0, maximum=86_400)
 
+    @property
+    def shares_memory(self) -> bool:
+        return self.requests is not None or self.tokens is not None
+
     def judge(self, request: LlmRequest, given: LlmCircumstances) -> LlmVerdict:
         if self.requests is None and self.tokens is None:
             return self._refuse(request, given, self.retry_after_s, 0, 0)

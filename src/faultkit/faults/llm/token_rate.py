@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from faultkit.faults.dialects.dialect import LlmRequest
-from faultkit.faults.dialects.llm_events import Chunk, Head, LlmEvent, moved_to
+from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent, moved_to
 from faultkit.faults.fault import setting
 from faultkit.faults.llm_fault import (
     LlmCircumstances,
@@ -61,3 +61,7 @@ class _Paced(LlmFilter):
             self._free_at = at
         moved = moved_to(chunk, at)
         return (moved,) if head is None else (moved_to(head, at), moved)
+
+    def end(self, end: End) -> Iterable[LlmEvent]:
+        head, self._head = self._head, None
+        return (end,) if head is None else (moved_to(head, end.at), end)

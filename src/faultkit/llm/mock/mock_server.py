@@ -66,8 +66,9 @@ class LlmMock:
         treated = self._rules.treat(asked, request.method, request.lines, self._clock())
         events: Iterable[LlmEvent] = treated.answer or self._answer(treated.request)
         if treated.chain is not None:
-            events = [out for event in events for out in treated.chain.feed(event)]
-        task = self._tasks.start(self._play(tuple(events), writer))
+            chain = treated.chain
+            events = (out for event in events for out in chain.feed(event))
+        task = self._tasks.start(self._play(events, writer))
         writer.on_disconnect(task.cancel)
 
     async def stop(self) -> None:
@@ -98,7 +99,7 @@ class LlmMock:
         events.append(moved_to(chunk, at))
         return at
 
-    async def _play(self, events: tuple[LlmEvent, ...], writer: ResponseWriter) -> None:
+    async def _play(self, events: Iterable[LlmEvent], writer: ResponseWriter) -> None:
         """Send the events of an answer in their time."""
         head = Head(0.0, 200)
         body = b""

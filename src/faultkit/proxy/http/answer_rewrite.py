@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from faultkit.faults.events import Data
+from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import (
     AnswerFilter,
     AnswerHead,
@@ -95,18 +96,38 @@ class AnswerRewrite:
         """Return what to send at the end of the answer."""
         return self._feed(Finished(at))
 
+    def cut_short(self, at: float) -> list[Data | Broken]:
+        """Return what filters hold back until an end that does not come: the upstream is gone."""
+        return self._given(lambda filter: filter.cut_short(at))
+
+    @property
+    def wake_at(self) -> float:
+        """When filters have more to send, whatever comes from the upstream."""
+        return min(filter.wake_at for filter in self._filters)
+
+    def wake(self, at: float) -> list[Data | Broken]:
+        """Return what to send now that `wake_at` is reached."""
+        return self._given(lambda filter: filter.wake(at) if filter.wake_at <= at else ())
+
     def let_go(self, gone: Iterable[AnswerFilter], at: float) -> list[Data | Broken]:
         """Return what these filters still hold back, because their rules act no more."""
+        return self._given(lambda filter: filter.let_go(at) if filter in gone else ())
+
+    def _given(self, give: Callable[[AnswerFilter], Iterable[AnswerPiece]]) -> list[Data | Broken]:
+        """Return the bytes of what each filter gives of itself, through those behind it."""
         out: list[Data | Broken] = []
         for place, filter in enumerate(self._filters):
-            if filter in gone:
-                for piece in filter.let_go(at):
-                    for given in feed_through(self._filters[place + 1 :], piece):
-                        out += self._bytes_of(given)
+            for piece in give(filter):
+                for given in feed_through(self._filters[place + 1 :], piece):
+                    out += self._bytes_of(given)
         return out
 
     def _feed(self, piece: AnswerPiece) -> list[Data | Broken]:
-        return [given for passed in feed_through(self._filters, piece) for given in self._bytes_of(passed)]
+        out = [given for passed in feed_through(self._filters, piece) for given in self._bytes_of(passed)]
+        if not self._over and self.wake_at < FOREVER:
+            # What follows is made here: the upstream is not needed any more.
+            out.append(Broken(piece.at, "hang"))
+        return out
 
     def _bytes_of(self, piece: AnswerPiece) -> Iterator[Data | Broken]:
         if self._over:

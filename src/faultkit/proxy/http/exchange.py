@@ -21,9 +21,11 @@ from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http.answer_rewrite import Answered, AnswerRewrite, JudgeAnswer
 from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
 from faultkit.proxy.http.heads import HTTP_2, OTHER_CODING, RequestHead, ResponseHead
+from faultkit.proxy.http.held_request import BodyJudge, HeldRequest
 from faultkit.proxy.http.own_answer import ESTABLISHED, OwnAnswer
 from faultkit.proxy.http.request_target import Origin, for_origin, names_port, origin_of, with_host
-from faultkit.proxy.http.response_order import Hangup, Output, ResponseOrder, Turn
+from faultkit.proxy.http.request_order import RequestOrder
+from faultkit.proxy.http.response_order import Hangup, Output, Turn
 
 Mode: TypeAlias = Literal["inline", "reverse", "forward"]
 Judge: TypeAlias = Callable[[RequestHead], HttpVerdict]
@@ -32,7 +34,7 @@ JudgeUpgrade: TypeAlias = Callable[[RequestHead, ResponseHead], bool]
 """Returns whether what follows an answer 101 is for another layer."""
 
 
-class HttpExchange(ResponseOrder):
+class HttpExchange(RequestOrder):
     """An HTTP connection: feed it the events of both legs, and carry out what it returns, in order.
 
     After a `Hangup`, events of that leg are not to be fed any more.
@@ -57,12 +59,13 @@ class HttpExchange(ResponseOrder):
         own_port: int | None = None,
         judge_answer: JudgeAnswer | None = None,
         judge_upgrade: JudgeUpgrade | None = None,
+        bodies: BodyJudge | None = None,
     ) -> None:
         """`host` is the value of the Host field in reverse mode (see `host_field`). `own_port` is the port to
         which clients connect: with it, a Host that has another port was chosen by the client, and is kept."""
         if mode == "reverse" and not host:
             raise ValueError(f"host: expected host[:port] in reverse mode, got {host!r}")
-        super().__init__(forward=mode == "forward")
+        super().__init__(forward=mode == "forward", bodies=bodies)
         self._judge = judge
         self._judge_answer = judge_answer
         self._judge_upgrade = judge_upgrade
@@ -100,6 +103,8 @@ class HttpExchange(ResponseOrder):
                 rewrite = self._turns[0].rewrite
                 if rewrite is not None:
                     self._write(rewrite.finish(event.at))
+            elif self._turns and (rewrite := self._turns[0].rewrite) is not None:
+                self._write(rewrite.cut_short(event.at))
             if not self._closed and not self._hanging:
                 self._upstream_ended(event)
         elif self._raw_down:
@@ -149,6 +154,9 @@ class HttpExchange(ResponseOrder):
             self._answer()
         else:
             self._resume()
+            if turn.complete:
+                turn.make_due(at)
+                self._answer()
         return out
 
     # --- from the client ----------------------------------------------------------------------
@@ -180,7 +188,9 @@ class HttpExchange(ResponseOrder):
             elif isinstance(piece, Body):
                 turn = self._current
                 assert turn is not None
-                if turn.sent:
+                if turn.held is not None:
+                    self._hold_body(turn, turn.held, piece.raw, event, run)
+                elif turn.sent:
                     run.append(piece.raw)
                 else:
                     turn.continues = False
@@ -228,23 +238,18 @@ class HttpExchange(ResponseOrder):
                 turn.ready_at = max(self._upstream_at, event.at)
                 if not verdict.call_upstream:
                     turn.drop_request()
-        if origin is not None and turn.sent and (connect or origin != self._leg):
-            turn.ready_at = max(self._upstream_at, event.at)
+        if self._bodies is not None and not connect and self._holds(turn, self._bodies, event):
             self._flush_up(run, event)
-            self._waiting = (turn, origin, wire)
-            self._pause = "drain"
-            if not self._turns:
-                self._dial()
+            turn.held, turn.origin = HeldRequest(head, wire), origin
             return
-        self._turns.append(turn)
-        if turn.sent:
-            self._responses.expect(head.method)
-            run.append(wire)
+        self._dispatch(turn, origin, wire, event, run)
 
     def _request_ended(self, event: Data, run: list[bytes]) -> None:
         turn, self._current = self._current, None
         assert turn is not None
         turn.complete = True
+        if turn.held is not None:
+            self._treat(turn, turn.held, event, run)
         if not turn.sent:
             self._flush_up(run, event)
             if turn.answer is not None and not turn.due:
@@ -257,6 +262,10 @@ class HttpExchange(ResponseOrder):
             self._pause = "switch"
 
     def _client_unframed(self, raw: bytes, event: Data, run: list[bytes]) -> None:
+        turn = self._current
+        if turn is not None and turn.held is not None:
+            held, turn.held = turn.held, None
+            self._dispatch(turn, turn.origin, held.raw(), event, run)
         reason = self._requests.opaque_reason or ""
         passes = self._mode == "inline" or (self._mode == "reverse" and reason == HTTP_2 and not self._turns)
         if not passes or self._swallows:
@@ -301,6 +310,8 @@ class HttpExchange(ResponseOrder):
             self._refuse("the head is cut short", event.at)
             return
         self._client_ended = True
+        if turn is not None and turn.held is not None:
+            turn.drop_request()
         if turn is not None and not turn.sent:
             # A request cut short gets no answer.
             self._current = None

@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward
+from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import AnswerFilter, Broken
 from faultkit.proxy.http.answer_rewrite import AnswerRewrite
 from faultkit.proxy.http.framing import RequestFramer, ResponseFramer
 from faultkit.proxy.http.heads import RequestHead
+from faultkit.proxy.http.held_request import HeldRequest
 from faultkit.proxy.http.own_answer import CONTINUE, OwnAnswer, answer_bytes
 from faultkit.proxy.http.request_target import Origin
 
@@ -44,6 +46,10 @@ class Turn:
     """Requests of this connection before it."""
     rewrite: AnswerRewrite | None = None
     """The filters through which the upstream's answer goes, if rules act on it."""
+    held: HeldRequest | None = None
+    """What has come of the request, while rules wait for its whole body. It has no place in the order yet."""
+    origin: Origin | None = None
+    """Where a held request goes, in forward mode."""
     continues = False
     """The client waits for 100 (Continue) before it sends the body, which is then dropped (RFC 9110
     §10.1.1)."""
@@ -143,6 +149,7 @@ class ResponseOrder:
         "_held_bytes",
         "_ignores_client",
         "_leg",
+        "_lingering",
         "_now",
         "_out",
         "_pause",
@@ -182,6 +189,8 @@ class ResponseOrder:
         """True if what the client still sends is dropped."""
         self._hanging = False
         """True if a fault keeps the client waiting for ever; it has no upstream any more."""
+        self._lingering: AnswerRewrite | None = None
+        """The answer that a fault goes on with while the client hangs."""
         self._closed = False
         self._client_ended = False
         self._upstream_end: Eof | Close | Reset | None = None
@@ -244,6 +253,18 @@ class ResponseOrder:
                 self._write(turn.rewrite.let_go(gone, at))
         return out
 
+    @property
+    def wake_at(self) -> float:
+        """When a fault has more to send, whatever comes from the upstream."""
+        return FOREVER if self._lingering is None or self._closed else self._lingering.wake_at
+
+    def wake(self, at: float) -> list[Output]:
+        """Send what is due at `wake_at`."""
+        out = self._at(at)
+        if self._lingering is not None and not self._closed:
+            self._write(self._lingering.wake(at))
+        return out
+
     # --- rewritten answers --------------------------------------------------------------------
 
     def _write(self, pieces: Iterable[Data | Broken]) -> None:
@@ -257,7 +278,8 @@ class ResponseOrder:
                 self._shut(piece.at, by_reset=piece.how == "reset")
 
     def _hang(self) -> None:
-        """Let the client wait for ever; the upstream is not needed any more."""
+        """Let the client wait for what a fault sends, or for ever; the upstream is not needed any more."""
+        self._lingering = self._turns[0].rewrite if self._turns else None
         self._turns.clear()
         self._hanging = self._ignores_client = True
         if self._reachable:
@@ -312,7 +334,7 @@ class ResponseOrder:
                 elif self._client_ended:
                     self._turns.remove(turn)  # A request cut short gets no answer, and will not be whole.
         if self._forward and not self._raw_down:
-            if self._current is not None:
+            if self._current is not None and self._current.held is None:
                 self._current.sent = False
             if not hung_up:
                 self._out.append(Hangup())
@@ -362,6 +384,9 @@ class ResponseOrder:
         self.opaque_reason = self.opaque_reason or reason
         self._raw_up = self._raw_down = True
         self._turns.clear()
+        if self._current is not None and self._current.held is not None:
+            self._to_upstream(Data(self._now, self._current.held.raw()))
+            self._current.held = None
         if not self._swallows and (rest := self._requests.take_rest()):
             self._to_upstream(Data(self._now, rest))
         if self._pause is not None:
