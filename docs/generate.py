@@ -29,7 +29,7 @@ _LEVELS: dict[Level, str] = {
     "name": "the look-up of an upstream's name; addresses that need no look-up are not touched",
     "http": "one HTTP/1.1 request, where the proxy understands HTTP",
     "call": "one call of an MCP client, in a mock or a gateway",
-    "llm": "one request to a model and its answer, in a mock of LLM APIs",
+    "llm": "one request to a model and its answer, in a proxy or a mock of LLM APIs",
 }
 
 _HEAD = """\
@@ -38,8 +38,8 @@ _HEAD = """\
 Generated from the table of faults by `python docs/generate.py`: change the table, not this page.
 `fault faults` shows the same on a terminal, `fault faults --schema` as JSON Schema for editors.
 First come the faults of the [network](#network), which a proxy carries out; then those of [calls](#calls),
-which a mock MCP server or a gateway carries out; then those of [LLM APIs](#llm-apis), which `fault mock llm`
-carries out.
+which a mock MCP server or a gateway carries out; then those of [LLM APIs](#llm-apis), which a proxy or
+`fault mock llm` carries out.
 
 A fault defines what happens; the rule that carries it defines where and when. The keys `match`, `trigger` and
 `schedule` are the same for every fault, and all are optional ([plans.md](plans.md) lists all keys):
@@ -97,8 +97,8 @@ On a command line a fault is one word, `KIND[:VALUE][,KEY=VALUE…][%PROBABILITY
 _LLM = """\
 ## LLM APIs
 
-These act on requests to models and on their answers, in `fault mock llm` ([llm.md](llm.md)). In a plan file,
-`match` selects the requests:
+These act on requests to models and on their answers, in `fault run llm`, in `fault run --plan`
+and in `fault mock llm` ([llm.md](llm.md)). In a plan file, `match` selects the requests:
 
 ```yaml
 seed: 7
@@ -175,12 +175,13 @@ def llm_section(fault: type[LlmFault]) -> str:
     """Return the section of one fault of LLM APIs."""
     where = "streamed answers only" if fault.streams_only else "streamed and whole answers"
     parts = [f"### {fault.kind}", fault.summary, f"Acts on {where}."]
-    if fault.settings():
-        rows = [_plain_setting_row(fault, name) for name in fault.settings()]
-        parts.append(_table(("setting", "range", "default", "what it is"), rows))
+    settings = [_setting_row(fault, flag) for flag in flags_of(fault) if flag.path.startswith("with.")]
+    if settings:
+        parts.append(_table(("setting", "range", "default", "what it is", "flag", "variable"), settings))
     else:
         parts.append("It has no settings.")
-    parts += ["With every setting at its default:", f"```yaml\n{example(fault)}```"]
+    parts += [f"Flag of `fault run llm`: `{switch_of(fault).option}`.", "With every setting at its default:"]
+    parts.append(f"```yaml\n{example(fault)}```")
     return "\n\n".join(parts)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.faults.dialects.llm_events import Head
-from faultkit.plan import Plan, check_llm_plan, check_network_plan, dump_plan, parse_plan
+from faultkit.plan import Plan, check_call_plan, check_llm_plan, check_network_plan, dump_plan, parse_plan
 from faultkit.plan.llm_rules import LlmRules, LlmTreatment
 from tests.faults.llm.answers import Seen, answer_to, asked
 
@@ -122,5 +122,6 @@ def test_faults_of_other_levels_are_refused() -> None:
     )
     with pytest.raises(InputError, match="acts on the network: use fault run"):
         rules({"fault": "latency"})
-    with pytest.raises(InputError, match="which acts on LLM APIs: use fault mock llm"):
-        check_network_plan(parse_plan({"rules": [{"fault": "canary"}]}))
+    with pytest.raises(InputError, match="which acts on LLM APIs: use fault run llm or fault mock llm"):
+        check_call_plan(parse_plan({"rules": [{"fault": "canary"}]}))
+    check_network_plan(parse_plan({"rules": [{"fault": "canary"}]}))

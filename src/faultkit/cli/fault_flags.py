@@ -8,7 +8,7 @@ the parser of plans validates the values.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from itertools import groupby
 from types import NoneType
@@ -18,7 +18,7 @@ import click
 from click.core import ParameterSource
 
 from faultkit.base.errors import InputError
-from faultkit.faults import NETWORK_FAULTS
+from faultkit.faults import LLM_FAULTS, NETWORK_FAULTS
 from faultkit.faults.fault import Fault
 from faultkit.faults.fault_settings import MAPPINGS, Numbers, pairs_of
 from faultkit.faults.flag_names import env_name, flag_name, setting_env, setting_flag
@@ -153,8 +153,17 @@ def _rule_flags(fault: type[Fault]) -> Iterator[Flag]:
 
 
 def fault_options(command: Decorated) -> Decorated:
-    """Add the flags of every fault to a click command."""
-    for fault in reversed(tuple(NETWORK_FAULTS.values())):
+    """Add the flags of every fault of the network to a click command."""
+    return _options_of(NETWORK_FAULTS.values(), command)
+
+
+def llm_fault_options(command: Decorated) -> Decorated:
+    """Add the flags of every fault of LLM APIs to a click command."""
+    return _options_of(LLM_FAULTS.values(), command)
+
+
+def _options_of(faults: Iterable[type[Fault]], command: Decorated) -> Decorated:
+    for fault in reversed(tuple(faults)):
         for flag in reversed((switch_of(fault), *flags_of(fault))):
             command = _option(flag, fault.kind)(command)
     return command
@@ -184,9 +193,11 @@ def _option(flag: Flag, kind: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-def rules_of(ctx: click.Context, total_s: float | None) -> tuple[Rule, ...]:
+def rules_of(
+    ctx: click.Context, total_s: float | None, faults: Mapping[str, type[Fault]] = NETWORK_FAULTS
+) -> tuple[Rule, ...]:
     """Return the rules that the flags and variables of this command line ask for, in the table's order."""
-    rules = (_rule(ctx, fault, total_s) for fault in NETWORK_FAULTS.values())
+    rules = (_rule(ctx, fault, total_s) for fault in faults.values())
     return tuple(rule for rule in rules if rule is not None)
 
 
@@ -255,13 +266,21 @@ _COMMON = (
 class FaultCommand(click.Command):
     """A command whose help lists the fault flags in a section of their own, one paragraph per fault."""
 
-    def __init__(self, *args: Any, examples: tuple[tuple[str, str], ...] = (), **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        examples: tuple[tuple[str, str], ...] = (),
+        common: str = _COMMON,
+        **kwargs: Any,
+    ) -> None:
+        """`common` says which flags every fault has."""
         super().__init__(*args, **kwargs)
         self.examples = examples
+        self.common = common
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         params = self.get_params(ctx)
-        own = [param for param in params if not isinstance(param, FaultOption)]
+        own = [param for param in params if not isinstance(param, (FaultOption, click.Argument))]
         records = [record for param in own if (record := param.get_help_record(ctx)) is not None]
         with formatter.section("Options"):
             formatter.write_dl(records)
@@ -274,7 +293,7 @@ class FaultCommand(click.Command):
                     formatter, "    " + "  ".join(_short(flag) for flag in rest if not _is_common(flag)), 6
                 )
             formatter.write_paragraph()
-            _write(formatter, _COMMON, 2)
+            _write(formatter, self.common, 2)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if self.examples:

@@ -67,8 +67,6 @@ def fault_document(fault: type[Fault]) -> dict[str, Any]:
             "transports": list(fault.transports),
             "eras": list(fault.eras),
         }
-    if fault.level == "llm":
-        return described
     flags = [switch_of(fault), *flags_of(fault)]
     return described | {
         "flags": [{"flag": flag.option, "env": flag.env, "sets": flag.path} for flag in flags]
@@ -86,7 +84,10 @@ def fault_page(fault: type[Fault]) -> str:
         parts += [f"  {alias} means the same there." for alias, kind in ALIASES.items() if kind == fault.kind]
     elif issubclass(fault, LlmFault):
         where = "streamed answers" if fault.streams_only else "streamed and whole answers"
-        parts += ["", "Where it fits:", f"  fault mock llm, on {where}"]
+        parts += ["", "Where it fits:", f"  fault run and fault mock llm, on {where}"]
+        flags = (switch_of(fault), *flags_of(fault))
+        parts += ["", "Flags and variables of fault run llm:"]
+        parts.append(_indented(columns([_flag_row(flag) for flag in flags])))
     else:
         flags = (switch_of(fault), *flags_of(fault))
         parts += ["", "Flags and variables:", _indented(columns([_flag_row(flag) for flag in flags]))]

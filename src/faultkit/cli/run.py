@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from click.core import ParameterSource
 from faultkit.base.address import UpstreamSet, is_loopback, parse_endpoint, parse_map
 from faultkit.base.documents.values import seed_of_text
 from faultkit.base.errors import InputError
+from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
 from faultkit.cli.fault_flags import FaultCommand, fault_options, rules_of
 from faultkit.cli.log import LogSettings
 from faultkit.cli.run_output import EventLines, JsonLines, PlainLines, RunOutput
@@ -34,6 +36,8 @@ from faultkit.cli.shared_options import (
     verify_of,
 )
 from faultkit.cli.tls_options import FORWARD, forward_proxy, intercept_option, tls_options, with_tls
+from faultkit.faults import NETWORK_FAULTS
+from faultkit.faults.fault import Fault
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.idle_rules import caveats, idle_warnings, late_warnings
@@ -66,8 +70,20 @@ _EXAMPLES = (
 )
 
 
+class _RunCommand(CommandWithSubcommands, FaultCommand):
+    """`fault run`, and `fault run llm`."""
+
+
+_SUBCOMMANDS = {
+    "llm": LazyCommand(
+        "faultkit.cli.run_llm:command", "Break the requests to a model and its answers, streamed and whole."
+    ),
+}
+
+
 @click.command(
-    cls=FaultCommand,
+    cls=_RunCommand,
+    entries=_SUBCOMMANDS,
     examples=_EXAMPLES,
     epilog="Exits with 0 after --duration and on Ctrl-C or SIGTERM, with 2 on wrong input, and with 3 if a "
     "port is taken or an upstream cannot be reached.",
@@ -144,7 +160,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     job = job_of(ctx)
     for text in hints(job):
         warn(text)
-    run_job(job, _output(ctx))
+    run_job(job, output_of(ctx))
 
 
 def job_of(ctx: click.Context) -> RunJob:
@@ -182,7 +198,7 @@ def job_of(ctx: click.Context) -> RunJob:
         control=control,
         control_tls=control_tls,
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
-        workers=_workers(given["workers"], plan),
+        workers=workers_of(given["workers"], plan),
     )
 
 
@@ -229,7 +245,7 @@ def maps_of(texts: tuple[str, ...]) -> list[ProxySpec]:
     return specs
 
 
-def _workers(count: int, plan: Plan) -> int:
+def workers_of(count: int, plan: Plan) -> int:
     """Return --workers; raise InputError if the plan has rules that need memory shared by all workers."""
     if count == 1:
         return 1
@@ -244,11 +260,17 @@ def _workers(count: int, plan: Plan) -> int:
     return count
 
 
-def plan_of(ctx: click.Context, duration_s: float | None) -> Plan:
-    """Return the rules of the plan file and of the flags, with the seed of --seed, the file, or a new one."""
+def plan_of(
+    ctx: click.Context,
+    duration_s: float | None,
+    faults: Mapping[str, type[Fault]] = NETWORK_FAULTS,
+    more: Iterable[Rule] = (),
+) -> Plan:
+    """Return the rules of the plan file, `more` and those of the flags of `faults`, with the seed of --seed,
+    the file, or a new one."""
     file_plan = _file_plan(ctx.params["plan_file"], duration_s)
     rules: list[Rule] = list(file_plan.rules) if file_plan else []
-    for rule in rules_of(ctx, duration_s):
+    for rule in (*more, *rules_of(ctx, duration_s, faults)):
         rules.append(replace(rule, name=fresh_name(rule.name, {other.name for other in rules})))
     given = ctx.params["seed"]
     if given is not None:
@@ -277,7 +299,7 @@ def _file_plan(path: str | None, duration_s: float | None) -> Plan | None:
     return file.plan
 
 
-def _output(ctx: click.Context) -> RunOutput:
+def output_of(ctx: click.Context) -> RunOutput:
     """Return the output for the flags and the terminal."""
     logs_to_stdout = isinstance(ctx.obj, LogSettings) and ctx.obj.stdout
     if ctx.params["as_json"]:

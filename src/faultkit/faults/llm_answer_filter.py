@@ -19,6 +19,8 @@ from faultkit.faults.http_fault import AnswerFilter, AnswerHead, AnswerPiece, Br
 from faultkit.faults.llm_fault import LlmChain
 
 _READABLE = frozenset(("", "application/jsonl", *CONTENT_TYPES.values()))
+MOST_HELD_BYTES = 16 << 20
+"""Length of a whole answer that is held."""
 _AHEAD = 64
 _AHEAD_S = 1.0
 """Events that a fault makes without number are made so long before they are due, and at least so many."""
@@ -54,6 +56,7 @@ class LlmAnswerFilter(AnswerFilter):
         "_pending",
         "_reader",
         "_request",
+        "_size",
         "_untouched",
         "_wake_at",
     )
@@ -77,6 +80,7 @@ class LlmAnswerFilter(AnswerFilter):
         self._head: Head | None = None
         """The head of a whole answer, which is sent with its length."""
         self._body: list[bytes] = []
+        self._size = 0
         self._pending: Iterator[LlmEvent] | None = None
         self._has_ended = False
         """The last of the upstream's answer was fed."""
@@ -97,8 +101,11 @@ class LlmAnswerFilter(AnswerFilter):
             return ()
         if isinstance(piece, Content):
             chunks = reader.feed(piece.payload, piece.at)
-            if not reader.is_stream and chunks:
-                return self._give_up(piece.at, chunks, "an answer that is too long")
+            if not reader.is_stream:
+                self._size += len(piece.payload)
+                if self._size <= MOST_HELD_BYTES:
+                    return ()
+                return self._give_up(piece.at, reader.end(piece.at), "an answer that is too long")
             return self._take(piece.at, self._through(chunks)) if chunks else ()
         self._has_ended = True
         rest: list[LlmEvent] = [*reader.end(piece.at)]

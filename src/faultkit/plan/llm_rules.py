@@ -34,6 +34,8 @@ class LlmTreatment:
     """What the answer goes through; None if no rule acts on it, so that its bytes need not be read."""
     places: tuple[int, ...] = ()
     """For each filter of the chain, the place of its rule."""
+    answered_by: str = ""
+    """The kind of the fault that answers, if one does."""
 
 
 Hit: TypeAlias = Callable[[LlmRequest], tuple[LlmFault, LlmCircumstances] | None]
@@ -45,6 +47,7 @@ def treat_request(request: LlmRequest, hits: Iterable[Hit]) -> LlmTreatment:
     filters: list[LlmFilter] = []
     places: list[int] = []
     answer: tuple[LlmEvent, ...] | None = None
+    answered_by = ""
     for place, hit in enumerate(hits):
         found = hit(request)
         if found is None or answer is not None:
@@ -54,11 +57,12 @@ def treat_request(request: LlmRequest, hits: Iterable[Hit]) -> LlmTreatment:
         if verdict.body is not None:
             request = with_body(request, verdict.body)
         answer = verdict.answer
+        answered_by = "" if answer is None else fault.kind
         if verdict.filter is not None:
             filters.append(verdict.filter)
             places.append(place)
     chain = LlmChain(filters, is_array=request.framing == "array") if filters else None
-    return LlmTreatment(request, answer, chain, tuple(places))
+    return LlmTreatment(request, answer, chain, tuple(places), answered_by)
 
 
 class LlmRules:

@@ -102,18 +102,18 @@ def _dump_trigger(trigger: Trigger) -> dict[str, object]:
     return given
 
 
-# Proxies carry out faults of the network, mocks and gateways carry out faults of calls, mocks of LLM APIs
-# carry out theirs: other rules are refused.
+# Proxies carry out faults of the network and of LLM APIs, mocks and gateways carry out faults of calls, mocks
+# of LLM APIs carry out theirs: other rules are refused.
 
 _ELSEWHERE: dict[Level, str] = {
     "call": "calls: use fault gateway or fault mock",
-    "llm": "LLM APIs: use fault mock llm",
+    "llm": "LLM APIs: use fault run llm or fault mock llm",
 }
 
 
 def check_network_rule(rule: Rule) -> None:
     """Raise InputError for a rule that no proxy can carry out."""
-    if rule.fault.level in _ELSEWHERE:
+    if rule.fault.level == "call":
         raise InputError(
             "fault",
             f'expected a fault of the network, got "{rule.fault.kind}", which acts on '

@@ -57,7 +57,9 @@ def greet_client(link: ClientTlsLink, name: str, ask: Ask | None) -> ClientTls:
     settings = proxy.spec.client_tls
     assert settings is not None
     protocols = settings.protocols
-    if ask is None:
+    if proxy.plans_llm():  # LLM faults act on HTTP/1.1, which every client speaks, too.
+        protocols = tuple(each for each in protocols if each in HTTP_1)
+    elif ask is None:
         protocols = protocols[::-1]  # What comes first is preferred.
     contexts, now = server_contexts(settings), proxy.services.loop.clock()
     return ClientTls(link, contexts, name, protocols, now, ask if protocols else None)

@@ -315,6 +315,8 @@ class ProxyCounts:
     """Connections without an upstream because this machine had no descriptor left."""
     ledger: tuple[LedgerLine, ...] = ()
     """What the upstream did for requests whose answers a rule may hide."""
+    untouched: int = 0
+    """Requests and answers that LLM rules could not read, and that passed as they were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,4 +382,5 @@ def _sum(one: ProxyCounts, other: ProxyCounts) -> ProxyCounts:
         own_answers=one.own_answers + other.own_answers,
         shortages=one.shortages + other.shortages,
         ledger=merged_lines((*one.ledger, *other.ledger)),
+        untouched=one.untouched + other.untouched,
     )

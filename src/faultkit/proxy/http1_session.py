@@ -26,6 +26,7 @@ from faultkit.proxy.http import (
     ResponseHead,
     origin_of,
 )
+from faultkit.proxy.llm_bodies import LlmBodies
 from faultkit.proxy.plane_events import Directed
 from faultkit.proxy.request_rules import judge_answer, judge_request, paces, planned_message_faults
 from faultkit.proxy.rule_delay import RequestDelays
@@ -41,6 +42,7 @@ class Http1Session:
     """HTTP/1.1 between the two sockets of a link."""
 
     __slots__ = (
+        "_bodies",
         "_carry_out",
         "_delays",
         "_exchange",
@@ -48,6 +50,7 @@ class Http1Session:
         "_forward",
         "_link",
         "_spares",
+        "_wake_at",
         "_websocket",
         "named",
     )
@@ -75,9 +78,11 @@ class Http1Session:
         """The origin that a forward proxy's client has named last, of those that were emitted."""
         self._websocket: WebSocketSession | None = None
         """What the exchange passes on goes through it, from the answer 101 on."""
+        self._bodies = LlmBodies(link, self._spares_request)
         self._exchange = HttpExchange(
-            self._judge, mode, host, own_port, self._judge_answer, self._judge_upgrade
+            self._judge, mode, host, own_port, self._judge_answer, self._judge_upgrade, self._bodies
         )
+        self._wake_at = FOREVER
 
     @property
     def transparent(self) -> bool:
@@ -111,6 +116,8 @@ class Http1Session:
     def from_upstream(self, event: Event) -> None:
         """Take an event that the upstream's side has released."""
         self._do(self._exchange.from_upstream(event))
+        if self._filters:
+            self._set_timer()
 
     def _do(self, outputs: list[Output]) -> None:
         websocket = self._websocket
@@ -121,6 +128,19 @@ class Http1Session:
         if begin is not None:
             self._carry_out(outputs[:begin])
         websocket.take(outputs[begin:])
+
+    def _set_timer(self) -> None:
+        """Come back when a fault has more to send by itself."""
+        link = self._link
+        if not link.dead and self._exchange.wake_at < self._wake_at:
+            self._wake_at = self._exchange.wake_at
+            link.proxy.services.loop.call_at(self._wake_at, self._timer_due, link.abort)
+
+    def _timer_due(self, at: float) -> None:
+        if at == self._wake_at and not self._link.dead:
+            self._wake_at = FOREVER
+            self._do(self._exchange.wake(self._link.proxy.services.loop.clock()))
+            self._set_timer()
 
     def dialled(self, at: float) -> list[Output]:
         """Continue: the upstream that was asked for by `Dial` is connected."""
@@ -184,7 +204,13 @@ class Http1Session:
             self._filters = {}
         else:
             self._filters = judge_answer(self._link, head, answered.number, status, dropped=answered.dropped)
-        return list(self._filters.values()), any(map(paces, self._filters))
+        filters = list(self._filters.values())
+        of_models = self._bodies.take_filter(answered.number)
+        if of_models is not None:
+            filter, rules = of_models
+            filters.insert(0, filter)
+            self._filters |= dict.fromkeys(rules, filter)
+        return filters, any(map(paces, self._filters))
 
     def _judge_upgrade(self, request: RequestHead, response: ResponseHead) -> bool:
         """Return whether a rule may act on the messages of a connection that is a WebSocket from now on."""

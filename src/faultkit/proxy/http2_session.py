@@ -48,6 +48,8 @@ class Http2Session:
         self._spares = spares
         self._exchange = Http2Exchange(self._judge, host, own_port, self._judge_answer)
         self._wake_at = FOREVER
+        for active in link.proxy.llm_rules:
+            link.proxy.report_once(f"{active.rule.name} cannot act on HTTP/2: it passes untouched")
         self._do(self._exchange.start(link.proxy.services.loop.clock()))
 
     def from_client(self, event: Event) -> None:

@@ -42,7 +42,7 @@ def _why_idle(rule: Rule, proxies: Sequence[ProxySpec]) -> str | None:
     if not covered:
         names = ", ".join(spec.name for spec in proxies)
         return f'no proxy is named "{rule.match.proxy}" (there are {names})'
-    if rule.fault.level == "http" and not any(_understands_http(spec) for spec in covered):
+    if rule.fault.level in ("http", "llm") and not any(_understands_http(spec) for spec in covered):
         return "it needs an http:// or https:// upstream, or --upstream"
     if rule.fault.level == "tls" and not any(spec.client_tls is not None for spec in covered):
         return "it needs a map that speaks TLS to clients (https:PORT=…), or --intercept"

@@ -233,4 +233,5 @@ class Proxy:
             state.own_answers,
             state.shortages,
             state.ledger.lines(),
+            state.untouched,
         )

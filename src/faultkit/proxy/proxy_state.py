@@ -125,6 +125,8 @@ class ProxyState:
         """The HTTP rules that act on answers of the upstream, or hide them."""
         self.message_rules: tuple[ActiveStreamRule, ...] = ()
         """The rules that act on WebSocket messages."""
+        self.llm_rules: tuple[ActiveStreamRule, ...] = ()
+        """The rules that act on requests to models now."""
         self.layered = False
         """Whether TLS or HTTP stands between the two sockets of a new connection."""
         own = self.literal is not None and self.is_own_address(self.literal)
@@ -137,9 +139,11 @@ class ProxyState:
         self.own_answers = 0
         self.injected = 0
         self.requests = 0
+        self.untouched = 0
         self.ledger = Ledger()
         self._told: set[str] = set()
         """Troubles that users have been told."""
+        self._untouched: set[str] = set()
 
     def rules_of(self, level: Level) -> tuple[ActiveStreamRule, ...]:
         """Return the rules of one level that act on this proxy now."""
@@ -160,6 +164,7 @@ class ProxyState:
         self.message_rules = tuple(
             each for each in self.rules_of("http") if isinstance(each.rule.fault, WebSocketFault)
         )
+        self.llm_rules = self.rules_of("llm")
         changed = stream_rules != self.stream_rules
         self.stream_rules = stream_rules
         self.connect_at_once = None if self.layered or stream_rules else self.connect
@@ -171,8 +176,12 @@ class ProxyState:
         return self.spec.speaks == "http" and self.plans_http()
 
     def plans_http(self) -> bool:
-        """Return whether the plan has HTTP rules for this proxy."""
-        return self.services.active.plans(self.name, "http")
+        """Return whether the plan has rules for this proxy that act on HTTP."""
+        return self.services.active.plans(self.name, "http") or self.plans_llm()
+
+    def plans_llm(self) -> bool:
+        """Return whether the plan has rules for this proxy that act on LLM APIs."""
+        return self.services.active.plans(self.name, "llm")
 
     def needs_gate(self) -> bool:
         """Return whether requests are read before any rule acts on their bytes. Only if a rule may do so,
@@ -188,9 +197,17 @@ class ProxyState:
 
     def report_unreadable(self, what: str) -> None:
         """Report once that HTTP rules cannot act on `what`. Streams without such rules need none."""
-        names = [active.rule.name for active in self.rules_of("http")]
+        names = [active.rule.name for active in (*self.rules_of("http"), *self.llm_rules)]
         if names:
             self.report_once(f"{', '.join(names)} cannot act on {what}: it passes as bytes")
+
+    def count_untouched(self, what: str, kind: str = "") -> None:
+        """Count a request or answer that LLM rules cannot read, and report the first of its kind."""
+        self.untouched += 1
+        if (kind or what) not in self._untouched:
+            self._untouched.add(kind or what)
+            names = ", ".join(active.rule.name for active in self.llm_rules)
+            self.report_once(f"{names} cannot act on {what}: it passes untouched")
 
     def report_once(self, what: str) -> None:
         """Emit a trouble of this proxy, if it was not emitted before."""

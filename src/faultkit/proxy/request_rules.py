@@ -160,7 +160,7 @@ def planned_message_faults(link: RequestLink, head: Request) -> list[WebSocketFa
 def paces(active: ActiveStreamRule) -> bool:
     """Return whether a rule sends the content of answers later than it comes."""
     fault = active.rule.fault
-    return isinstance(fault, AnswerFault) and fault.paces
+    return (isinstance(fault, AnswerFault) and fault.paces) or fault.level == "llm"
 
 
 def _recorder(link: RequestLink, active: ActiveStreamRule, ordinal: int) -> Callable[[str, float], None]:

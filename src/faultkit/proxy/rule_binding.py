@@ -36,6 +36,9 @@ class BoundLink(Protocol):
     client_exempt: bool
     hits: dict[ActiveStreamRule, bool] | None
 
+    def abort(self) -> None:
+        """End both connections after a defect."""
+
 
 def rebind_rules(link: BoundLink, now: float) -> None:
     """Let exactly the rules that act now act on this connection."""

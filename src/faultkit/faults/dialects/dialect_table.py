@@ -16,6 +16,16 @@ DIALECTS: dict[str, Dialect] = {
 }
 
 
+_OF_EVERY_DIALECT = {"model": "", "messages": [], "contents": [], "input": ""}
+"""A document that every dialect takes: the path alone decides."""
+
+
+def may_be_request(target: str) -> bool:
+    """Return whether requests to models go to this path, in any dialect."""
+    path, _, query = target.partition("?")
+    return any(dialect.request_of(path, query, _OF_EVERY_DIALECT) for dialect in DIALECTS.values())
+
+
 def read_request(target: str, body: bytes) -> LlmRequest | None:
     """Return the request to a model, or None if it is none: by the path and by the shape of its document.
 

@@ -24,7 +24,9 @@ class TokenRate(LlmFault):
     kind: ClassVar[str] = "token_rate"
     summary: ClassVar[str] = "Tokens come at most at a rate; a whole answer comes when its last token would."
 
-    tokens_per_s: float = setting(5.0, "Tokens a second.", above=0, maximum=1_000_000)
+    tokens_per_s: float = setting(
+        5.0, "Tokens a second.", above=0, maximum=1_000_000, flag="tokens-per-second"
+    )
     jitter: float = setting(0.0, "Largest deviation of a gap, as a share of it.", minimum=0, maximum=1)
 
     def judge(self, request: LlmRequest, given: LlmCircumstances) -> LlmVerdict:

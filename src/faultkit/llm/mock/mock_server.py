@@ -14,7 +14,7 @@ from faultkit.base.network import cannot_listen
 from faultkit.base.signals import AsyncStopSignal
 from faultkit.base.tasks import TaskSet
 from faultkit.faults.dialects.dialect import AnswerReader, LlmRequest, headers_for
-from faultkit.faults.dialects.dialect_table import read_request
+from faultkit.faults.dialects.dialect_table import may_be_request, read_request
 from faultkit.faults.dialects.json_members import write_json
 from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent, moved_to
 from faultkit.faults.llm_fault import tokens_of
@@ -23,8 +23,6 @@ from faultkit.plan import Plan, Rule
 from faultkit.plan.llm_rules import LlmRules
 
 _JSON = (("content-type", "application/json"),)
-_OF_EVERY_DIALECT = b'{"model": "", "messages": [], "contents": [], "input": ""}'
-"""A body that every dialect takes: the path alone decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ class LlmMock:
 
 def _refusal(request: HttpRequest) -> tuple[int, str]:
     """Return status and message for what is no request to a model."""
-    if read_request(request.target, _OF_EVERY_DIALECT) is None:
+    if not may_be_request(request.target):
         return 404, f"this mock has no {request.path}"
     if request.method != "POST":
         return 405, f"expected POST for {request.path}, got {request.method}"

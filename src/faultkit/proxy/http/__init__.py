@@ -15,6 +15,8 @@ Nothing here knows sockets, asyncio or a clock.
 from faultkit.proxy.http.answer_rewrite import Answered
 from faultkit.proxy.http.exchange import HttpExchange, Mode
 from faultkit.proxy.http.heads import HTTP_2, HTTP_2_PREFACE, TLS, RequestHead, ResponseHead
+from faultkit.proxy.http.held_request import BodyVerdict
+from faultkit.proxy.http.own_answer import OwnAnswer
 from faultkit.proxy.http.request_target import Origin, host_field, origin_of
 from faultkit.proxy.http.response_order import Dial, Hangup, Output, ToClient, ToUpstream
 
@@ -23,12 +25,14 @@ __all__ = [
     "HTTP_2_PREFACE",
     "TLS",
     "Answered",
+    "BodyVerdict",
     "Dial",
     "Hangup",
     "HttpExchange",
     "Mode",
     "Origin",
     "Output",
+    "OwnAnswer",
     "RequestHead",
     "ResponseHead",
     "ToClient",

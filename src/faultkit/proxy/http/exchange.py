@@ -23,8 +23,8 @@ from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
 from faultkit.proxy.http.heads import HTTP_2, OTHER_CODING, RequestHead, ResponseHead
 from faultkit.proxy.http.held_request import BodyJudge, HeldRequest
 from faultkit.proxy.http.own_answer import ESTABLISHED, OwnAnswer
-from faultkit.proxy.http.request_target import Origin, for_origin, names_port, origin_of, with_host
 from faultkit.proxy.http.request_order import RequestOrder
+from faultkit.proxy.http.request_target import Origin, for_origin, names_port, origin_of, with_host
 from faultkit.proxy.http.response_order import Hangup, Output, Turn
 
 Mode: TypeAlias = Literal["inline", "reverse", "forward"]

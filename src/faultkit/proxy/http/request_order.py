@@ -61,7 +61,8 @@ class RequestOrder(ResponseOrder):
 
     def _treat(self, turn: Turn, held: HeldRequest, event: Data, run: list[bytes]) -> None:
         """Send a request whose body has come, or answer it, as the rules decide."""
-        assert self._bodies is not None and turn.head is not None
+        assert self._bodies is not None
+        assert turn.head is not None
         body = held.body()
         verdict = self._bodies.judge(turn.head, turn.number, body)
         turn.held = None

@@ -1,0 +1,263 @@
+"""Answers of models inside HTTP answers: bytes, lengths and times on their way through a chain of faults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from faultkit.base.rng import Rng
+from faultkit.faults import llm_answer_filter
+from faultkit.faults.dialects.dialect_table import read_request
+from faultkit.faults.fault import FOREVER
+from faultkit.faults.http_fault import AnswerHead, AnswerPiece, Broken, Content, Finished
+from faultkit.faults.llm_answer_filter import LlmAnswerFilter
+from faultkit.faults.llm_fault import LlmChain, LlmCircumstances, LlmFault, LlmFilter
+from faultkit.plan import parse_rule
+from tests.faults.dialects.recorded import STREAMS, Recorded
+from tests.faults.llm.answers import answer_to, asked
+
+JSON = (("Content-Type", "application/json"),)
+EVENTS = (("Content-Type", "text/event-stream"),)
+
+
+class Answer:
+    """One answer on its way through faults."""
+
+    def __init__(self, name: str, *faults: dict[str, Any], streamed: bool = True, seed: int = 0) -> None:
+        self.notes: list[str] = []
+        self.untouched: list[str] = []
+        self.acting = [True] * len(faults)
+        request = asked(name, streamed=streamed)
+        given = LlmCircumstances(0.0, Rng.keyed(seed), {}, lambda effect, amount: self.notes.append(effect))
+        filters: list[LlmFilter] = []
+        for document in faults:
+            fault = parse_rule(document).fault
+            assert isinstance(fault, LlmFault)
+            verdict = fault.judge(request, given)
+            assert verdict.filter is not None
+            filters.append(verdict.filter)
+        chain = LlmChain(filters, is_array=request.framing == "array")
+        self.filter = LlmAnswerFilter(request, chain, lambda n: self.acting[n], self.untouched.append)
+
+    def feed(self, *pieces: AnswerPiece) -> list[AnswerPiece]:
+        return [out for piece in pieces for out in self.filter.feed(piece)]
+
+
+def body(pieces: Iterable[AnswerPiece]) -> bytes:
+    return b"".join(piece.payload for piece in pieces if isinstance(piece, Content))
+
+
+STREAM = [
+    *(
+        b'data: {"choices":[{"index":0,"delta":{"content":"%s"}}]}\n\n' % word
+        for word in (b"a", b" b", b" c")
+    ),
+    b"data: [DONE]\n\n",
+]
+WHOLE = b'{"model": "m", "choices": [{"index": 0, "message": {"content": "one good day"}}]}'
+
+
+def passed(recorded: Recorded, *parts: bytes) -> list[AnswerPiece]:
+    """Return what comes of a recorded answer, in these parts, through a fault that never acts."""
+    fault = parse_rule({"fault": "token_stall", "with": {"after_tokens": 10_000}}).fault
+    assert isinstance(fault, LlmFault)
+    request = read_request(recorded.target, json.dumps(recorded.body).encode())
+    assert request is not None
+    given = LlmCircumstances(0.0, Rng.keyed(0), {}, lambda effect, amount: None)
+    verdict = fault.judge(request, given)
+    assert verdict.filter is not None
+    chain = LlmChain([verdict.filter], is_array=request.framing == "array")
+    filter = LlmAnswerFilter(request, chain, lambda n: True, pytest.fail)
+    head = AnswerHead(0.0, 200, (("Content-Type", recorded.content_type),))
+    pieces: list[AnswerPiece] = [head, *(Content(float(at), part) for at, part in enumerate(parts, 1))]
+    out = [out for piece in (*pieces, Finished(9999.0)) for out in filter.feed(piece)]
+    assert (out[0], out[-1]) == (head, Finished(9999.0))
+    assert [piece.at for piece in out] == sorted(piece.at for piece in out)
+    return out
+
+
+EACH_STREAM = pytest.mark.parametrize("recorded", STREAMS.values(), ids=STREAMS)
+
+
+@EACH_STREAM
+def test_a_recorded_stream_passes_byte_for_byte_however_it_comes(recorded: Recorded) -> None:
+    answer = recorded.answer
+    assert body(passed(recorded, answer)) == answer
+    assert body(passed(recorded, *(answer[n : n + 1] for n in range(len(answer))))) == answer
+    for place in range(0, len(answer) + 1, 29):
+        assert body(passed(recorded, answer[:place], answer[place:])) == answer
+
+
+@pytest.mark.thorough
+@EACH_STREAM
+def test_a_recorded_stream_passes_byte_for_byte_wherever_it_is_cut(recorded: Recorded) -> None:
+    answer = recorded.answer
+    for place in range(len(answer) + 1):
+        assert body(passed(recorded, answer[:place], answer[place:])) == answer
+
+
+def test_a_stream_is_late_by_what_its_fault_says_and_never_early() -> None:
+    answer = Answer("openai_chat", {"fault": "slow_first_token", "with": {"delay_ms": 500}})
+    head = AnswerHead(0.0, 200, EVENTS)
+    out = answer.feed(head, *(Content(float(n), unit) for n, unit in enumerate(STREAM)), Finished(3.0))
+    assert out == [head, *(Content(n + 0.5, unit) for n, unit in enumerate(STREAM)), Finished(3.5)]
+
+
+def test_a_stream_ends_early_and_what_follows_is_dropped() -> None:
+    answer = Answer("openai_chat", {"fault": "clean_end", "with": {"after_tokens": 1}})
+    head = AnswerHead(0.0, 200, EVENTS, length=400)
+    out = answer.feed(head, Content(1.0, b"".join(STREAM)), Finished(2.0))
+    assert out == [AnswerHead(0.0, 200, EVENTS, None), Content(1.0, STREAM[0]), Finished(1.0)]
+
+
+BIASED = b'{"model":"m","choices":[{"index":0,"message":{"content":"one very bad day"}}]}'
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (
+            {"fault": "replace_text", "with": {"pattern": "good", "replacement": "very bad"}},
+            [
+                AnswerHead(0.0, 200, JSON, len(BIASED)),
+                Content(2.0, BIASED),
+                Finished(2.0),
+            ],
+        ),
+        (
+            {"fault": "answer_cut", "with": {"after_tokens": 1, "reset": True}},
+            [
+                AnswerHead(0.0, 200, JSON, len(WHOLE)),
+                Content(2.0, WHOLE[: WHOLE.index(b" good")]),
+                Broken(2.0, "reset"),
+            ],
+        ),
+        (
+            {"fault": "replace_text", "with": {"pattern": "nothing"}},
+            [AnswerHead(0.0, 200, JSON, len(WHOLE)), Content(2.0, WHOLE), Finished(2.0)],
+        ),
+    ],
+)
+def test_a_whole_answer_has_the_length_that_it_gets(
+    fault: dict[str, Any], expected: list[AnswerPiece]
+) -> None:
+    answer = Answer("openai_chat", fault, streamed=False)
+    head = AnswerHead(0.0, 200, JSON, len(WHOLE))
+    out = answer.feed(head, Content(1.0, WHOLE[:20]), Content(2.0, WHOLE[20:]), Finished(2.0))
+    assert out == expected
+
+
+def test_keep_alives_are_made_when_they_are_due() -> None:
+    answer = Answer(
+        "openai_chat", {"fault": "llm_keep_alive_only", "with": {"every_ms": 10, "limit_s": 86_400}}
+    )
+    out = answer.feed(AnswerHead(0.0, 200, EVENTS), Content(1.0, STREAM[0]))
+    assert len(out) < 200
+    taken = len(out)
+    wakes = 0
+    while answer.filter.wake_at < 11.0:
+        out += answer.filter.wake(answer.filter.wake_at)
+        wakes += 1
+    times = [piece.at for piece in out[1:]]
+    assert times == pytest.approx([1.0 + 0.01 * n for n in range(1, len(times) + 1)])
+    assert (10.9 < times[-1] < 13, wakes < 20, taken < len(out)) == (True, True, True)
+    later = answer.feed(Content(11.0, STREAM[1]), Finished(12.0))
+    assert set(body(later).split(b"\n\n")) == {b": keep-alive", b""}
+    answer.acting[0] = False
+    assert list(answer.filter.let_go(13.0)) == [Broken(13.0, "close")]
+    assert answer.filter.wake_at == FOREVER
+
+
+def test_a_whole_answer_that_only_keeps_its_connection_alive_has_no_length() -> None:
+    fault = {"fault": "llm_keep_alive_only", "with": {"every_ms": 1000, "limit_s": 2}}
+    answer = Answer("openai_chat", fault, streamed=False)
+    out = answer.feed(AnswerHead(0.0, 200, JSON, len(WHOLE)), Content(1.0, WHOLE), Finished(1.0))
+    assert out == [
+        AnswerHead(0.0, 200, JSON, None),
+        Content(2.0, b" "),
+        Content(3.0, b" "),
+        Broken(3.0, "close"),
+    ]
+
+
+def test_many_events_in_the_future_are_no_endless_answer() -> None:
+    answer = Answer("openai_chat", {"fault": "token_rate", "with": {"tokens_per_s": 1}})
+    out = answer.feed(AnswerHead(0.0, 200, EVENTS), Content(0.0, STREAM[1] * 300))
+    assert (len(out), answer.filter.wake_at) == (301, FOREVER)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ((("Content-Type", "text/html"),), "an answer of type text/html"),
+        ((*EVENTS, ("Content-Encoding", "gzip")), "an answer with Content-Encoding: gzip"),
+        ((("Content-Type", "application/json; charset=latin-1"),), "an answer in latin-1"),
+    ],
+)
+def test_what_cannot_be_read_passes_untouched(fields: Any, why: str) -> None:
+    answer = Answer("openai_chat", {"fault": "clean_end"})
+    pieces: list[AnswerPiece] = [AnswerHead(0.0, 200, fields, 2), Content(1.0, b"\xff\x00"), Finished(2.0)]
+    assert answer.feed(*pieces) == pieces
+    assert (answer.untouched, answer.notes) == ([why], [])
+
+
+def test_a_body_that_is_no_json_passes_untouched() -> None:
+    answer = Answer("openai_chat", {"fault": "replace_text"}, streamed=False)
+    head = AnswerHead(0.0, 200, JSON, 9)
+    assert answer.feed(head, Content(1.0, b"\xe9 no json"), Finished(2.0)) == [
+        head,
+        Content(2.0, b"\xe9 no json"),
+        Finished(2.0),
+    ]
+    assert answer.untouched == ["an answer that is none of OpenAI Chat Completions"]
+
+
+def test_an_answer_that_is_too_long_to_hold_passes_untouched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm_answer_filter, "MOST_HELD_BYTES", 10)
+    answer = Answer("openai_chat", {"fault": "replace_text"}, streamed=False)
+    head = AnswerHead(0.0, 200, JSON, len(WHOLE))
+    out = answer.feed(head, Content(1.0, WHOLE[:5]), Content(2.0, WHOLE[5:20]), Content(3.0, WHOLE[20:]))
+    assert out == [
+        AnswerHead(2.0, 200, JSON, len(WHOLE)),
+        Content(2.0, WHOLE[:20]),
+        Content(3.0, WHOLE[20:]),
+    ]
+    assert answer.untouched == ["an answer that is too long"]
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_an_upstream_that_is_gone_leaves_what_has_come_of_its_answer(streamed: bool) -> None:
+    answer = Answer("openai_chat", {"fault": "replace_text"}, streamed=streamed)
+    head = AnswerHead(0.0, 200, EVENTS if streamed else JSON, None if streamed else 99)
+    out = answer.feed(head, Content(1.0, b'data: {"cho'))
+    out += answer.filter.cut_short(2.0)
+    assert (out[0], body(out)) == (head, b'data: {"cho')
+
+
+def test_a_rule_that_acts_no_more_lets_go_what_it_holds_and_the_others_stay() -> None:
+    answer = Answer(
+        "openai_chat",
+        {"fault": "replace_text", "with": {"pattern": "zzz", "replacement": ""}},
+        {"fault": "token_stall", "with": {"after_tokens": 9}},
+    )
+    out = answer.feed(AnswerHead(0.0, 200, EVENTS), Content(1.0, STREAM[0]))
+    assert body(out) == b""
+    answer.acting[0] = False
+    assert list(answer.filter.let_go(2.0)) == [Content(2.0, STREAM[0])]
+    assert answer.feed(Content(3.0, STREAM[1])) == [Content(3.0, STREAM[1])]
+
+
+def test_the_same_seed_gives_the_same_events_and_another_does_not() -> None:
+    def events(seed: int) -> list[AnswerPiece]:
+        fault = {"fault": "dropped_delta", "with": {"share": 0.5}}
+        answer = Answer("openai_chat", fault, {"fault": "token_rate", "with": {"jitter": 0.5}}, seed=seed)
+        units = islice(answer_to(asked("openai_chat"), tuple(f" {n}" for n in range(30))), 1, None)
+        pieces = [Content(unit.at, unit.raw) for unit in units if hasattr(unit, "raw")]
+        return answer.feed(AnswerHead(0.0, 200, EVENTS), *pieces, Finished(99.0))
+
+    assert events(1) == events(1)
+    assert body(events(1)) != body(events(2))

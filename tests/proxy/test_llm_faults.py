@@ -1,0 +1,222 @@
+"""LLM faults carried out by a proxy in front of the mock, with real sockets: cases, events, live changes."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from faultkit.base.address import Endpoint
+from faultkit.plan import Plan, Rule, parse_rule
+from faultkit.plan.llm_cases import CaseSettings, rules_of_cases
+from faultkit.proxy.data_plane import ProxySpec
+from faultkit.proxy.plane import Plane
+from faultkit.proxy.plane_events import Injected
+from tests.llm.mock.serving import mock
+from tests.proxy.origin import serving
+from tests.proxy.proxied_http import ANY_PORT, client_of, get, inline, proxied, troubles
+from tests.proxy.wires import PATIENCE_S
+
+TEXT = "one good thing about the good old days"
+CHAT = "/v1/chat/completions"
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[tuple[Plane, Endpoint]]:
+    with mock() as url, Plane(Plan(), observed=True) as plane:
+        host, _, port = url.removeprefix("http://").partition(":")
+        upstream = Endpoint(host, int(port))
+        spec = ProxySpec("llm", ANY_PORT, upstream, speaks="http", rewrite_host=True)
+        yield plane, plane.open_proxy(spec)
+
+
+class Got:
+    """What a client got for one request."""
+
+    def __init__(self, proxy: Endpoint, *, streamed: bool, path: str = CHAT, **more: Any) -> None:
+        client = client_of(proxy)
+        messages = [{"role": "user", "content": TEXT}]
+        body = json.dumps({"model": "m", "stream": streamed, "messages": messages, **more})
+        client.request("POST", path, body, {"content-type": "application/json", "accept-encoding": "gzip"})
+        response = client.getresponse()
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        self.is_complete = True
+        try:
+            self.body = response.read()
+        except (http.client.IncompleteRead, ConnectionResetError) as error:
+            self.is_complete = False
+            self.body = getattr(error, "partial", b"")
+        client.close()
+
+    @property
+    def text(self) -> str:
+        if not self.body.startswith(b"data: "):
+            return str(json.loads(self.body)["choices"][0]["message"]["content"])
+        documents = [json.loads(line[6:]) for line in self.body.splitlines() if line.startswith(b"data: {")]
+        return "".join(each["choices"][0]["delta"].get("content", "") for each in documents)
+
+
+def plan(target: tuple[Plane, Endpoint], *rules: Rule | dict[str, Any], seed: int = 5) -> Endpoint:
+    plane, proxy = target
+    plane.set_plan(Plan(tuple(rule if isinstance(rule, Rule) else parse_rule(rule) for rule in rules), seed))
+    plane.take_events()
+    return proxy
+
+
+BOTH = pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+
+
+@BOTH
+def test_slow_stream_lets_each_token_take_its_time(target: Any, streamed: bool) -> None:
+    proxy = plan(target, *rules_of_cases(("slow-stream",), CaseSettings(mean_delay_ms=4)))
+    assert Got(proxy, streamed=streamed).text == TEXT
+    injected = [event for event in target[0].take_events() if isinstance(event, Injected)]
+    assert [(each.effect, each.value) for each in injected] == [("delay_ms", 4.0), ("tokens_per_s", 250.0)]
+    assert target[0].snapshot().lateness.early == 0
+
+
+@BOTH
+def test_prompt_scramble_changes_what_the_model_gets(target: Any, streamed: bool) -> None:
+    settings = CaseSettings(scramble_pattern="good (old)?", scramble_with=r"bad \1")
+    proxy = plan(target, *rules_of_cases(("prompt-scramble",), settings))
+    assert Got(proxy, streamed=streamed).text == "one bad thing about the bad old days"
+
+
+@BOTH
+def test_token_drop_leaves_out_tokens(target: Any, streamed: bool) -> None:
+    proxy = plan(target, *rules_of_cases(("token-drop",), CaseSettings()))
+    text = Got(proxy, streamed=streamed).text
+    assert 0 < len(text) < len(TEXT)
+    words = iter(TEXT.split())
+    assert all(word in words for word in text.split())
+
+
+@BOTH
+def test_inject_bias_works_across_deltas(target: Any, streamed: bool) -> None:
+    settings = CaseSettings(bias_pattern="good thing about", bias_replacement="flaw in")
+    proxy = plan(target, *rules_of_cases(("inject-bias",), settings))
+    got = Got(proxy, streamed=streamed)
+    assert got.text == "one flaw in the good old days"
+    assert "content-encoding" not in got.headers
+
+
+def test_truncate_response_ends_a_stream_without_an_error(target: Any) -> None:
+    proxy = plan(target, *rules_of_cases(("truncate-response",), CaseSettings()))
+    got = Got(proxy, streamed=True)
+    assert (got.status, got.is_complete, got.text) == (200, True, "one good thing")
+    assert b'finish_reason":"stop' not in got.body
+    assert b"[DONE]" not in got.body
+
+
+def test_truncate_response_cuts_the_document_of_a_whole_answer(target: Any) -> None:
+    proxy = plan(target, *rules_of_cases(("truncate-response",), CaseSettings()))
+    got = Got(proxy, streamed=False)
+    assert (got.status, got.is_complete) == (200, True)
+    assert got.body.endswith(b"one good thing")
+
+
+@BOTH
+def test_http_error_is_always_500(target: Any, streamed: bool) -> None:
+    proxy = plan(target, *rules_of_cases(("http-error",), CaseSettings()))
+    got = Got(proxy, streamed=streamed)
+    assert (got.status, got.body) == (500, b"SERVER ERROR")
+
+
+def test_a_refusal_has_the_shape_of_the_provider_and_keeps_the_connection(target: Any) -> None:
+    quota = {"fault": "llm_rate_limit", "with": {"requests": 1}}
+    proxy = plan(target, quota)
+    assert Got(proxy, streamed=True).text == TEXT
+    got = Got(proxy, streamed=True)
+    assert got.status == 429
+    assert json.loads(got.body)["error"]["type"] == "requests"
+    assert got.headers["x-fault-injected"] == "llm_rate_limit"
+    assert {"retry-after", "x-ratelimit-limit-requests"} <= set(got.headers)
+
+
+@pytest.mark.parametrize("reset", [True, False])
+@BOTH
+def test_an_answer_is_cut(target: Any, streamed: bool, reset: bool) -> None:
+    proxy = plan(target, {"fault": "answer_cut", "with": {"reset": reset}})
+    assert not Got(proxy, streamed=streamed).is_complete
+
+
+def test_keep_alives_come_until_the_connection_closes(target: Any) -> None:
+    fault = {"fault": "llm_keep_alive_only", "with": {"every_ms": 10, "limit_s": 1.5, "after_tokens": 1}}
+    proxy = plan(target, fault)
+    got = Got(proxy, streamed=True)
+    assert not got.is_complete
+    assert got.body.count(b": keep-alive\n\n") == 150
+    assert got.text == "one"
+
+
+def test_a_rule_that_is_removed_ends_its_stall_at_once(target: Any) -> None:
+    plane, _ = target
+    proxy = plan(target, {"fault": "token_stall", "with": {"stall_ms": 600_000}})
+    with socket.create_connection((proxy.host, proxy.port), PATIENCE_S) as client:
+        body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": TEXT}]})
+        client.sendall(
+            f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+        )
+        got = client.recv(65536)
+        while b"thing" not in got:
+            got += client.recv(65536)
+        plane.set_plan(Plan())
+        while not got.endswith(b"0\r\n\r\n"):
+            got += client.recv(65536)
+    assert b"[DONE]" in got
+
+
+def test_a_client_that_leaves_leaves_nothing_open(target: Any) -> None:
+    plane, _ = target
+    proxy = plan(target, {"fault": "llm_keep_alive_only", "with": {"every_ms": 10, "limit_s": 600}})
+    body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": TEXT}]})
+    with socket.create_connection((proxy.host, proxy.port), PATIENCE_S) as client:
+        client.sendall(
+            f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+        )
+        assert client.recv(10)
+    deadline = time.monotonic() + PATIENCE_S
+    while plane.snapshot().proxies[0].live:
+        assert time.monotonic() < deadline
+
+
+def test_the_same_seed_hits_the_same_requests(target: Any) -> None:
+    def texts(seed: int) -> list[str]:
+        plan(target)
+        fault = {"fault": "dropped_delta", "trigger": {"probability": 0.5}}
+        rule = parse_rule(fault)
+        with mock() as url:
+            host, _, port = url.removeprefix("http://").partition(":")
+            spec = ProxySpec("llm", ANY_PORT, Endpoint(host, int(port)), speaks="http")
+            with proxied(spec, rule, seed=seed) as (_, proxy):
+                return [Got(proxy, streamed=True).text for _ in range(8)]
+
+    assert texts(1) == texts(1)
+    assert texts(1) != texts(2)
+
+
+def test_what_is_no_request_to_a_model_passes_and_is_counted() -> None:
+    rule = parse_rule({"name": "end", "fault": "clean_end"})
+    with serving() as origin, proxied(inline(origin), rule) as (plane, proxy):
+        client = client_of(proxy)
+        assert get(client, "/v1/models")[0] == 200
+        for _ in range(2):
+            assert get(client, "/v1/embeddings", "POST")[0] == 200
+        client.request("POST", CHAT, b"no json")
+        assert client.getresponse().read()
+        client.request("POST", CHAT, b'{"model": "m", "messages": []}')
+        assert client.getresponse().read() == b"POST /v1/chat/completions 30"
+        client.close()
+        assert plane.snapshot().proxies[0].untouched == 4
+        assert troubles(plane) == [
+            "end cannot act on POST /v1/embeddings, which is no path of an LLM API that is known: "
+            "it passes untouched",
+            "end cannot act on a request whose body is no JSON, or none of its API: it passes untouched",
+            "end cannot act on an answer that is none of OpenAI Chat Completions: it passes untouched",
+        ]
