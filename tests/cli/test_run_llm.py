@@ -134,7 +134,7 @@ def test_cases_flags_and_a_plan_add_up(tmp_path: Path) -> None:
         (
             ["openai"],
             "--case: expected one of slow-stream, prompt-scramble, token-drop, inject-bias, "
-            "truncate-response, http-error, or --plan or --with-…, got none",
+            "truncate-response, http-error, or --plan, --record or --with-…, got none",
         ),
         (
             ["openai", "--instruction", "x"],

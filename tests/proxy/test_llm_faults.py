@@ -7,14 +7,18 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from faultkit.base.address import Endpoint
+from faultkit.base.errors import InputError
+from faultkit.faults.dialects.recording import LlmReplay, parse_recording
 from faultkit.plan import Plan, Rule, parse_rule
 from faultkit.plan.llm_cases import CaseSettings, rules_of_cases
 from faultkit.proxy.data_plane import ProxySpec
+from faultkit.proxy.llm_recorder import begin_recording
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import Injected
 from tests.llm.mock.serving import mock
@@ -220,3 +224,32 @@ def test_what_is_no_request_to_a_model_passes_and_is_counted() -> None:
             "end cannot act on a request whose body is no JSON, or none of its API: it passes untouched",
             "end cannot act on an answer that is none of OpenAI Chat Completions: it passes untouched",
         ]
+
+
+@BOTH
+def test_what_the_provider_answers_is_recorded_and_replayed(tmp_path: Path, streamed: bool) -> None:
+    file = tmp_path / "answers.jsonl"
+    begin_recording(str(file))
+    rule = parse_rule({"fault": "empty_answer"})
+    with mock() as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        spec = ProxySpec("llm", ANY_PORT, Endpoint(host, int(port)), speaks="http", record=str(file))
+        with proxied(spec, rule) as (_, proxy):
+            assert Got(proxy, streamed=streamed).text == ""
+    replay = LlmReplay(parse_recording(file.read_text("utf-8"), "answers.jsonl"))
+    with mock(replay=replay) as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        replayed = Got(Endpoint(host, int(port)), streamed=streamed)
+        assert (replayed.status, replayed.text) == (200, TEXT)
+        other = Got(Endpoint(host, int(port)), streamed=streamed, temperature=1)
+        assert other.status == 404
+        assert "differs in temperature" in json.loads(other.body)["error"]["message"]
+    assert replay.missed == 1
+
+
+def test_a_file_that_is_no_recording_is_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    with pytest.raises(InputError, match="--record: expected a new file or a recording, got "):
+        begin_recording(str(file))
+    assert file.read_text() == "mine"

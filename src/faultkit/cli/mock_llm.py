@@ -21,6 +21,7 @@ Examples:
   fault mock llm
   fault mock llm --lorem 200 --tokens-per-second 50
   fault mock llm --script turns.yml --plan faults.yml --seed 7
+  fault mock llm --replay answers.jsonl
 Then, for example:
   OPENAI_BASE_URL=http://127.0.0.1:8770/v1 OPENAI_API_KEY=none python app.py
   ANTHROPIC_BASE_URL=http://127.0.0.1:8770 ANTHROPIC_API_KEY=none python app.py
@@ -28,6 +29,12 @@ Then, for example:
 )
 @click.option("--script", metavar="FILE", help="Answer with the turns of a file (YAML or JSON).")
 @click.option("--lorem", metavar="WORDS", type=click.IntRange(1, 100_000), help="Answer with filler text.")
+@click.option(
+    "--replay",
+    metavar="FILE",
+    help="Answer with a recording of `fault run llm --record`, at its pace; other requests get an error, and "
+    "the exit code is 1.",
+)
 @click.option(
     "--tokens-per-second", "rate", type=click.FloatRange(0), default=0.0, help="Pace; 0 for at once."
 )
@@ -41,6 +48,7 @@ Then, for example:
 def command(
     script: str | None,
     lorem: int | None,
+    replay: str | None,
     rate: float,
     plan_file: str | None,
     host: str,
@@ -54,13 +62,17 @@ def command(
     Without --script and --lorem, the answer is an echo of the user's last text. Equal requests get equal
     answers. The turn of a script is chosen by the number of answers that a conversation has already.
     """
+    from faultkit.base.files import read_text
     from faultkit.base.signals import run_async
+    from faultkit.faults.dialects.recording import LlmReplay, parse_recording
     from faultkit.llm.mock.mock_answers import MockAnswers, load_script
     from faultkit.llm.mock.mock_server import LlmMockJob, run_llm_mock
     from faultkit.plan import Plan, check_llm_plan, load_plan_file
 
     if script is not None and lorem is not None:
         raise InputError("--lorem", "expected no --script beside it")
+    if replay is not None and (script is not None or lorem is not None):
+        raise InputError("--replay", f"expected no {'--lorem' if script is None else '--script'} beside it")
     if not math.isfinite(rate):
         raise InputError("--tokens-per-second", f"expected a number, got {rate}")
     if not host.strip():
@@ -82,4 +94,8 @@ def command(
         answers = MockAnswers("script", load_script(script), seed=plan.seed)
     elif lorem is not None:
         answers = MockAnswers("lorem", words=lorem, seed=plan.seed)
-    run_async(run_llm_mock(LlmMockJob(answers, plan, rate, host, port, as_json), say_on_stderr))
+    recorded = None if replay is None else LlmReplay(parse_recording(read_text(replay), replay))
+    job = LlmMockJob(answers, plan, rate, host, port, as_json, recorded)
+    run_async(run_llm_mock(job, say_on_stderr))
+    if recorded is not None and recorded.missed:
+        raise click.exceptions.Exit(1)

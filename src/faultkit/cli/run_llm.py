@@ -31,6 +31,7 @@ from faultkit.cli.shared_options import (
 from faultkit.faults import LLM_FAULTS
 from faultkit.plan.llm_cases import CASES, CaseSettings, rules_of_cases
 from faultkit.proxy.data_plane import ProxySpec
+from faultkit.proxy.llm_recorder import begin_recording
 
 PORT = 45580
 NAME = "llm"
@@ -72,6 +73,10 @@ _EXAMPLES = (
     (
         "without a key: in front of `fault mock llm`",
         "fault run llm openai --endpoint http://127.0.0.1:8770 --case truncate-response",
+    ),
+    (
+        "record a provider's answers, then replay them without it",
+        "fault run llm openai --record answers.jsonl  # then: fault mock llm --replay answers.jsonl",
     ),
     (
         "half an answer as an end in good order, then a real quota, for any OpenAI-compatible server",
@@ -159,6 +164,12 @@ _EXAMPLES = (
     envvar="FAULT_LLM_PORT",
     help="Port to listen on, on 127.0.0.1; 0 for any.",
 )
+@click.option(
+    "--record",
+    metavar="FILE",
+    help="Record what is asked and what the provider answers, before faults act on it, with secrets masked; "
+    "`fault mock llm --replay FILE` answers with it.",
+)
 @network_plan_option
 @seed_option(
     "Seed of all random choices: the same seed gives the same faults; by default that of --plan (0 if it "
@@ -191,6 +202,8 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     job = job_of(ctx)
     for text in hints(job):
         warn(text)
+    if given["record"] is not None:
+        begin_recording(given["record"])
     if not given["as_json"]:
         print(_base_url(given["target"], job.maps[0]), file=sys.stderr, flush=True)
     run_job(job, output_of(ctx))
@@ -214,10 +227,13 @@ def job_of(ctx: click.Context) -> RunJob:
         _proxy(given["target"], given["endpoint"], given["port"]),
         verify=verify_of(given["insecure"], given["cacert"]),
         connect_timeout_s=optional_seconds("--connect-timeout", given["connect_timeout"]) or 0.0,
+        record=given["record"],
     )
     plan = plan_of(ctx, duration_s, LLM_FAULTS, rules_of_cases(given["cases"], settings))
-    if not plan.rules:
-        raise InputError("--case", f"expected one of {', '.join(CASES)}, or --plan or --with-…, got none")
+    if not plan.rules and given["record"] is None:
+        raise InputError(
+            "--case", f"expected one of {', '.join(CASES)}, or --plan, --record or --with-…, got none"
+        )
     control, control_tls = control_api(given)
     return RunJob(
         plan=plan,

@@ -83,6 +83,8 @@ class ProxySpec:
     """TLS towards clients; None: clear text. Of a forward proxy: inside the tunnels that it intercepts."""
     intercept: UpstreamSet | None = None
     """The hosts whose CONNECT tunnels a forward proxy opens: it speaks TLS on both sides of them."""
+    record: str | None = None
+    """File to which exchanges with models are appended; see `llm_recorder`."""
 
     @property
     def spares_hosts(self) -> bool:

@@ -210,6 +210,9 @@ class Http1Session:
             filter, rules = of_models
             filters.insert(0, filter)
             self._filters |= dict.fromkeys(rules, filter)
+        recording = self._bodies.take_recording(answered.number)
+        if recording is not None:
+            filters.insert(0, recording)
         return filters, any(map(paces, self._filters))
 
     def _judge_upgrade(self, request: RequestHead, response: ResponseHead) -> bool:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeVar
 
 from faultkit.faults.dialects.dialect import LlmRequest
 from faultkit.faults.dialects.dialect_table import may_be_request, read_request
 from faultkit.faults.dialects.json_members import write_json
 from faultkit.faults.dialects.llm_events import Chunk, Head, LlmEvent
+from faultkit.faults.http_fault import AnswerFilter
 from faultkit.faults.llm_answer_filter import LlmAnswerFilter
 from faultkit.faults.llm_fault import LlmCircumstances, LlmFault
 from faultkit.plan.llm_rules import Hit, LlmTreatment, covers, treat_request
@@ -21,6 +23,7 @@ from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.http import BodyVerdict, OwnAnswer, RequestHead
 from faultkit.proxy.request_rules import RequestLink
 
+T = TypeVar("T")
 _PASSES = BodyVerdict()
 _MOST_AWAITED = 64
 """Answers of one connection that may be outstanding: clients of HTTP/1.1 hardly ever send requests ahead."""
@@ -29,7 +32,7 @@ _MOST_AWAITED = 64
 class LlmBodies:
     """A `BodyJudge` for one connection."""
 
-    __slots__ = ("_filters", "_link", "_spares")
+    __slots__ = ("_filters", "_link", "_recording", "_spares")
 
     def __init__(self, link: RequestLink, spares: Callable[[RequestHead], bool]) -> None:
         """`spares` returns whether a request goes to an upstream that is not to be broken."""
@@ -37,11 +40,13 @@ class LlmBodies:
         self._spares = spares
         self._filters: dict[int, tuple[LlmAnswerFilter, tuple[ActiveStreamRule, ...]]] = {}
         """Filters of answers that have not begun, with their rules, by the number of the request."""
+        self._recording: dict[int, AnswerFilter] = {}
+        """The same of those that are recorded."""
 
     def wants(self, head: RequestHead) -> bool:
         """Return whether an LLM rule may have to read the body."""
         proxy = self._link.proxy
-        if not proxy.llm_rules or head.method != "POST" or self._spares(head):
+        if not (proxy.llm_rules or proxy.recorder) or head.method != "POST" or self._spares(head):
             return False
         if not _is_of_models(_origin_form(head.target)):
             self._untouched(f"POST {head.path}, which is no path of an LLM API that is known", "path")
@@ -71,17 +76,22 @@ class LlmBodies:
                 return acting[place].acting and acting[place] in proxy.services.active.rules
 
             filter = LlmAnswerFilter(treated.request, treated.chain, acts, self._untouched)
-            if len(self._filters) >= _MOST_AWAITED:
-                self._filters.pop(next(iter(self._filters)))
-            self._filters[number] = (filter, acting)
+            _put(self._filters, number, (filter, acting))
+        if proxy.recorder is not None:
+            _put(self._recording, number, proxy.recorder.filter_of(treated.request))
         is_changed = treated.request.body is not asked.body
         return BodyVerdict(
-            write_json(treated.request.body) if is_changed else None, is_plain=treated.chain is not None
+            write_json(treated.request.body) if is_changed else None,
+            is_plain=treated.chain is not None or proxy.recorder is not None,
         )
 
     def too_long(self, head: RequestHead) -> None:
         """Record that a body was too long to be read."""
         self._untouched("a request whose body is too long")
+
+    def take_recording(self, number: int) -> AnswerFilter | None:
+        """Return the filter that records the answer to a request, if there is one."""
+        return self._recording.pop(number, None)
 
     def take_filter(self, number: int) -> tuple[LlmAnswerFilter, tuple[ActiveStreamRule, ...]] | None:
         """Return the filter of the answer to a request, and its rules, if there is one."""
@@ -126,6 +136,12 @@ class LlmBodies:
 
     def _untouched(self, what: str, kind: str = "") -> None:
         self._link.proxy.count_untouched(what, kind)
+
+
+def _put(awaited: dict[int, T], number: int, value: T) -> None:
+    if len(awaited) >= _MOST_AWAITED:
+        awaited.pop(next(iter(awaited)))
+    awaited[number] = value
 
 
 @lru_cache(256)

@@ -20,6 +20,7 @@ from faultkit.proxy.data_plane import Lateness, ProxySpec, Worker
 from faultkit.proxy.dial import Resolver, literal_address
 from faultkit.proxy.event_loop import Loop
 from faultkit.proxy.ledger import Ledger
+from faultkit.proxy.llm_recorder import LlmRecorder
 from faultkit.proxy.pipes import PipePool
 from faultkit.proxy.plane_events import Injected, PlaneEvent, Trouble
 from faultkit.proxy.sockets import Address, connector_to
@@ -140,6 +141,7 @@ class ProxyState:
         self.injected = 0
         self.requests = 0
         self.untouched = 0
+        self.recorder = None if spec.record is None else LlmRecorder(spec.record, self.report_once)
         self.ledger = Ledger()
         self._told: set[str] = set()
         """Troubles that users have been told."""

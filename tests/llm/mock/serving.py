@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from faultkit.base.http.http_server import HttpServer
+from faultkit.faults.dialects.recording import LlmReplay
 from faultkit.llm.mock.mock_answers import MockAnswers
 from faultkit.llm.mock.mock_server import LlmMock
 from faultkit.plan import parse_plan
@@ -17,13 +18,15 @@ from faultkit.plan.llm_rules import LlmRules
 
 
 @contextmanager
-def mock(answers: MockAnswers | None = None, *rules: dict[str, Any]) -> Iterator[str]:
+def mock(
+    answers: MockAnswers | None = None, *rules: dict[str, Any], replay: LlmReplay | None = None
+) -> Iterator[str]:
     """Serve a mock in a thread of its own and yield its URL."""
     loop = asyncio.new_event_loop()
 
     async def start() -> tuple[HttpServer, LlmMock, str]:
         plan = LlmRules(parse_plan({"rules": list(rules)}))
-        served = LlmMock(answers or MockAnswers(), plan, time.monotonic)
+        served = LlmMock(answers or MockAnswers(), plan, time.monotonic, replay=replay)
         server = HttpServer(served.handle)
         host, port = await server.start("127.0.0.1", 0)
         return server, served, f"http://{host}:{port}"

@@ -17,6 +17,7 @@ from faultkit.faults.dialects.dialect import AnswerReader, LlmRequest, headers_f
 from faultkit.faults.dialects.dialect_table import may_be_request, read_request
 from faultkit.faults.dialects.json_members import write_json
 from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent, moved_to
+from faultkit.faults.dialects.recording import LlmReplay
 from faultkit.faults.llm_fault import tokens_of
 from faultkit.llm.mock.mock_answers import MockAnswers
 from faultkit.plan import Plan, Rule
@@ -36,6 +37,8 @@ class LlmMockJob:
     host: str = "127.0.0.1"
     port: int = 0
     json_events: bool = False
+    replay: LlmReplay | None = None
+    """Recorded answers, in place of `answers`."""
 
 
 class LlmMock:
@@ -47,7 +50,12 @@ class LlmMock:
         rules: LlmRules,
         clock: Callable[[], float],
         tokens_per_s: float = 0.0,
+        replay: LlmReplay | None = None,
+        missed: Callable[[str], None] = lambda why: None,
     ) -> None:
+        """`missed` is called with each request that `replay` has no answer to, and why."""
+        self._replay = replay
+        self._missed = missed
         self._answers = answers
         self._rules = rules
         self._clock = clock
@@ -74,6 +82,8 @@ class LlmMock:
         await self._tasks.cancel()
 
     def _answer(self, request: LlmRequest) -> list[LlmEvent]:
+        if self._replay is not None:
+            return self._replayed(self._replay, request)
         now, dialect = self._clock(), request.dialect
         turn = self._answers.turn_for(request)
         head = Head(now, 200, headers_for(request.framing), request.is_streamed)
@@ -86,6 +96,27 @@ class LlmMock:
         at = now
         for unit in units:
             for chunk in reader.feed(unit, at):
+                at = self._paced(chunk, events, at)
+        for chunk in reader.end(at):
+            at = self._paced(chunk, events, at)
+        return [*events, End(at)]
+
+    def _replayed(self, replay: LlmReplay, request: LlmRequest) -> list[LlmEvent]:
+        """Return a recorded answer at its recorded pace, or at that of the mock if it has one."""
+        now, recorded = self._clock(), replay.answer_to(request)
+        if recorded is None:
+            why = replay.why_not(request)
+            self._missed(why)
+            body = request.dialect.refusal("server_error", why, request.model).body
+            # A status that no client tries again.
+            return [Head(now, 404, _JSON), Chunk(now, body, is_whole=True), End(now)]
+        reader = AnswerReader(request, recorded.status, recorded.content_type)
+        head = Head(now, recorded.status, (("content-type", recorded.content_type),), reader.is_stream)
+        events: list[LlmEvent] = [head]
+        at = now
+        for offset_s, part in recorded.units:
+            at = at if self._tokens_per_s else max(at, now + offset_s)
+            for chunk in reader.feed(part.encode(), at):
                 at = self._paced(chunk, events, at)
         for chunk in reader.end(at):
             at = self._paced(chunk, events, at)
@@ -160,7 +191,14 @@ async def run_llm_mock(job: LlmMockJob, say: Callable[[str], None] = lambda line
             tell("injected", **what, dialect=request.dialect.name, model=request.model, path=request.path)
 
     rules = LlmRules(job.plan, injected)
-    mock = LlmMock(job.answers, rules, clock, job.tokens_per_s)
+
+    def missed(why: str) -> None:
+        if job.json_events:
+            tell("missed", why=why)
+        else:
+            say(f"no recorded answer: {why}")
+
+    mock = LlmMock(job.answers, rules, clock, job.tokens_per_s, job.replay, missed)
     server = HttpServer(mock.handle)
     try:
         host, port = await server.start(job.host, job.port)
