@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from bench import fidelity, load_engines, load_items, mcp, proxy, scale, start
+from bench import fidelity, llm, load_engines, load_items, mcp, proxy, scale, start
 from bench.cells import PASS_CELLS, Cell
 from bench.changes import kept_section
 from bench.fault_cells import FAULT_CELLS
@@ -76,11 +76,12 @@ def write_document(
     starting: start.Result | None = None,
     scaling: scale.Result | None = None,
     items: load_items.Result | None = None,
+    tokens: llm.Result | None = None,
 ) -> None:
     DOCUMENT.parent.mkdir(exist_ok=True)
     kept = kept_section()
     DOCUMENT.write_text(
-        document(passing, faithful, asking, calling, starting, scaling, items)
+        document(passing, faithful, asking, calling, starting, scaling, items, tokens)
         + (f"\n{kept}\n" if kept else "")
     )
     shutil.copyfile(fidelity.CARD, CARD)
@@ -94,8 +95,9 @@ def document(
     starting: start.Result | None = None,
     scaling: scale.Result | None = None,
     items: load_items.Result | None = None,
+    tokens: llm.Result | None = None,
 ) -> str:
-    beside = [result for result in (asking, calling, scaling, items) if result]
+    beside = [result for result in (asking, calling, scaling, items, tokens) if result]
     parts = [
         _INTRODUCTION,
         f"Machine: {passing.machine.sentence()}. Time stolen by its hypervisor during the run: "
@@ -113,6 +115,7 @@ def document(
         *([load_engines.section(asking)] if asking else []),
         *([scale.section(scaling)] if scaling else []),
         *([load_items.section(items)] if items else []),
+        *([llm.section(tokens)] if tokens else []),
         *([mcp.section(calling)] if calling else []),
         *([start.section(starting)] if starting else []),
         REVIEW.read_text("utf-8"),
@@ -160,6 +163,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print()
         items = load_items.run(options)
         load_items.print_result(items)
+        print()
+        tokens = llm.run(options)
+        llm.print_result(tokens)
+        faithful.checks.setdefault(OURS, []).extend(tokens.checks)
     except StartError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 3
@@ -168,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     fidelity.write_card(faithful)
     if OURS in passing.relays and faithful.ours():
-        write_document(passing, faithful, asking, calling, starting, scaling, items)
+        write_document(passing, faithful, asking, calling, starting, scaling, items, tokens)
     else:
         print(f"bench: {DOCUMENT.name} is left as it is: faultkit itself was not measured", file=sys.stderr)
     if options.json:
@@ -178,6 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "load_engines": asking.to_json(),
             "scale": scaling.to_json(),
             "load_items": items.to_json(),
+            "llm": tokens.to_json(),
             "mcp": calling.to_json(),
             "start": starting.to_json(),
         }
@@ -185,7 +193,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missed = [v for v in passing.verdicts() if v.word == "MISS"]
     missed_some = bool(missed) or any(check.word == "MISS" for check in faithful.ours())
     return (
-        1 if missed_some or any(each.missed() for each in (asking, calling, starting, scaling, items)) else 0
+        1
+        if missed_some or any(each.missed() for each in (asking, calling, starting, scaling, items, tokens))
+        else 0
     )
 
 
