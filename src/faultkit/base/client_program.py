@@ -1,4 +1,4 @@
-"""A client program under test: its command, its environment, its process, and what it printed last.
+"""A client program under test: its command, its environment and its process.
 
 It knows neither the protocol that the client speaks nor the server that it talks to.
 """
@@ -12,12 +12,9 @@ from pathlib import Path
 
 from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.external_program import Program
-from faultkit.base.text import escaped_line
 
 _NO_PROXY = ("NO_PROXY", "no_proxy")
 _PROC = Path("/proc")
-_MOST_CHARACTERS = 200
-"""Length to which the last line of the output is cut."""
 
 
 class ClientProgram(Program):
@@ -58,24 +55,6 @@ def loopback_variables() -> dict[str, str]:
         variable: ",".join(part for part in (os.environ.get(variable, ""), *LOOPBACK_NAMES) if part)
         for variable in _NO_PROXY
     }
-
-
-def ended_how(code: int) -> str:
-    """Return how a process ended, in words."""
-    return f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-
-
-def last_words(exit_code: int | None, stdout: str, stderr: str) -> str:
-    """Return the last line of the output, or of the errors if the client failed or printed nothing."""
-    texts: Sequence[str] = (stdout, stderr) if exit_code == 0 else (stderr, stdout)
-    for text in texts:
-        # Strip the frame that Python draws around the traceback of an exception group.
-        lines = [line.strip(" \t|+-") for line in text.splitlines()]
-        readable = [line for line in lines if any(sign.isalnum() for sign in line)]
-        if readable:
-            # What a client prints must not control the terminal that shows it.
-            return escaped_line(readable[-1])[:_MOST_CHARACTERS]
-    return ""
 
 
 def _running_in_group(group: int) -> int:

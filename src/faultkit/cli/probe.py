@@ -10,6 +10,7 @@ from typing import Literal
 import click
 
 from faultkit.base.errors import InputError
+from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
 from faultkit.cli.shared_options import OPTIONS_FIRST, json_option, seconds_of, seed_option
 
 _MET, _MISSED = 0, 1
@@ -216,7 +217,20 @@ Examples:
 """
 
 
-@click.command("profile", epilog=_PROFILE_EPILOG, context_settings=OPTIONS_FIRST)
+_PROFILE_SUBCOMMANDS = {
+    "llm": LazyCommand(
+        "faultkit.cli.profile_llm:command", "Run an LLM client once for each fault of LLM APIs."
+    ),
+}
+
+
+@click.command(
+    "profile",
+    cls=CommandWithSubcommands,
+    entries=_PROFILE_SUBCOMMANDS,
+    epilog=_PROFILE_EPILOG,
+    context_settings=OPTIONS_FIRST,
+)
 @click.argument("client_command", metavar="-- CLIENT COMMAND…", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--transport",

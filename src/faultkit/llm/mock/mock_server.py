@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from faultkit.base.address import is_loopback, url_host
 from faultkit.base.http.http_exchange import HttpRequest, ResponseWriter
@@ -41,6 +42,20 @@ class LlmMockJob:
     """Recorded answers, in place of `answers`."""
 
 
+class AnswerWatch(Protocol):
+    """Is called with what becomes of one answer."""
+
+    def sent(self, event: LlmEvent) -> None:
+        """Take an event that was sent."""
+
+    def left(self) -> None:
+        """Take note that the client has left before the end."""
+
+
+Watch: TypeAlias = Callable[[HttpRequest, LlmRequest], AnswerWatch]
+"""Called with each request to a model, before the rules are."""
+
+
 class LlmMock:
     """Answers requests to models."""
 
@@ -52,10 +67,12 @@ class LlmMock:
         tokens_per_s: float = 0.0,
         replay: LlmReplay | None = None,
         missed: Callable[[str], None] = lambda why: None,
+        watch: Watch | None = None,
     ) -> None:
         """`missed` is called with each request that `replay` has no answer to, and why."""
         self._replay = replay
         self._missed = missed
+        self._watch = watch
         self._answers = answers
         self._rules = rules
         self._clock = clock
@@ -69,12 +86,15 @@ class LlmMock:
             status, message = _refusal(request)
             writer.respond(status, _JSON, json.dumps({"error": {"message": message}}).encode())
             return
+        watch = None if self._watch is None else self._watch(request, asked)
         treated = self._rules.treat(asked, request.method, request.lines, self._clock())
         events: Iterable[LlmEvent] = treated.answer or self._answer(treated.request)
         if treated.chain is not None:
             chain = treated.chain
             events = (out for event in events for out in chain.feed(event))
-        task = self._tasks.start(self._play(events, writer))
+        task = self._tasks.start(self._play(events, writer, watch))
+        if watch is not None:
+            writer.on_disconnect(watch.left)
         writer.on_disconnect(task.cancel)
 
     async def stop(self) -> None:
@@ -128,7 +148,9 @@ class LlmMock:
         events.append(moved_to(chunk, at))
         return at
 
-    async def _play(self, events: Iterable[LlmEvent], writer: ResponseWriter) -> None:
+    async def _play(
+        self, events: Iterable[LlmEvent], writer: ResponseWriter, watch: AnswerWatch | None
+    ) -> None:
         """Send the events of an answer in their time."""
         head = Head(0.0, 200)
         body = b""
@@ -149,6 +171,8 @@ class LlmMock:
                 await writer.drained()
             else:
                 body += event.raw
+            if watch is not None:
+                watch.sent(event)
 
 
 def _refusal(request: HttpRequest) -> tuple[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.base.client_program import last_words
+from faultkit.base.program_output import last_words
 from faultkit.faults.call_fault import Era
 from faultkit.mcp.probe.clients.client_behaviour import (
     ClientRun,
@@ -103,6 +103,8 @@ def test_the_last_words_are_of_the_output_or_if_it_failed_of_the_errors() -> Non
     assert last_words(1, "a\n", "") == "a"
     assert last_words(0, "a\x1b[2J\x9b31m\n", "") == r"a\x1b[2J\x9b31m"
     assert last_words(1, "", "  | ValueError: no\n  +-------\n") == "ValueError: no"
+    node = "throw new APIError(1)\nAPIError: 429 no\n    at main (a.js:1)\n\nNode.js v20.20.2\n"
+    assert last_words(1, "", node) == "APIError: 429 no"
 
 
 def test_an_entry_survives_its_way_from_another_process() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from faultkit.base.client_program import ended_how, last_words
+from faultkit.base.program_output import ended_how, last_words
 from faultkit.faults.call_fault import Era, Transport
 from faultkit.mcp.probe.clients.recording_mock import CALL, JournalEntry
 

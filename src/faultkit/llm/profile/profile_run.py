@@ -1,0 +1,222 @@
+"""Profiles of LLM clients: the client is run twice without a fault, then once for each case of the battery.
+
+Each run has a mock of its own on loopback. The client leads a process group, which is ended at the time
+limit and whenever the profile ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from faultkit.base.client_program import ClientProgram, argv_of
+from faultkit.base.errors import InputError
+from faultkit.base.external_program import check_program
+from faultkit.faults.dialects.dialect_table import DIALECTS
+from faultkit.llm.mock.mock_answers import ScriptedTurn
+from faultkit.llm.profile.cases import DIALECT_NAMES, Case, Traffic, battery, chosen
+from faultkit.llm.profile.client_environment import URL_SIGN, environment_for
+from faultkit.llm.profile.evidence import ClientRun, words_of
+from faultkit.llm.profile.judging import CaseResult, control_problem, judge
+from faultkit.llm.profile.recording import CaseServer, Recorder, answers_of
+from faultkit.plan import Plan
+
+_START_S = 60.0
+"""How long a client may take to its first request."""
+_SETTLE_S = 1.0
+"""How long what ends with the client may take to end."""
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class LlmProfileJob:
+    """The client and the settings that all runs of a profile have in common."""
+
+    command: tuple[str, ...]
+    dialect: str = ""
+    """The name of the dialect on the command line; empty for any."""
+    only: tuple[str, ...] = ()
+    """Names of cases or faults; empty for all that fit."""
+    turns: tuple[ScriptedTurn, ...] = ()
+    seed: int | str = 0
+    limit_s: float = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class LlmProfile:
+    """The behaviour of one client in all cases."""
+
+    command: str
+    dialect: str
+    """The dialect that the client speaks, by its name on the command line; empty if it sent nothing."""
+    is_streamed: bool
+    limit_s: float
+    seed: int | str
+    rows: tuple[CaseResult, ...]
+    problem: str = ""
+    """Why the control run cannot be compared with."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_defects(self) -> bool:
+        """True if the client did something wrong in a case."""
+        return any(row.verdict == "defect" for row in self.rows)
+
+    @property
+    def is_conclusive(self) -> bool:
+        """True if every case was judged."""
+        return not self.problem and all(row.verdict in ("coped", "defect") for row in self.rows)
+
+
+OnRow = Callable[[int, int, CaseResult], None]
+"""The number of the row, the number of all rows, and the row."""
+
+
+def check_job(job: LlmProfileJob) -> None:
+    """Raise InputError or TargetError for a job that cannot work, before anything is started."""
+    if not job.command:
+        raise InputError("", "expected the command of the client after --, got none")
+    chosen(battery(job.limit_s), job.only)
+    check_program(job.command[0])
+
+
+async def run_client(job: LlmProfileJob, plan: Plan) -> ClientRun:
+    """Run the client with a plan, from its first request for no longer than the time limit.
+
+    Raises TargetError if the client cannot be started."""
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+
+    def now_ms() -> float:
+        return round((loop.time() - began_s) * 1000, 1)
+
+    program = ClientProgram(now_ms)
+    recorder = Recorder(now_ms, lambda: program.stdout)
+    server = CaseServer(answers_of(job.turns, job.seed), plan, recorder)
+    try:
+        url = await server.start()
+        began_s = loop.time()
+        await program.start(argv_of(job.command, {URL_SIGN: [url]}), "", environment_for(url), None)
+        has_ended = await _ends_in_time(program, recorder, job.limit_s)
+        requests = recorder.requests
+        elapsed_ms = now_ms() - (requests[0].at_ms if requests else 0.0)
+        left_open = 0
+        if has_ended:
+            left_open = await _left_open(recorder)
+            await program.ended()
+        return ClientRun(
+            requests,
+            program.exit_code if has_ended else None,
+            program.stdout,
+            program.stderr,
+            elapsed_ms,
+            left_open,
+        )
+    finally:
+        await program.stop()
+        await server.stop()
+
+
+async def _ends_in_time(program: ClientProgram, recorder: Recorder, limit_s: float) -> bool:
+    """Return whether the client ends within its limit, which begins with its first request: how long a
+    program takes to start says nothing about how it copes."""
+    exited = asyncio.ensure_future(program.exited())
+    asked = asyncio.ensure_future(recorder.asked.wait())
+    try:
+        await asyncio.wait((exited, asked), timeout=_START_S, return_when=asyncio.FIRST_COMPLETED)
+        if asked.done() and not exited.done():
+            await asyncio.wait((exited,), timeout=limit_s)
+        return exited.done()
+    finally:
+        exited.cancel()
+        asked.cancel()
+
+
+async def _left_open(recorder: Recorder) -> int:
+    """Return how many answers are still open after a while; returns at once when none is."""
+    loop = asyncio.get_running_loop()
+    until_s = loop.time() + _SETTLE_S
+    while True:
+        count = recorder.open_count
+        if not count or loop.time() >= until_s:
+            return count
+        await asyncio.sleep(_POLL_S)
+
+
+def traffic_of(control: ClientRun) -> Traffic:
+    """Return what the client does if nothing is wrong."""
+    first = control.requests[0]
+    return Traffic(
+        DIALECTS[first.dialect],
+        any(request.is_streamed for request in control.requests),
+        any(request.has_calls for request in control.requests),
+        any(request.has_usage for request in control.requests),
+    )
+
+
+async def profile_llm_client(
+    job: LlmProfileJob, *, jobs: int = 4, on_row: OnRow = lambda number, of, row: None
+) -> LlmProfile:
+    """Profile the client. Raises TargetError if it cannot be started."""
+    check_job(job)
+    cases = chosen(battery(job.limit_s), job.only)
+    control = await run_client(job, Plan())
+    problem = control_problem(control, DIALECT_NAMES.get(job.dialect, ""))
+    is_comparable = True
+    if not problem:
+        # Run it twice, because its output may differ each time.
+        again = await run_client(job, Plan())
+        problem = control_problem(again)
+        is_comparable = words_of(again.stdout) == words_of(control.stdout)
+    dialect = next(
+        (
+            name
+            for name, own in DIALECT_NAMES.items()
+            if control.requests and own == control.requests[0].dialect
+        ),
+        "",
+    )
+    command, notes = shlex.join(job.command), []
+    is_streamed = any(request.is_streamed for request in control.requests)
+    if problem:
+        why = "the control run failed"
+        rows = tuple(CaseResult(case.name, "inconclusive", why) for case in cases)
+        notes.append(f"the control run failed, so no case can be judged: {problem}")
+        return LlmProfile(command, dialect, is_streamed, job.limit_s, job.seed, rows, problem, tuple(notes))
+    if not job.only:
+        traffic = traffic_of(control)
+        unmet = [case.name for case in cases if not traffic.meets(case)]
+        cases = tuple(case for case in cases if traffic.meets(case))
+        if unmet:
+            notes.append(f"left out, because nothing that the client does meets them: {', '.join(unmet)}")
+    if not is_comparable:
+        notes.append("the client prints something else each time, so its output is not compared")
+    rows = await _run_cases(job, cases, control, is_comparable, jobs, on_row)
+    return LlmProfile(command, dialect, is_streamed, job.limit_s, job.seed, rows, "", tuple(notes))
+
+
+async def _run_cases(
+    job: LlmProfileJob,
+    cases: Sequence[Case],
+    control: ClientRun,
+    is_comparable: bool,
+    jobs: int,
+    on_row: OnRow,
+) -> tuple[CaseResult, ...]:
+    gate = asyncio.Semaphore(jobs)
+    done = 0
+
+    async def one(case: Case) -> CaseResult:
+        nonlocal done
+        async with gate:
+            run = await run_client(job, case.plan(job.seed))
+        row = judge(case, run, control, is_comparable=is_comparable)
+        done += 1
+        on_row(done, len(cases), row)
+        return row
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(case)) for case in cases]
+    return tuple(task.result() for task in tasks)
