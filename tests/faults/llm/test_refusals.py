@@ -88,7 +88,16 @@ def test_a_rate_limit_says_when_to_try_again() -> None:
         "x-ratelimit-remaining-requests": "0",
         "x-ratelimit-reset-requests": "1.5s",
     }
-    assert dict(through(LlmRateLimit(), asked("anthropic_messages")).head.headers)["retry-after"] == "1"
+    headers = dict(through(LlmRateLimit(tokens=9), asked("anthropic_messages")).head.headers)
+    assert "retry-after" not in headers
+    headers = dict(through(LlmRateLimit(requests=0), asked("anthropic_messages")).head.headers)
+    assert headers["anthropic-ratelimit-requests-limit"] == "0"
+    assert headers["anthropic-ratelimit-requests-remaining"] == "0"
+    assert not any(name.startswith("x-ratelimit") for name in headers)
+    assert dict(through(LlmRateLimit(), asked("ollama")).head.headers) == {
+        "content-type": "application/json",
+        "retry-after": "1",
+    }
     (info,) = error(through(LlmRateLimit(retry_after_s=1.5), asked("gemini")))["details"]
     assert info["retryDelay"] == "1.5s"
 

@@ -137,7 +137,7 @@ def test_filler_text_depends_on_the_seed() -> None:
         ("POST", "/v1/messages", b"{}", 400),
         ("POST", "/v1beta/models/m:generateContent", b"[]", 400),
         ("GET", "/v1/responses", b"", 405),
-        ("GET", "/v1/models", b"", 404),
+        ("DELETE", "/v1/models", b"", 404),
         ("POST", "/v1/embeddings", b"{}", 404),
     ],
 )

@@ -6,7 +6,7 @@ docs.anthropic.com/en/api/messages-streaming: `message_start`, blocks of `conten
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from faultkit.faults.dialects.dialect import Dialect, LlmRequest, Refusal, RefusalKind, Row, retry_after, rows
@@ -24,6 +24,8 @@ _ERRORS: dict[RefusalKind, tuple[int, str]] = {
     "auth": (401, "authentication_error"),
     "content_filter": (400, "invalid_request_error"),
     "server_error": (500, "api_error"),
+    "invalid_request": (400, "invalid_request_error"),
+    "not_found": (404, "not_found_error"),
 }
 
 
@@ -156,6 +158,11 @@ class AnthropicMessages(Dialect):
             "request_id": "req_faultkit",
         }
         return Refusal(status, document, headers)
+
+    def limit_headers(self, what: str, most: int, left: int, wait_s: float) -> Iterable[tuple[str, str]]:
+        # Without `-reset`, which is a time of day: faults have no clock.
+        names = f"anthropic-ratelimit-{what}"
+        return [(f"{names}-limit", str(most)), (f"{names}-remaining", str(left))]
 
     def error_chunk(self, at: float, framing: Framing, kind: RefusalKind, message: str, model: str) -> Chunk:
         document = {**self.refusal(kind, message, model).document}

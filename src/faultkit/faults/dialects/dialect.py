@@ -24,7 +24,15 @@ from faultkit.faults.dialects.llm_events import Chunk, Part, PartKind, Path
 from faultkit.faults.dialects.turn import FinishReason, Turn
 
 RefusalKind: TypeAlias = Literal[
-    "rate_limit", "overloaded", "quota_exhausted", "context_length", "auth", "content_filter", "server_error"
+    "rate_limit",
+    "overloaded",
+    "quota_exhausted",
+    "context_length",
+    "auth",
+    "content_filter",
+    "server_error",
+    "invalid_request",
+    "not_found",
 ]
 CONTENT_TYPES: dict[Framing, str] = {
     "sse": "text/event-stream",
@@ -238,6 +246,12 @@ class Dialect:
     ) -> Refusal:
         """Return an error as this provider answers it."""
         raise NotImplementedError
+
+    def limit_headers(self, what: str, most: int, left: int, wait_s: float) -> Iterable[tuple[str, str]]:
+        """Return the headers that say how much of a limit is left; by default the provider has none.
+
+        what: `requests` or `tokens`"""
+        return ()
 
     def error_chunk(self, at: float, framing: Framing, kind: RefusalKind, message: str, model: str) -> Chunk:
         """Return an error in the middle of a stream."""

@@ -27,6 +27,8 @@ _ERRORS: dict[RefusalKind, tuple[int, str]] = {
     "auth": (400, "INVALID_ARGUMENT"),
     "content_filter": (400, "INVALID_ARGUMENT"),
     "server_error": (500, "INTERNAL"),
+    "invalid_request": (400, "INVALID_ARGUMENT"),
+    "not_found": (404, "NOT_FOUND"),
 }
 _REASONS: dict[RefusalKind, str] = {"auth": "API_KEY_INVALID"}
 _RPC = "type.googleapis.com/google.rpc."

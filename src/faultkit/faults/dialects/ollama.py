@@ -24,6 +24,8 @@ _STATUSES: dict[RefusalKind, int] = {
     "auth": 401,
     "content_filter": 400,
     "server_error": 500,
+    "invalid_request": 400,
+    "not_found": 404,
 }
 _ROWS = rows(
     ("start", "created_at"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from faultkit.faults.dialects.dialect import Dialect, LlmRequest, Refusal, RefusalKind, Row, retry_after, rows
@@ -27,6 +27,8 @@ ERRORS: dict[RefusalKind, tuple[int, str, str | None, str | None]] = {
     "auth": (401, "invalid_request_error", None, "invalid_api_key"),
     "content_filter": (400, "invalid_request_error", "messages", "content_filter"),
     "server_error": (500, "server_error", None, None),
+    "invalid_request": (400, "invalid_request_error", None, None),
+    "not_found": (404, "invalid_request_error", None, None),
 }
 """Status, type, parameter and code of each refusal of OpenAI."""
 
@@ -39,6 +41,15 @@ def openai_refusal(kind: RefusalKind, message: str, retry_after_s: float | None)
     if retry_after_s is not None:
         headers += (("retry-after-ms", str(math.ceil(retry_after_s * 1000))),)
     return Refusal(status, {"error": error}, headers)
+
+
+def openai_limit_headers(what: str, most: int, left: int, wait_s: float) -> list[tuple[str, str]]:
+    """Return the headers of OpenAI's APIs that say how much of a limit is left."""
+    return [
+        (f"x-ratelimit-limit-{what}", str(most)),
+        (f"x-ratelimit-remaining-{what}", str(left)),
+        (f"x-ratelimit-reset-{what}", f"{wait_s:g}s"),
+    ]
 
 
 def tool_names(body: Mapping[str, Any], *places: str) -> tuple[str, ...]:
@@ -155,6 +166,9 @@ class OpenAiChat(Dialect):
         self, kind: RefusalKind, message: str, model: str = "", retry_after_s: float | None = None
     ) -> Refusal:
         return openai_refusal(kind, message, retry_after_s)
+
+    def limit_headers(self, what: str, most: int, left: int, wait_s: float) -> Iterable[tuple[str, str]]:
+        return openai_limit_headers(what, most, left, wait_s)
 
     def error_chunk(self, at: float, framing: Framing, kind: RefusalKind, message: str, model: str) -> Chunk:
         return self.new_chunk(at, framing, self.refusal(kind, message, model).document)

@@ -6,14 +6,14 @@ platform.openai.com/docs/api-reference/responses-streaming: each document has it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from faultkit.faults.dialects.dialect import Dialect, LlmRequest, Refusal, RefusalKind, Row, rows
 from faultkit.faults.dialects.frames import Framing, framed
 from faultkit.faults.dialects.json_members import Pattern, pattern_of, write_json
 from faultkit.faults.dialects.llm_events import Chunk
-from faultkit.faults.dialects.openai_chat import openai_refusal, tool_names
+from faultkit.faults.dialects.openai_chat import openai_limit_headers, openai_refusal, tool_names
 from faultkit.faults.dialects.turn import FinishReason, ToolCall, Turn, token_pieces
 
 _ENDS = rows(
@@ -147,6 +147,9 @@ class OpenAiResponses(Dialect):
         self, kind: RefusalKind, message: str, model: str = "", retry_after_s: float | None = None
     ) -> Refusal:
         return openai_refusal(kind, message, retry_after_s)
+
+    def limit_headers(self, what: str, most: int, left: int, wait_s: float) -> Iterable[tuple[str, str]]:
+        return openai_limit_headers(what, most, left, wait_s)
 
     def error_chunk(self, at: float, framing: Framing, kind: RefusalKind, message: str, model: str) -> Chunk:
         error = self.refusal(kind, message, model).document["error"]

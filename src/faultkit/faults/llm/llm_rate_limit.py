@@ -85,11 +85,7 @@ class LlmRateLimit(LlmFault):
         for name, limit, used in (("requests", self.requests, requests), ("tokens", self.tokens, tokens)):
             if limit is not None or name == "requests":
                 most = limit or 0
-                headers += [
-                    (f"x-ratelimit-limit-{name}", str(most)),
-                    (f"x-ratelimit-remaining-{name}", str(max(0, most - used))),
-                    (f"x-ratelimit-reset-{name}", f"{wait_s:g}s"),
-                ]
+                headers += request.dialect.limit_headers(name, most, max(0, most - used), wait_s)
         message = f"Rate limit reached for {request.model or 'this model'}: try again in {wait_s:g} s"
         answer = refused(request, "rate_limit", message, given.at, retry_after_s=wait_s, headers=headers)
         return LlmVerdict(answer=answer)

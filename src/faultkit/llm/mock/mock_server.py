@@ -21,6 +21,7 @@ from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent, move
 from faultkit.faults.dialects.recording import LlmReplay
 from faultkit.faults.llm_fault import tokens_of
 from faultkit.llm.mock.mock_answers import MockAnswers
+from faultkit.llm.mock.mock_endpoints import answer_besides
 from faultkit.plan import Plan, Rule
 from faultkit.plan.llm_rules import LlmRules
 
@@ -83,8 +84,11 @@ class LlmMock:
         """Answer a request, now or in its time."""
         asked = read_request(request.target, request.body) if request.method == "POST" else None
         if asked is None:
-            status, message = _refusal(request)
-            writer.respond(status, _JSON, json.dumps({"error": {"message": message}}).encode())
+            status, headers, body = answer_besides(request, *_refusal(request))
+            if request.method == "HEAD":
+                writer.respond_without_body(status, headers)
+            else:
+                writer.respond(status, headers, body)
             return
         watch = None if self._watch is None else self._watch(request, asked)
         treated = self._rules.treat(asked, request.method, request.lines, self._clock())

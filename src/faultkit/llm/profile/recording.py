@@ -41,6 +41,7 @@ class _Seen:
 
     request: SeenRequest
     recorder: Recorder
+    asked: LlmRequest
     superseded_ms: float | None = None
     texts: list[str] = field(default_factory=list)
 
@@ -98,12 +99,14 @@ class Recorder:
         entry = SeenRequest(
             now_ms, identity, asked.dialect.name, asked.is_streamed, end="open", shown_before=self._shown()
         )
-        self._seen.append(_Seen(entry, self))
+        self._seen.append(_Seen(entry, self, asked))
         return self._seen[-1]
 
     def injected(self, rule: Rule, request: LlmRequest, effect: str, amount: float | None) -> None:
-        """Mark the request that came last: rules act on it before another can come."""
-        self._seen[-1].request = replace(self._seen[-1].request, is_hit=True)
+        """Mark a request that the fault acts on."""
+        for each in self._seen:
+            if each.asked is request:
+                each.request = replace(each.request, is_hit=True)
 
     @property
     def requests(self) -> tuple[SeenRequest, ...]:
