@@ -47,6 +47,7 @@ def test_a_client_in_a_test_has_the_verdict_of_a_program(llm_profile: LlmProfile
     )
     lost = llm_profile("auth", careless)
     assert [defect.name for defect in lost.defects] == ["lost the error's reason"]
+    assert llm_profile("error_event", ask).verdict == "not exercised"
     half = llm_profile("clean_end", careless)
     assert [defect.name for defect in half.defects] == ["took half an answer for a whole one"]
 

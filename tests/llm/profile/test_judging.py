@@ -156,6 +156,7 @@ def test_faults_fit_what_the_client_does() -> None:
     assert not plain.meets(CASES["error_event"])
     agent = Traffic(DIALECTS["gemini"], is_streamed=True, has_calls=True, has_usage=False)
     names = [case.name for case in CASES.values() if not agent.meets(case)]
+    assert not Traffic(DIALECTS["ollama"], True, True, True).meets(CASES["content_filter:stop"])
     assert names == ["missing_event_name", "no_usage", "duplicate_call_id", "wrong_call_id"]
 
 

@@ -14,7 +14,8 @@ from faultkit.base.errors import InputError
 from faultkit.base.text import did_you_mean
 from faultkit.faults import FAULTS
 from faultkit.faults.dialects.dialect import Dialect
-from faultkit.faults.llm_fault import LlmFault
+from faultkit.faults.dialects.dialect_table import DIALECTS
+from faultkit.llm.profile.evidence import ClientRun
 from faultkit.plan import Plan, parse_rule
 
 Shows: TypeAlias = Literal["late", "error", "incomplete", "nothing"]
@@ -24,7 +25,7 @@ SHOWS: dict[Shows, str] = {
     "incomplete": "the answer is not whole, and its protocol shows that",
     "nothing": "nothing in the answer shows it",
 }
-Need: TypeAlias = Literal["stream", "calls", "call_ids", "event_names", "usage"]
+Need: TypeAlias = Literal["stream", "calls", "call_ids", "event_names", "usage", "filter_reason"]
 
 DIALECT_NAMES: dict[str, str] = {
     "openai": "openai_chat",
@@ -87,8 +88,20 @@ class Traffic:
             "call_ids": self.has_calls and self.dialect.name in _WITH_CALL_IDS,
             "event_names": self.is_streamed and self.dialect.name in _WITH_EVENT_NAMES,
             "usage": self.has_usage,
+            "filter_reason": self.dialect.finishes["content_filter"] != self.dialect.finishes["stop"],
         }
         return all(met[need] for need in case.needs)
+
+
+def traffic_of(control: ClientRun) -> Traffic:
+    """Return what the client does if nothing is wrong."""
+    first = control.requests[0]
+    return Traffic(
+        DIALECTS[first.dialect],
+        any(request.is_streamed for request in control.requests),
+        any(request.has_calls for request in control.requests),
+        any(request.has_usage for request in control.requests),
+    )
 
 
 def battery(limit_s: float) -> tuple[Case, ...]:
@@ -120,7 +133,12 @@ def battery(limit_s: float) -> tuple[Case, ...]:
         Case("context_length", "error", is_permanent=True),
         Case("auth", "error", is_permanent=True),
         Case("content_filter:error", "error", {"form": "error"}, is_permanent=True),
-        Case("content_filter:stop", "incomplete", {"form": "stop", **middle}),
+        Case(
+            "content_filter:stop",
+            "incomplete",
+            {"form": "stop", **middle},
+            needs=frozenset({"filter_reason"}),
+        ),
         # Streams.
         Case("clean_end", "incomplete", middle),
         Case("answer_cut:close", "incomplete", middle),
@@ -161,8 +179,3 @@ def chosen(cases: Sequence[Case], only: Sequence[str]) -> tuple[Case, ...]:
             why = did_you_mean(name, known) if fault is None else f", which is of level {fault.level}"
             raise InputError("--only", f'expected a fault of level llm, got "{name}"{why}')
     return tuple(case for case in cases if not only or {case.name, case.kind} & set(only))
-
-
-def llm_kinds() -> tuple[str, ...]:
-    """Return the faults of LLM APIs, in the order of the table."""
-    return tuple(kind for kind, fault in FAULTS.items() if issubclass(fault, LlmFault))

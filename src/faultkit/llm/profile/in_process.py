@@ -14,9 +14,9 @@ from contextlib import contextmanager
 
 from faultkit.base.errors import RunError
 from faultkit.llm.mock.mock_answers import ScriptedTurn
-from faultkit.llm.profile.cases import Case
+from faultkit.llm.profile.cases import Case, traffic_of
 from faultkit.llm.profile.evidence import ClientRun, words_of
-from faultkit.llm.profile.judging import CaseResult, control_problem, judge
+from faultkit.llm.profile.judging import CaseResult, control_problem, judge, unmet_result
 from faultkit.llm.profile.recording import CaseServer, Recorder, answers_of
 from faultkit.plan import Plan
 
@@ -69,6 +69,8 @@ def judge_client(
         controls.append(_run(client, Plan(), limit_s, seed, turns, at_url))
         if problem := control_problem(controls[-1]):
             raise RunError(f"the control run failed, so the case cannot be judged: {problem}")
+    if not traffic_of(controls[0]).meets(case):
+        return unmet_result(case)
     run = _run(client, case.plan(seed), limit_s, seed, turns, at_url)
     is_comparable = words_of(controls[0].stdout) == words_of(controls[1].stdout)
     return judge(case, run, controls[0], is_comparable=is_comparable)

@@ -44,6 +44,7 @@ EARLY_MS = 50.0
 MOST_ATTEMPTS = 10
 STORM_ATTEMPTS, STORM_MS = 4, 1000.0
 OVERLAP_MS = 1000.0
+_NOTHING_TO_ACT_ON = "the client asks for nothing that the fault acts on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,11 @@ def judge(case: Case, run: ClientRun, control: ClientRun, *, is_comparable: bool
     )
 
 
+def unmet_result(case: Case) -> CaseResult:
+    """Return the result of a case whose fault cannot act on what the client does."""
+    return CaseResult(case.name, "not exercised", _NOTHING_TO_ACT_ON)
+
+
 def control_problem(run: ClientRun, dialect: str = "") -> str:
     """Return why the control run cannot be compared with; empty if it can."""
     if run.exit_code is None:
@@ -128,7 +134,7 @@ def control_problem(run: ClientRun, dialect: str = "") -> str:
 def _why_not_exercised(run: ClientRun) -> str:
     if not run.requests:
         return "the client sent no request"
-    return "the client asks for nothing that the fault acts on"
+    return _NOTHING_TO_ACT_ON
 
 
 def _how_it_coped(case: Case, run: ClientRun, control: ClientRun) -> str:

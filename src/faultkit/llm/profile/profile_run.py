@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from faultkit.base.client_program import ClientProgram, argv_of
 from faultkit.base.errors import InputError
 from faultkit.base.external_program import check_program
-from faultkit.faults.dialects.dialect_table import DIALECTS
 from faultkit.llm.mock.mock_answers import ScriptedTurn
-from faultkit.llm.profile.cases import DIALECT_NAMES, Case, Traffic, battery, chosen
+from faultkit.llm.profile.cases import DIALECT_NAMES, Case, battery, chosen, traffic_of
 from faultkit.llm.profile.client_environment import URL_SIGN, environment_for
 from faultkit.llm.profile.evidence import ClientRun, words_of
-from faultkit.llm.profile.judging import CaseResult, control_problem, judge
+from faultkit.llm.profile.judging import CaseResult, control_problem, judge, unmet_result
 from faultkit.llm.profile.recording import CaseServer, Recorder, answers_of
 from faultkit.plan import Plan
 
@@ -145,17 +144,6 @@ async def _left_open(recorder: Recorder) -> int:
         await asyncio.sleep(_POLL_S)
 
 
-def traffic_of(control: ClientRun) -> Traffic:
-    """Return what the client does if nothing is wrong."""
-    first = control.requests[0]
-    return Traffic(
-        DIALECTS[first.dialect],
-        any(request.is_streamed for request in control.requests),
-        any(request.has_calls for request in control.requests),
-        any(request.has_usage for request in control.requests),
-    )
-
-
 async def profile_llm_client(
     job: LlmProfileJob, *, jobs: int = 4, on_row: OnRow = lambda number, of, row: None
 ) -> LlmProfile:
@@ -185,12 +173,11 @@ async def profile_llm_client(
         rows = tuple(CaseResult(case.name, "inconclusive", why) for case in cases)
         notes.append(f"the control run failed, so no case can be judged: {problem}")
         return LlmProfile(command, dialect, is_streamed, job.limit_s, job.seed, rows, problem, tuple(notes))
-    if not job.only:
-        traffic = traffic_of(control)
-        unmet = [case.name for case in cases if not traffic.meets(case)]
+    traffic = traffic_of(control)
+    unmet = [case.name for case in cases if not traffic.meets(case)]
+    if unmet and not job.only:
         cases = tuple(case for case in cases if traffic.meets(case))
-        if unmet:
-            notes.append(f"left out, because nothing that the client does meets them: {', '.join(unmet)}")
+        notes.append(f"left out, because nothing that the client does meets them: {', '.join(unmet)}")
     if not is_comparable:
         notes.append("the client prints something else each time, so its output is not compared")
     rows = await _run_cases(job, cases, control, is_comparable, jobs, on_row)
@@ -210,9 +197,12 @@ async def _run_cases(
 
     async def one(case: Case) -> CaseResult:
         nonlocal done
-        async with gate:
-            run = await run_client(job, case.plan(job.seed))
-        row = judge(case, run, control, is_comparable=is_comparable)
+        if not traffic_of(control).meets(case):
+            row = unmet_result(case)
+        else:
+            async with gate:
+                run = await run_client(job, case.plan(job.seed))
+            row = judge(case, run, control, is_comparable=is_comparable)
         done += 1
         on_row(done, len(cases), row)
         return row
