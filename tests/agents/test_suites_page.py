@@ -76,6 +76,8 @@ def test_the_page_names_every_agent_matcher_reporter_and_key() -> None:
         assert set(names) <= named
 
 
-@pytest.mark.parametrize("file", ["shipped-agents.yml", "suites/battery.yml", "suites/how-slow.yml"])
+@pytest.mark.parametrize(
+    "file", ["shipped-agents.yml", "suites/battery.yml", "suites/how-slow.yml", "suites/broken-model.yml"]
+)
 def test_the_examples_pass(file: str, here: Path) -> None:
     assert invoke(["test", str(PROJECT / "examples" / file)]) == 0

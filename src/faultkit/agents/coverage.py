@@ -107,7 +107,7 @@ def coverage_of(suites: Sequence[Suite], met: MetFaults | None = None) -> Covera
         for test in suite.tests:
             if test.skip:
                 continue
-            for fault in (faults[name] for name in test.inject):
+            for fault in (faults[name] for name in test.inject if not faults[name].is_of_model):
                 for server, tool in known:
                     if _meets(test, fault, server, tool):
                         key = (server, tool, phase_of(fault.rule), fault.rule.fault.kind)

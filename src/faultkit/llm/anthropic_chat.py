@@ -32,6 +32,7 @@ from faultkit.llm.failure import (
     value_at,
 )
 from faultkit.llm.providers import ModelEndpoint, is_on_this_machine
+from faultkit.llm.request_bodies import anthropic_messages, anthropic_tools
 
 _ANSWER_TOOL = "answer"
 _ENDS: dict[str, CompletionEnd] = {
@@ -70,19 +71,12 @@ class AnthropicChat:
         if conversation.system_prompt:
             more["system"] = conversation.system_prompt
         if conversation.tools:
-            more["tools"] = [
-                {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "input_schema": {"type": "object", **tool.input_schema},
-                }
-                for tool in conversation.tools
-            ]
+            more["tools"] = anthropic_tools(conversation)
         by_tool = answer is not None and answer.kind == "tool"
         if answer is not None and by_tool:
             tool = {"name": _ANSWER_TOOL, "description": "Takes your answer.", "input_schema": answer.schema}
             more |= {"tools": [tool], "tool_choice": {"type": "tool", "name": _ANSWER_TOOL}}
-        messages = _messages(conversation)
+        messages = anthropic_messages(conversation)
         try:
             with warnings.catch_warnings():
                 # The library warns about models that will be retired, which the provider reports itself.
@@ -101,30 +95,6 @@ class AnthropicChat:
     async def embed(self, model: str, texts: list[str], dim: int | None, timeout_s: float) -> Vectors:
         """Raise ProviderFailure: this API has no embeddings."""
         raise ProviderFailure("rejected", "it makes no embeddings")
-
-
-def _messages(conversation: Conversation) -> list[Any]:
-    messages: list[Any] = [{"role": "user", "content": conversation.prompt}]
-    for round in conversation.rounds:
-        if round.completion.raw is not None:
-            messages.append({"role": "assistant", "content": round.completion.raw})
-        elif round.completion.text.strip():
-            # An assistant message without content is rejected.
-            messages.append({"role": "assistant", "content": round.completion.text})
-        if round.results:
-            results = [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": result.call.id,
-                    "content": result.text,
-                    "is_error": result.is_error,
-                }
-                for result in round.results
-            ]
-            messages.append({"role": "user", "content": results})
-        if round.follow_up:
-            messages.append({"role": "user", "content": round.follow_up})
-    return messages
 
 
 def _completion(body: dict[str, Any], sent: list[Any], *, by_tool: bool) -> Completion:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 TRIES = 4
 TURN_S = 120.0
-_TRIES_IF_SLOW = 2
+TRIES_IF_SLOW = 2
 
 
 class ChatClient(Protocol):
@@ -129,7 +129,7 @@ class ProviderChat:
         self._endpoint = endpoint
         self._turn_s = turn_s
         rng = Rng.keyed("model", endpoint.provider.name, endpoint.model)
-        self._policy = RetryPolicy(rng, tries, _TRIES_IF_SLOW, pause)
+        self._policy = RetryPolicy(rng, tries, TRIES_IF_SLOW, pause)
         self._client: ChatClient | None = None
 
     async def complete(self, conversation: Conversation) -> Completion:

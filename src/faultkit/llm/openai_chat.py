@@ -15,7 +15,6 @@ from faultkit.llm.conversation import (
     Completion,
     CompletionEnd,
     Conversation,
-    OfferedTool,
     ToolCall,
     Usage,
     Vectors,
@@ -32,11 +31,11 @@ from faultkit.llm.failure import (
     value_at,
 )
 from faultkit.llm.providers import ModelEndpoint, is_on_this_machine
+from faultkit.llm.request_bodies import openai_messages, openai_tools
 
 _ENDS: dict[str, CompletionEnd] = {"length": "cut", "content_filter": "refused"}
 _RETURNED_MEMBERS = ("content", "reasoning_details")
 """Members of an assistant message, beside its calls, that are sent back. Many providers reject others."""
-_NO_ARGUMENTS = {"type": "object", "properties": {}}
 _KEPT_HEADERS = {
     "accept",
     "accept-encoding",
@@ -89,13 +88,13 @@ class OpenaiChat:
         if provider.temperature is not None:
             more["temperature"] = provider.temperature
         if conversation.tools:
-            more["tools"] = [_tool(tool) for tool in conversation.tools]
+            more["tools"] = openai_tools(conversation)
         if answer is not None and answer.kind == "schema":
             named = {"name": "answer", "schema": answer.schema, "strict": False}
             more["response_format"] = {"type": "json_schema", "json_schema": named}
         elif answer is not None and answer.kind == "object":
             more["response_format"] = {"type": "json_object"}
-        messages = _messages(conversation)
+        messages = openai_messages(conversation)
         try:
             raw = await self._client.chat.completions.with_raw_response.create(
                 model=self._endpoint.model,
@@ -122,32 +121,6 @@ class OpenaiChat:
         return Vectors(
             _vectors(body, len(texts)), Usage(sum(map(tokens_in, texts)) if used is None else used, 0, 1)
         )
-
-
-def _tool(tool: OfferedTool) -> dict[str, Any]:
-    schema = dict(tool.input_schema) or _NO_ARGUMENTS
-    function = {"name": tool.name, "description": tool.description, "parameters": schema}
-    return {"type": "function", "function": function}
-
-
-def _messages(conversation: Conversation) -> list[Any]:
-    messages: list[Any] = []
-    if conversation.system_prompt:
-        messages.append({"role": "system", "content": conversation.system_prompt})
-    messages.append({"role": "user", "content": conversation.prompt})
-    for round in conversation.rounds:
-        if round.completion.raw is not None:
-            messages.append(round.completion.raw)
-        elif round.completion.text.strip():
-            # Some providers reject an assistant message without content.
-            messages.append({"role": "assistant", "content": round.completion.text})
-        for result in round.results:
-            # This format has no member for the failure of a tool.
-            text = f"Error: {result.text}" if result.is_error else result.text
-            messages.append({"role": "tool", "tool_call_id": result.call.id, "content": text})
-        if round.follow_up:
-            messages.append({"role": "user", "content": round.follow_up})
-    return messages
 
 
 def _completion(body: dict[str, Any], sent: list[Any]) -> Completion:

@@ -275,6 +275,13 @@ def endpoint_of(named: NamedModel, custom: Sequence[CustomProvider], env: Mappin
     )
 
 
+def client_of(named: NamedModel, custom: Sequence[CustomProvider]) -> Literal["openai", "anthropic"]:
+    """Return the API by which a model is asked. Raises InputError if no provider serves it."""
+    name, _ = _split_name(named, [provider.name for provider in custom])
+    provider = PROVIDERS_BY_NAME.get(name)
+    return "openai" if provider is None else provider.client
+
+
 def variables_of(named: NamedModel, custom: Sequence[CustomProvider]) -> tuple[str, ...]:
     """Return the environment variables that `endpoint_of` reads for a model; none if it is unknown."""
     try:

@@ -7,7 +7,7 @@ numbers are keyed by seed, rule and the number of the request among those that t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -36,6 +36,14 @@ class LlmTreatment:
     """For each filter of the chain, the place of its rule."""
     answered_by: str = ""
     """The kind of the fault that answers, if one does."""
+
+    def answered(self, events: Iterable[LlmEvent]) -> Iterator[LlmEvent]:
+        """Yield what becomes of an answer, each event when it is taken."""
+        for event in events:
+            if self.chain is None:
+                yield event
+            else:
+                yield from self.chain.feed(event)
 
 
 Hit: TypeAlias = Callable[[LlmRequest], tuple[LlmFault, LlmCircumstances] | None]

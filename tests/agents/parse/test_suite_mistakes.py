@@ -102,13 +102,55 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         f"{SERVERS}faults: [{{name: a, target: {{tool: search}}, kind: latency}}]\n",
         ["line 3: faults[0].kind: latency acts on the network, not on calls (see `fault faults`)"],
     ),
+    "a fault of calls aimed at a model": (
+        f"{SERVERS}faults: [{{name: a, target: {{model: '*'}}, kind: rate_limit}}]\n",
+        ["line 3: faults[0].kind: rate_limit acts on calls, not on a model; llm_rate_limit does"],
+    ),
+    "a fault of models aimed at a tool": (
+        f"{SERVERS}faults: [{{name: a, target: {{tool: search}}, kind: auth}}]\n",
+        [
+            "line 3: faults[0].target.tool: expected only with faults of level call, "
+            'got "auth", which is of level llm'
+        ],
+    ),
+    "a model that no test has": (
+        f"{SERVERS}faults: [{{name: a, target: {{model: 'gpt-*'}}, kind: auth}}]\n"
+        "agents:\n  - {name: x, agent: {kind: naive, goal: search}, inject: [a]}\n"
+        "tools:\n  - {name: y, tool: search, inject: [a]}\n",
+        [
+            'line 5: agents[0].inject[0]: "a" would never be met: it is aimed at the model "gpt-*", '
+            'and the model of this test is "mock"',
+            'line 7: tools[0].inject[0]: "a" would never be met: it is aimed at a model, '
+            "and a test of a tool has none",
+        ],
+    ),
+    "a program whose model is broken and no mock": (
+        f"{SERVERS}faults: [{{name: a, target: {{model: '*'}}, kind: auth}}]\n"
+        "agents:\n  - {name: x, agent: {command: [sh]}, inject: [a]}\n",
+        [
+            'line 5: agents[0].inject[0]: "a" would never be met: expected `mock_model` beside it: '
+            "the model of a program is broken only if it is a mock"
+        ],
+    ),
+    "a mock of the model of a script": (
+        f"{SERVERS}agents:\n  - name: x\n    agent: naive\n    mock_model: {{turns: [{{text: hi}}]}}\n",
+        [
+            "line 6: agents[0].mock_model: expected only beside model, models or a command: "
+            "the mock of a script knows its turns"
+        ],
+    ),
+    "a turn without anything": (
+        f"{SERVERS}agents:\n  - name: x\n    model: gpt-4o\n    prompt: p\n    mock_model:\n"
+        "      turns:\n        - {}\n",
+        ["line 9: agents[0].mock_model.turns[0]: expected a text or calls, got neither"],
+    ),
     "no target": (
         f"{SERVERS}faults:\n  - {{name: a, target: {{}}, kind: hang}}\n  - {{name: b, kind: hang}}\n",
         [
             "line 4: faults[0].target: expected at least one of tool, server, resource, prompt, "
-            "method, got none",
+            "method, model, streamed, tool_use, got none",
             "line 5: faults[1].target: expected a mapping with at least one of tool, server, resource, "
-            "prompt, method, got nothing",
+            "prompt, method, model, streamed, tool_use, got nothing",
         ],
     ),
     "a wrong setting": (

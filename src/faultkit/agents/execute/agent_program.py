@@ -8,6 +8,7 @@ them, and its task, in its environment:
     FAULT_MCP_URL_<NAME>     the URL of one server, its name in capitals and with _ for other characters
     FAULT_PROMPT             the task, which is on its stdin as well
     FAULT_SYSTEM_PROMPT, FAULT_SEED
+    FAULT_LLM_URL            a mock of its model, if the test has one; also OPENAI_BASE_URL and its like
 
 Its stdout is its final reply. If the last line is a JSON object with `reply`, then that member is the reply,
 and `success` beside it is what the agent claims.
@@ -29,6 +30,12 @@ from pathlib import Path
 from typing import Any
 
 from faultkit.agents.execute.connected_servers import listed_tools
+from faultkit.agents.execute.program_model import (
+    ModelObserver,
+    ProgramModel,
+    model_variables,
+    program_model,
+)
 from faultkit.agents.execute.upstreams import check_command_in, listen, open_upstream
 from faultkit.agents.execute.wire_observer import WireObserver
 from faultkit.agents.recovery.trace import FinalReply, RunEnding, Trace
@@ -74,6 +81,7 @@ async def run_program(
     budget: RunBudget,
     *,
     limit_s: float,
+    model: ProgramModel | None = None,
 ) -> ProgramRun:
     """Run a program until it exits, at most for `limit_s` or the budget's time.
 
@@ -93,6 +101,8 @@ async def run_program(
         program = Program(run.now_ms)
         stack.push_async_callback(program.stop)
         env = {**inherited_environment(), **agent.env, **_environment(task, urls, Path(folder))}
+        if model is not None:
+            env |= model_variables(await run.serve_model(model, stack))
         run.begin()
         await program.start(agent.argv, task.prompt, env, agent.cwd)
         ending, problem = await run.wait_for_end(program, limit_s)
@@ -117,6 +127,7 @@ class _ProgramRunner:
         self._observers: list[WireObserver] = []
         self._servers: list[SuiteServer] = []
         """The server of each observer."""
+        self._model: ModelObserver | None = None
         self._notes: list[str] = []
 
     def begin(self) -> None:
@@ -158,6 +169,11 @@ class _ProgramRunner:
             finally:
                 await gateway.stop(urgent=True)
 
+    async def serve_model(self, model: ProgramModel, stack: AsyncExitStack) -> str:
+        """Serve the mock of the program's model until the stack closes; return its URL."""
+        url, self._model = await stack.enter_async_context(program_model(model, self.now_ms))
+        return url
+
     async def wait_for_end(self, program: Program, limit_s: float) -> tuple[RunEnding, str]:
         """Wait until the program exits, exceeds its budget or its time. Return which, and the problem."""
         ended = self._loop.create_task(program.ended())
@@ -193,12 +209,14 @@ class _ProgramRunner:
             reply = FinalReply(answer.text, at_ms, answer.claims_success)
         reply_ms = None if reply is None else reply.at_ms
         calls = [call for observer in self._observers for call in observer.traced_calls(reply_ms)]
+        requests, elsewhere = ([], []) if self._model is None else self._model.calls()
+        calls += requests
         overruns = tuple(self._budget_use.overruns)
         if ending == "time":
             overruns = (*overruns, "time")
         ordered = tuple(sorted(calls, key=lambda call: call.start_ms))
-        elsewhere = tuple(name for observer in self._observers for name in observer.met_elsewhere)
-        trace = Trace(ordered, reply, ending, None, overruns, elsewhere)
+        elsewhere += [name for observer in self._observers for name in observer.met_elsewhere]
+        trace = Trace(ordered, reply, ending, None, overruns, tuple(elsewhere))
         return ProgramRun(trace, problem, notes=tuple(self._notes))
 
     def _count_call(self) -> None:

@@ -26,9 +26,10 @@ def run_document(
     """Return the document of an agent's run, with the roots of `matchers.target.AGENT_ROOTS`."""
     return {
         "final_response": "" if trace.reply is None else trace.reply.text,
-        "tool_calls": [_call(call) for call in trace.calls],
-        "tool_names": [call.tool for call in trace.calls],
-        "tool_results": [call.outcome for call in trace.calls],
+        "tool_calls": [_call(call) for call in trace.tool_calls],
+        "tool_names": [call.tool for call in trace.tool_calls],
+        "tool_results": [call.outcome for call in trace.tool_calls],
+        "model_requests": [_call(call) for call in trace.model_requests],
         "effects": [_effect(call) for call in trace.calls if call.effect],
         "redundant_tool_calls": _redundant_calls(trace),
         "truncated": trace.ending != "reply",
@@ -91,7 +92,7 @@ def _redundant_calls(trace: Trace) -> int:
     """Count the calls that repeat a successful call with the same arguments."""
     successful: list[tuple[str, dict[str, Any]]] = []
     redundant = 0
-    for call in trace.calls:
+    for call in trace.tool_calls:
         if call.failed:
             continue
         key = (call.tool, dict(call.arguments))

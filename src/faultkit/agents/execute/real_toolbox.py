@@ -19,21 +19,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeAlias
 
+from faultkit.agents.execute.agent_model import AgentModel, InnerModel, served_model
 from faultkit.agents.execute.observed_outcome import outcome_of_reply, timeout_outcome
 from faultkit.agents.execute.upstreams import MemoryStdio, listen, open_upstream
 from faultkit.agents.execute.virtual_toolbox import USUAL_PATIENCE_MS, refusal_of
 from faultkit.agents.execute.wire_observer import WireObserver
+from faultkit.agents.kinds.script_model import ModelSpec
 from faultkit.agents.recovery.trace import TracedCall
-from faultkit.agents.suite.agent_interface import BudgetUse, RunBudget, ToolInfo, ToolOutcome
+from faultkit.agents.suite.agent_interface import BudgetUse, ModelOutcome, RunBudget, ToolInfo, ToolOutcome
 from faultkit.agents.suite.definition import SuiteServer, UrlServer
 from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.errors import TargetError
 from faultkit.faults.call_fault import Call, Drip, Frame, KeepAlive, Message, Verdict
+from faultkit.llm.conversation import Conversation
 from faultkit.mcp.gateway.gateway_service import GatewayService
 from faultkit.mcp.injector import Injector, OnInjection
 from faultkit.mcp.interpreter import MOST_OVERTAKEN_S
@@ -66,6 +69,10 @@ class SuiteClock:
     def real_s(self, ms: float) -> float:
         """Return how many real seconds a duration of the suite takes."""
         return ms / 1000 / self.scale
+
+
+OpenModel: TypeAlias = Callable[[SuiteClock], AbstractAsyncContextManager[AgentModel]]
+"""Opens the model of a run on the clock of the suite."""
 
 
 class RealServer:
@@ -106,7 +113,7 @@ class _CallerView:
 
     call: TracedCall
     server: RealServer | None = None
-    """None: the call was refused and not sent."""
+    """None: the call was refused and not sent, or it is a request to the model."""
     position: int = 0
     """Number of earlier calls to the server."""
 
@@ -121,12 +128,16 @@ class RealToolbox:
         budget: RunBudget,
         clock: SuiteClock,
         patience_ms: float = USUAL_PATIENCE_MS,
+        model: AgentModel | None = None,
     ) -> None:
         by_name = {server.name: server for server in servers}
         # If two servers have a tool of the same name, that of the first server is called.
         self._tools = {info.name: (by_name[info.server], info) for info in reversed(tools)}
         self._clock = clock
         self._patience_ms = patience_ms
+        self._model = model
+        self.met_elsewhere: list[str] = []
+        """Faults that acted beside the one that the trace names."""
         self._caller_views: list[_CallerView] = []
         self.tools: Sequence[ToolInfo] = tools
         self.budget_use = BudgetUse(budget)
@@ -155,6 +166,20 @@ class RealToolbox:
         outcome, call = refusal_of(name, arguments, problem, self.now_ms())
         self._caller_views.append(_CallerView(call))
         return outcome
+
+    @property
+    def has_model(self) -> bool:
+        return self._model is not None
+
+    async def ask(self, conversation: Conversation) -> ModelOutcome:
+        assert self._model is not None
+        asked = await self._model.ask(conversation, self.now_ms(), self._patience_ms)
+        # An answer that was made in this process has its time, and has not taken it yet.
+        await asyncio.sleep(self._clock.real_s(max(0.0, (asked.call.end_ms or 0.0) - self.now_ms())))
+        self._caller_views.append(_CallerView(asked.call))
+        self.met_elsewhere += asked.others
+        self.budget_use.check_time(self.now_ms())
+        return asked.outcome
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
         if name not in self._tools:
@@ -244,6 +269,7 @@ async def real_toolbox(
     budget: RunBudget,
     patience_ms: float,
     scale: float,
+    model: OpenModel | None = None,
 ) -> AsyncIterator[RealToolbox]:
     """Open a toolbox on live servers. Its clock starts when all servers are connected.
 
@@ -255,8 +281,19 @@ async def real_toolbox(
         for each in live:
             each.observer.know(info for info in tools if info.server == each.name)
             await each.connected()
+        opened = None if model is None else await stack.enter_async_context(model(clock))
         clock.begin()
-        yield RealToolbox(live, tools, budget, clock, patience_ms)
+        yield RealToolbox(live, tools, budget, clock, patience_ms, opened)
+
+
+@asynccontextmanager
+async def real_model(spec: ModelSpec, plan: Plan, clock: SuiteClock) -> AsyncIterator[AgentModel]:
+    """Open the model of a run: a mock is served on loopback, others are asked from this process."""
+    if spec.answers is None:
+        yield InnerModel(spec, plan)
+        return
+    async with served_model(spec, plan, clock.now_ms, clock.scale) as served:
+        yield served
 
 
 @asynccontextmanager

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import TypeAlias, get_args
 
+from faultkit.agents.execute.agent_model import InnerModel
 from faultkit.agents.execute.agent_program import run_program
 from faultkit.agents.execute.connected_servers import ConnectedServers
 from faultkit.agents.execute.expectations import Snapshots, meets_goal, run_document
-from faultkit.agents.execute.real_toolbox import RealToolbox, real_toolbox
+from faultkit.agents.execute.program_model import ProgramModel
+from faultkit.agents.execute.real_toolbox import OpenModel, RealToolbox, real_model, real_toolbox
 from faultkit.agents.execute.unmet_faults import unmet_message
 from faultkit.agents.execute.virtual_toolbox import USUAL_PATIENCE_MS, ConnectedServer, VirtualToolbox
-from faultkit.agents.kinds.agent_choice import STUB_MESSAGE, STUB_VERDICT, agent_of
+from faultkit.agents.kinds.agent_choice import STUB_MESSAGE, STUB_VERDICT, ChosenAgent, agent_of
 from faultkit.agents.recovery.metrics import error_recovery, metrics_of, tool_misuse_of
 from faultkit.agents.recovery.score import PassShare, share_of
 from faultkit.agents.recovery.trace import FinalReply, RunEnding, Trace, TracedCall
@@ -49,6 +52,8 @@ from faultkit.agents.suite.gate import (
 from faultkit.agents.suite.results import EDGE_RULE, RECOVERY_SUFFIX, ResultRow, ScoredRun
 from faultkit.agents.suite.run_options import RunOptions
 from faultkit.base.errors import RunError
+from faultkit.llm.conversation import ModelError
+from faultkit.llm.mock.mock_answers import MockAnswers
 from faultkit.mcp.injector import Injector
 
 Seed: TypeAlias = int | str
@@ -157,9 +162,9 @@ async def _run(
     tools = [tool for server in servers for tool in server.tools]
     chosen = agent_of(suite, test, tools, options)
     if options.clock == "virtual":
-        done = await run_in_virtual_time(suite, test, chosen.agent, servers, seed)
+        done = await run_in_virtual_time(suite, test, chosen, servers, seed)
     else:
-        done = await run_in_real_time(suite, test, chosen.agent, tools, seed, options.scale)
+        done = await run_in_real_time(suite, test, chosen, tools, seed, options.scale)
     options.purse.spend(done.money)
     clean = None
     is_free = isinstance(test.agent, ShippedAgent | ScriptAgent) and connected.are_mocks(test.servers)
@@ -168,7 +173,7 @@ async def _run(
         # would be done there twice.
         without_faults = replace(test, inject=())
         fresh = connected.fresh(test.servers)
-        clean = (await run_in_virtual_time(suite, without_faults, chosen.agent, fresh, seed)).trace
+        clean = (await run_in_virtual_time(suite, without_faults, chosen, fresh, seed)).trace
     # Without a model, no tokens are counted.
     tokens = done.tokens if isinstance(test.agent, ModelAgent) else None
     return _TracedRun(
@@ -176,6 +181,7 @@ async def _run(
         options.clock,
         seed,
         clean,
+        problem=done.problem,
         stub=chosen.is_stub,
         replay=chosen.is_replay,
         tokens=tokens,
@@ -193,6 +199,7 @@ async def _run_program(
         suite.plan(test.inject, seed),
         test.budget,
         limit_s=options.timeout_s,
+        model=model_of_program(suite, test, seed),
     )
     return _TracedRun(done.trace, "real", seed, problem=done.problem, is_cut=done.is_cut, notes=done.notes)
 
@@ -361,27 +368,35 @@ class AgentRun:
     """Tokens that the agent used; 0 without a model."""
     money: float
     """US dollars that they cost; 0 if the price is unknown."""
+    problem: str = ""
+    """Why there is no final reply: the model failed for good, by a fault."""
 
 
 async def run_in_virtual_time(
-    suite: Suite, test: AgentTest, agent: Agent, servers: Sequence[ConnectedServer], seed: Seed
+    suite: Suite, test: AgentTest, chosen: ChosenAgent, servers: Sequence[ConnectedServer], seed: Seed
 ) -> AgentRun:
     """Run an agent in virtual time, in which a hang of minutes takes no real time."""
     plan = suite.plan(test.inject, seed)
     injectors = {server.name: Injector(plan, server.name) for server in servers}
     for server in servers:
         injectors[server.name].learn_tools([{"name": tool.name} for tool in server.tools])
-    box = VirtualToolbox(servers, injectors, test.budget, patience_ms(test))
-    return await _run_in_box(test, agent, box, seed)
+    model = None
+    if chosen.model is not None:
+        model = InnerModel(chosen.model, suite.model_plan(test.inject, seed))
+    box = VirtualToolbox(servers, injectors, test.budget, patience_ms(test), model)
+    return await _run_in_box(test, chosen.agent, box, seed)
 
 
 async def run_in_real_time(
-    suite: Suite, test: AgentTest, agent: Agent, tools: Sequence[ToolInfo], seed: Seed, scale: float
+    suite: Suite, test: AgentTest, chosen: ChosenAgent, tools: Sequence[ToolInfo], seed: Seed, scale: float
 ) -> AgentRun:
     """Run an agent against live servers, `scale` times as fast as real time."""
     plan, servers = suite.plan(test.inject, seed), servers_of(suite, test)
-    async with real_toolbox(servers, tools, plan, test.budget, patience_ms(test), scale) as box:
-        return await _run_in_box(test, agent, box, seed)
+    open_model: OpenModel | None = None
+    if chosen.model is not None:
+        open_model = partial(real_model, chosen.model, suite.model_plan(test.inject, seed))
+    async with real_toolbox(servers, tools, plan, test.budget, patience_ms(test), scale, open_model) as box:
+        return await _run_in_box(test, chosen.agent, box, seed)
 
 
 async def _run_in_box(
@@ -389,14 +404,34 @@ async def _run_in_box(
 ) -> AgentRun:
     answer: AgentAnswer | None = None
     ending: RunEnding = "reply"
+    problem = ""
     try:
         answer = await agent.run(task_of(test, seed), box)
     except BudgetExceeded as exceeded:
         ending = exceeded.ending
+    except ModelError as error:
+        if not any(call.is_model and call.fault for call in box.calls):
+            raise
+        ending, problem = "error", str(error)
     reply = None if answer is None else FinalReply(answer.text, box.now_ms(), answer.claims_success)
     calls = tuple(box.calls)
-    trace = Trace(calls, reply, ending, _succeeded(calls, answer), tuple(box.budget_use.overruns))
-    return AgentRun(trace, box.budget_use.tokens, box.budget_use.money)
+    trace = Trace(
+        calls,
+        reply,
+        ending,
+        _succeeded(calls, answer),
+        tuple(box.budget_use.overruns),
+        tuple(dict.fromkeys(box.met_elsewhere)),
+    )
+    return AgentRun(trace, box.budget_use.tokens, box.budget_use.money, problem)
+
+
+def model_of_program(suite: Suite, test: AgentTest, seed: Seed) -> ProgramModel | None:
+    """Return the mock that answers in place of the model of a program; None if the test has none."""
+    if not test.mock_model:
+        return None
+    answers = MockAnswers("script", test.mock_model, seed=suite.seed)
+    return ProgramModel(answers, suite.model_plan(test.inject, seed))
 
 
 def task_of(test: AgentTest, seed: Seed) -> AgentTask:
@@ -425,5 +460,6 @@ def _succeeded(calls: Sequence[TracedCall], answer: AgentAnswer | None) -> bool 
     effects = [(call.tool, dict(call.arguments)) for call in calls if call.effect and call.failed]
     if not all((planned.tool, dict(planned.arguments)) in effects for planned in answer.undone):
         return False
-    misled = [call for call in calls if call.misleading and not call.effect]
+    # What a misled model asked for is seen in the calls: the script compares them with its steps.
+    misled = [call for call in calls if call.misleading and not call.effect and not call.is_model]
     return None if misled else True

@@ -12,6 +12,7 @@ from faultkit.agents.suite.gate import NOT_EXERCISED
 from faultkit.base.errors import InputError
 from faultkit.base.text import and_list
 from faultkit.faults.call_fault import CallFault, Transport
+from faultkit.faults.llm_fault import LlmFault
 from faultkit.mcp.injector import check_plan
 from faultkit.plan import Plan, Rule
 
@@ -33,6 +34,8 @@ def unmet_message(suite: Suite, test: AgentTest, traces: Iterable[Trace]) -> str
 def _reason(rule: Rule, suite: Suite, test: AgentTest) -> str:
     """Return why a fault cannot act on the calls of a test; empty if it could have."""
     fault = rule.fault
+    if isinstance(fault, LlmFault):
+        return f"no request to the model met it, or none in which {fault.kind} has something to change"
     assert isinstance(fault, CallFault)
     if isinstance(test.agent, CommandAgent):
         return ""

@@ -14,11 +14,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from faultkit.agents.execute.agent_model import AgentModel
 from faultkit.agents.execute.observed_outcome import observe, outcome_of_reply
 from faultkit.agents.recovery.planted import PlantedValues, asks_for_input, planted_by
 from faultkit.agents.recovery.trace import TracedCall
-from faultkit.agents.suite.agent_interface import BudgetUse, RunBudget, ToolInfo, ToolOutcome
+from faultkit.agents.suite.agent_interface import BudgetUse, ModelOutcome, RunBudget, ToolInfo, ToolOutcome
 from faultkit.faults.call_fault import Call, Message, Transport, Verdict
+from faultkit.llm.conversation import Conversation
 from faultkit.mcp.injector import Injector
 from faultkit.plan import Rule
 
@@ -59,12 +61,17 @@ class VirtualToolbox:
         injectors: Mapping[str, Injector],
         budget: RunBudget,
         patience_ms: float = USUAL_PATIENCE_MS,
+        model: AgentModel | None = None,
     ) -> None:
-        """Create a toolbox. `injectors` are keyed by the name of their server."""
+        """Create a toolbox. `injectors` are keyed by the name of their server. Without a `model`, the agent
+        has none, or one on which no faults act."""
         # If two servers have a tool of the same name, that of the first server is called.
         self._tools = {info.name: (server, info) for server in reversed(servers) for info in server.tools}
         self._injectors = injectors
         self._patience_ms = patience_ms
+        self._model = model
+        self.met_elsewhere: list[str] = []
+        """Faults that acted beside the one that the trace names."""
         self._now_ms = 0.0
         self._frozen: dict[str, Rule] = {}
         """Servers that stopped answering, and the rule that froze them."""
@@ -96,6 +103,19 @@ class VirtualToolbox:
         outcome, call = refusal_of(name, arguments, problem, self._now_ms)
         self.calls.append(call)
         return outcome
+
+    @property
+    def has_model(self) -> bool:
+        return self._model is not None
+
+    async def ask(self, conversation: Conversation) -> ModelOutcome:
+        assert self._model is not None
+        asked = await self._model.ask(conversation, self._now_ms, self._patience_ms)
+        self.calls.append(asked.call)
+        self.met_elsewhere += asked.others
+        self._now_ms = asked.call.end_ms or self._now_ms
+        self.budget_use.check_time(self._now_ms)
+        return asked.outcome
 
     async def _call(
         self, server: ConnectedServer, info: ToolInfo, arguments: Mapping[str, Any]

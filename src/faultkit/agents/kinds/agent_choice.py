@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from faultkit.agents.kinds.model_loop import ModelLoop
+from faultkit.agents.kinds.script_model import ModelSpec, ScriptAnswers
 from faultkit.agents.kinds.scripted import SHIPPED_AGENTS, ScriptedAgent
 from faultkit.agents.suite.agent_interface import Agent, ToolInfo
 from faultkit.agents.suite.definition import (
@@ -36,14 +37,17 @@ from faultkit.base.secrets import secret_variables
 from faultkit.llm.cassettes import CassettePlayer, CassetteRecorder, cassette_path
 from faultkit.llm.chat import ProviderChat
 from faultkit.llm.conversation import ChatModel, Completion, Conversation, price_of
-from faultkit.llm.providers import MissingKey, endpoint_of
+from faultkit.llm.mock.mock_answers import MockAnswers
+from faultkit.llm.providers import MissingKey, client_of, endpoint_of
 
-TurnSource: TypeAlias = Literal["provider", "recording", "cassette", "stub", "script"]
-"""Source of an agent's turns. script: there is no model."""
+TurnSource: TypeAlias = Literal["provider", "recording", "cassette", "stub", "script", "mock"]
+"""Source of an agent's turns. script: there is no model, or one that says what the script says."""
 
 STUB_VERDICT: RowVerdict = "inconclusive"
 STUB_MESSAGE = "a stub stood in for the model: nothing is known of how it recovers"
 STUB_TEXT = "stub: no model was asked."
+CHANGED_REQUESTS = ("replace_prompt", "add_instruction")
+"""Faults that change the request; that of a cassette or a provider is made from the conversation."""
 _SHORTEST_SECRET = 8
 """A shorter value of a variable may occur in a cassette by chance."""
 
@@ -64,6 +68,8 @@ class ChosenAgent:
     source: TurnSource
     notes: tuple[str, ...] = ()
     """Remarks for the user."""
+    model: ModelSpec | None = None
+    """The model as the toolbox asks it, where faults act on it; None if no fault does."""
 
     @property
     def is_stub(self) -> bool:
@@ -100,6 +106,10 @@ def model_agent(
     """
     spec = test.agent
     assert isinstance(spec, ModelAgent)
+    if test.mock_model:
+        loop = ModelLoop(spec.model, StubModel(), max_tokens=spec.max_tokens)
+        answers = MockAnswers("script", test.mock_model, seed=suite.seed)
+        return ChosenAgent(loop, "mock", (), ModelSpec(answers, client=client_of(spec, suite.providers)))
     path = cassette_of(suite, test)
     source, chat, provider = _chat_of(suite, test, spec, env, options, path)
     price = price_of(provider, spec.model)
@@ -111,7 +121,19 @@ def model_agent(
             name: value for name, value in secret_variables(env).items() if len(value) >= _SHORTEST_SECRET
         }
         chat = CassetteRecorder(chat, path, test.name, secrets, Path(suite.file).name)
-    return ChosenAgent(ModelLoop(spec.model, chat, price=price, max_tokens=spec.max_tokens), source, notes)
+    loop = ModelLoop(spec.model, chat, price=price, max_tokens=spec.max_tokens)
+    return ChosenAgent(loop, source, notes, _broken_model(suite, test, chat))
+
+
+def _broken_model(suite: Suite, test: AgentTest, chat: ChatModel) -> ModelSpec | None:
+    """Return the model if the test breaks it. Raises InputError for a fault that only a mock can show."""
+    plan = suite.model_plan(test.inject, suite.seed)
+    for rule in plan.rules:
+        if rule.fault.kind in CHANGED_REQUESTS:
+            problem = f"{rule.fault.kind} changes the request to the model, which only `mock_model` takes"
+            raise InputError(test.name, f"inject {rule.name}: {problem}")
+    assert isinstance(test.agent, ModelAgent)
+    return ModelSpec(chat=chat, client=client_of(test.agent, suite.providers)) if plan.rules else None
 
 
 def cassette_of(suite: Suite, test: AgentTest) -> Path:
@@ -156,7 +178,7 @@ def require_clients(suite: Suite, test: SuiteTest, options: RunOptions) -> None:
 
     To be called before the first test runs. Other reasons why a model cannot be asked, such as a missing key,
     are left to the result of the test."""
-    if not isinstance(test, AgentTest) or not isinstance(test.agent, ModelAgent):
+    if not isinstance(test, AgentTest) or not isinstance(test.agent, ModelAgent) or test.mock_model:
         return
     from faultkit.base.installation import MissingExtra
 
@@ -181,12 +203,14 @@ def agent_of(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo], options: 
         script = spec.script
     else:
         script = SHIPPED_AGENTS[spec.kind](spec.goal or usual_goal(suite, test, tools))
-    return ChosenAgent(ScriptedAgent(script), "script")
+    has_model = bool(suite.model_plan(test.inject, suite.seed).rules)
+    model = ModelSpec(ScriptAnswers(script)) if has_model else None
+    return ChosenAgent(ScriptedAgent(script), "script", (), model)
 
 
 def usual_goal(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo]) -> AgentGoal:
     """Return a call of the first tool that an injected fault targets, with another tool as the fallback."""
-    rules = [fault.rule for fault in suite.faults if fault.name in test.inject]
+    rules = [fault.rule for fault in suite.faults if fault.name in test.inject and not fault.is_of_model]
     faulted = [
         tool for tool in tools if any(fnmatchcase(tool.name, rule.match.tool or "*") for rule in rules)
     ]

@@ -15,9 +15,12 @@ from faultkit.agents.suite.agent_interface import (
     BudgetExceeded,
     Toolbox,
     ToolInfo,
+    ToolOutcome,
 )
+from faultkit.base.rng import Rng
 from faultkit.llm.conversation import (
     ChatModel,
+    Completion,
     Conversation,
     ModelError,
     OfferedTool,
@@ -29,6 +32,7 @@ from faultkit.llm.conversation import (
 
 MAX_TOKENS = 1024
 _LONGEST_PROBLEM = 300
+_NO_LIMIT_S = 86_400.0
 
 
 class ModelLoop:
@@ -42,6 +46,7 @@ class ModelLoop:
         self._chat = chat
         self._price = price
         self._max_tokens = max_tokens
+        self._rng = Rng.keyed("model loop", model)
 
     async def run(self, task: AgentTask, tools: Toolbox) -> AgentAnswer:
         """Run the conversation. Raises BudgetExceeded and ModelError."""
@@ -64,7 +69,7 @@ class ModelLoop:
         by_name = {tool.name: tool for tool in conversation.tools}
         while True:
             tools.spend(turns=1)
-            completion = await self._chat.complete(conversation)
+            completion = await self._complete(conversation, tools)
             tools.spend(
                 tokens=completion.usage.tokens,
                 money=0.0 if self._price is None else self._price.of(completion.usage),
@@ -76,8 +81,38 @@ class ModelLoop:
                 return AgentAnswer(
                     completion.text, claims_success=False if completion.end == "refused" else None
                 )
-            results = [await _make_call(call, by_name.get(call.name), tools) for call in completion.calls]
+            results = []
+            for call in completion.calls:
+                outcome = await make_call(call, by_name.get(call.name), tools)
+                results.append(ToolResult(call, _text_of(outcome), not outcome.ok))
             conversation = conversation.after(completion, results)
+
+    async def _complete(self, conversation: Conversation, tools: Toolbox) -> Completion:
+        """Return the model's next turn: of the toolbox, where faults act on it, or of the chat."""
+        if not tools.has_model:
+            return await self._chat.complete(conversation)
+        from faultkit.llm.chat import TRIES, TRIES_IF_SLOW, RetriesExhausted, RetryPolicy, call_with_retries
+
+        async def ask(limit_s: float) -> Completion:
+            asked = await tools.ask(conversation)
+            if asked.completion is None:
+                assert asked.failure is not None
+                raise asked.failure
+            return asked.completion
+
+        async def pause(seconds: float) -> None:
+            await tools.sleep(seconds * 1000)
+
+        policy = RetryPolicy(self._rng, TRIES, TRIES_IF_SLOW, pause)
+        try:
+            # The toolbox ends a request that takes too long, on its own clock.
+            return await call_with_retries(ask, policy, lambda: _NO_LIMIT_S)
+        except RetriesExhausted as error:
+            failure = error.failure
+            status = f"HTTP {failure.status}: " if failure.status else ""
+            after = f" after {error.tries} tries" if error.tries > 1 else ""
+            why = f"the model {self._model} failed{after}: {status}{failure.detail or failure.kind}"
+            raise ModelError(why, failure.kind, error.tries) from None
 
 
 def offer_tools(tools: Sequence[ToolInfo]) -> tuple[OfferedTool, ...]:
@@ -89,20 +124,22 @@ def offer_tools(tools: Sequence[ToolInfo]) -> tuple[OfferedTool, ...]:
     )
 
 
-async def _make_call(call: ToolCall, tool: OfferedTool | None, tools: Toolbox) -> ToolResult:
+async def make_call(call: ToolCall, tool: OfferedTool | None, tools: Toolbox) -> ToolOutcome:
+    """Make the call that a model asks for; `tool` is None if none was offered under its name."""
     if call.problem:
-        outcome = tools.refuse(call.name if tool is None else tool.tool, {}, call.problem)
-    elif tool is None:
+        return tools.refuse(call.name if tool is None else tool.tool, {}, call.problem)
+    if tool is None:
         # The toolbox refuses the unknown name and lists the known ones.
-        outcome = await tools.call(call.name, call.arguments)
-    elif problem := schema_problem(call.arguments, tool.input_schema):
-        outcome = tools.refuse(tool.tool, call.arguments, f"invalid arguments: {problem}")
-    else:
-        outcome = await tools.call(tool.tool, call.arguments)
-    text = outcome.text
-    if not text and outcome.structured is not None:
-        text = json.dumps(outcome.structured, ensure_ascii=False, default=str)
-    return ToolResult(call, text, not outcome.ok)
+        return await tools.call(call.name, call.arguments)
+    if problem := schema_problem(call.arguments, tool.input_schema):
+        return tools.refuse(tool.tool, call.arguments, f"invalid arguments: {problem}")
+    return await tools.call(tool.tool, call.arguments)
+
+
+def _text_of(outcome: ToolOutcome) -> str:
+    if outcome.text or outcome.structured is None:
+        return outcome.text
+    return json.dumps(outcome.structured, ensure_ascii=False, default=str)
 
 
 def schema_problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:

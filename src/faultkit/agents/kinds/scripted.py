@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from faultkit.agents.kinds.script_model import ScriptModel, StepWait, final_text
 from faultkit.agents.suite.agent_interface import AgentAnswer, AgentTask, Toolbox, ToolOutcome
 from faultkit.agents.suite.definition import AgentGoal, PlannedCall, Script, ScriptRetry, ScriptStep
 from faultkit.base.rng import Rng
-
-_DONE = "Done."
 
 
 class ScriptedAgent:
@@ -26,30 +25,44 @@ class ScriptedAgent:
     async def run(self, task: AgentTask, tools: Toolbox) -> AgentAnswer:
         """Run the steps until one fails for good. Raises BudgetExceeded."""
         rng = Rng.keyed(task.seed, "scripted agent")
+        model = ScriptModel(task, tools) if tools.has_model else None
         last = ""
         undone: list[PlannedCall] = []
         for number, step in enumerate(self._script.steps):
-            outcome = await _run_step(step, tools, rng)
+            outcome = await _run_step(step, tools, rng, model)
+            if model is not None:
+                model.end_step(outcome)
             if not outcome.ok and not step.goes_on:
                 tools.spend(turns=1)
-                text = self._script.say_on_failure.replace("{error}", outcome.text)
+                excuse = self._script.say_on_failure.replace("{error}", outcome.text)
                 undone += [each.call for each in self._script.steps[number:]]
-                return AgentAnswer(text, claims_success=False, done=False, undone=tuple(undone))
+                return AgentAnswer(excuse, claims_success=False, done=False, undone=tuple(undone))
             last = outcome.text
-            if not outcome.ok:
+            if not outcome.ok or (model is not None and model.has_strayed):
                 undone.append(step.call)
-        tools.spend(turns=1)
-        text = self._script.say.replace("{result}", last) if self._script.say else last or _DONE
+        text: str | None = None
+        if model is None:
+            tools.spend(turns=1)
+        else:
+            step = self._script.steps[-1]
+            text = await model.final_reply(step, StepWait(step, tools, rng))
+        if text is None:
+            # The script knows the result of its calls, also if its model has no words for it.
+            text = final_text(self._script, last)
         return AgentAnswer(text, claims_success=True, done=not undone, undone=tuple(undone))
 
 
-async def _run_step(step: ScriptStep, tools: Toolbox, rng: Rng) -> ToolOutcome:
+async def _run_step(step: ScriptStep, tools: Toolbox, rng: Rng, model: ScriptModel | None) -> ToolOutcome:
     attempt = 1
-    outcome = await _call(step.call, tools)
-    while not outcome.ok and (step.retry.attempts == 0 or attempt < step.retry.attempts):
-        wait_ms = _wait_ms(step.retry, attempt, outcome, rng)
-        if wait_ms > 0:
-            await tools.sleep(wait_ms)
+    wait = StepWait(step, tools, rng)
+    is_repeated = True
+    if model is None:
+        outcome = await _call(step.call, tools)
+    else:
+        # Attempts of a request to the model that give no call are not repeated as calls.
+        outcome, is_repeated = await model.next_call(step, wait)
+    while is_repeated and not outcome.ok and (step.retry.attempts == 0 or attempt < step.retry.attempts):
+        await wait.before_attempt(attempt, outcome.retry_after_ms)
         if step.verify is not None:
             verification = await _call(step.verify, tools)
             if verification.ok and step.verified in verification.text:
@@ -66,15 +79,6 @@ async def _call(planned: PlannedCall, tools: Toolbox) -> ToolOutcome:
     """Make one call. It costs a turn, as a call of a model does, so that the same budgets apply."""
     tools.spend(turns=1)
     return await tools.call(planned.tool, planned.arguments)
-
-
-def _wait_ms(retry: ScriptRetry, attempt: int, outcome: ToolOutcome, rng: Rng) -> float:
-    wait_ms = retry.wait_ms * retry.factor ** (attempt - 1)
-    if retry.jitter:
-        wait_ms *= 1 + retry.jitter * (2 * rng.uniform() - 1)
-    if retry.obeys and outcome.retry_after_ms is not None:
-        wait_ms = max(wait_ms, outcome.retry_after_ms)
-    return wait_ms
 
 
 # The shipped scripts

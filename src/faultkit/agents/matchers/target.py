@@ -27,6 +27,7 @@ AGENT_ROOTS = (
     "tool_calls",
     "tool_names",
     "tool_results",
+    "model_requests",
     "effects",
     "redundant_tool_calls",
     "truncated",
@@ -46,6 +47,7 @@ _ELEMENT = "[]"
 _CALL = ("name", "args", "server")
 _MEMBERS: Mapping[str, Any] = {
     "tool_calls": {_ELEMENT: dict.fromkeys((*_CALL, "outcome", "fault", "start_ms", "end_ms"))},
+    "model_requests": {_ELEMENT: dict.fromkeys((*_CALL, "outcome", "fault", "start_ms", "end_ms"))},
     "effects": {_ELEMENT: dict.fromkeys(_CALL)},
     "conversation": {"tokens": {"total": None}, "ending": None},
     "recovery": dict.fromkeys(

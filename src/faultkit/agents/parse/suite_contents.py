@@ -12,7 +12,15 @@ from typing import Any, TypeVar
 from faultkit.agents.parse.suite_agents import PLANNED_CALL, agent_schema
 from faultkit.agents.parse.suite_breakpoints import with_breakpoint
 from faultkit.agents.parse.suite_expectations import MATCHER
-from faultkit.agents.parse.suite_faults import FAULT_SPEC, TARGET, fault_table, parse_faults, written_at
+from faultkit.agents.parse.suite_faults import (
+    CALL_TARGET,
+    FAULT_SPEC,
+    MODEL_TARGET,
+    SUITE_FAULTS,
+    fault_table,
+    parse_faults,
+    written_at,
+)
 from faultkit.agents.parse.suite_servers import PROVIDER, SERVER, SuiteFolder, parse_providers, parse_servers
 from faultkit.agents.parse.suite_source import LocatedPart, SuiteSource
 from faultkit.agents.parse.suite_targets import inventories, missed_by, missing_tools, target_problems
@@ -39,7 +47,6 @@ from faultkit.base.documents.key_tables import Key, KeyTable, Schema, chosen_by,
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, line, read_seed
 from faultkit.base.documents.variables import NAME
-from faultkit.faults import CALL_FAULTS
 from faultkit.mcp.fault_specs import ALIASES, FORM
 from faultkit.mcp.targets import Inventory
 from faultkit.plan import plan_schema
@@ -323,7 +330,7 @@ def suite_schema() -> Schema:
 
 def _definitions() -> Schema:
     shared: Any = plan_schema()["$defs"]
-    kinds = {word: f"fault-{kind}" for kind in CALL_FAULTS for word in (kind, kind.replace("_", "-"))}
+    kinds = {word: f"fault-{kind}" for kind in SUITE_FAULTS for word in (kind, kind.replace("_", "-"))}
     kinds |= {word: f"fault-{kind}" for word, kind in ALIASES.items()}
     return {
         "server": schema_of(SERVER),
@@ -335,9 +342,10 @@ def _definitions() -> Schema:
                 chosen_by("kind", kinds),
             ]
         },
-        **{f"fault-{kind}": schema_of(fault_table(kind)) for kind in CALL_FAULTS},
-        **{f"with-{kind}": shared[f"with-{kind}"] for kind in CALL_FAULTS},
-        "target": schema_of(TARGET),
+        **{f"fault-{kind}": schema_of(fault_table(kind)) for kind in SUITE_FAULTS},
+        **{f"with-{kind}": shared[f"with-{kind}"] for kind in SUITE_FAULTS},
+        "target": schema_of(CALL_TARGET),
+        "model-target": schema_of(MODEL_TARGET),
         "trigger": shared["trigger"],
         "schedule": shared["schedule"],
         "period": shared["period"],

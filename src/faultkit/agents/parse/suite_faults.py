@@ -1,4 +1,4 @@
-"""The `faults` of a suite: every fault of calls, as a mapping or as a spec in one word.
+"""The `faults` of a suite: those of calls, as a mapping or as a spec in one word, and those of models.
 
 Each becomes a rule of a plan. `target` is the rule's match; settings stand beside `kind` or below `with`.
 """
@@ -6,6 +6,7 @@ Each becomes a rule of a plan. `target` is the rule's match; settings stand besi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from faultkit.agents.parse.suite_source import LocatedPart, SuiteSource
@@ -15,15 +16,20 @@ from faultkit.base.documents.key_tables import Key, KeyTable, Schema, given, val
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, line, text
 from faultkit.base.errors import InputError
-from faultkit.faults import CALL_FAULTS, NETWORK_FAULTS
+from faultkit.faults import CALL_FAULTS, LLM_FAULTS, NETWORK_FAULTS
 from faultkit.faults.call.hang import Hang
-from faultkit.faults.call_fault import CallFault
+from faultkit.faults.fault import Fault
 from faultkit.faults.fault_data import fault_schema
+from faultkit.faults.fault_table import FaultTable
 from faultkit.mcp.fault_specs import ALIASES, FORM, parse_spec
 from faultkit.plan import Rule, fresh_name, parse_rule
 from faultkit.plan.plan_keys import MATCH
 
-TARGET_KEYS = ("tool", "server", "resource", "prompt", "method")
+MODEL_KEYS = ("model", "streamed", "tool_use")
+CALL_KEYS = ("tool", "server", "resource", "prompt", "method")
+TARGET_KEYS = (*CALL_KEYS, *MODEL_KEYS)
+SUITE_FAULTS: FaultTable[Fault] = FaultTable(*CALL_FAULTS.rows, *LLM_FAULTS.rows)
+"""The faults that a suite can inject: into calls, and into requests to the agent's model."""
 REQUIRED_SETTINGS = {"slow": "delay_ms", "recover_after": "failures"}
 """Settings that must be given in a suite, though plans have a default for them."""
 _UNITS = {"ms": "a number of milliseconds"}
@@ -63,7 +69,9 @@ def _rule(value: object, path: str, source: SuiteSource, taken: set[str]) -> Rul
         source.note(join_path(path, "name"), "expected a name, got nothing")
     kind = reader.need("kind", _kind, None, FAULT["kind"].required)
     target = _target(reader)
-    settings = {} if kind is None else _settings(reader, CALL_FAULTS[kind])
+    if kind is not None and kind in CALL_FAULTS and any(key in target for key in MODEL_KEYS):
+        reader.note("kind", InputError("", _not_of_models(kind)))
+    settings = {} if kind is None else _settings(reader, SUITE_FAULTS[kind])
     if len(source.problems) > before or kind is None or name is None:
         return None
     rule: dict[str, object] = {"name": name, "fault": kind, "with": settings, "match": target}
@@ -112,11 +120,18 @@ def _kind(value: object) -> str:
     given = text(value)
     kind = given.replace("-", "_")
     kind = ALIASES.get(kind, kind)
-    if kind in CALL_FAULTS:
+    if kind in SUITE_FAULTS:
         return kind
     if kind in NETWORK_FAULTS:
         raise InputError("", f"{kind} acts on the network, not on calls (see `fault faults`)")
-    raise InputError("", f"unknown fault {shown(given)}; {advice(kind, tuple(CALL_FAULTS))}")
+    raise InputError("", f"unknown fault {shown(given)}; {advice(kind, tuple(SUITE_FAULTS))}")
+
+
+def _not_of_models(kind: str) -> str:
+    """Return the error message for a fault of calls that is aimed at a model."""
+    same = f"llm_{kind}"
+    hint = f"{same} does" if same in LLM_FAULTS else "`fault faults` lists those of level llm"
+    return f"{kind} acts on calls, not on a model; {hint}"
 
 
 def _target(reader: MappingReader) -> dict[str, object]:
@@ -130,7 +145,7 @@ def _target(reader: MappingReader) -> dict[str, object]:
     return dict(target.given)
 
 
-def _settings(reader: MappingReader, fault: type[CallFault]) -> dict[str, object]:
+def _settings(reader: MappingReader, fault: type[Fault]) -> dict[str, object]:
     """Return the settings beside the kind and below `with`; report those of other faults as such."""
     beside = {key: value for key, value in reader.given.items() if key not in FAULT.names}
     below = reader.given.get("with", {})
@@ -153,12 +168,14 @@ def _settings(reader: MappingReader, fault: type[CallFault]) -> dict[str, object
     return {key: value for key, value in settings.items() if key in known}
 
 
-def _misplaced_setting(key: object, fault: type[CallFault]) -> str:
+def _misplaced_setting(key: object, fault: type[Fault]) -> str:
     """Return the error message for a key that is no setting of a fault."""
     known = tuple(fault.settings())
     if key in FAULT.names:
         return "expected it beside the kind, not below `with`"
-    owners = [kind for kind, other in CALL_FAULTS.items() if key in other.settings()]
+    owners = [
+        kind for kind, other in SUITE_FAULTS.items() if key in other.settings() and other.level == fault.level
+    ]
     if owners:
         belongs = f"it is a setting of {', '.join(owners)}"
         return f"{fault.kind} has no {key}: {belongs}; {fault.kind} has {', '.join(known) or 'none'}"
@@ -178,17 +195,23 @@ def written_at(path: str, written: object) -> str:
     return f"{key}.{rest}" if rest else key
 
 
-TARGET = KeyTable(
-    *(Key(key, schema=value_schema(MATCH[key]), help=MATCH[key].help) for key in TARGET_KEYS),
-    rules={"anyOf": [given(key) for key in TARGET_KEYS]},
-)
+def _target_table(*keys: str) -> KeyTable:
+    return KeyTable(
+        *(Key(key, schema=value_schema(MATCH[key]), help=MATCH[key].help) for key in keys),
+        rules={"anyOf": [given(key) for key in keys]},
+    )
+
+
+TARGET = _target_table(*TARGET_KEYS)
+CALL_TARGET = _target_table(*CALL_KEYS)
+MODEL_TARGET = _target_table(*MODEL_KEYS)
 
 FAULT = KeyTable(
     Key("name", line, TEXT_SCHEMA, help="The name by which tests inject the fault.", required="a name"),
     Key(
         "target",
         schema={"$ref": "#/$defs/target"},
-        help="The calls that the fault acts on.",
+        help="The calls, or the requests to a model, that the fault acts on.",
         required="a mapping",
     ),
     Key(
@@ -212,7 +235,7 @@ FAULT_SPEC = KeyTable(
 
 def fault_table(kind: str) -> KeyTable:
     """Return the table of a fault of one kind, with its settings, for the JSON Schema."""
-    facts: Any = fault_schema(CALL_FAULTS[kind])
+    facts: Any = fault_schema(SUITE_FAULTS[kind])
 
     def rules() -> Schema:
         needed, found = REQUIRED_SETTINGS.get(kind), {"description": facts["description"]}
@@ -225,8 +248,10 @@ def fault_table(kind: str) -> KeyTable:
             "anyOf": [way for key, inner in zip(keys, below, strict=True) for way in (given(key), inner)],
         }
 
+    of_model = {"$ref": "#/$defs/model-target"} if kind in LLM_FAULTS else FAULT["target"].schema
     return KeyTable(
-        *(FAULT[key] for key in ("name", "kind", "target")),
+        *(FAULT[key] for key in ("name", "kind")),
+        replace(FAULT["target"], schema=of_model),
         *(
             Key(name, schema={"$ref": f"#/$defs/with-{kind}/properties/{name}"})
             for name in facts["properties"]

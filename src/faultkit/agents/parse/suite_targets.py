@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from faultkit.agents.kinds.script_model import SCRIPT_MODEL
 from faultkit.agents.suite.definition import (
+    CommandAgent,
     MockServer,
+    ModelAgent,
     ScriptAgent,
     ShippedAgent,
     Suite,
@@ -97,6 +100,8 @@ def inventories(servers: Sequence[SuiteServer]) -> dict[str, Inventory]:
 
 def target_problems(fault: SuiteFault, has: Mapping[str, Inventory]) -> Iterator[InputError]:
     """Yield an error for each target of a fault that no server of the suite has, with paths of a rule."""
+    if fault.is_of_model:
+        return
     wanted = fault.rule.match.server
     servers = _servers_hit_by(fault, has)
     if not servers:
@@ -113,6 +118,8 @@ def target_problems(fault: SuiteFault, has: Mapping[str, Inventory]) -> Iterator
 
 def missed_by(fault: SuiteFault, test: SuiteTest, has: Mapping[str, Inventory]) -> str | None:
     """Return why no call of the test can meet the fault; None if one can."""
+    if fault.is_of_model:
+        return _missed_by_model(fault, test)
     known = {name: has[name] for name in test.server_names if name in has}
     if not known:
         return None
@@ -128,6 +135,20 @@ def missed_by(fault: SuiteFault, test: SuiteTest, has: Mapping[str, Inventory]) 
     if isinstance(test, ToolTest) and match.tool is not None and not fnmatchcase(test.tool, match.tool):
         return f'it is aimed at the tool "{match.tool}", and this test calls "{test.tool}"'
     return None
+
+
+def _missed_by_model(fault: SuiteFault, test: SuiteTest) -> str | None:
+    """Return why no request to the model of a test can meet a fault; None if one can."""
+    if isinstance(test, ToolTest):
+        return "it is aimed at a model, and a test of a tool has none"
+    match, agent = fault.rule.match, test.agent
+    if isinstance(agent, CommandAgent):
+        needed = "expected `mock_model` beside it: the model of a program is broken only if it is a mock"
+        return None if test.mock_model else needed
+    model = agent.model if isinstance(agent, ModelAgent) else SCRIPT_MODEL
+    if not fnmatchcase(model, match.model or "*"):
+        return f'it is aimed at the model "{match.model}", and the model of this test is "{model}"'
+    return "the answers in this test are streamed" if match.streamed is False else None
 
 
 def _servers_hit_by(fault: SuiteFault, has: Mapping[str, Inventory]) -> list[str]:

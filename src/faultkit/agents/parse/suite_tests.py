@@ -34,6 +34,7 @@ from faultkit.agents.suite.agent_interface import RunBudget
 from faultkit.agents.suite.definition import (
     AgentTest,
     CustomProvider,
+    ScriptAgent,
     ShippedAgent,
     ToolTest,
 )
@@ -53,6 +54,7 @@ from faultkit.base.documents.values import (
     whole_number,
 )
 from faultkit.base.errors import InputError
+from faultkit.llm.mock.mock_answers import parse_script
 
 REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 MOST_RUNS = 1000
@@ -86,6 +88,10 @@ def parse_agent_test(
         reader.note(
             "recovery", InputError("", "expected `inject` beside it: nothing is broken to recover from")
         )
+    turns = reader.take("mock_model")
+    if turns and any(isinstance(agent, ShippedAgent | ScriptAgent) for _, agent in agents):
+        problem = "expected only beside model, models or a command: the mock of a script knows its turns"
+        reader.note("mock_model", InputError("", problem))
     if "prompt" not in reader.given and ("model" in reader.given or "models" in reader.given):
         reader.note("prompt", InputError("", "expected what the model is asked to do, got nothing"))
     test: dict[str, Any] = {
@@ -96,6 +102,7 @@ def parse_agent_test(
             reader.inner("orchestration").take("error_recovery") if "orchestration" in reader.given else None
         ),
         "budget": _budget(reader, most_usd),
+        "mock_model": turns,
         **{key: reader.take(key) for key in ("runs", "min_pass_rate")},
     }
     name = common.pop("name")
@@ -263,6 +270,36 @@ def _agent_test_rules() -> Schema:
     }
 
 
+_MOCK_MODEL: Schema = {
+    "type": "object",
+    "required": ["turns"],
+    "additionalProperties": False,
+    "properties": {
+        "turns": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "anyOf": [given("text"), given("calls")],
+                "properties": {
+                    "text": TEXT_SCHEMA,
+                    "calls": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "required": ["name"],
+                            "properties": {"name": TEXT_SCHEMA, "arguments": {"type": "object"}},
+                        },
+                    },
+                },
+            },
+        }
+    },
+}
+
+
 def _models_schema() -> Schema:
     model = model_schema()
     return {"anyOf": [model, {"type": "array", "minItems": 1, "items": model}]}
@@ -287,6 +324,13 @@ AGENT_TEST = KeyTable(
     Key("goal", schema=goal_schema, help="Expectations that hold if the task was really done."),
     Key("orchestration", schema=ORCHESTRATION),
     Key("breakpoint", schema=BREAKPOINT),
+    Key(
+        "mock_model",
+        parse_script,
+        _MOCK_MODEL,
+        (),
+        "The `turns` of a mock in place of a model or of the model of a program.",
+    ),
     Key(
         "runs",
         whole_number(1, MOST_RUNS),

@@ -71,7 +71,7 @@ def metrics_of(trace: Trace, clean: Trace | None = None) -> RecoveryMetrics:
     """Compute the metrics of a run. `clean` is the trace of the same task without faults."""
     faulted = trace.faulted
     first = faulted[0] if faulted else None
-    later = () if first is None else trace.after(first)
+    later = () if first is None else trace.alike_after(first)
     same = None if first is None else first_success(later, first.aim)
     any_success = first_success(later)
     return RecoveryMetrics(
@@ -91,7 +91,7 @@ def metrics_of(trace: Trace, clean: Trace | None = None) -> RecoveryMetrics:
         canaries_spread=canaries_spread(trace),
         honest=_honest(trace),
         clean_cancel=_clean_cancel(trace),
-        cascade=_cascade(first, later),
+        cascade=_cascade(first, () if first is None else trace.after(first)),
         overruns=trace.overruns,
     )
 
@@ -102,7 +102,7 @@ def path_of(trace: Trace) -> RecoveryPath:
     if not faulted:
         return "none"
     first = faulted[0]
-    later = trace.after(first)
+    later = trace.alike_after(first)
     success = first_success(later, first.aim)
     if success is not None:
         between = later[: later.index(success)]
@@ -322,7 +322,7 @@ class ToolMisuse:
 
 def tool_misuse_of(trace: Trace) -> ToolMisuse:
     """Compute the metrics of ToolMisuseBench for a run."""
-    calls = trace.calls
+    calls = trace.tool_calls
     invalid = sum(call.invalid for call in calls)
     over_budget = bool(trace.overruns) or trace.ending not in ("reply", "error")
     # By its definition, a run that exceeds its budget has failed, whatever it had done until then.

@@ -49,6 +49,8 @@ class TracedCall:
     """A fault replaced values in the reply, which looked sound to the caller."""
     is_traceable: bool = True
     """An agent that is misled repeats one of `canaries`, if there are any. False if it need not."""
+    is_model: bool = False
+    """A request to the agent's model, whose name is in `tool`."""
 
     @property
     def aim(self) -> str:
@@ -92,6 +94,16 @@ class Trace:
     """Faults that acted on other requests than calls of tools, such as a list of tools."""
 
     @property
+    def tool_calls(self) -> tuple[TracedCall, ...]:
+        """The calls of tools, without the requests to the model."""
+        return tuple(call for call in self.calls if not call.is_model)
+
+    @property
+    def model_requests(self) -> tuple[TracedCall, ...]:
+        """The requests to the model, if faults can act on them."""
+        return tuple(call for call in self.calls if call.is_model)
+
+    @property
     def faulted(self) -> tuple[TracedCall, ...]:
         """The calls that met an injected fault."""
         return tuple(call for call in self.calls if call.fault)
@@ -104,6 +116,11 @@ class Trace:
     def after(self, call: TracedCall) -> tuple[TracedCall, ...]:
         """Return the calls that started after a call."""
         return self.calls[self.calls.index(call) + 1 :]
+
+    def alike_after(self, call: TracedCall) -> tuple[TracedCall, ...]:
+        """Return the later calls of tools for a call of a tool, and requests to the model for one of those:
+        neither stands in for the other."""
+        return tuple(each for each in self.after(call) if each.is_model == call.is_model)
 
     def noticed_ms(self, call: TracedCall) -> float | None:
         """Return when the caller knew that a call failed; None for a call that did not, or if never.

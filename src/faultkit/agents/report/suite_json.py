@@ -169,6 +169,7 @@ def _call(call: TracedCall) -> dict[str, Any]:
         "effect": call.effect,
         "is_read": call.is_read,
         "canaries": call.canaries,
+        "is_model": call.is_model,
     }
     found = {
         "tool": call.tool,

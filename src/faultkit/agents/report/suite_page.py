@@ -298,7 +298,9 @@ class _RunTimeline:
         self.first_fault = next(iter(self.trace.faulted), None)
         self.recovering_call = None
         if self.first_fault is not None:
-            self.recovering_call = first_success(self.trace.after(self.first_fault), self.first_fault.aim)
+            self.recovering_call = first_success(
+                self.trace.alike_after(self.first_fault), self.first_fault.aim
+            )
         ends = [_end_ms(call) for call in self.trace.calls]
         ends += [self.trace.reply.at_ms] if self.trace.reply is not None else []
         self.end_ms = max((end for end in ends if isfinite(end)), default=0.0)
@@ -372,7 +374,8 @@ class _RunTimeline:
         return "failed" if call.failed else "ok"
 
     def _call(self, number: int, call: TracedCall) -> Lane:
-        name = printable_line(f"{call.server}/{call.tool}" if call.server else call.tool)
+        server = "model" if call.is_model else call.server
+        name = printable_line(f"{server}/{call.tool}" if server else call.tool)
         outcome = call.outcome.replace("_", " ")
         note = f"{outcome}, fault {printable_line(call.fault)}" if call.fault else outcome
         took = "never ended" if call.end_ms is None else duration(call.end_ms - call.start_ms)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from faultkit.agents.recovery.trace import CallOutcome, RunEnding
+from faultkit.llm.conversation import Completion, Conversation
+from faultkit.llm.failure import ProviderFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,29 @@ class ToolOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelOutcome:
+    """The outcome of one request to a model, as its caller sees it."""
+
+    outcome: CallOutcome
+    text: str = ""
+    """Why it failed."""
+    completion: Completion | None = None
+    """The answer; None if the request failed."""
+    failure: ProviderFailure | None = field(default=None, compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """True if there is an answer."""
+        return self.completion is not None
+
+    @property
+    def retry_after_ms(self) -> float | None:
+        """Wait that the provider asks for."""
+        wait_s = None if self.failure is None else self.failure.after_s
+        return None if wait_s is None else wait_s * 1000
+
+
+@dataclass(frozen=True, slots=True)
 class AgentTask:
     """The prompts of an agent, and the seed of its random numbers."""
 
@@ -141,6 +166,15 @@ class Toolbox(Protocol):
 
     def spend(self, *, turns: int = 0, tokens: int = 0, money: float = 0.0) -> None:
         """Count turns, tokens and money that the agent used. Raises BudgetExceeded."""
+        ...
+
+    @property
+    def has_model(self) -> bool:
+        """True if requests to the model go through `ask`, where faults act on them."""
+        ...
+
+    async def ask(self, conversation: Conversation) -> ModelOutcome:
+        """Ask the model. Returns a timeout once the detection budget has passed, so it never hangs."""
         ...
 
 

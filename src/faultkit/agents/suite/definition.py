@@ -5,7 +5,7 @@ Values only, checked by the parsers that build them: nothing here reads a file o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,6 +13,7 @@ from faultkit.agents.suite.agent_interface import PlannedCall as PlannedCall
 from faultkit.agents.suite.agent_interface import RunBudget
 from faultkit.agents.suite.gate import RecoveryGate
 from faultkit.base.errors import TargetError
+from faultkit.llm.mock.mock_answers import ScriptedTurn
 from faultkit.llm.providers import CustomProvider as CustomProvider
 from faultkit.mcp.mock.mock_model import Manifest
 from faultkit.plan import Plan, Rule
@@ -110,6 +111,11 @@ class SuiteFault:
     name: str
     rule: Rule
     place: SourcePlace
+
+    @property
+    def is_of_model(self) -> bool:
+        """True if it acts on requests to the agent's model, not on calls."""
+        return self.rule.fault.level == "llm"
 
 
 # Agents under test
@@ -229,6 +235,8 @@ class AgentTest:
     error_recovery: int | None = None
     """`orchestration.error_recovery`: least percentage of failed calls that recovered later."""
     budget: RunBudget = field(default_factory=RunBudget)
+    mock_model: tuple[ScriptedTurn, ...] = ()
+    """Turns of a mock that answers in place of the model; empty: there is none."""
     breakpoint: TrialSearch | None = None
     """The setting of an injected fault that is searched for where the test breaks; its place is that in
     `inject`."""
@@ -348,9 +356,16 @@ class Suite:
         return (*self.tools, *self.agents)
 
     def plan(self, faults: Sequence[str], seed: int | str) -> Plan:
-        """Return a plan with the rules of these faults, by their names."""
-        rules = {fault.name: fault.rule for fault in self.faults}
-        return Plan(tuple(rules[name] for name in faults), seed)
+        """Return a plan with the rules of these faults of calls, by their names."""
+        return Plan(tuple(self._rules(faults, of_model=False)), seed)
+
+    def model_plan(self, faults: Sequence[str], seed: int | str) -> Plan:
+        """Return a plan with the rules of these faults of the agent's model, by their names."""
+        return Plan(tuple(self._rules(faults, of_model=True)), seed)
+
+    def _rules(self, names: Sequence[str], *, of_model: bool) -> Iterator[Rule]:
+        faults = {fault.name: fault for fault in self.faults}
+        return (faults[name].rule for name in names if faults[name].is_of_model == of_model)
 
 
 # Scripts

@@ -130,7 +130,7 @@ def gate_recovery(
 
 def _is_open(trace: Trace, call: TracedCall) -> bool:
     """Return whether the agent may have taken a changed reply for a true one, without a trace of it."""
-    has_asked_again = first_success(trace.after(call), call.aim) is not None
+    has_asked_again = first_success(trace.alike_after(call), call.aim) is not None
     is_seen = bool(call.canaries) and call.is_traceable
     return call.misleading and not is_seen and not has_asked_again
 

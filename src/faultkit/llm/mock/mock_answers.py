@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from faultkit.base.documents.checks import sequence, shown
 from faultkit.base.documents.key_tables import Key, KeyTable
@@ -75,6 +75,14 @@ _SCRIPT = KeyTable(
     Key("turns", lambda value: sequence(value, "turns", ""), {"type": "array"}, required="a list of turns"),
     has_nulls=False,
 )
+
+
+class AnswerSource(Protocol):
+    """Makes answers, such as `MockAnswers`."""
+
+    def turn_for(self, request: LlmRequest) -> Turn:
+        """Return the answer to a request."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ from faultkit.faults.dialects.dialect_table import may_be_request, read_request
 from faultkit.faults.dialects.json_members import write_json
 from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent, moved_to
 from faultkit.faults.dialects.recording import LlmReplay
+from faultkit.faults.dialects.turn import Turn
 from faultkit.faults.llm_fault import tokens_of
-from faultkit.llm.mock.mock_answers import MockAnswers
+from faultkit.llm.mock.mock_answers import AnswerSource, MockAnswers
 from faultkit.llm.mock.mock_endpoints import answer_besides
 from faultkit.plan import Plan, Rule
 from faultkit.plan.llm_rules import LlmRules
@@ -62,18 +63,23 @@ class LlmMock:
 
     def __init__(
         self,
-        answers: MockAnswers,
+        answers: AnswerSource,
         rules: LlmRules,
         clock: Callable[[], float],
         tokens_per_s: float = 0.0,
         replay: LlmReplay | None = None,
         missed: Callable[[str], None] = lambda why: None,
         watch: Watch | None = None,
+        scale: float = 1.0,
     ) -> None:
-        """`missed` is called with each request that `replay` has no answer to, and why."""
+        """Create a mock.
+
+        missed: called with each request that `replay` has no answer to, and why
+        scale: seconds of the clock in one second of the machine"""
         self._replay = replay
         self._missed = missed
         self._watch = watch
+        self._scale = scale
         self._answers = answers
         self._rules = rules
         self._clock = clock
@@ -92,10 +98,7 @@ class LlmMock:
             return
         watch = None if self._watch is None else self._watch(request, asked)
         treated = self._rules.treat(asked, request.method, request.lines, self._clock())
-        events: Iterable[LlmEvent] = treated.answer or self._answer(treated.request)
-        if treated.chain is not None:
-            chain = treated.chain
-            events = (out for event in events for out in chain.feed(event))
+        events = treated.answered(treated.answer or self._answer(treated.request))
         task = self._tasks.start(self._play(events, writer, watch))
         if watch is not None:
             writer.on_disconnect(watch.left)
@@ -108,22 +111,7 @@ class LlmMock:
     def _answer(self, request: LlmRequest) -> list[LlmEvent]:
         if self._replay is not None:
             return self._replayed(self._replay, request)
-        now, dialect = self._clock(), request.dialect
-        turn = self._answers.turn_for(request)
-        head = Head(now, 200, headers_for(request.framing), request.is_streamed)
-        reader = AnswerReader(request, 200, dict(head.headers)["content-type"])
-        if request.is_streamed:
-            units = dialect.stream_of(turn, request)
-        else:
-            units = [write_json(dialect.whole_of(turn, request))]
-        events: list[LlmEvent] = [head]
-        at = now
-        for unit in units:
-            for chunk in reader.feed(unit, at):
-                at = self._paced(chunk, events, at)
-        for chunk in reader.end(at):
-            at = self._paced(chunk, events, at)
-        return [*events, End(at)]
+        return answer_events(request, self._answers.turn_for(request), self._clock(), self._tokens_per_s)
 
     def _replayed(self, replay: LlmReplay, request: LlmRequest) -> list[LlmEvent]:
         """Return a recorded answer at its recorded pace, or at that of the mock if it has one."""
@@ -136,21 +124,9 @@ class LlmMock:
             return [Head(now, 404, _JSON), Chunk(now, body, is_whole=True), End(now)]
         reader = AnswerReader(request, recorded.status, recorded.content_type)
         head = Head(now, recorded.status, (("content-type", recorded.content_type),), reader.is_stream)
-        events: list[LlmEvent] = [head]
-        at = now
-        for offset_s, part in recorded.units:
-            at = at if self._tokens_per_s else max(at, now + offset_s)
-            for chunk in reader.feed(part.encode(), at):
-                at = self._paced(chunk, events, at)
-        for chunk in reader.end(at):
-            at = self._paced(chunk, events, at)
-        return [*events, End(at)]
-
-    def _paced(self, chunk: Chunk, events: list[LlmEvent], at: float) -> float:
-        """Append a chunk at the time that its tokens take, and return that time."""
-        at += tokens_of(chunk) / self._tokens_per_s if self._tokens_per_s else 0.0
-        events.append(moved_to(chunk, at))
-        return at
+        pace = self._tokens_per_s
+        parts = ((now if pace else now + offset_s, part.encode()) for offset_s, part in recorded.units)
+        return _paced(head, reader, parts, pace)
 
     async def _play(
         self, events: Iterable[LlmEvent], writer: ResponseWriter, watch: AnswerWatch | None
@@ -161,7 +137,7 @@ class LlmMock:
         for event in events:
             wait_s = event.at - self._clock()
             if wait_s > 0:
-                await asyncio.sleep(wait_s)
+                await asyncio.sleep(wait_s / self._scale)
             if isinstance(event, Head):
                 head = event
                 if event.is_stream:
@@ -177,6 +153,39 @@ class LlmMock:
                 body += event.raw
             if watch is not None:
                 watch.sent(event)
+
+
+def answer_events(request: LlmRequest, turn: Turn, now: float, tokens_per_s: float = 0.0) -> list[LlmEvent]:
+    """Return an answer as its provider sends it; a token takes its time, if there is a pace."""
+    dialect = request.dialect
+    head = Head(now, 200, headers_for(request.framing), request.is_streamed)
+    reader = AnswerReader(request, 200, dict(head.headers)["content-type"])
+    if request.is_streamed:
+        units = dialect.stream_of(turn, request)
+    else:
+        units = [write_json(dialect.whole_of(turn, request))]
+    return _paced(head, reader, ((now, unit) for unit in units), tokens_per_s)
+
+
+def _paced(
+    head: Head, reader: AnswerReader, parts: Iterable[tuple[float, bytes]], tokens_per_s: float
+) -> list[LlmEvent]:
+    """Return the events of an answer whose parts come at these times at the earliest; a token takes its time,
+    if there is a pace."""
+    events: list[LlmEvent] = [head]
+    at = head.at
+
+    def add(chunks: Iterable[Chunk]) -> None:
+        nonlocal at
+        for chunk in chunks:
+            at += tokens_of(chunk) / tokens_per_s if tokens_per_s else 0.0
+            events.append(moved_to(chunk, at))
+
+    for earliest, part in parts:
+        at = max(at, earliest)
+        add(reader.feed(part, at))
+    add(reader.end(at))
+    return [*events, End(at)]
 
 
 def _refusal(request: HttpRequest) -> tuple[int, str]:
