@@ -227,7 +227,7 @@ def dump_written(fault: WrittenFault) -> dict[str, object]:
         given = plain.get(part, {})
         assert isinstance(given, dict)
         parts.update(given)
-    match = {key: parts.pop(key) for key in MATCH_KEYS if key in parts}
+    match = {key: parts.pop(key) for key in (*MATCH_KEYS, "flow", "message") if key in parts}
     names = {meant: name for name, meant in ALIASES.get(kind, {}).items() if meant != "per"}
     dumped = {names.get(name, name): value for name, value in {**settings, **parts}.items()}
     if match:

@@ -120,6 +120,11 @@ def test_requests_are_matched_for_faults_of_http() -> None:
     assert rule.match == Match(method="PUT", path="/a/*", headers=(("x", "*"),))
 
 
+def test_messages_are_matched_for_faults_of_websocket() -> None:
+    rule = rule_of(type="ws_drop", match={"path": "/chat", "flow": "to_client", "message": "text"})
+    assert rule.match == Match(path="/chat", flow="to_client", message="text")
+
+
 def test_the_rate_of_dns_is_the_chance_of_a_look_up_to_fail() -> None:
     rule = rule_of(type="dns", rate=0.25)
     assert (rule.fault, rule.trigger, rule.schedule) == (Dns(), Trigger(0.25), Schedule())
@@ -202,6 +207,13 @@ def test_faults_of_one_kind_get_names_of_their_own() -> None:
         (
             {"type": "jitter", "match": {"side": "client"}},
             ["faults[0].match.side: unknown key; expected one of proxy, method, path, headers, status"],
+        ),
+        (
+            {"type": "ws_ping_silence", "match": {"message": "text"}},
+            [
+                "faults[0].match.message: unknown key; "
+                "expected one of proxy, method, path, headers, status, flow"
+            ],
         ),
         ({"type": "jitter", "match": "x"}, ['faults[0].match: expected a mapping, got "x"']),
         (

@@ -172,7 +172,8 @@ def _rule_document(type_: str, reader: MappingReader) -> tuple[dict[str, object]
         home[meant] = _translate(reader, key, value)
     for name, default in default_settings(type_, settings).items():
         settings.setdefault(name, default)
-    match = dict(reader.inner("match", MATCH_KEYS).given)
+    match_keys = (*MATCH_KEYS, *message_conditions(NETWORK_FAULTS[kind]))
+    match = dict(reader.inner("match", match_keys).given)
     match.update({key: reader.given[key] for key in FLOW_KEYS if key in reader.given})
     document: dict[str, object] = {"fault": kind, "with": settings, "match": match, "trigger": trigger}
     if "period" in reader.given:
