@@ -65,8 +65,6 @@ MessageEffect: TypeAlias = DelayMessage | DropMessage | RepeatMessage | ChangeMe
 class WebSocketFault(HttpFault):
     """A fault that acts on the messages of a WebSocket connection."""
 
-    alters: ClassVar[bool] = False
-    """True if the receiver gets other messages than were sent: compressed ones must then be read."""
     control_frames: ClassVar[bool] = False
     """True if it acts on pings and pongs, not on messages."""
 

@@ -28,7 +28,7 @@ from faultkit.proxy.http import (
 )
 from faultkit.proxy.llm_bodies import LlmBodies
 from faultkit.proxy.plane_events import Directed
-from faultkit.proxy.request_rules import judge_answer, judge_request, paces, planned_message_faults
+from faultkit.proxy.request_rules import judge_answer, judge_request, paces, plans_messages
 from faultkit.proxy.rule_delay import RequestDelays
 
 if TYPE_CHECKING:
@@ -219,14 +219,12 @@ class Http1Session:
         """Return whether a rule may act on the messages of a connection that is a WebSocket from now on."""
         if (response.header("upgrade") or "").lower() != "websocket" or self._spares_request(request):
             return False
-        faults = planned_message_faults(self._link, request)
-        if not faults:
+        if not plans_messages(self._link, request):
             return False
         # Imported here, because few connections need it.
         from faultkit.proxy.websocket_session import WebSocketSession
 
-        reads = any(fault.alters for fault in faults)
-        self._websocket = WebSocketSession(self._link, self._carry_out, request, response, reads=reads)
+        self._websocket = WebSocketSession(self._link, self._carry_out, request, response)
         return True
 
     def _spares_request(self, head: RequestHead) -> bool:

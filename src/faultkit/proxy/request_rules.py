@@ -144,17 +144,16 @@ def judge_answer(
     return filters
 
 
-def planned_message_faults(link: RequestLink, head: Request) -> list[WebSocketFault]:
-    """Return the faults that may act, now or later, on the messages of a WebSocket connection which this
+def plans_messages(link: RequestLink, head: Request) -> bool:
+    """Return whether any rule may act, now or later, on the messages of a WebSocket connection which this
     request opens."""
     proxy = link.proxy
-    return [
-        active.rule.fault
-        for active in proxy.services.active.rules
-        if isinstance(active.rule.fault, WebSocketFault)
+    return any(
+        isinstance(active.rule.fault, WebSocketFault)
         and active.rule.match.covers_proxy(proxy.name)
         and _covers(active, head)
-    ]
+        for active in proxy.services.active.rules
+    )
 
 
 def paces(active: ActiveStreamRule) -> bool:

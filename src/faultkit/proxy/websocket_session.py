@@ -52,11 +52,8 @@ class WebSocketSession:
         carry_out: Callable[[list[Output]], None],
         request: RequestHead,
         response: ResponseHead,
-        *,
-        reads: bool,
     ) -> None:
-        """`carry_out` does what the exchange asks for; `request` and `response` have opened the connection.
-        `reads`: rules may have to read compressed messages."""
+        """`carry_out` does what the exchange asks for; `request` and `response` have opened it."""
         self._link = link
         self._carry_out = carry_out
         self._head = request
@@ -68,7 +65,7 @@ class WebSocketSession:
         """Messages, and pings and pongs, that have come each way."""
         self._noted: dict[tuple[ActiveStreamRule, Flow], int] = {}
         agreed = read_extensions(response.header("sec-websocket-extensions"))
-        self._exchange = WebSocketExchange(self, agreed, reads=reads)
+        self._exchange = WebSocketExchange(self, agreed)
         self._wake_at = FOREVER
 
     def take(self, outputs: list[Output]) -> None:

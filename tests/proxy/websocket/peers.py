@@ -151,14 +151,12 @@ class Layered:
         rules: Rules | None = None,
         accepted: str | None = None,
         cut: Callable[[bytes], Iterator[bytes]] = cut_whole,
-        *,
-        reads: bool = True,
     ) -> None:
         self.rules = rules or Rules()
         self.now = 0.0
         self.client = Peer(ConnectionType.CLIENT, accepted)
         self.server = Peer(ConnectionType.SERVER, accepted)
-        self.layer = WebSocketExchange(self.rules, read_extensions(accepted), reads=reads)
+        self.layer = WebSocketExchange(self.rules, read_extensions(accepted))
         self.sent = {"client": b"", "server": b""}
         self.released: list[tuple[str, float]] = []
         """To whom something was delivered, and when."""

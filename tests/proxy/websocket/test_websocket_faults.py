@@ -205,12 +205,24 @@ def test_with_an_unknown_extension_messages_are_delayed_and_not_changed() -> Non
     assert "extension that is not understood (x-other)" in peers.troubles[0]
 
 
-def test_compressed_messages_that_were_not_read_from_the_beginning_pass() -> None:
-    peers = Layered(Rules({("to_client", 1): [effects.DropMessage()]}), DEFLATE, reads=False)
-    peers.server_sends(TextMessage("one"))
-    peers.server_sends(TextMessage("one and two"))
-    assert peers.client.seen == ["one", "one and two"]
-    assert "not read from the beginning" in peers.troubles[0]
+@pytest.mark.parametrize("takeover", [True, False])
+def test_after_a_message_that_cannot_be_read_others_are_changed_only_if_they_do_not_refer_to_it(
+    takeover: bool,
+) -> None:
+    accepted = DEFLATE if takeover else f"{DEFLATE}; server_no_context_takeover"
+    peers = Layered(Rules({("to_client", n): [effects.RepeatMessage(1)] for n in (0, 1)}), accepted)
+    peers.client.receive = lambda payload: b""  # type: ignore[method-assign] # It would give up.
+    peers.server_sends(b"\xc2\x03\xff\xff\xff")
+    peers.server_sends(TextMessage("next"))
+    assert len(peers.rules.noted) == (0 if takeover else 1)
+    assert peers.troubles == (
+        [
+            "messages are not dropped, changed or repeated because of a compressed WebSocket message that "
+            "could not be read"
+        ]
+        if takeover
+        else []
+    )
 
 
 def bomb(size: int) -> bytes:

@@ -23,7 +23,6 @@ _REPLACEABLE = frozenset("".join(_KINDS))
 class WsCorrupt(WebSocketFault):
     kind: ClassVar[str] = "ws_corrupt"
     summary: ClassVar[str] = "The content of WebSocket messages is wrong; text stays valid UTF-8."
-    alters: ClassVar[bool] = True
 
     changes: int = setting(
         1, "How many characters (text) or bytes (binary) of a message are changed.", minimum=1, maximum=10_000

@@ -13,7 +13,6 @@ from faultkit.faults.websocket_fault import DropMessage, MessageEffect, WebSocke
 class WsDrop(WebSocketFault):
     kind: ClassVar[str] = "ws_drop"
     summary: ClassVar[str] = "WebSocket messages get lost; the connection goes on."
-    alters: ClassVar[bool] = True
 
     def effect(self, rng: Rng) -> MessageEffect:
         return DropMessage()

@@ -14,7 +14,6 @@ from faultkit.faults.websocket_fault import MessageEffect, RepeatMessage, WebSoc
 class WsDuplicate(WebSocketFault):
     kind: ClassVar[str] = "ws_duplicate"
     summary: ClassVar[str] = "WebSocket messages arrive more than once."
-    alters: ClassVar[bool] = True
 
     copies: int = setting(1, "How many copies come right behind the message.", minimum=1, maximum=100)
 

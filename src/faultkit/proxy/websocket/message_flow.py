@@ -128,11 +128,8 @@ class MessageFlow:
         "troubles",
     )
 
-    def __init__(
-        self, flow: Flow, rules: MessageRules, agreed: Deflate | None, unknown: str, *, reads: bool
-    ) -> None:
-        """`unknown`: extensions that are in use and not understood. `reads`: compressed messages may have to
-        be read, now or later."""
+    def __init__(self, flow: Flow, rules: MessageRules, agreed: Deflate | None, unknown: str) -> None:
+        """`unknown`: extensions that are in use and not understood."""
         is_client = flow == "to_upstream"
         self.flow: Flow = flow
         self.held = HeldEvents()
@@ -148,7 +145,7 @@ class MessageFlow:
         self._rules = rules
         self._agreed = agreed
         self._unknown = unknown
-        self._inflater = Inflater(agreed) if agreed is not None and reads else None
+        self._inflater = None if agreed is None else Inflater(agreed)
         self._recodes = False
         self._scanner = FrameScanner(masked=is_client, allows_rsv1=agreed is not None, strict=not unknown)
         self._writer = FrameWriter(is_client=is_client, deflate=agreed)
@@ -303,7 +300,7 @@ class MessageFlow:
             self._report(f"a WebSocket extension that is not understood ({self._unknown})")
             return False
         if message.compressed and self._inflater is None:
-            self._report("compressed WebSocket messages that were not read from the beginning")
+            self._report("a compressed WebSocket message that could not be read")
             return False
         return True
 
@@ -399,7 +396,8 @@ class MessageFlow:
 
     def _cannot_read(self, message: _Message, why: str, code: int) -> None:
         """Go on without the content of a message, or close the connection if its receiver needs that."""
-        self._inflater = None if message.compressed else self._inflater
+        if message.compressed and self._agreed is not None:
+            self._inflater = None if self._agreed.takeover else Inflater(self._agreed)
         if message.way == "recode" or (self._recodes and message.compressed):
             self.troubles.append(f"a WebSocket connection was closed with {code}: {self._sender} sends {why}")
             self.closing = (CloseConnection(code, "", "both"), None)

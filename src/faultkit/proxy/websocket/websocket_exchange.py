@@ -26,10 +26,10 @@ class WebSocketExchange:
 
     __slots__ = ("_client_ended", "_closing", "_down", "_ends_at", "_now", "_up", "closed", "troubles")
 
-    def __init__(self, rules: MessageRules, agreed: Extensions = Extensions(), *, reads: bool = True) -> None:  # noqa: B008
-        """`agreed`: the extensions in use. `reads`: rules may have to read compressed messages."""
-        self._up = MessageFlow("to_upstream", rules, agreed.to_upstream, agreed.unknown, reads=reads)
-        self._down = MessageFlow("to_client", rules, agreed.to_client, agreed.unknown, reads=reads)
+    def __init__(self, rules: MessageRules, agreed: Extensions) -> None:
+        """`agreed`: the extensions in use."""
+        self._up = MessageFlow("to_upstream", rules, agreed.to_upstream, agreed.unknown)
+        self._down = MessageFlow("to_client", rules, agreed.to_client, agreed.unknown)
         self._up.peer, self._down.peer = self._down, self._up
         self._now = 0.0
         self._closing = False
