@@ -66,6 +66,11 @@ _EXAMPLES = (
         "inside the HTTPS of one host, through the forward proxy",
         "fault run --intercept api.example.com --with-http-response",
     ),
+    (
+        "one in ten messages of a WebSocket server gets lost",
+        "fault run --proxy 34000=http://localhost:8080 --with-ws-drop --ws-drop-flow to_client "
+        "--ws-drop-probability 0.1",
+    ),
     ("replay a run, as JSON lines", "fault run --plan plan.yaml --seed 7 --json --proxy 9000=localhost:8000"),
 )
 

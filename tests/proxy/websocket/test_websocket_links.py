@@ -38,6 +38,7 @@ from faultkit.proxy.plane_events import Injected
 from faultkit.proxy.request_rules import judge_request
 from tests.proxy.http2.peers import OK, Layered
 from tests.proxy.proxied_http import ANY_PORT, proxied, troubles
+from tests.proxy.test_rule_delay import wait_until_injected
 from tests.proxy.wires import LOOPBACK, PATIENCE_S
 from tests.proxy.wires import connect as connect_tcp
 
@@ -159,8 +160,7 @@ def test_a_rule_that_is_taken_away_lets_its_messages_go(origin: Endpoint) -> Non
         say(client, "1", b"2")
         with pytest.raises(TimeoutError):
             client.recv(0)
-        while plane.snapshot().injected["twice"] == 0:
-            pass
+        wait_until_injected(plane, "twice")
         plane.set_plan(Plan((keep,)))
         assert hear(client, 3) == ["1", b"2", b"2"]
         plane.set_plan(Plan((keep, Rule("new", WsDrop(), Match(message="text")))))
