@@ -251,6 +251,15 @@ def test_a_client_that_speaks_something_else_is_refused(
         assert troubles(plane) == [line]
 
 
+def test_a_proxy_says_once_that_there_is_more_to_say(folder: Path) -> None:
+    with serving() as origin, proxied(front(origin, folder)) as (plane, proxy):
+        for number in range(22):
+            context = trusting(folder, f"p{number}")
+            context.wrap_socket(connect(proxy), server_hostname="localhost").close()
+        told = troubles(plane)
+    assert (len(told), told[-1]) == (21, "there is more, which is not shown")
+
+
 def test_half_a_handshake_ends_in_time_and_disturbs_no_other_client(folder: Path) -> None:
     spec_of = {"connect_timeout_s": 0.7}
     with serving() as origin, proxied(front(origin, folder, **spec_of)) as (plane, proxy):

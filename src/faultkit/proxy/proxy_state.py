@@ -26,6 +26,7 @@ from faultkit.proxy.plane_events import Injected, PlaneEvent, Trouble
 from faultkit.proxy.sockets import Address, connector_to
 
 _MOST_TOLD = 20
+"""Different troubles of one proxy that are emitted: peers could make any number of them."""
 ALWAYS_ALLOWED = 65536
 """Bytes that each direction may hold back, however many the others hold."""
 
@@ -213,9 +214,12 @@ class ProxyState:
 
     def report_once(self, what: str) -> None:
         """Emit a trouble of this proxy, if it was not emitted before."""
-        if what not in self._told and len(self._told) < _MOST_TOLD:
-            self._told.add(what)
-            self.services.emit(Trouble(self.services.loop.clock(), self.name, what))
+        if what in self._told or len(self._told) > _MOST_TOLD:
+            return
+        if len(self._told) == _MOST_TOLD:
+            what = "there is more, which is not shown"
+        self._told.add(what)
+        self.services.emit(Trouble(self.services.loop.clock(), self.name, what))
 
     def record_injection(
         self,
