@@ -24,6 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* As in native.py: an extension of another revision is not used. Raise both when what they share changes. */
+#define REVISION 1
+
 #define READ_BYTES 65536
 #define READABLE 0x1
 #define ENDED 0x2010
@@ -824,7 +827,8 @@ PyMODINIT_FUNC PyInit__native(void)
         return NULL;
     Py_INCREF((PyObject *)exchange_type);
     if (PyModule_AddObject(module, "Exchange", (PyObject *)exchange_type) < 0 ||
-        PyModule_AddObject(module, "ConnectionFields", fields) < 0)
+        PyModule_AddObject(module, "ConnectionFields", fields) < 0 ||
+        PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
         return NULL;
     return module;
 }

@@ -20,7 +20,7 @@ from faultkit.load.route import Route
 from faultkit.proxy.event_loop import Loop
 from faultkit.proxy.native import load_native
 
-native = load_native("faultkit.load._native")
+native = load_native("faultkit.load._native", revision=1)
 
 EXCHANGE_COLUMNS: Final = (
     "intended",

@@ -27,6 +27,9 @@
 #define SYS_epoll_pwait2 441
 #endif
 
+/* As in native.py: an extension of another revision is not used. Raise both when what they share changes. */
+#define REVISION 2
+
 #define MOST_EVENTS 512
 #define BUFFER_SIZE 262144
 #define READABLE 0x1
@@ -48,7 +51,7 @@ static PyObject *heappush, *heappop;
 #define NAMES(X)                                                                                             \
     X(_failed) X(_pump_chain) X(_running) X(_timer_due) X(_timers) X(_timer_count) X(abort) X(append) X(at)   \
     X(blind) X(budget) X(due) X(end_of_chain_source) X(_end_of_source) X(feed) X(filter) X(flush) X(held)           \
-    X(held_bytes) X(incoming) X(keep_events) X(keep_rest) X(lateness) X(loop) X(_open_pipe_queue) X(payload) \
+    X(has_direct_clock) X(held_bytes) X(incoming) X(keep_events) X(keep_rest) X(lateness) X(loop) X(_open_pipe_queue) X(payload) \
     X(popleft) X(pump) X(pump_again) X(read_size) X(ready_at) X(record) X(reset) X(socket_event) X(sole)      \
     X(wake_at)
 
@@ -120,7 +123,7 @@ static int add_size(PyObject *self, PyObject *name, Py_ssize_t more)
 
 typedef struct {
     PyObject_HEAD
-    PyObject *link, *services, *mode, *out, *pipe_queue, *near_chain, *far_chain, *gate;
+    PyObject *link, *services, *mode, *out, *pipe_queue, *near_chain, *far_chain, *gate, *straight;
     double timer_at, paced_at;
     Py_ssize_t moved, out_bytes, reported_bytes;
     int source, target, ending, big_reads;
@@ -136,6 +139,7 @@ static PyMemberDef fields_members[] = {
     {"near_chain", T_OBJECT, offsetof(Fields, near_chain), 0, NULL},
     {"far_chain", T_OBJECT, offsetof(Fields, far_chain), 0, NULL},
     {"gate", T_OBJECT, offsetof(Fields, gate), 0, NULL},
+    {"straight", T_OBJECT, offsetof(Fields, straight), 0, NULL},
     {"_timer_at", T_DOUBLE, offsetof(Fields, timer_at), 0, NULL},
     {"paced_at", T_DOUBLE, offsetof(Fields, paced_at), 0, NULL},
     {"moved", T_PYSSIZET, offsetof(Fields, moved), 0, NULL},
@@ -153,6 +157,34 @@ static PyMemberDef fields_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+/* As PureFields.__init__; what is not set here is 0, false or None. */
+static int fields_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    Fields *f = (Fields *)self;
+    PyObject *link, *services;
+    (void)kwargs;
+    if (f->link != NULL) {
+        PyErr_SetString(PyExc_TypeError, "a direction is initialised once");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(args, "OOii", &link, &services, &f->source, &f->target))
+        return -1;
+    PyObject *direct = PyObject_GetAttr(services, s_has_direct_clock);
+    if (direct == NULL)
+        return -1;
+    f->direct = direct == Py_True;
+    Py_DECREF(direct);
+    PyObject **kept[] = {&f->link, &f->services, &f->mode};
+    PyObject *given[] = {link, services, settings.copy == NULL ? Py_None : settings.copy};
+    for (int index = 0; index < 3; index++) {
+        Py_INCREF(given[index]);
+        *kept[index] = given[index];
+    }
+    f->writable = f->target >= 0;
+    f->timer_at = f->paced_at = Py_HUGE_VAL;
+    return 0;
+}
+
 static int fields_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Fields *f = (Fields *)self;
@@ -165,6 +197,7 @@ static int fields_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(f->near_chain);
     Py_VISIT(f->far_chain);
     Py_VISIT(f->gate);
+    Py_VISIT(f->straight);
     return 0;
 }
 
@@ -179,6 +212,7 @@ static int fields_clear(PyObject *self)
     Py_CLEAR(f->near_chain);
     Py_CLEAR(f->far_chain);
     Py_CLEAR(f->gate);
+    Py_CLEAR(f->straight);
     return 0;
 }
 
@@ -623,6 +657,7 @@ static PyMethodDef fields_methods[] = {
 
 static PyType_Slot fields_slots[] = {
     {Py_tp_doc, "The fields of a direction, and the handlers of its events."},
+    {Py_tp_init, fields_init},
     {Py_tp_members, fields_members},
     {Py_tp_methods, fields_methods},
     {Py_tp_traverse, fields_traverse},
@@ -906,7 +941,8 @@ PyMODINIT_FUNC PyInit__native(void)
     PyObject *fields = PyType_FromSpec(&fields_spec);
     if (heappush == NULL || heappop == NULL || module == NULL || fields == NULL ||
         PyModule_AddFunctions(module, native_socket_methods) < 0 ||
-        PyModule_AddObject(module, "DirectionFields", fields) < 0)
+        PyModule_AddObject(module, "DirectionFields", fields) < 0 ||
+        PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
         return NULL;
     return module;
 }

@@ -115,7 +115,34 @@ static PyObject *read_bytes(PyObject *module, PyObject *args)
     return PyBytes_FromStringAndSize(buffer, got);
 }
 
+/* Pass on the first bytes of a client. Returns how many, if the upstream took all of them; 0 if there are none
+ * yet, or no more; -1 if the client has failed; (rest, sent) if some wait. Raises what the upstream answers. */
+static PyObject *pass_first(PyObject *module, PyObject *args)
+{
+    static char buffer[65536];
+    int client, upstream;
+    Py_ssize_t got, sent;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "ii", &client, &upstream))
+        return NULL;
+    do
+        got = read(client, buffer, sizeof buffer);
+    while (got < 0 && errno == EINTR);
+    if (got <= 0)
+        return PyLong_FromLong(got == 0 || errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1);
+    do
+        sent = write(upstream, buffer, (size_t)got);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    if (sent == got)
+        return PyLong_FromSsize_t(sent);
+    sent = sent < 0 ? 0 : sent;
+    return Py_BuildValue("y#n", buffer + sent, got - sent, sent);
+}
+
 PyMethodDef native_socket_methods[] = {
+    {"pass_first", pass_first, METH_VARARGS, "Pass on the first bytes of a client."},
     {"read_bytes", read_bytes, METH_VARARGS, "Read from a socket that does not block."},
     {"accept_client", accept_client, METH_O, "Accept a client: its descriptor, or -1 if none waits."},
     {"start_connect", start_connect, METH_VARARGS, "Start to connect to a packed address; return the descriptor."},

@@ -47,7 +47,7 @@ from faultkit.proxy.event_loop import FAILED
 from faultkit.proxy.filter_chain import FilterChain
 from faultkit.proxy.native import native
 from faultkit.proxy.pipes import CAN_SPLICE, Parcel, PipeQueue
-from faultkit.proxy.proxy_state import ALWAYS_ALLOWED, LinkServices
+from faultkit.proxy.proxy_state import ALWAYS_ALLOWED
 from faultkit.proxy.sockets import NO_SOCKET
 
 CHUNK = 65536
@@ -100,29 +100,7 @@ class Direction(DirectionSource):
 
     __slots__ = ()
 
-    def __init__(self, link: DirectionOwner, services: LinkServices, source: int, target: int) -> None:
-        super().__init__(link, services, target)
-        self._link: DirectionOwner = link
-        self.source = source
-        self.mode = COPY
-        self.readable = False
-        self.ending = 0
-        """ENDED or FAILED once the source has hung up: then a short read does not mean that it is drained."""
-        self._queued = False
-        """True if it has yielded, and continues in the next round of the loop."""
-        self.big_reads = 0
-        """Large reads in a row."""
-        self._direct = services.has_direct_clock
-        """True if the handlers of `DirectionFields` may read the clock and the sockets by themselves."""
-        self.near_chain = None
-        self.gate = None
-        """Takes what is read instead of the near chain, and feeds it to the chain itself."""
-        self.straight = None
-        self._timer_at = FOREVER
-        self.paced_at = FOREVER
-        """When a filter was ready for more bytes than had been read: they count as arrived at that time."""
-        self._reported_bytes = 0
-        """Bytes of this direction that the plane's budget counts."""
+    _link: DirectionOwner
 
     def abort(self) -> None:
         """End the link after `ready` has raised."""

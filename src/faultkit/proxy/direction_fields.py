@@ -19,6 +19,7 @@ from faultkit.proxy.filter_chain import FilterChain
 from faultkit.proxy.native import native
 from faultkit.proxy.pipes import Parcel, PipeQueue
 from faultkit.proxy.proxy_state import LinkServices
+from faultkit.proxy.sockets import NO_SOCKET
 
 Ending: TypeAlias = Literal["eof", "close", "reset"]
 
@@ -36,7 +37,7 @@ COPY, SPLICE, CHAIN, SHUT = Mode.COPY, Mode.SPLICE, Mode.CHAIN, Mode.SHUT
 
 
 class PureFields:
-    """What a direction knows. `DirectionOutput` and `Direction` say what each field means."""
+    """What a direction knows."""
 
     __slots__ = (
         "_direct",
@@ -59,32 +60,48 @@ class PureFields:
         "pipe_queue",
         "readable",
         "source",
+        "straight",
         "target",
         "writable",
     )
 
-    _direct: bool
-    _link: Any
-    _queued: bool
-    _reported_bytes: int
-    _services: LinkServices
-    _timer_at: float
-    big_reads: int
-    end_sent: bool
-    ending: int
-    far_chain: FilterChain[ActiveStreamRule] | None
-    gate: Callable[[Event], None] | None
-    mode: Mode
-    moved: int
-    near_chain: FilterChain[ActiveStreamRule] | None
-    out: deque[bytes | memoryview | Parcel | Ending] | None
-    out_bytes: int
-    paced_at: float
-    pipe_queue: PipeQueue | None
-    readable: bool
-    source: int
-    target: int
-    writable: bool
+    def __init__(self, link: Any, services: LinkServices, source: int, target: int) -> None:
+        self._link: Any = link
+        self._services = services
+        self.source = source
+        self.target = target
+        self.mode: Mode = COPY
+        self.readable = False
+        self.writable = target != NO_SOCKET
+        self.ending = 0
+        """ENDED or FAILED once the source has hung up: then a short read does not mean that it is drained."""
+        self.end_sent = False
+        """The end of this direction has been passed on to the target."""
+        self.moved = 0
+        """Bytes that the target has taken."""
+        self.big_reads = 0
+        """Large reads in a row."""
+        self.out: deque[bytes | memoryview | Parcel | Ending] | None = None
+        """What has left the chains and waits for the target to take it; None if nothing does."""
+        self.out_bytes = 0
+        self.pipe_queue: PipeQueue | None = None
+        """Bulk bytes in kernel pipes; in CHAIN mode each is described by a parcel in a chain or in `out`."""
+        self.near_chain: FilterChain[ActiveStreamRule] | None = None
+        self.far_chain: FilterChain[ActiveStreamRule] | None = None
+        """The filters between a protocol layer and the target; None where there is no layer."""
+        self.gate: Callable[[Event], None] | None = None
+        """Takes what is read instead of the near chain, and feeds it to the chain itself."""
+        self.straight: Callable[[bytes], bytes] | None = None
+        """What the layer does to bytes, if that is all that it does; raises Irregular where it is more."""
+        self.paced_at = FOREVER
+        """When a filter was ready for more bytes than had been read: they count as arrived at that time."""
+        self._timer_at = FOREVER
+        self._queued = False
+        """True if it has yielded, and continues in the next round of the loop."""
+        self._direct = services.has_direct_clock
+        """True if the handlers of `DirectionFields` may read the clock and the sockets by themselves."""
+        self._reported_bytes = 0
+        """Bytes of this direction that the plane's budget counts."""
 
     def pump(self) -> None:
         """Move what can be moved now."""

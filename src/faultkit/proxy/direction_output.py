@@ -15,7 +15,6 @@ from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.proxy.direction_fields import DirectionFields, Ending
 from faultkit.proxy.filter_chain import FilterChain
 from faultkit.proxy.pipes import Parcel
-from faultkit.proxy.proxy_state import LinkServices
 from faultkit.proxy.sockets import NO_SOCKET
 
 
@@ -41,23 +40,6 @@ class DirectionOutput(DirectionFields):
     """The target of a direction and what waits for it."""
 
     __slots__ = ()
-
-    def __init__(self, link: OutputOwner, services: LinkServices, target: int) -> None:
-        self._link = link
-        self._services = services
-        self.target = target
-        self.writable = target != NO_SOCKET
-        self.end_sent = False
-        """The end of this direction has been passed on to the target."""
-        self.moved = 0
-        """Bytes that the target has taken."""
-        self.out = None
-        """What has left the chains and waits for the target to take it; None if nothing does."""
-        self.out_bytes = 0
-        self.pipe_queue = None
-        """Bulk bytes in kernel pipes; in CHAIN mode each is described by a parcel in a chain or in `out`."""
-        self.far_chain = None
-        """The filters between a protocol layer and the target; None where there is no layer."""
 
     @property
     def waiting_bytes(self) -> int:

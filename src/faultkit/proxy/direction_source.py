@@ -34,10 +34,7 @@ class Irregular(Exception):
 class DirectionSource(DirectionOutput):
     """The source of a direction."""
 
-    __slots__ = ("straight",)
-
-    straight: Callable[[bytes], bytes] | None
-    """What the layer does to bytes, if that is all that it does; raises Irregular where it is more."""
+    __slots__ = ()
 
     def pump_again(self) -> None:
         """Pump in the next round of the loop, once, however often this is called."""

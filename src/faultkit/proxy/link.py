@@ -9,12 +9,10 @@ between them.
 
 from __future__ import annotations
 
-import os
-
 from faultkit.base.descriptors import why_not_connected
 from faultkit.faults.events import Event
 from faultkit.plan import Flow
-from faultkit.proxy.direction import CHUNK, Direction
+from faultkit.proxy.direction import Direction
 from faultkit.proxy.direction_output import DirectionOutput
 from faultkit.proxy.event_loop import ENDED, FAILED, READABLE, WRITABLE
 from faultkit.proxy.link_upstream import LinkUpstream
@@ -23,8 +21,10 @@ from faultkit.proxy.proxy_state import ProxyState
 from faultkit.proxy.rule_binding import rebind_rules
 from faultkit.proxy.sockets import (
     NO_SOCKET,
+    ClientFailed,
     CloseMode,
     end_output,
+    pass_first,
     socket_error,
     unread_bytes,
 )
@@ -122,31 +122,24 @@ class Link(LinkUpstream):
         if self.dead:
             return
         up, upstream = self.up, self.upstream
-        chunk, sent = b"", 0
+        rest, sent = b"", 0
         if up.near_chain is None:
             try:
-                chunk = os.read(self.client, CHUNK)
-            except BlockingIOError:
-                pass
-            except OSError:
+                rest, sent = pass_first(self.client, upstream)
+            except ClientFailed:
                 self.reset()
                 return
-        if chunk:
-            try:
-                sent = os.write(upstream, chunk)
-            except BlockingIOError:
-                pass
             except OSError as error:
                 self._dial_failed(why_not_connected(error))
                 return
             up.moved = sent
-        if sent and sent == len(chunk):
+        if sent and not rest:
             self._services.loop.poller.add(upstream)
             self._attach(upstream)
             self._watch_client()
             return
-        if chunk:
-            up.keep(memoryview(chunk)[sent:])
+        if rest:
+            up.keep(memoryview(rest))
         self.upstream = NO_SOCKET
         self._attempt([]).wait_for(upstream)
 

@@ -23,14 +23,20 @@ from typing import Final
 PURE_VARIABLE: Final = "FAULTKIT_PURE"
 
 
-def load_native(name: str = "faultkit.proxy._native") -> ModuleType | None:
-    """Return an extension, or None where Python does its work."""
+_REVISION: Final = 2
+
+
+def load_native(name: str = "faultkit.proxy._native", revision: int = _REVISION) -> ModuleType | None:
+    """Return an extension, or None where Python does its work.
+
+    An editable installation may have one that was compiled from an older source: it has another revision."""
     if sys.platform != "linux" or os.environ.get(PURE_VARIABLE):
         return None
     try:
-        return importlib.import_module(name)
+        found = importlib.import_module(name)
     except ImportError:
         return None
+    return found if getattr(found, "REVISION", 0) == revision else None
 
 
 native = load_native()

@@ -49,6 +49,7 @@ _BORN_NONBLOCKING = hasattr(socket, "SOCK_NONBLOCK")
 _STREAM = socket.SOCK_STREAM | (socket.SOCK_NONBLOCK if _BORN_NONBLOCKING else 0)
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 _MOST_DRAINS = 16
+_FIRST_BYTES = 65536
 BACKLOG = 4096
 """Connections that the kernel queues for a listening socket."""
 
@@ -226,6 +227,35 @@ def unread_bytes(fd: int) -> int:
     answer = bytearray(4)
     fcntl.ioctl(fd, termios.FIONREAD, answer)
     return int.from_bytes(answer, sys.byteorder)
+
+
+def pass_first(client: int, upstream: int) -> tuple[bytes, int]:
+    """Pass on the first bytes of a client: return those that the upstream did not take, and how many it took.
+    Without any bytes yet, both are empty.
+
+    Raises ClientFailed for an error of the client, OSError for one of the upstream."""
+    if native is not None:
+        passed = native.pass_first(client, upstream)
+        if isinstance(passed, tuple):
+            return passed[0], passed[1]
+        if passed < 0:
+            raise ClientFailed
+        return b"", int(passed)
+    try:
+        chunk = os.read(client, _FIRST_BYTES)
+    except BlockingIOError:
+        return b"", 0
+    except OSError:
+        raise ClientFailed from None
+    try:
+        sent = os.write(upstream, chunk) if chunk else 0
+    except BlockingIOError:
+        sent = 0
+    return chunk[sent:], sent
+
+
+class ClientFailed(Exception):
+    """The client's socket has an error."""
 
 
 def end_output(fd: int) -> None:
