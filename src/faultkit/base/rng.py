@@ -7,6 +7,7 @@ The generator is PCG-DXSM as Go's math/rand/v2 has it, seeded by FNV-1a of a key
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 
 NEVER = 1 << 62
@@ -18,15 +19,38 @@ _MULTIPLIER = 2549297995355413924 << 64 | 4865540595714422341
 _INCREMENT = 6364136223846793005 << 64 | 1442695040888963407
 _CHEAP_MULTIPLIER = 0xDA942042E4DD58B5
 _UNSEEDED = -1
+_COMMON_PARTS = 3
+"""Parts of a key that many keys have in common, mostly: seed, rule, proxy."""
 _STANDARD_NORMAL = NormalDist()
 
 
-def fnv1a_64(text: str) -> int:
-    """Return the FNV-1a hash of the UTF-8 bytes of `text`, which may hold half of a surrogate pair."""
-    value = 0xCBF29CE484222325
+def fnv1a_64(text: str, value: int = 0xCBF29CE484222325) -> int:
+    """Return the FNV-1a hash of the UTF-8 bytes of `text`, which may hold half of a surrogate pair.
+
+    value: the hash of the text before it, if there is any"""
     for byte in text.encode("utf-8", "surrogatepass"):
         value = (value ^ byte) * 0x100000001B3 & _MASK64
     return value
+
+
+@lru_cache(1024)
+def _common_hashes(prefix: str) -> tuple[int, int]:
+    """Return the two hashes of the beginning of a key: those of a rule's units have it in common."""
+    return fnv1a_64(prefix), fnv1a_64("salt|" + prefix)
+
+
+def _seed_words(key: str) -> tuple[int, int]:
+    """Return the FNV-1a hashes of a key, and of the key with the salt before it."""
+    place = 0
+    for _ in range(_COMMON_PARTS):
+        place = key.find("|", place) + 1
+        if not place:
+            return fnv1a_64(key), fnv1a_64("salt|" + key)
+    word1, word2 = _common_hashes(key[:place])
+    for byte in key[place:].encode("utf-8", "surrogatepass"):
+        word1 = (word1 ^ byte) * 0x100000001B3 & _MASK64
+        word2 = (word2 ^ byte) * 0x100000001B3 & _MASK64
+    return word1, word2
 
 
 class Rng:
@@ -51,7 +75,8 @@ class Rng:
 
     def uint64(self) -> int:
         if self._state == _UNSEEDED:
-            self._state = fnv1a_64(self.key) << 64 | fnv1a_64("salt|" + self.key)
+            word1, word2 = _seed_words(self.key)
+            self._state = word1 << 64 | word2
         self._state = state = (self._state * _MULTIPLIER + _INCREMENT) & _MASK128
         high, low = state >> 64, state & _MASK64
         high ^= high >> 32

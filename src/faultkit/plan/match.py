@@ -168,6 +168,11 @@ class Match:
         """Return whether it covers the proxy of this name."""
         return fnmatchcase(name, self.proxy)
 
+    @property
+    def covers_any_request(self) -> bool:
+        """Whether `covers_request` is true for all requests."""
+        return self.method is None and self.path is None and not self.headers
+
     def covers_request(self, method: str, target: str, headers: Iterable[tuple[str, str]]) -> bool:
         """Return whether it covers a request; `target` is the request target, with its query."""
         if self.method is not None and method.upper() not in {m.upper() for m in self.methods}:

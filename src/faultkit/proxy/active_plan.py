@@ -14,7 +14,7 @@ from faultkit.plan.active_rule import ActiveRule, activate_rules
 class ActiveStreamRule(ActiveRule):
     """One rule and what it remembers between connections, requests and look-ups."""
 
-    __slots__ = ("_counts", "_shared", "acting", "activation")
+    __slots__ = ("_always", "_counts", "_shared", "acting", "activation", "any_request")
 
     def __init__(self, rule: Rule, seed: int | str, origin_s: float, total_s: float | None) -> None:
         super().__init__(rule, seed, origin_s, rule.schedule.resolve(total_s))
@@ -22,6 +22,9 @@ class ActiveStreamRule(ActiveRule):
         """True while the schedule lets the rule act; set by `refresh`."""
         self.activation = 0
         """How many windows of the schedule have begun."""
+        self._always = rule.trigger.always
+        self.any_request = rule.match.covers_any_request
+        """True if it covers a request whatever that is."""
         self._counts: dict[str, int] = {}
         """Units seen so far, by proxy."""
         self._shared: dict[tuple[str, Flow], dict[str, Any]] = {}
@@ -30,6 +33,8 @@ class ActiveStreamRule(ActiveRule):
         """Count a unit (a connection, request or look-up of `proxy`) and return whether the trigger hits it.
 
         Call it once for each unit."""
+        if self._always:
+            return True
         ordinal = self._counts.get(proxy, 0)
         self._counts[proxy] = ordinal + 1
         return self.rule.trigger.fires(ordinal, self.unit_rng(proxy, unit, "trigger"))
@@ -37,8 +42,9 @@ class ActiveStreamRule(ActiveRule):
     def unit_rng(self, proxy: str, *parts: object) -> Rng:
         """Return the random numbers of one unit in the current activation."""
         # The first activation has no suffix, so rules without a schedule keep the keys that seeds promise.
-        again = (self.activation,) if self.activation > 1 else ()
-        return self.rng(proxy, *parts, *again)
+        if self.activation <= 1:
+            return self.rng(proxy, *parts)
+        return self.rng(proxy, *parts, self.activation)
 
     def shared(self, proxy: str, flow: Flow) -> dict[str, Any]:
         """Return the memory that all connections of `proxy` share in one direction."""

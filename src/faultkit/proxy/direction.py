@@ -249,6 +249,8 @@ class Direction(DirectionSource):
     def _pump_chain(self) -> None:
         if self.straight is not None and self._pass_straight(self.straight):
             return
+        if self.far_chain is not None and self.gate is None and self._pump_layer():
+            return
         clock = self._services.loop.clock
         turns = TURNS
         while True:
@@ -285,6 +287,46 @@ class Direction(DirectionSource):
                 break
         self.settle()
 
+    def _pump_layer(self) -> bool:
+        """Give what is read to the layer at once, where nothing acts before it. False: the chains take
+        over."""
+        clock, turns = self._services.loop.clock, TURNS
+        now = clock()
+        if self.out is not None or (far := self.far_chain) is None or far.incoming or far.stages:
+            self.release(now)
+        while True:
+            near = self.near_chain  # Read anew: another one, if the upstream was dropped.
+            if near is None:
+                return True
+            if near.stages or near.incoming:
+                return False
+            if not self.readable or not self._wants_input(near, now):
+                break
+            try:
+                chunk = _read_bytes(self.source, near.read_size)
+            except BlockingIOError:
+                self._source_is_dry()
+                break
+            except OSError:
+                self.end_of_chain_source(True, now)
+                return False
+            if not chunk:
+                self.end_of_chain_source(False, now)
+                return False
+            self._link.pass_through_layer(self, [Data(now, chunk)], now)
+            self.release_far(now)
+            if len(chunk) < near.read_size and not self.ending:
+                self._source_is_dry()
+                break
+            turns -= 1
+            if not turns:
+                self.pump_again()
+                break
+            now = clock()
+        if self.mode is not SHUT:
+            self.settle()
+        return True
+
     def _read(self, chain: FilterChain[ActiveStreamRule]) -> bytes:
         """Read bytes, or a parcel where they come in bulk and no filter looks at them."""
         if self.big_reads >= _BIG_READS_BEFORE_SPLICE and chain.blind and self.far_chain is None:
@@ -314,29 +356,36 @@ class Direction(DirectionSource):
         held = chain.held_bytes + self.waiting_bytes
         if not self._services.budget.allows(held, held - self._reported_bytes):
             return False
-        ready_at = chain.ready_at()
-        if ready_at > now:
-            self.paced_at = ready_at
-            self._arm(ready_at)
-            return False
+        if chain.stages:
+            ready_at = chain.ready_at()
+            if ready_at > now:
+                self.paced_at = ready_at
+                self._arm(ready_at)
+                return False
         return self.far_chain is None or self._link.layer_wants_input(self)
 
     def release(self, now: float) -> None:
         """Pass on everything that is due."""
-        if self.near_chain is not None:
-            events = self.near_chain.advance(now)
+        near = self.near_chain
+        if near is not None and (near.incoming or near.stages):
+            events = near.advance(now)
             if events:
-                if self.near_chain.stages:
+                if near.stages:
                     self._record_lateness(events, now)
                 if self.far_chain is not None:
                     self._link.pass_through_layer(self, events, now)
                 else:
                     self.keep_events(events)
+        self.release_far(now)
+
+    def release_far(self, now: float) -> None:
+        """Pass on what is due behind the layer, if there is one, and everything that waits for the target."""
         # Passing through the layer may have ended the link; `shut` has dropped the chains then.
-        if self.far_chain is not None:
-            events = self.far_chain.advance(now)
+        far = self.far_chain
+        if far is not None and (far.incoming or far.stages):
+            events = far.advance(now)
             if events:
-                if self.far_chain.stages:
+                if far.stages:
                     self._record_lateness(events, now)
                 self.keep_events(events)
         if self.out is not None and self.mode is not SHUT:
@@ -347,19 +396,23 @@ class Direction(DirectionSource):
         chain = self.near_chain
         if chain is None:
             return
-        next_at = chain.next_at()
-        held = self.waiting_bytes + chain.held_bytes
-        if self.far_chain is not None:
-            next_at = min(next_at, self.far_chain.next_at())
+        next_at = FOREVER if not chain.incoming and not chain.stages else chain.next_at()
+        held = self.out_bytes + chain.held_bytes
+        if (far := self.far_chain) is not None:
+            if far.incoming or far.stages:
+                held += far.held_bytes
+                next_at = min(next_at, far.next_at())
         elif chain.idle:
             self.near_chain = None
             self.mode = COPY if self.pipe_queue is None else SPLICE
             held = 0  # What a slow receiver still has to take is not held back by a fault.
             if self.readable:
                 self.pump_again()
-        self._arm(next_at)
-        self._services.budget.held += held - self._reported_bytes
-        self._reported_bytes = held
+        if next_at < self._timer_at:
+            self._arm(next_at)
+        if held != self._reported_bytes:
+            self._services.budget.held += held - self._reported_bytes
+            self._reported_bytes = held
 
     @property
     def has_pending_release(self) -> bool:

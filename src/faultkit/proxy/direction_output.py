@@ -47,9 +47,19 @@ class DirectionOutput(DirectionFields):
         return self.out_bytes + (0 if self.far_chain is None else self.far_chain.held_bytes)
 
     def feed_far(self, event: Event) -> None:
-        """Feed what comes out of the layer between the sockets."""
-        assert self.far_chain is not None
-        self.far_chain.feed(event)
+        """Feed what comes out of the layer between the sockets. What no filter will hold back is next for the
+        target; `flush` sends it."""
+        far = self.far_chain
+        assert far is not None
+        if (
+            isinstance(event, Data)
+            and not far.stages
+            and not far.incoming
+            and event.at <= self._services.loop.clock()
+        ):
+            self.keep(event.payload)
+        else:
+            far.feed(event)
 
     def keep_events(self, events: list[Event]) -> None:
         """Append what has left the last chain."""

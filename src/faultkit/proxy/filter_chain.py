@@ -84,7 +84,11 @@ class FilterChain(Generic[Key]):
     def advance(self, now: float) -> list[Event]:
         """Move everything that is due by `now`, in the order of time, and return what leaves the chain."""
         out: list[Event] = []
-        stages = self.stages
+        stages, incoming = self.stages, self.incoming
+        if not stages:
+            while incoming and incoming[0].at <= now:
+                out.append(self._dequeue(incoming))
+            return out
         while True:
             # The earliest first; of equals the one nearest to the exit, which makes room for the rest.
             source, earliest, is_wake = len(stages), FOREVER, False

@@ -123,6 +123,7 @@ class ProxyState:
         self.forget = forget
         """Called when a link has ended: its ordinal, bytes to the upstream, bytes to the client."""
         self.stream_rules: tuple[ActiveStreamRule, ...] = ()
+        self.http_rules: tuple[ActiveStreamRule, ...] = ()
         self.answer_rules: tuple[ActiveStreamRule, ...] = ()
         """The HTTP rules that act on answers of the upstream, or hide them."""
         self.message_rules: tuple[ActiveStreamRule, ...] = ()
@@ -163,9 +164,10 @@ class ProxyState:
             or self.understands_http()
         )
         stream_rules = self.rules_of("stream")
-        self.answer_rules = tuple(each for each in self.rules_of("http") if _concerns_answers(each))
+        self.http_rules = self.rules_of("http")
+        self.answer_rules = tuple(filter(_concerns_answers, self.http_rules))
         self.message_rules = tuple(
-            each for each in self.rules_of("http") if isinstance(each.rule.fault, WebSocketFault)
+            each for each in self.http_rules if isinstance(each.rule.fault, WebSocketFault)
         )
         self.llm_rules = self.rules_of("llm")
         changed = stream_rules != self.stream_rules
@@ -181,6 +183,11 @@ class ProxyState:
     def plans_http(self) -> bool:
         """Return whether the plan has rules for this proxy that act on HTTP."""
         return self.services.active.plans(self.name, "http") or self.plans_llm()
+
+    @property
+    def judges_answers(self) -> bool:
+        """Whether rules may act on answers of the upstream now, or these are recorded."""
+        return bool(self.answer_rules or self.llm_rules or self.recorder)
 
     def plans_llm(self) -> bool:
         """Return whether the plan has rules for this proxy that act on LLM APIs."""

@@ -73,7 +73,7 @@ def judge_request(
     injected: list[str] = []
     delays: Delays = {}
     verdict = _PASSES
-    for active in () if spared else proxy.rules_of("http"):
+    for active in () if spared else proxy.http_rules:
         fault = active.rule.fault
         assert isinstance(fault, HttpFault)
         if not _covers(active, head):
@@ -96,18 +96,23 @@ def judge_request(
         own = fault.judge(RequestContext(services.loop.clock(), rng, memory))
         if own == _PASSES:
             continue
-        verdict = replace(verdict, delay_s=verdict.delay_s + own.delay_s)
+        before, verdict = verdict, own if verdict is _PASSES else _both(verdict, own)
         if own.delay_s:
             delays[active] = own.delay_s
             proxy.record_injection(active, link.ordinal, None, ordinal, "delay_ms", own.delay_s * 1000)
-        if own.status is not None and verdict.status is None:
-            verdict = replace(own, delay_s=verdict.delay_s)
+        if own.status is not None and before.status is None:
             proxy.record_injection(active, link.ordinal, None, ordinal, "status", own.status)
         injected.append(active.rule.name)
     if services.observed:
         at = services.loop.clock()
         services.emit(Requested(at, proxy.name, link.ordinal, head.method, head.target, tuple(injected)))
     return verdict, delays
+
+
+def _both(first: HttpVerdict, second: HttpVerdict) -> HttpVerdict:
+    """Return what two rules do to a request: delays add up, the first status counts."""
+    answering = second if first.status is None and second.status is not None else first
+    return replace(answering, delay_s=first.delay_s + second.delay_s)
 
 
 def judge_answer(
@@ -181,4 +186,4 @@ def _note(link: RequestLink, active: ActiveStreamRule) -> Callable[[str, float],
 
 
 def _covers(active: ActiveStreamRule, head: Request) -> bool:
-    return active.rule.match.covers_request(head.method, head.target, head.headers)
+    return active.any_request or active.rule.match.covers_request(head.method, head.target, head.headers)

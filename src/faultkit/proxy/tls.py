@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ssl
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -18,6 +19,10 @@ from faultkit.proxy.direction_source import Irregular
 _READ = 16384
 """As much as a record can hold (RFC 8446 §5.1): nothing of it is then left behind in the TLS object."""
 _ENDS = (ssl.SSLZeroReturnError, ssl.SSLEOFError)
+_MOST_SESSIONS = 256
+_sessions: OrderedDict[tuple[ssl.SSLContext, str], ssl.SSLSession] = OrderedDict()
+"""The latest session with each server (RFC 8446 §2.2): resuming one saves most of a handshake. A context and
+a name stand for a verified server: a session is used for no other."""
 
 
 @lru_cache(maxsize=16)
@@ -43,6 +48,7 @@ class TlsLeg:
         "_error",
         "_host",
         "_incoming",
+        "_knows_session",
         "_outgoing",
         "_tls",
         "_waiting",
@@ -57,6 +63,8 @@ class TlsLeg:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._host = host
+        self._knows_session = not host
+        """The session of this connection has been kept, or is not to be."""
         self._error: ssl.SSLError | None = None
         """Why `decrypt_now` has failed: OpenSSL says it once."""
         self.use(context)
@@ -83,6 +91,9 @@ class TlsLeg:
 
     def start(self) -> bytes:
         """Start the handshake, and return its first records."""
+        known = _sessions.get((self._tls.context, self._host))
+        if known is not None:
+            self._tls.session = known
         self._shake()
         return self.records()
 
@@ -116,6 +127,8 @@ class TlsLeg:
             # Finding this out by an exception would cost more than the decryption.
             if not self._incoming.pending:
                 break
+        if not self._knows_session and (pieces or self.ended):
+            self._keep_session()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def decrypt_now(self, records: bytes) -> bytes:
@@ -153,9 +166,25 @@ class TlsLeg:
 
     def finish(self) -> None:
         """Send close_notify (RFC 8446 §6.1)."""
+        if not self._knows_session and self.ready:
+            self._keep_session()
         # `unwrap` also waits for the peer's close_notify, which may come later or never.
         with contextlib.suppress(ssl.SSLError):
             self._tls.unwrap()
+
+    def _keep_session(self) -> None:
+        """Keep the session for the next connection, if the server has sent a ticket for it."""
+        if self._tls.session_reused:
+            self._knows_session = True  # It may serve again; a copy costs as much as it saves.
+            return
+        session = self._tls.session
+        if session is not None and session.has_ticket:
+            self._knows_session = True
+            key = (self._tls.context, self._host)
+            _sessions[key] = session
+            _sessions.move_to_end(key)
+            while len(_sessions) > _MOST_SESSIONS:
+                _sessions.popitem(last=False)
 
     def _shake(self) -> None:
         self.started = True

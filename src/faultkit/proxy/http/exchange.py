@@ -48,6 +48,7 @@ class HttpExchange(RequestOrder):
         "_judged",
         "_mode",
         "_own_port",
+        "judges_answers",
         "upgraded_at",
     )
 
@@ -68,6 +69,8 @@ class HttpExchange(RequestOrder):
         super().__init__(forward=mode == "forward", bodies=bodies)
         self._judge = judge
         self._judge_answer = judge_answer
+        self.judges_answers = judge_answer is not None
+        """Whether rules may act on answers of the upstream now: they are not asked otherwise."""
         self._judge_upgrade = judge_upgrade
         self.upgraded_at: int | None = None
         """How many of the outputs in which an answer 101 is come before what is for another layer."""
@@ -178,8 +181,14 @@ class HttpExchange(RequestOrder):
 
     def _read_requests(self, event: Data) -> None:
         framer = self._requests
-        framer.feed(event.payload)
         run: list[bytes] = []
+        if not self._forward and (head := framer.whole(event.payload)) is not None:
+            self._begin(head, event, run)
+            if not self._ignores_client:
+                self._request_ended(event, run)
+            self._flush_up(run, event)
+            return
+        framer.feed(event.payload)
         while (piece := framer.next_piece()) is not None:
             if isinstance(piece, RequestHead):
                 self._begin(piece, event, run)
@@ -342,6 +351,10 @@ class HttpExchange(RequestOrder):
 
     def _read_responses(self, event: Data) -> None:
         framer, turns = self._responses, self._turns
+        if self._awaits_only_response and framer.take_whole(event.payload):
+            turns.popleft()
+            self._to_client(event)
+            return
         framer.feed(event.payload)
         run: list[bytes] = []
         while (piece := framer.next_piece()) is not None:
@@ -359,7 +372,7 @@ class HttpExchange(RequestOrder):
                     return
             elif isinstance(piece, ResponseHead):
                 turn = turns[0]
-                if self._judge_answer is not None and piece.status >= 200:
+                if self.judges_answers and self._judge_answer is not None and piece.status >= 200:
                     self._answered(self._judge_answer, turn, piece, event, run)
                     if self._closed or self._hanging:
                         return
@@ -382,6 +395,18 @@ class HttpExchange(RequestOrder):
             elif not self._forward and (not turns or turns[0].answer is None):
                 run.append(piece.raw)
         self._flush_down(run, event)
+
+    @property
+    def _awaits_only_response(self) -> bool:
+        """Whether one request waits for its response, which passes as it is, and nothing else follows from
+        its end."""
+        if self.judges_answers or self._forward or self._pause is not None or self._client_ended:
+            return False
+        turns = self._turns
+        if len(turns) != 1:
+            return False
+        turn = turns[0]
+        return turn.complete and turn.answer is None and not turn.closing and not turn.started
 
     def _answered(
         self, judge: JudgeAnswer, turn: Turn, head: ResponseHead, event: Data, run: list[bytes]

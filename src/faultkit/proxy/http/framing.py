@@ -104,6 +104,11 @@ class _Framer:
         """Return the next piece, or None if more bytes are needed."""
         return self._step(self)
 
+    @property
+    def is_between(self) -> bool:
+        """Whether nothing is kept, and a head comes next."""
+        return self._pos == len(self._buffer) and self._step is type(self)._head
+
     def take_rest(self) -> bytes:
         """Return the bytes that no piece has covered yet. The framer keeps its place in the message."""
         rest = self._buffer[self._pos :]
@@ -238,6 +243,20 @@ class RequestFramer(_Framer):
 
     __slots__ = ()
 
+    def whole(self, data: bytes) -> RequestHead | None:
+        """Return the head if `data` is one request without a body, not begun before and with nothing behind
+        it: then the framer need not be fed. None: feed it."""
+        size = len(data)
+        if not self.is_between or size > MAX_HEAD_BYTES or data.find(b"\r\n\r\n") + 4 != size:
+            return None
+        if data.startswith(b"\r\n"):
+            return None
+        try:
+            head = read_request_head(data)
+        except ValueError:
+            return None
+        return None if head.may_switch or head.length != ABSENT else head
+
     def _begin(self, raw: bytes) -> Piece:
         head = read_request_head(raw)
         if head.length == ABSENT:
@@ -295,6 +314,27 @@ class ResponseFramer(_Framer):
         self._methods.popleft()
         self._step = type(self)._head
         return END
+
+    def take_whole(self, data: bytes) -> bool:
+        """Take `data` if it is one final response, not begun before and with nothing behind it, and return
+        True: then the framer need not be fed. False: feed it."""
+        methods = self._methods
+        if not methods or not self.is_between:
+            return False
+        end = data.find(b"\r\n\r\n") + 4
+        if end < 4 or end > MAX_HEAD_BYTES or data.startswith(b"\r\n"):
+            return False
+        try:
+            head = read_response_head(data[:end])
+        except ValueError:
+            return False
+        status, length = head.status, head.length
+        if status < 200 or status in (204, 304) or length < 0 or end + length != len(data):
+            return False
+        if methods[0] == "HEAD" or methods[0] == "CONNECT":
+            return False
+        methods.popleft()
+        return True
 
     def _begin(self, raw: bytes) -> Piece:
         head = read_response_head(raw)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward
+from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward, moved
 from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import AnswerFilter, Broken
 from faultkit.proxy.http.answer_rewrite import AnswerRewrite
@@ -438,14 +438,14 @@ class ResponseOrder:
 
     def _to_upstream(self, event: Event) -> None:
         if event.at < self._upstream_at:
-            event = replace(event, at=self._upstream_at)
+            event = moved(event, self._upstream_at)
         else:
             self._upstream_at = event.at
         self._out.append(ToUpstream(event))
 
     def _to_client(self, event: Event) -> None:
         if event.at < self._client_at:
-            event = replace(event, at=self._client_at)
+            event = moved(event, self._client_at)
         else:
             self._client_at = event.at
         self._out.append(ToClient(event))
