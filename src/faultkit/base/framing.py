@@ -233,6 +233,9 @@ class SseSplitter:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return whole events and comments with their blank lines. Raises SseTooLong."""
+        if not self._rest and data.endswith(b"\n\n") and b"\r" not in data and len(data) <= self._limit:
+            # Whole events with plain line ends, as nearly all reads bring.
+            return [piece + b"\n\n" for piece in data[:-2].split(b"\n\n")]
         # The blank line may have begun in the bytes of an earlier read.
         seen = max(0, len(self._rest) - 3)
         self._rest += data

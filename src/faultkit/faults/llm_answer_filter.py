@@ -160,7 +160,11 @@ class LlmAnswerFilter(AnswerFilter):
             self._pending, self._wake_at = None, FOREVER
         out: list[AnswerPiece] = []
         for count, event in enumerate(events):
-            out += self._pieces(event)
+            if self._head is None and isinstance(event, Chunk):
+                if event.raw:
+                    out.append(Content(event.at, event.raw))
+            else:
+                out += self._pieces(event)
             if count >= _AHEAD and event.at > at + _AHEAD_S and self._chain.is_endless:
                 self._pending, self._wake_at = events, event.at
                 break

@@ -7,7 +7,7 @@ chain, in the order of the plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -216,10 +216,13 @@ class LlmChain:
                 out += self._feed(event, self._filters[place + 1 :])
         return out
 
-    def _feed(self, event: LlmEvent, filters: Iterable[LlmFilter]) -> Iterator[LlmEvent]:
+    def _feed(self, event: LlmEvent, filters: Sequence[LlmFilter]) -> Iterator[LlmEvent]:
         events: Iterable[LlmEvent] = (event,)
-        for filter in filters:
-            events = _through(filter, events)
+        if len(filters) == 1:
+            events = filters[0].feed(event)
+        else:
+            for filter in filters:
+                events = _through(filter, events)
         for each in events:
             if self._is_over:
                 return

@@ -177,24 +177,27 @@ class Dialect:
 
     def parts_of(self, document: Mapping[str, Any], *, is_whole: bool) -> Iterable[Part]:
         """Yield what is known of a document."""
-        if is_whole:
-            table = self.whole_rows
-        else:
-            table = self.stream_rows.get("", ())
-            if self.type_member:
-                table += self.stream_rows.get(str(document.get(self.type_member)), ())
-        own = [document[member] for member in self.index_members if member in document]
-        for row in table:
-            if row.place == ("",):
-                yield Part(row.kind)
-                continue
-            for path, value, parents in find_members(document, row.place):
-                beside = parents[-1]
-                if row.unless and isinstance(beside, dict) and beside.get(row.unless):
-                    continue
-                if row.kind == "end" and not value:
-                    continue
-                yield Part(row.kind, value, path, ".".join(map(str, (*own, *_indexes(path, parents)))))
+        own = tuple(str(document[member]) for member in self.index_members if member in document)
+        found: list[tuple[int, Part]] = []
+        _collect(self._tree(document, is_whole=is_whole), document, None, (), own, found)
+        # In the order of the rows, as the tables have them.
+        found.sort(key=_row_number)
+        return [part for _, part in found]
+
+    def _tree(self, document: Mapping[str, Any], *, is_whole: bool) -> _Node:
+        """Return the rows for a document, as a tree of the keys that lead to them."""
+        name = "whole" if is_whole else ""
+        if not is_whole and self.type_member:
+            given = document.get(self.type_member)
+            name = given if isinstance(given, str) and given in self.stream_rows else ""
+        key = (self.name, is_whole, name)
+        tree = _TREES.get(key)
+        if tree is None:
+            table = self.whole_rows if is_whole else self.stream_rows.get("", ())
+            if name and not is_whole:
+                table += self.stream_rows[name]
+            tree = _TREES[key] = _tree_of(table)
+        return tree
 
     def with_changes(self, chunk: Chunk, changes: Mapping[Path, Any]) -> Chunk:
         """Return the chunk with other members in its document; all other bytes of it stay."""
@@ -258,14 +261,62 @@ class Dialect:
         raise NotImplementedError
 
 
-def _indexes(path: Path, parents: tuple[Any, ...]) -> list[object]:
-    """Return where lists were entered: the `index` that an element has, or its position."""
-    found: list[object] = []
-    for step, parent in zip(path, parents, strict=True):
-        if isinstance(step, int):
-            element = parent[step]
-            found.append(element.get("index", step) if isinstance(element, dict) else step)
-    return found
+class _Node:
+    """A place of documents: the rows that stand there, and the places below it by key."""
+
+    __slots__ = ("below", "each", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, Row]] = []
+        self.below: dict[str, _Node] = {}
+        self.each: _Node | None = None
+        """The place of every element of a list."""
+
+
+_TREES: dict[tuple[str, bool, str], _Node] = {}
+
+
+def _tree_of(table: tuple[Row, ...]) -> _Node:
+    root = _Node()
+    for number, row in enumerate(table):
+        node = root
+        for key in row.place if row.place != ("",) else ():
+            if key == "*":
+                node.each = node = node.each or _Node()
+            else:
+                node = node.below.setdefault(key, _Node())
+        node.rows.append((number, row))
+    return root
+
+
+def _collect(
+    node: _Node, value: Any, beside: Any, path: Path, channel: tuple[str, ...], found: list[tuple[int, Part]]
+) -> None:
+    """Add the parts that stand at a place and below it. Members that are null are no parts.
+
+    channel: where lists were entered: the `index` that an element has, or its position"""
+    for number, row in node.rows:
+        if not path:
+            found.append((number, Part(row.kind)))
+        elif not (
+            (row.unless and isinstance(beside, dict) and beside.get(row.unless))
+            or (row.kind == "end" and not value)
+        ):
+            found.append((number, Part(row.kind, value, path, ".".join(channel))))
+    if isinstance(value, dict):
+        for key, below in node.below.items():
+            member = value.get(key)
+            if member is not None:
+                _collect(below, member, value, (*path, key), channel, found)
+    elif node.each is not None and isinstance(value, list):
+        for position, element in enumerate(value):
+            if element is not None:
+                index = element.get("index", position) if isinstance(element, dict) else position
+                _collect(node.each, element, value, (*path, position), (*channel, str(index)), found)
+
+
+def _row_number(found: tuple[int, Part]) -> int:
+    return found[0]
 
 
 class AnswerReader:

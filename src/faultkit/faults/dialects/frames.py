@@ -16,6 +16,8 @@ Framing: TypeAlias = Literal["sse", "lines", "array", "whole"]
 
 _BOM = b"\xef\xbb\xbf"
 _FIELD = re.compile(rb"(?:\A|(?<=[\r\n]))(?:\xef\xbb\xbf)?(data|event)(?::[ ]?([^\r\n]*))?(?=[\r\n]|\Z)")
+_SIMPLE = re.compile(rb"(?:event: ([^\r\n]*)\n)?data: ([^\r\n]+)\n\n")
+"""An event as nearly all are written."""
 _INTERESTING = re.compile(rb'["\\{}\[\]]')
 
 
@@ -61,6 +63,10 @@ class SseFrames:
 
 def sse_frame(raw: bytes) -> Frame:
     """Return the frame of one event with its blank line."""
+    simple = _SIMPLE.fullmatch(raw)
+    if simple is not None:
+        start, end = simple.span(2)
+        return Frame(raw, simple[2], start, end, (simple[1] or b"").decode("utf-8", "replace"))
     data: list[bytes] = []
     name, start, end = b"", 0, 0
     for field in _FIELD.finditer(raw):

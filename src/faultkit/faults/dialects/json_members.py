@@ -8,6 +8,9 @@ from typing import Any, Final
 
 from faultkit.faults.dialects.llm_events import Path
 
+_decode = json.JSONDecoder().decode
+_BEGINS_OF_OBJECTS = (b'{"', b"{}", b"{\n", b"{ ")
+
 Pattern = tuple[str, ...]
 """Keys that lead to a member; `*` is every element of a list."""
 
@@ -76,6 +79,8 @@ def _with_member(document: Any, path: Path, value: Any) -> Any:
 def parse_json(text: bytes) -> Any:
     """Return a JSON document, or None if the text is none."""
     try:
+        if text.startswith(_BEGINS_OF_OBJECTS):  # Nearly all: the search for its encoding is left out.
+            return _decode(text.decode("utf-8", "surrogatepass"))
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
