@@ -5,26 +5,28 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError
 from faultkit.faults.dialects.recording import LlmReplay, parse_recording
 from faultkit.plan import Plan, Rule, parse_rule
 from faultkit.plan.llm_cases import CaseSettings, rules_of_cases
-from faultkit.proxy.data_plane import ProxySpec
+from faultkit.proxy.data_plane import ListenerTls, ProxySpec
 from faultkit.proxy.llm_recorder import begin_recording
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import Injected
 from tests.llm.mock.serving import mock
 from tests.proxy.origin import serving
 from tests.proxy.proxied_http import ANY_PORT, client_of, get, inline, proxied, troubles
-from tests.proxy.wires import PATIENCE_S
+from tests.proxy.wires import LOOPBACK, PATIENCE_S
 
 TEXT = "one good thing about the good old days"
 CHAT = "/v1/chat/completions"
@@ -224,6 +226,31 @@ def test_what_is_no_request_to_a_model_passes_and_is_counted() -> None:
             "end cannot act on a request whose body is no JSON, or none of its API: it passes untouched",
             "end cannot act on an answer that is none of OpenAI Chat Completions: it passes untouched",
         ]
+
+
+def test_a_forward_proxy_and_tls_to_clients_carry_them_out_too() -> None:
+    rule = parse_rule({"fault": "replace_text", "with": {"pattern": "good", "replacement": "bad"}})
+    authority = trustme.CA()
+    certificate = authority.issue_cert("localhost", LOOPBACK)
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": TEXT}]})
+    with mock() as url, certificate.private_key_and_cert_chain_pem.tempfile() as file:
+        host, _, port = url.removeprefix("http://").partition(":")
+        upstream = Endpoint(host, int(port))
+        with proxied(ProxySpec("http", ANY_PORT), rule) as (plane, proxy):
+            tls = ListenerTls(cert=file, key=file)
+            secure = plane.open_proxy(ProxySpec("tls", ANY_PORT, upstream, speaks="http", client_tls=tls))
+            client = client_of(proxy)
+            client.request("POST", f"{url}{CHAT}", body)
+            assert b'" bad"' in client.getresponse().read()
+            client.close()
+            over_tls = http.client.HTTPSConnection("localhost", secure.port, timeout=9, context=context)
+            over_tls.request("POST", CHAT, body)
+            assert over_tls.sock.selected_alpn_protocol() == "http/1.1"
+            assert b'" bad"' in over_tls.getresponse().read()
+            over_tls.close()
 
 
 @BOTH
