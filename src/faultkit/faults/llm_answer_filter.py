@@ -162,7 +162,7 @@ class LlmAnswerFilter(AnswerFilter):
         for count, event in enumerate(events):
             if self._head is None and isinstance(event, Chunk):
                 if event.raw:
-                    out.append(Content(event.at, event.raw))
+                    _append(out, event.at, event.raw)
             else:
                 out += self._pieces(event)
             if count >= _AHEAD and event.at > at + _AHEAD_S and self._chain.is_endless:
@@ -225,6 +225,15 @@ class LlmAnswerFilter(AnswerFilter):
         head, self._reader = self._came, None
         assert head is not None
         return [replace(head, at=max(head.at, at)), *(Content(at, chunk.raw) for chunk in chunks)]
+
+
+def _append(out: list[AnswerPiece], at: float, raw: bytes) -> None:
+    """Add content; what is due at the same time is sent at once, in one write."""
+    last = out[-1] if out else None
+    if isinstance(last, Content) and last.at == at:
+        out[-1] = Content(at, last.payload + raw)
+    else:
+        out.append(Content(at, raw))
 
 
 def _head_of(came: AnswerHead, head: Head) -> AnswerHead:
