@@ -114,7 +114,11 @@ class MemberFilter(LlmFilter):
         self._is_noted = False
 
     def chunk(self, chunk: Chunk) -> Iterable[LlmEvent]:
-        changes = {part.path: self._change(part.value) for part in chunk.parts if part.kind == self._kind}
+        changes = {
+            part.path: changed
+            for part in chunk.parts
+            if part.kind == self._kind and (changed := self._change(part.value)) != part.value
+        }
         if changes and not self._is_noted:
             self._is_noted = True
             self._given.note(self._effect, None)

@@ -65,9 +65,9 @@ def counts(profile: LlmProfile) -> dict[str, int]:
 def summary_of(profile: LlmProfile) -> str:
     """Return the counts in one sentence."""
     found = ", ".join(f"{count} {verdict}" for verdict, count in counts(profile).items() if count)
-    spoken = profile.dialect or "no dialect"
     how = "streamed" if profile.is_streamed else "whole answers"
-    return f"{counted(len(profile.rows), 'case')} over {spoken}, {how}: {found or 'none'}."
+    over = f" over {profile.dialect}, {how}" if profile.dialect else ""
+    return f"{counted(len(profile.rows), 'case')}{over}: {found or 'none'}."
 
 
 def verdict_text(row: CaseResult) -> str:
