@@ -122,6 +122,11 @@ or by a filter. Everything else is the SDK's default. Where a column says so, th
 default timeout is some minutes does that wherever nothing comes; the column with a timeout tells the SDKs
 whose timeout covers the case from those whose timeout does not.
 
+Two things to know when reading the tables. Streams begin at once with their status and headers, also where no
+token follows, so a timeout that ends with the headers covers none of these cases. And keep-alives are what
+the framing allows: comments of server-sent events, Anthropic's `ping`, blank lines of Ollama's stream. Clients
+of Gemini and Ollama that fail at them may never meet them.
+
 One run of each case, on a loaded machine, so times are not given. A cell with an error has the last line of
 the program's output.
 """
@@ -255,14 +260,16 @@ def _cell(cell: dict[str, Any] | None) -> str:
 def main(arguments: list[str]) -> None:
     """Measure what is named, and write the page."""
     data: dict[str, Any] = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
-    if arguments:
-        folder, wanted = Path(arguments[0]), arguments[1:]
-        for client in CLIENTS:
-            if not wanted or client.program in wanted:
-                data[client.program] = measure(client, folder)
-                ordered = {each.program: data[each.program] for each in CLIENTS if each.program in data}
-                DATA.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    wanted = [each for each in CLIENTS if arguments and (not arguments[1:] or each.program in arguments[1:])]
+    for client in wanted:
+        data[client.program] = measure(client, Path(arguments[0]))
+        _write(data)
+    _write(data)
+
+
+def _write(data: dict[str, Any]) -> None:
     ordered = {each.program: data[each.program] for each in CLIENTS if each.program in data}
+    DATA.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
     PAGE.write_text(page_of(ordered), "utf-8")
 
 
