@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from faultkit.faults.dialects.turn import ToolCall
+from faultkit.llm.mock.mock_answers import ScriptedTurn
 from faultkit.llm.profile.cases import battery
 from faultkit.llm.profile.judging import RULES, CaseResult
 from faultkit.llm.profile.profile_report import verdict_text
@@ -66,11 +68,18 @@ class Run:
     title: str
     arguments: tuple[str, ...]
     cases: tuple[str, ...]
+    turns: tuple[ScriptedTurn, ...] = ()
+    """The mock's answers; by default one text."""
 
 
 _ALL = battery(LIMIT_S)
 _VISIBLE = tuple(case.name for case in _ALL if case.shows != "nothing")
 _LATE = tuple(case.name for case in _ALL if case.shows == "late")
+_CALLS = tuple(
+    ToolCall("opening_hours", {"place": "harbour"}, f"call_{number}") for number in ("first", "second")
+)
+_TURNS = (ScriptedTurn("Let me see.", _CALLS), ScriptedTurn("The harbour opens at seven."))
+_WITH_CALLS = tuple(case.name for case in _ALL if case.needs & {"calls", "call_ids", "usage"})
 RUNS: dict[str, Run] = {
     "every": Run("streamed, defaults", ("stream",), ()),
     "visible": Run("streamed, defaults", ("stream",), _VISIBLE),
@@ -84,13 +93,18 @@ RUNS: dict[str, Run] = {
             if case.shows != "nothing" and not case.needs & {"stream", "event_names"}
         ),
     ),
+    "tools": Run("tool calls, defaults", (), _WITH_CALLS, _TURNS),
 }
 CLIENTS: tuple[Client, ...] = (
     Client(
         "python_openai.py", "openai (Python), Chat Completions", ("openai",), ("every", "timeout", "whole")
     ),
+    Client(
+        "python_openai_tools.py", "openai (Python), Chat Completions with a tool", ("openai",), ("tools",)
+    ),
     Client("python_openai_responses.py", "openai (Python), Responses", ("openai",), ("visible",)),
     Client("python_anthropic.py", "anthropic (Python)", ("anthropic",), ("every", "timeout", "whole")),
+    Client("python_anthropic_tools.py", "anthropic (Python) with a tool", ("anthropic",), ("tools",)),
     Client("python_google_genai.py", "google-genai (Python)", ("google-genai",), ("visible", "timeout")),
     Client("python_ollama.py", "ollama (Python)", ("ollama",), ("visible", "timeout")),
     Client(
@@ -122,10 +136,13 @@ or by a filter. Everything else is the SDK's default. Where a column says so, th
 default timeout is some minutes does that wherever nothing comes; the column with a timeout tells the SDKs
 whose timeout covers the case from those whose timeout does not.
 
-Two things to know when reading the tables. Streams begin at once with their status and headers, also where no
-token follows, so a timeout that ends with the headers covers none of these cases. And keep-alives are what
-the framing allows: comments of server-sent events, Anthropic's `ping`, blank lines of Ollama's stream. Clients
-of Gemini and Ollama that fail at them may never meet them.
+Two things to know when reading the tables. Streams begin at once with their status and headers, also where
+no token follows, so a timeout that ends with the headers covers none of these cases. And keep-alives are
+what the framing allows: comments of server-sent events, Anthropic's `ping`, blank lines of Ollama's stream.
+Clients of Gemini and Ollama that fail at them may never meet them.
+
+Faults of tool calls were run with two programs that have a tool. What is wrong with a call reaches the
+program, and most errors in these tables are its own.
 
 One run of each case, on a loaded machine, so times are not given. A cell with an error has the last line of
 the program's output.
@@ -174,8 +191,8 @@ def measure(client: Client, folder: Path) -> dict[str, Any]:
     columns: dict[str, dict[str, dict[str, Any]]] = {}
     for name in client.runs:
         run = RUNS[name]
-        fitting = run.cases
-        job = LlmProfileJob((*command, *run.arguments), only=fitting, limit_s=LIMIT_S)
+        words = (*command, *run.arguments)
+        job = LlmProfileJob(words, only=run.cases, turns=run.turns, limit_s=LIMIT_S)
         profile = asyncio.run(profile_llm_client(job, jobs=_JOBS))
         if profile.problem:
             raise SystemExit(f"{client.program} {run.title}: {profile.problem}")

@@ -10,6 +10,8 @@ schema.
     cassettes                    recorded turns, replayed without a model
     prompt, model_settings       a question and the reading of its answer; the user's choice of a model
     language_model               `LanguageModel.ask` and `.embed`, which block, for advice on code
+    mock                         a mock of LLM APIs, with faults
+    profile                      programs of others that talk to models, run against the mock and judged
 
 A module imports only from those above it. The packages `openai` and `anthropic` are imported here only, and
 only when a call is made.
