@@ -140,10 +140,9 @@ def to_html(profile: LlmProfile) -> str:
 def profile_page(profile: LlmProfile) -> Page:
     """Return the page of a profile."""
     rows = [
-        (row.case, badge_markup(_BADGES[row.verdict]), verdict_text(row), *cells_of(row)[2:])
+        (row.case, badge_markup(_BADGES[row.verdict]), *cells_of(row)[2:4], printable_line(row.why))
         for row in profile.rows
     ]
-    heads = (HEADS[0], "", *HEADS[1:])
     found = counts(profile)
     headline = "Defects" if profile.has_defects else "Coped"
     if not profile.has_defects and not profile.is_conclusive:
@@ -168,7 +167,7 @@ def profile_page(profile: LlmProfile) -> Page:
         ],
         notes=[Callout("Note", [printable_line(_sentence(note))]) for note in profile.notes],
         overview=Overview(
-            Table(heads, rows, "Overview of all cases", numeric=(3, 4), kind="overview"), "Cases"
+            Table(HEADS, rows, "Overview of all cases", numeric=(2, 3), kind="overview"), "Cases"
         ),
         sections=[
             Section("Defects", [_card(row) for row in profile.rows if row.defects], if_empty="None."),
