@@ -18,7 +18,7 @@ from faultkit.load.tally import Tally
 
 
 def test_figures_of_streams_go_through_lines_unchanged() -> None:
-    figures = ItemFigures("stream", events=5, sessions=1, restarts=1)
+    figures = ItemFigures("stream", events=5, sessions=1, restarts=1, tokens=7)
     slot = figures.slot_at(3.0)
     slot.failures.update([Failure.NONE, Failure.EARLY_END])
     slot.begun = 2
@@ -26,6 +26,8 @@ def test_figures_of_streams_go_through_lines_unchanged() -> None:
     slot.first_event.record_all([0.25])
     slot.no_event.record_all([0.5])
     slot.gaps.record_all([0.01, 0.02, 0.02])
+    slot.refusals = 3
+    slot.token_time.record_all([0.03])
     tally = Tally()
     tally.add(replace(Samples.of([Sample(3.0, 3.0, 0.5)]), figures=figures))
     segment = split(LoadPlan(Target("GET", "http://a/"), Load(1.0, 1.0)), ["t"])[0]
@@ -40,6 +42,7 @@ def test_figures_of_streams_go_through_lines_unchanged() -> None:
     "target",
     [
         Target("GET", "http://a/", stream=StreamUntil(events=3, time_s=2.0, data="end")),
+        Target("POST", "http://a/v1/messages", body=b'{"model": "m", "messages": []}', llm=True),
         McpTarget("add", '{"a": 1}', command=("x", "y"), env=(("A", "b"),), cwd="/", era="modern"),
         McpTarget(
             "add", http=Target("POST", "http://a/", (("X", "y"),), proxy=Endpoint("h", 1)), timeout_s=2.0

@@ -431,9 +431,49 @@ def test_without_figures_there_is_nothing_to_judge() -> None:
     assert judge(parse_slo("gap:95:50ms"), tally, 4.0).passed is None
 
 
+def answers() -> ItemFigures:
+    """Ten requests to a model: one was refused, one ended early; 20 or 50 tokens a second."""
+    figures = ItemFigures("llm")
+    slot = figures.slot_at(0.0)
+    slot.failures.update([Failure.NONE] * 8 + [Failure.EARLY_END, Failure.CLIENT_STATUS])
+    slot.begun, slot.early_ends, slot.refusals = 9, 1, 1
+    slot.first_event.record_all([0.1] * 9)
+    slot.no_event.record_all([0.001])
+    slot.gaps.record_all([0.02] * 98 + [0.2] * 2)
+    slot.token_time.record_all([0.02] * 8 + [0.05])
+    return figures
+
+
+@pytest.mark.parametrize(
+    ("text", "passed", "measured", "over", "total"),
+    [
+        ("time_to_first_token:80:150ms", True, 100.0, 1, 10),
+        ("time_to_first_token:95:150ms", False, None, 1, 10),
+        ("token_gap:90:50ms", True, 20.0, 2, 100),
+        ("token_gap:99:50ms", False, 200.0, 2, 100),
+        ("tokens_per_second:80:40", True, 88.889, 1, 9),
+        ("tokens_per_second:95:40", False, 88.889, 1, 9),
+        ("tokens_per_second:95:10", True, 100.0, 0, 9),
+        ("early_end:80:20%", True, 11.111, 1, 9),
+        ("refusal:90:20%", True, 10.0, 1, 10),
+        ("refusal:95:20%", False, 10.0, 1, 10),
+    ],
+)
+def test_objectives_of_answers_of_models(
+    text: str, passed: bool, measured: float | None, over: int, total: int
+) -> None:
+    result = judge(parse_slo(text), figures_tally(answers(), 10), 4.0)
+    assert (result.passed, result.over, result.total) == (passed, over, total)
+    assert result.measured == (None if measured is None else pytest.approx(measured, rel=1e-3))
+
+
 @pytest.mark.parametrize(
     ("text", "title"),
     [
+        ("time_to_first_token:95:2s", "95% first token @ 2000ms"),
+        ("token_gap:99:500ms", "99% of token gaps @ 500ms"),
+        ("tokens_per_second:95:30", "95% at 30 tokens/s"),
+        ("refusal:99:1%", "99% without refusal (< 1%)"),
         ("first_event:95:300ms", "95% first event @ 300ms"),
         ("gap:99:1s@5s", "99% of gaps @ 1000ms in every 5s"),
         ("early_end:99:1%", "99% without early end (< 1%)"),

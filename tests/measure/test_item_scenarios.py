@@ -14,6 +14,8 @@ import yaml
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError
 from faultkit.demo.demo_server import DemoServer
+from faultkit.llm.mock.mock_answers import MockAnswers, ScriptedTurn
+from faultkit.load.slo import LLM_KINDS
 from faultkit.scenario.report.report_model import ItemReport, Report
 from faultkit.scenario.report.results_document import from_document, to_json
 from faultkit.scenario.report.scenario_junit import render_junit
@@ -22,9 +24,12 @@ from faultkit.scenario.report.scenario_page import render_html
 from faultkit.scenario.report.scenario_text import render_text
 from faultkit.scenario.scenario_keys import parse_scenario
 from faultkit.scenario.scenario_run import RunSettings, run_scenarios
+from tests.llm.mock.served_mock import mock
 from tests.load.mcp_http_server import McpServer
 from tests.load.servers import serving, url_of
 from tests.load.stream_servers import Sent, streaming
+
+LLM_EXAMPLE = Path(__file__).parents[2] / "examples" / "llm-load.yaml"
 
 
 def ran(text: str, **settings: object) -> Report:
@@ -88,6 +93,35 @@ def test_faults_act_on_tools_over_http() -> None:
     assert "Transport errors" in shown["page"]
     assert f'name="1.transport_errors" value="{refused}"' in shown["junit"]
     assert json.loads(shown["json"])["scenarios"][0]["items"][0]["run"]["mcp"]["sessions"] == 2
+
+
+def test_answers_of_a_model_have_their_figures_in_every_report() -> None:
+    text = LLM_EXAMPLE.read_text("utf-8")
+    text = text.replace("duration: 4s", "duration: 0.4s").replace("threshold: 1000", "threshold: 9000")
+    text = text.replace("threshold: 200}", "threshold: 9000}").replace("threshold: 30}", "threshold: 0.1}")
+    answers = MockAnswers("script", (ScriptedTurn("One two three."),))
+    rule = {"fault": "llm_rate_limit", "trigger": {"first": 1}}
+    with mock(answers, rule, tokens_per_s=100.0) as url:
+        report = ran(text.replace("http://127.0.0.1:8770", url))
+    (item,) = report.items
+    assert item.run.llm is not None
+    counts = (item.run.requests, item.run.llm.answers, item.run.llm.tokens, item.run.llm.refusals)
+    assert counts == (10, 9, 36, 1)
+    kept = {result.slo.kind: result.passed for result in item.slos}
+    # The refused request has no first token.
+    assert kept == {
+        "time_to_first_token": False,
+        "token_gap": True,
+        "tokens_per_second": True,
+        "early_end": True,
+        "refusal": False,
+    }
+    shown = rendered(report)
+    assert "36 tokens" in shown["text"]
+    assert "Answers of the Model" in shown["markdown"]
+    assert "Tokens/s of an answer" in shown["page"]
+    assert 'name="1.refusals" value="1"' in shown["junit"]
+    assert json.loads(shown["json"])["scenarios"][0]["items"][0]["run"]["llm"]["tokens"] == 36
 
 
 STREAM = """\
@@ -233,3 +267,16 @@ def test_the_example_with_a_stream_holds() -> None:
     assert held(item), item.reasons
     assert item.run.stream is not None
     assert (item.run.stream.events, item.run.stream.gaps.count) == (40, 36)
+
+
+def test_the_example_with_a_model_is_that_of_the_file_but_for_its_limits() -> None:
+    problems: list[InputError] = []
+    (text,) = [each for each in EXAMPLES if "llm: true" in each]
+    on_page, in_file = (
+        parse_scenario(yaml.safe_load(each), problems) for each in (text, LLM_EXAMPLE.read_text("utf-8"))
+    )
+    assert problems == []
+    assert on_page is not None
+    assert in_file is not None
+    kinds = [[slo.kind for slo in each.items[0].slos] for each in (on_page, in_file)]
+    assert kinds[0] == kinds[1] == [*LLM_KINDS[:3], "early_end", "refusal"]

@@ -23,7 +23,7 @@ from faultkit.proxy.data_plane import ListenerTls, ProxySpec
 from faultkit.proxy.llm_recorder import begin_recording
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import Injected
-from tests.llm.mock.serving import mock
+from tests.llm.mock.served_mock import mock
 from tests.proxy.origin import serving
 from tests.proxy.proxied_http import ANY_PORT, client_of, get, inline, proxied, troubles
 from tests.proxy.wires import LOOPBACK, PATIENCE_S

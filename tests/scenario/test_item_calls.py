@@ -112,6 +112,7 @@ def test_a_command_may_be_one_text() -> None:
 
 
 HTTP = 'method: GET, url: "http://a/"'
+LLM = "method: POST, url: 'http://a/v1/chat/completions', body: {messages: []}, llm: true"
 MCP = "mcp: {command: x}, tool: add"
 COMMAND = "a program with its arguments, as a list of texts or as one text"
 
@@ -203,6 +204,22 @@ COMMAND = "a program with its arguments, as a list of texts or as one text"
         (
             f"call: {{{HTTP}}}\n{LOAD}, slo: [{{type: gap, objective: 95, threshold: 5}}]}}",
             "context.slo[0].type: expected a call with stream: sse for an objective of gap, got another",
+        ),
+        (
+            f"call: {{{HTTP}}}\n{LOAD}, slo: [{{type: token_gap, objective: 95, threshold: 5}}]}}",
+            "context.slo[0].type: expected a call with llm: true for an objective of token_gap, got another",
+        ),
+        (
+            f"call: {{{HTTP}, llm: true}}\n{LOAD}}}",
+            "call.llm: expected a request to a model: a path such as /v1/chat/completions",
+        ),
+        (
+            f"call: {{{LLM}, stream: sse}}\n{LOAD}}}",
+            "call.llm: expected no stream beside it: the answer is read as the model's",
+        ),
+        (
+            f"call: {{{LLM}}}\n{LOAD}, slo: [{{type: tokens_per_second, objective: 95, threshold: fast}}]}}",
+            'context.slo[0].threshold: expected a number of tokens per second above 0, got "fast"',
         ),
         (
             f"call: {{{HTTP}}}\n{LOAD}, slo: [{{type: tool_error, objective: 95, threshold: 5}}]}}",

@@ -129,7 +129,10 @@ def test_mistakes_at_the_top_have_their_line(text: str, expected: list[str]) -> 
 
 
 MS = 'expected a number of milliseconds above 0 or a duration with its unit such as "500ms"'
-KINDS = "latency, error, availability, first_event, gap, early_end, tool_error"
+KINDS = (
+    "latency, error, availability, first_event, gap, early_end, tool_error, "
+    "time_to_first_token, token_gap, tokens_per_second, refusal"
+)
 LONG = 'expected a duration with its unit such as "10s" or "1h 30m"'
 URL = 'expected an absolute URL such as "http://localhost:8080/path"'
 

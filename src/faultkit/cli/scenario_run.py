@@ -117,7 +117,9 @@ def remote_proxy_options(command: F) -> F:
     metavar="SLO",
     help='Further objective of every item: "latency:95:200ms", "error:99:1%" or "availability:99.9:500ms"; '
     'of event streams also "first_event:95:300ms", "gap:99:1s" and "early_end:99:1%", of MCP tools '
-    '"tool_error:99:1%"; with "@5s" in each window of 5 s. An item that misses it fails. Repeatable.',
+    '"tool_error:99:1%", of models "time_to_first_token:95:2s", "token_gap:99:500ms", '
+    '"tokens_per_second:95:30" and "refusal:99:1%"; with "@5s" in each window of 5 s. An item that '
+    "misses it fails. Repeatable.",
 )
 @click.option(
     "--retry-inconclusive",

@@ -1,4 +1,4 @@
-"""Which engine sends to a target: to a URL, to an event stream, or to a tool of an MCP server."""
+"""Which engine sends to a target: to a URL, to an event stream, to a model, or to a tool of an MCP server."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TypeAlias
 from faultkit.base.address import Endpoint
 from faultkit.load.engine import Engine
 from faultkit.load.event_stream import StreamEngine
+from faultkit.load.llm_answers import LlmEngine
 from faultkit.load.load import AnyTarget, Load, McpTarget
 from faultkit.load.mcp_http import HttpMcpEngine
 from faultkit.load.mcp_stdio import StdioMcpEngine
@@ -31,6 +32,8 @@ def endpoint_of(target: AnyTarget, keep_alive: bool) -> Endpoint | None:
 
 def engine_of(route: Route, loop: Loop, begin_at: float) -> Engine:
     """Return the engine for a route."""
+    if route.llm is not None:
+        return LlmEngine(route, loop, begin_at)
     return (Engine if route.stream is None else StreamEngine)(route, loop, begin_at)
 
 

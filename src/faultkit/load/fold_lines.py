@@ -136,7 +136,7 @@ def _run_of(document: Mapping[str, Any]) -> HistogramRun:
 def _figures_document(figures: ItemFigures) -> dict[str, Any]:
     return {
         "kind": figures.kind,
-        "counts": [figures.events, figures.sessions, figures.restarts],
+        "counts": [figures.events, figures.sessions, figures.restarts, figures.tokens],
         "slot_s": figures.slot_s,
         "slots": [
             [
@@ -144,7 +144,8 @@ def _figures_document(figures: ItemFigures) -> dict[str, Any]:
                 _pairs(slot.failures),
                 slot.begun,
                 slot.early_ends,
-                *map(_histogram_document, (slot.first_event, slot.no_event, slot.gaps)),
+                slot.refusals,
+                *map(_histogram_document, (slot.first_event, slot.no_event, slot.gaps, slot.token_time)),
             ]
             for number, slot in figures.slots.items()
         ],
@@ -152,18 +153,26 @@ def _figures_document(figures: ItemFigures) -> dict[str, Any]:
 
 
 def _figures_of(document: Mapping[str, Any]) -> ItemFigures:
-    events, sessions, restarts = map(int, document["counts"])
+    events, sessions, restarts, tokens = map(int, document["counts"])
     figures = ItemFigures(
         document["kind"],
         slot_s=int(document["slot_s"]),
         events=events,
         sessions=sessions,
         restarts=restarts,
+        tokens=tokens,
     )
-    for number, failures, begun, early_ends, *times in document["slots"]:
-        first_event, no_event, gaps = map(_histogram_of, times)
+    for number, failures, begun, early_ends, refusals, *times in document["slots"]:
+        first_event, no_event, gaps, token_time = map(_histogram_of, times)
         figures.slots[int(number)] = FigureSlot(
-            _counter(failures), int(begun), int(early_ends), first_event, no_event, gaps
+            _counter(failures),
+            int(begun),
+            int(early_ends),
+            first_event,
+            no_event,
+            gaps,
+            int(refusals),
+            token_time,
         )
     return figures
 

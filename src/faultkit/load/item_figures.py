@@ -1,4 +1,4 @@
-"""What a load measures beyond requests: events of streams, gaps between them, outcomes of MCP calls. Pure.
+"""What a load measures beyond requests: events and tokens of streams, outcomes of MCP calls. Pure.
 
 Everything is counts and histograms in slots of time, so figures of several workers merge without loss, in any
 order, and their size does not grow with the number of events.
@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 from faultkit.base.histogram import Histogram
 
-FigureKind: TypeAlias = Literal["stream", "mcp"]
-SlotTimes: TypeAlias = Literal["first_event", "no_event", "gaps"]
+FigureKind: TypeAlias = Literal["stream", "mcp", "llm"]
+SlotTimes: TypeAlias = Literal["first_event", "no_event", "gaps", "token_time"]
 """The histograms of a slot."""
 _MOST_SLOTS = 720
 _HAIR_S = 1e-6
@@ -36,6 +36,10 @@ class FigureSlot:
     """Times from the intended start to the end, of streams without an event."""
     gaps: Histogram = field(default_factory=Histogram)
     """Times between two events of a stream; by the second of the two."""
+    refusals: int = 0
+    """Requests to a model that its provider answered with an error; by their intended starts."""
+    token_time: Histogram = field(default_factory=Histogram)
+    """Mean times of one token, an answer of a model each; by their intended starts."""
 
     def merge(self, other: FigureSlot) -> None:
         self.failures.update(other.failures)
@@ -44,6 +48,8 @@ class FigureSlot:
         self.first_event.merge(other.first_event)
         self.no_event.merge(other.no_event)
         self.gaps.merge(other.gaps)
+        self.refusals += other.refusals
+        self.token_time.merge(other.token_time)
 
 
 def _slots() -> defaultdict[int, FigureSlot]:
@@ -63,6 +69,8 @@ class ItemFigures:
     """Sessions that were opened."""
     restarts: int = 0
     """Sessions among them that replace one that was lost."""
+    tokens: int = 0
+    """Tokens of the answers of models."""
 
     def slot_at(self, at_s: float) -> FigureSlot:
         """Return the slot of an instant, counted from the start of the run."""
@@ -76,6 +84,7 @@ class ItemFigures:
         self.events += other.events
         self.sessions += other.sessions
         self.restarts += other.restarts
+        self.tokens += other.tokens
         while self.slot_s < other.slot_s:
             self._widen()
         for number, slot in other.slots.items():

@@ -1,4 +1,4 @@
-"""The summaries of event streams and of MCP calls, beside that of their requests. Pure, plain data."""
+"""The summaries of event streams, MCP calls and answers of models, beside that of their requests. Pure."""
 
 from __future__ import annotations
 
@@ -55,6 +55,55 @@ class McpSummary:
     (`isError`)."""
 
 
+@dataclass(frozen=True, slots=True)
+class LlmSummary:
+    """The figures of answers of models."""
+
+    answers: int
+    """Answers that began: their head was a success."""
+    tokens: int
+    """A token is a word or a mark."""
+    tokens_per_s: float
+    """Of all answers together, over the whole run."""
+    early_ends: int
+    """Answers that had begun and ended before they were complete."""
+    refusals: int
+    """Requests that the provider answered with a status from 400 to 599."""
+    first_token: Spread
+    """Times from the intended start to the first token."""
+    gaps: Spread
+    """Times between two events with content of an answer."""
+    rate_p50: float
+    """Tokens per second of one answer: half of the answers are at least so fast."""
+    rate_p5: float
+    """95 % of the answers are at least so fast."""
+    rate_min: float
+
+
+def llm_summary(figures: ItemFigures, total_s: float) -> LlmSummary | None:
+    """Return the summary of answers of models; None if these are none."""
+    if figures.kind != "llm":
+        return None
+    whole = figures.total()
+    token_times = _spread(whole.token_time)
+    return LlmSummary(
+        answers=whole.begun,
+        tokens=figures.tokens,
+        tokens_per_s=figures.tokens / total_s if total_s > 0 else 0.0,
+        early_ends=whole.early_ends,
+        refusals=whole.refusals,
+        first_token=_spread(whole.first_event),
+        gaps=_spread(whole.gaps),
+        rate_p50=_rate(token_times.p50_ms),
+        rate_p5=_rate(token_times.p95_ms),
+        rate_min=_rate(token_times.max_ms),
+    )
+
+
+def _rate(token_ms: float) -> float:
+    return 1000 / token_ms if token_ms > 0 else 0.0
+
+
 def stream_summary(figures: ItemFigures, total_s: float) -> StreamSummary | None:
     """Return the summary of event streams; None if these are no streams."""
     if figures.kind != "stream":
@@ -96,12 +145,19 @@ JudgedTimes: TypeAlias = tuple[Sequence[float], Sequence[float], float]
 
 
 def figure_window(kind: str, slot: FigureSlot) -> JudgedTimes:
-    """Return what an objective of this kind judges in one window: times to the first event, gaps, or
-    outcomes, whose times do not matter: of streams that began, and of calls that the tool answered."""
-    if kind == "gap":
+    """Return what an objective of this kind judges in one window: times to the first event or token, gaps,
+    times of a token, or outcomes, whose times do not matter: of streams that began, of calls that the tool
+    answered, and of requests to models."""
+    if kind == "tokens_per_second":
+        times = slot.token_time.ordered()
+        return times, times, slot.token_time.sum_s
+    if kind == "refusal":
+        total = slot.failures.total()
+        return range(total), range(total - slot.refusals), 0.0
+    if kind in ("gap", "token_gap"):
         gaps = slot.gaps.ordered()
         return gaps, gaps, slot.gaps.sum_s
-    if kind == "first_event":
+    if kind in ("first_event", "time_to_first_token"):
         both = Histogram()
         both.merge(slot.first_event)
         both.merge(slot.no_event)

@@ -68,7 +68,7 @@ def is_decided(
             return False
     if limits.call_ms is not None and 0 < summary.service.max_ms - limits.call_ms <= late.call_ms:
         return False
-    timed = [slo for slo in limits.slos if not slo.is_share and slo.threshold is not None]
+    timed = [slo for slo in limits.slos if not slo.is_share and not slo.is_rate and slo.threshold is not None]
     looser = [replace(slo, threshold=(slo.threshold or 0.0) + late.usual_ms) for slo in timed]
     measured, without = (
         [result.passed for result in judge_all(slos, tally, run_s, load)] for slos in (timed, looser)

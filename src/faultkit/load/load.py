@@ -103,6 +103,8 @@ class Target:
     """Which certificates of the server are trusted."""
     stream: StreamUntil | None = None
     """The answer is a stream of server-sent events, read until then; None: any answer, read to its end."""
+    llm: bool = False
+    """It is a request to a model, whose answer is measured token by token."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,9 @@ def new_exchange(
     owner: Any, route: Route, loop: Loop, pending: dict[Any, None], idle: list[Any]
 ) -> Exchange | None:
     """Return what the connections of an engine share in C; None if they take every step in Python."""
-    is_plain = not route.tunnel and route.tls_host is None and not route.head_only and route.stream is None
-    if native is None or not is_plain or loop.clock is not time.monotonic:
+    is_plain = not route.tunnel and route.tls_host is None and not route.head_only
+    is_measured = route.stream is not None or route.llm is not None
+    if native is None or not is_plain or is_measured or loop.clock is not time.monotonic:
         return None
     if loop.poller.direct_epoll() is None:
         return None

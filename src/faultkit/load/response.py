@@ -40,9 +40,10 @@ class Failure(IntEnum):
     """Our own proxy has no descriptor left to reach the target. The target did not fail, so the engine counts
     the request as dropped."""
     CLIENT_STATUS = 11
-    """A response with a status from 400 to 499 where a stream or a reply of MCP was expected."""
+    """A response with a status from 400 to 499 where a stream, a reply of MCP or the answer of a model was
+    expected."""
     EARLY_END = 12
-    """The event stream ended in good order before it was complete."""
+    """The event stream, or the answer of a model, ended in good order before it was complete."""
     NO_STREAM = 13
     """The response is no event stream."""
     EXITED = 14
@@ -53,6 +54,10 @@ class Failure(IntEnum):
     """The reply is a JSON-RPC error."""
     TOOL_ERROR = 17
     """The result of the tool says `isError`."""
+    MODEL_ERROR = 18
+    """The answer of a model is, or ends with, an error after a status of success."""
+    MALFORMED_EVENT = 19
+    """An event of a model's answer, or the whole answer, is no JSON."""
 
     @property
     def label(self) -> str:

@@ -14,6 +14,8 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from faultkit import __version__
 from faultkit.base.address import Endpoint, Verify, parse_endpoint
 from faultkit.base.errors import InputError
+from faultkit.faults.dialects.dialect import LlmRequest
+from faultkit.faults.dialects.dialect_table import read_request
 from faultkit.load.load import StreamUntil, Target
 from faultkit.proxy.http.request_target import host_field
 
@@ -45,6 +47,8 @@ class Route:
     keep_alive: bool = True
     stream: StreamUntil | None = None
     """When the response, an event stream, is complete; None for any other response."""
+    llm: LlmRequest | None = None
+    """The request as one to a model, if its answer is measured token by token."""
 
 
 def route_of(target: Target, keep_alive: bool = True) -> Route:
@@ -72,7 +76,20 @@ def route_of(target: Target, keep_alive: bool = True) -> Route:
         head_only=target.method == "HEAD",
         keep_alive=keep_alive,
         stream=target.stream,
+        llm=_llm_request(target, path) if target.llm else None,
     )
+
+
+def _llm_request(target: Target, path: str) -> LlmRequest:
+    found = read_request(path, target.body)
+    if found is None:
+        raise InputError(
+            "llm",
+            "expected a request to a model: a path such as /v1/chat/completions, /v1/responses, "
+            "/v1/messages, /v1beta/models/NAME:streamGenerateContent or /api/chat, and the body "
+            "of that API, got another",
+        )
+    return found
 
 
 def _split(text: str) -> tuple[SplitResult, Endpoint]:

@@ -17,22 +17,39 @@ from faultkit.load.samples import HAIR_S, Window, WindowCase, grained, window_co
 from faultkit.load.tally import Tally
 
 SloKind: TypeAlias = Literal[
-    "latency", "error", "availability", "first_event", "gap", "early_end", "tool_error"
+    "latency",
+    "error",
+    "availability",
+    "first_event",
+    "gap",
+    "early_end",
+    "tool_error",
+    "time_to_first_token",
+    "token_gap",
+    "tokens_per_second",
+    "refusal",
 ]
 KINDS: tuple[SloKind, ...] = get_args(SloKind)
-TIME_KINDS: tuple[SloKind, ...] = ("latency", "first_event", "gap")
+TIME_KINDS: tuple[SloKind, ...] = ("latency", "first_event", "gap", "time_to_first_token", "token_gap")
 """Kinds whose threshold is a time that the objective's percentile must keep."""
-SHARE_KINDS: tuple[SloKind, ...] = ("error", "early_end", "tool_error")
+SHARE_KINDS: tuple[SloKind, ...] = ("error", "early_end", "tool_error", "refusal")
 """Kinds whose threshold is a share of bad requests."""
 STREAM_KINDS: tuple[SloKind, ...] = ("first_event", "gap", "early_end")
-"""Kinds that only event streams have."""
+"""Kinds that only event streams have; answers of models have early ends, too."""
+LLM_KINDS: tuple[SloKind, ...] = ("time_to_first_token", "token_gap", "tokens_per_second", "refusal")
+"""Kinds that only requests to models have."""
+RATE_KINDS: tuple[SloKind, ...] = ("tokens_per_second",)
+"""Kinds whose threshold is a rate that the objective's share of answers must reach."""
+_GAP_KINDS: tuple[SloKind, ...] = ("gap", "token_gap")
 MCP_KINDS: tuple[SloKind, ...] = ("tool_error",)
 """Kinds that only calls of MCP tools have."""
 
 SLO_FORM = (
     "latency:OBJECTIVE:TIME, error:OBJECTIVE:PERCENT or availability:OBJECTIVE[:TIME], each with @WINDOW "
     'if wanted, such as "latency:95:200ms", "error:99:1%" or "availability:99.9:500ms@5s"; for event streams '
-    "also first_event and gap (as latency) and early_end (as error), for MCP tools tool_error (as error)"
+    "also first_event and gap (as latency) and early_end (as error), for MCP tools tool_error (as error), "
+    "for models time_to_first_token and token_gap (as latency), tokens_per_second:OBJECTIVE:TOKENS, "
+    "early_end and refusal (as error)"
 )
 
 _BEYOND_WANTED = 10
@@ -48,8 +65,8 @@ class Slo:
     objective: float
     """Percent, more than 0 and less than 100."""
     threshold: float | None
-    """Of a time: ms. Of a share: percent of requests. availability: ms within which an answer counts, or
-    None."""
+    """Of a time: ms. Of a share: percent of requests. Of a rate: tokens per second. availability: ms within
+    which an answer counts, or None."""
     window_s: float | None = None
     """With a window, every window of this length must keep the objective; the worst is reported."""
 
@@ -61,7 +78,7 @@ class Slo:
                 f"objective: expected more than 0 and less than 100 percent, got {self.objective:g}"
             )
         if self.threshold is None and self.kind != "availability":
-            unit = "percent" if self.is_share else "ms"
+            unit = "percent" if self.is_share else "tokens per second" if self.is_rate else "ms"
             raise ValueError(f"threshold: expected a number of {unit} for {self.kind}, got nothing")
         if self.threshold is not None and not (self.threshold > 0 and isfinite(self.threshold)):
             raise ValueError(f"threshold: expected more than 0, got {self.threshold:g}")
@@ -79,6 +96,11 @@ class Slo:
     def is_share(self) -> bool:
         """Whether its threshold is a share of bad requests."""
         return self.kind in SHARE_KINDS
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether its threshold is a rate that answers must reach."""
+        return self.kind in RATE_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +140,7 @@ def judge_all(
     windows: dict[tuple[float | None, SloKind | None], list[_Window]] = {}
     results = []
     for slo in slos:
-        own_kind = slo.kind if slo.kind in (*STREAM_KINDS, *MCP_KINDS) else None
+        own_kind = slo.kind if slo.kind in (*STREAM_KINDS, *MCP_KINDS, *LLM_KINDS) else None
         key = slo.window_s, own_kind
         grain_s = tally.grain_s if own_kind is None else figures_grain_s(tally)
         if key not in windows:
@@ -167,7 +189,7 @@ def _windows(
     if own_kind is not None:
         figures = tally.figures or ItemFigures("stream")
         judged = [figure_window(own_kind, slot) for slot in figures.grouped(width_s, count)]
-        if own_kind == "gap":
+        if own_kind in _GAP_KINDS:
             # A stream that was never sent would have had about as many gaps as those that were.
             gaps = ceil(sum(len(each[0]) for each in judged) / max(tally.requests, 1)) or 1
             dropped = [each * gaps for each in dropped]
@@ -201,6 +223,8 @@ def _judged(slo: Slo, windows: list[_Window], grain_s: float) -> SloResult:
 def _judged_things(slo: Slo) -> str:
     if slo.kind in STREAM_KINDS:
         return "streams"
+    if slo.kind in LLM_KINDS:
+        return "answers of a model"
     return "calls that the tool answered" if slo.kind in MCP_KINDS else "requests"
 
 
@@ -227,7 +251,7 @@ def _judge_window(slo: Slo, window: _Window, grain_s: float) -> SloResult:
     texts = (
         _unsure(slo, window) if passed is None else None,
         f"{seen.errors} of {total} requests failed: at {slo.objective:g}% there is no "
-        f"{'event' if slo.kind == 'first_event' else 'answer'}."
+        f"{_AWAITED.get(slo.kind, 'answer')}."
         if lost
         else None,
         *_weaknesses(slo, total, grain_s),
@@ -242,6 +266,9 @@ def _judge_window(slo: Slo, window: _Window, grain_s: float) -> SloResult:
         " ".join(filter(None, texts)) or None,
         start_s,
     )
+
+
+_AWAITED: dict[SloKind, str] = {"first_event": "event", "time_to_first_token": "token"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +301,20 @@ def _judge_availability(slo: Slo, case: WindowCase) -> _Judgement:
     return _Judgement(measured >= slo.objective, measured, measured - slo.objective, total - good)
 
 
+def _judge_rate(slo: Slo, case: WindowCase) -> _Judgement:
+    """Judge times of a token: an answer is good if its tokens come at least as fast as the threshold."""
+    assert slo.threshold is not None
+    good, total = case.within(1000 / slo.threshold + _ROUNDING_MS), case.total
+    measured = 100 * good / total
+    return _Judgement(measured >= slo.objective, measured, measured - slo.objective, total - good)
+
+
+_ROUNDING_MS = 1e-9
 _JUDGES: dict[SloKind, Callable[[Slo, WindowCase], _Judgement]] = {
     "availability": _judge_availability,
     **dict.fromkeys(TIME_KINDS, _judge_time),
     **dict.fromkeys(SHARE_KINDS, _judge_share),
+    **dict.fromkeys(RATE_KINDS, _judge_rate),
 }
 _FROM_THE_WORST = (False, None, True)
 
@@ -285,14 +322,14 @@ _FROM_THE_WORST = (False, None, True)
 def _unsure(slo: Slo, window: _Window) -> str:
     total = len(window.seen.response) + window.dropped
     missing = "have no result" if window.has_lost else "were never sent"
-    if slo.kind == "gap":
+    if slo.kind in _GAP_KINDS:
         return f"Some streams {missing}: about {window.dropped} of {total} gaps are unknown, and decide this."
     return f"{window.dropped} of {total} arrivals {missing}: what would have become of them decides this."
 
 
 def _weaknesses(slo: Slo, total: int, grain_s: float) -> Iterator[str]:
     if total < (needed := requests_wanted(slo)):
-        noun = "gap" if slo.kind == "gap" else "request"
+        noun = "gap" if slo.kind in _GAP_KINDS else "request"
         few = f"1 {noun} is few" if total == 1 else f"{total} {noun}s are few"
         yield f"{few} for an objective of {slo.objective:g}%: it wants {needed}."
     if slo.window_s is not None and grained(slo.window_s, grain_s) != slo.window_s:
@@ -326,13 +363,21 @@ def parse_slo(text: str) -> Slo:
     objective = _percent("objective", fields[1] if len(fields) > 1 else "")
     threshold = None
     if len(fields) == 3:
-        threshold = (
-            _percent("threshold", fields[2])
-            if kind in SHARE_KINDS
-            else 1000 * _seconds("threshold", fields[2])
-        )
+        threshold = _threshold(kind, fields[2])
     window_s = _seconds("window", window) if has_window else None
     return Slo(kind, _title(kind, objective, threshold, window_s), objective, threshold, window_s)
+
+
+def _threshold(kind: SloKind, text: str) -> float:
+    if kind in SHARE_KINDS:
+        return _percent("threshold", text)
+    if kind in RATE_KINDS:
+        try:
+            return float(text)
+        except ValueError:
+            expected = "expected a number of tokens per second such as 30"
+            raise ValueError(f'threshold: {expected}, got "{text}"') from None
+    return 1000 * _seconds("threshold", text)
 
 
 def _percent(field: str, text: str) -> float:
@@ -359,6 +404,10 @@ def _title(kind: SloKind, objective: float, threshold: float | None, window_s: f
         "gap": f" of gaps @ {threshold or 0:g}ms",
         "error": f" without error (< {threshold or 0:g}%)",
         "early_end": f" without early end (< {threshold or 0:g}%)",
+        "time_to_first_token": f" first token @ {threshold or 0:g}ms",
+        "token_gap": f" of token gaps @ {threshold or 0:g}ms",
+        "tokens_per_second": f" at {threshold or 0:g} tokens/s",
+        "refusal": f" without refusal (< {threshold or 0:g}%)",
         "tool_error": f" without tool error (< {threshold or 0:g}%)",
         "availability": " available" if threshold is None else f" available within {threshold:g}ms",
     }[kind]

@@ -24,7 +24,7 @@ from faultkit.base.sample_statistics import (
     percentile_interval,
     percentiles,
 )
-from faultkit.load.item_summary import McpSummary, StreamSummary
+from faultkit.load.item_summary import LlmSummary, McpSummary, StreamSummary
 from faultkit.load.load import Load
 from faultkit.load.response import Failure
 from faultkit.load.samples import Samples, Window, batches, grained, slice_width, windows
@@ -246,6 +246,8 @@ class Summary:
     """For event streams only."""
     mcp: McpSummary | None = None
     """For calls of MCP tools only."""
+    llm: LlmSummary | None = None
+    """For requests to models only."""
 
 
 PERCENTS = (25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9)

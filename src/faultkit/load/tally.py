@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from faultkit.base.histogram import Histogram
 from faultkit.load.expectation import Misses
 from faultkit.load.item_figures import ItemFigures, merged
-from faultkit.load.item_summary import mcp_summary, stream_summary
+from faultkit.load.item_summary import llm_summary, mcp_summary, stream_summary
 from faultkit.load.load import Load
 from faultkit.load.samples import HAIR_S, Samples, Window, batches, windows
 from faultkit.load.summary import (
@@ -260,7 +260,12 @@ class Tally:
         summary = summary_of(source, load, dropped=self.dropped, starved=self.starved, total_s=total_s)
         if self.figures is None:
             return summary
-        return replace(summary, stream=stream_summary(self.figures, total_s), mcp=mcp_summary(self.figures))
+        return replace(
+            summary,
+            stream=stream_summary(self.figures, total_s),
+            mcp=mcp_summary(self.figures),
+            llm=llm_summary(self.figures, total_s),
+        )
 
     def windows(self, width_s: float, count: int) -> list[Window]:
         """Cut the run by intended starts into `count` windows; the last one takes all that follows."""

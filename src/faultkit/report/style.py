@@ -300,8 +300,9 @@ rect.errors { fill: var(--errors); }
 .class-early_end { fill: #e0a030; background: #e0a030; }
 .class-tool_error { fill: #cc5a5a; background: #cc5a5a; }
 .class-rpc_error { fill: #7a6fc9; background: #7a6fc9; }
+.class-model_error { fill: #a8448f; background: #a8448f; }
 .class-exited { fill: #5b4636; background: #5b4636; }
-.class-no_stream, .class-invalid_reply { fill: #4f8f8f; background: #4f8f8f; }
+.class-no_stream, .class-invalid_reply, .class-malformed_event { fill: #4f8f8f; background: #4f8f8f; }
 .class-unreachable, .class-other { fill: #7b8794; background: #7b8794; }
 .windows { width: 100%; height: 14px; margin-top: 4px; }
 .rail { fill: var(--soft); }

@@ -18,11 +18,13 @@ from faultkit.base.documents.key_tables import OR_NOTHING, Key, KeyTable, Schema
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import (
     DURATION_SCHEMA,
+    SWITCH_SCHEMA,
     TEXT_SCHEMA,
     choice,
     duration_s,
     line,
     span_schema,
+    switch,
     text,
     time_limit_s,
     whole_number,
@@ -90,11 +92,15 @@ def parse_http_call(reader: MappingReader, config: CallConfig) -> HttpCall:
         timeout_s,
         reader.inner("meta").take("operation_id"),
         _parse_stream(reader, timeout_s),
+        reader.take("llm"),
     )
+    if call.llm and call.stream is not None:
+        reader.note("llm", InputError("", "expected no stream beside it: the answer is read as the model's"))
     if call.url:
         try:
             # A call that cannot be sent is reported now, not in the middle of a run.
-            route_of(Target(call.method, call.url, call.headers, (call.body or "").encode()))
+            body = (call.body or "").encode()
+            route_of(Target(call.method, call.url, call.headers, body, llm=call.llm))
         except InputError as error:
             reader.problems.append(error.within(reader.path))
     return call
@@ -121,7 +127,7 @@ def _parse_stream(reader: MappingReader, timeout_s: float | None) -> StreamUntil
 
 
 def _parse_mcp_call(reader: MappingReader, config: CallConfig) -> McpCall:
-    for key in ("method", "url", "body", "stream", "until"):
+    for key in ("method", "url", "body", "stream", "until", "llm"):
         if key in reader.given:
             reader.note(key, InputError("", "expected nothing beside mcp, got a value"))
     server = reader.inner("mcp")
@@ -290,7 +296,7 @@ _MOST_EVENTS = 1_000_000_000
 
 
 def _call_schema_rules() -> Schema:
-    alone = [never_both("mcp", key) for key in ("method", "url", "body", "stream", "until")]
+    alone = [never_both("mcp", key) for key in ("method", "url", "body", "stream", "until", "llm")]
     return {
         "anyOf": [given("method", "url"), given("mcp", "tool")],
         "allOf": [
@@ -350,6 +356,14 @@ CALL = KeyTable(
                 help="Or with an event of this data. By default the server ends it.",
             ),
         ),
+    ),
+    Key(
+        "llm",
+        switch,
+        SWITCH_SCHEMA,
+        False,
+        "It is a request to a model, streamed or whole: the tokens of its answer are measured. The API "
+        "follows from the path and the body.",
     ),
     Key("mcp", schema=MCP),
     Key("tool", text, TEXT_SCHEMA, help=f"Beside `mcp`: {TOOL}."),

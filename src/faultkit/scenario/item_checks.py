@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.base.errors import InputError
 from faultkit.load.early_stop import can_be_decided_early
-from faultkit.load.slo import MCP_KINDS, STREAM_KINDS, Slo
+from faultkit.load.slo import LLM_KINDS, MCP_KINDS, STREAM_KINDS, Slo
 from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, McpCall, ScenarioItem, SearchStrategy
 from faultkit.scenario.search_goals import search_problems
 
@@ -16,9 +16,14 @@ MOST_STDIO_CLIENTS = 500
 
 def why_no_objective(slo: Slo, item: ScenarioItem) -> str | None:
     """Return why a call cannot have an objective; None if it can."""
-    if slo.kind not in (*STREAM_KINDS, *MCP_KINDS):
+    if slo.kind not in (*STREAM_KINDS, *MCP_KINDS, *LLM_KINDS):
         return None
-    if slo.kind in STREAM_KINDS and not (isinstance(item.call, HttpCall) and item.call.stream is not None):
+    call = item.call
+    is_llm = isinstance(call, HttpCall) and call.llm
+    if slo.kind in LLM_KINDS and not is_llm:
+        return f"expected a call with llm: true for an objective of {slo.kind}, got another"
+    is_stream = isinstance(call, HttpCall) and call.stream is not None
+    if slo.kind in STREAM_KINDS and not is_stream and not (is_llm and slo.kind == "early_end"):
         return f"expected a call with stream: sse for an objective of {slo.kind}, got another"
     if slo.kind in MCP_KINDS and not isinstance(item.call, McpCall):
         return f"expected a call of an MCP tool for an objective of {slo.kind}, got another"

@@ -102,7 +102,7 @@ def target_of(call: Call, routes: Routes, bound: Mapping[str, Endpoint], verify:
     )
     if isinstance(call, HttpCall):
         body = (call.body or "").encode()
-        return replace(http, method=call.method, body=body, stream=call.stream)
+        return replace(http, method=call.method, body=body, stream=call.stream, llm=call.llm)
     return McpTarget(
         call.tool,
         call.arguments,

@@ -44,7 +44,7 @@ from faultkit.base.documents.values import (
 )
 from faultkit.base.errors import InputError
 from faultkit.load.expectation import Expectation
-from faultkit.load.slo import SHARE_KINDS, TIME_KINDS, Slo, SloKind
+from faultkit.load.slo import RATE_KINDS, SHARE_KINDS, TIME_KINDS, Slo, SloKind
 from faultkit.plan import plan_schema
 from faultkit.scenario.control_api import CONTROL_API, parse_control_api
 from faultkit.scenario.http_call import CALL, CONFIG, HEADERS_SCHEMA, CallConfig, parse_call, parse_config
@@ -84,6 +84,7 @@ def _slo_schema_rules() -> Schema:
     thresholds: dict[str, Schema] = {
         **{kind: {"not": {"type": "null"}} for kind in TIME_KINDS},
         **dict.fromkeys(SHARE_KINDS, share),
+        **{kind: {"type": "number", "exclusiveMinimum": 0} for kind in RATE_KINDS},
     }
     return {
         "anyOf": [given("type"), given("slo_type")],
@@ -105,6 +106,7 @@ def _slo_schema_rules() -> Schema:
 
 _MEASURED = (
     "What is measured: first_event, gap and early_end of event streams, tool_error of calls of MCP tools, "
+    "time_to_first_token, token_gap, tokens_per_second, early_end and refusal of requests to models, "
     "the others of all calls."
 )
 
@@ -124,8 +126,10 @@ SLO = KeyTable(
         "threshold",
         milliseconds,
         span_schema({"exclusiveMinimum": 0}),
-        help="Latency, first_event, gap: the time that the objective's percentile must keep, in milliseconds "
-        'or as text such as "500ms". Error, early_end, tool_error: a percentage of such requests. '
+        help="Latency, first_event, gap, time_to_first_token, token_gap: the time that the objective's "
+        'percentile must keep, in milliseconds or as text such as "500ms". Error, early_end, tool_error, '
+        "refusal: a percentage of such requests. Tokens_per_second: the rate that the objective's share of "
+        "answers must reach. "
         "Availability: the time within which an answer counts.",
     ),
     Key("window", duration_s, DURATION_SCHEMA, help="Every window of this length must keep the objective."),
@@ -391,6 +395,9 @@ def _parse_threshold(reader: MappingReader, kind: str | None) -> float | None:
         return reader.need("threshold", read, None, _ERROR_THRESHOLD)
     if kind in TIME_KINDS:
         return reader.need("threshold", milliseconds, None, "a number of milliseconds above 0")
+    if kind in RATE_KINDS:
+        wanted = "a number of tokens per second above 0"
+        return reader.need("threshold", number(wanted, lambda rate: rate > 0), None, wanted)
     return reader.take("threshold", milliseconds, None)
 
 

@@ -37,6 +37,8 @@ class HttpCall:
     """The operation of an API document, shown in reports."""
     stream: StreamUntil | None = None
     """The answer is an event stream, read until then."""
+    llm: bool = False
+    """It is a request to a model, whose answer is measured token by token."""
 
     @property
     def shown(self) -> str:

@@ -23,6 +23,9 @@ from faultkit.scenario.search_setting import budget_of, lowest_rate, value_text
 
 _WHY_NOT: dict[SloKind, str] = {
     "gap": "its percentile is of all gaps and not of requests",
+    "token_gap": "its percentile is of all gaps and not of requests",
+    "time_to_first_token": "the times of first tokens are kept by the second and not by request",
+    "tokens_per_second": "the times of tokens are kept by the second and not by request",
     "first_event": "the times of first events are kept by the second and not by request",
 }
 

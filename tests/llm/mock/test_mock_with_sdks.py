@@ -13,7 +13,7 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.llm.mock.mock_answers import MockAnswers, parse_script
-from tests.llm.mock.serving import mock
+from tests.llm.mock.served_mock import mock
 
 SCRIPT: dict[str, Any] = {
     "turns": [

@@ -261,6 +261,8 @@ def test_the_measured_value_is_shown_in_a_few_words(result: SloResult, text: str
         ("gap", 300.0, 250.0, "95% < 300ms", "gap p95 250 ms"),
         ("early_end", 5.0, 2.5, "95% < 5%", "2.5 % early ends"),
         ("tool_error", 5.0, 2.5, "95% < 5%", "2.5 % tool errors"),
+        ("time_to_first_token", 300.0, 250.0, "95% < 300ms", "time to first token p95 250 ms"),
+        ("refusal", 5.0, 2.5, "95% < 5%", "2.5 % refusals"),
     ],
 )
 def test_objectives_of_streams_and_tools_in_words(
@@ -273,6 +275,6 @@ def test_objectives_of_streams_and_tools_in_words(
     assert slo_used(result) == measured
     assert slo_limit(slo) == threshold
     assert slo_title(slo) == f"{kind} {objective}"
-    unit = "%" if kind in ("early_end", "tool_error") else "ms"
+    unit = "%" if kind in ("early_end", "tool_error", "refusal") else "ms"
     assert margin_text(result).startswith("Below by ")
     assert margin_text(result).endswith(unit)

@@ -185,6 +185,16 @@ _CLASSES = {
         "It was called, and its result says isError: it may have lost a dependency of its own.",
         "Read the text of the result; let the agent see it, so that it can try another way.",
     ),
+    "model_error": (
+        "Answers of the model ended with an error.",
+        "The status was a success; the error came as an event of the answer, often from overload.",
+        "Treat an error event as a failed request: keep what came before, and ask again after a pause.",
+    ),
+    "malformed_event": (
+        "Events of the model's answers were no JSON.",
+        "The provider, or a proxy before it, cut an event.",
+        "Treat such an answer as a failed request; do not skip the event.",
+    ),
 }
 """By label of `Failure`: what happened, the likely cause, what to try. Timeouts have their own rules."""
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from faultkit.base.address import LOOPBACK_NAMES, UpstreamSet
 from faultkit.base.errors import InputError
-from faultkit.base.numbers import duration, percentage, share_of
+from faultkit.base.numbers import duration, percentage, share_of, shortest
 from faultkit.base.sample_statistics import proportion_interval
 from faultkit.base.text import counted
 from faultkit.faults.connection.slow_accept import SlowAccept
@@ -330,18 +330,28 @@ def _objective_missed(baseline: Summary, result: SloResult) -> str | None:
 
 
 def _own_objective_missed(baseline: Summary, slo: Slo) -> str | None:
-    """Return what the baseline misses of an objective for event streams or MCP tools.
+    """Return what the baseline misses of an objective for event streams, MCP tools or models.
 
     A summary has a few percentiles only; of others the next lower one is judged, so a miss is one."""
-    stream, mcp, requests = baseline.stream, baseline.mcp, baseline.requests
+    stream, mcp, llm, requests = baseline.stream, baseline.mcp, baseline.llm, baseline.requests
+    if slo.is_rate:
+        # Of the rates, the one that 95 % reach is known: for a lower objective, a miss is not shown by it.
+        rate = llm.rate_p5 if llm is not None and slo.objective >= 95 else 0.0
+        is_missed = 0 < rate < (slo.threshold or 0.0)
+        text = f"{slo_title(slo)}: {shortest(round(rate, 1))} tokens/s in the baseline"
+        return text if is_missed else None
     if slo.is_time:
         spread = None if stream is None else stream.gaps if slo.kind == "gap" else stream.first_event
+        if llm is not None:
+            spread = llm.gaps if slo.kind == "token_gap" else llm.first_token
         if spread is None or not spread.count or slo.threshold is None:
             return None
         known = ((50, spread.p50_ms), (95, spread.p95_ms), (99, spread.p99_ms))
         measured = next((ms for percent, ms in reversed(known) if percent <= slo.objective), spread.min_ms)
         return f"{slo_title(slo)}: {duration(measured)} in the baseline" if measured > slo.threshold else None
     bad = mcp.levels["tool"] if mcp and slo.kind == "tool_error" else stream.early_ends if stream else 0
+    if llm is not None:
+        bad = llm.refusals if slo.kind == "refusal" else llm.early_ends
     percent = 100 * bad / requests
     if percent > slo_limit(slo):
         return f"{slo_title(slo)}: {percentage(percent)} {slo.kind.replace('_', ' ')}s in the baseline"

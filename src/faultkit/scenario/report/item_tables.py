@@ -219,6 +219,24 @@ def _spread_cells(spread: Spread) -> tuple[str, ...]:
     return tuple(duration(ms) if spread.count else NO_FIGURE for ms in figures)
 
 
+def model_table(item: ItemReport) -> Table:
+    """Return the figures of answers of models, of the run and of its baseline."""
+    rows = []
+    for name, run in runs_of(item):
+        if (llm := run.llm) is not None:
+            tokens = f"{llm.tokens:,} ({shortest(round(llm.tokens_per_s, 1))}/s)"
+            speed = f"{shortest(round(llm.rate_p50, 1))} (95 %: {shortest(round(llm.rate_p5, 1))})"
+            counts = tuple(
+                f"{count:,} ({share_of(count, run.requests)})" for count in (llm.early_ends, llm.refusals)
+            )
+            rows += [
+                (f"{name}, {what}", f"{llm.answers:,}", *counts, tokens, speed, *_spread_cells(spread))
+                for what, spread in (("first token", llm.first_token), ("token gaps", llm.gaps))
+            ]
+    heads = ("", "Begun", "Early ends", "Refusals", "Tokens", "Tokens/s of an answer")
+    return Table((*heads, "p50", "p95", "p99", "Longest"), rows, "Answers of the model", numeric=range(1, 10))
+
+
 def tool_call_table(item: ItemReport) -> Table:
     """Return the calls of an MCP tool by the level of their errors, of the run and of its baseline."""
     rows = []

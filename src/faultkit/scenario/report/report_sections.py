@@ -68,6 +68,7 @@ def item_sections(item: ItemReport) -> tuple[ReportSection, ...]:
         _times(item),
         _parts(item.run),
         _streams(item),
+        _model_answers(item),
         _tool_calls(item),
         _errors(item.run),
         _statuses(item.run),
@@ -211,6 +212,27 @@ def _streams(item: ItemReport) -> ReportSection:
             rows.append((name, what, str(times.count), *cells))
     columns = ("Run", "Time", "Num.", "Mean (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)", "Max (ms)")
     return ReportSection("Event Streams", columns, tuple(rows), tuple(lines))
+
+
+def _model_answers(item: ItemReport) -> ReportSection:
+    rows, lines = [], []
+    for name, run in runs_of(item):
+        if (llm := run.llm) is None:
+            continue
+        lines.append(
+            f"{name}: {count_of(llm.tokens, 'token')} ({rate(llm.tokens_per_s)}) in "
+            f"{count_of(llm.answers, 'answer')}; "
+            f"early ends: {count_and_share(llm.early_ends, run.requests)}; "
+            f"refusals: {count_and_share(llm.refusals, run.requests)}; tokens/s of an answer: "
+            f"p50 {decimals(llm.rate_p50)}, 95% at least {decimals(llm.rate_p5)}, "
+            f"least {decimals(llm.rate_min)}"
+        )
+        for what, times in (("first token", llm.first_token), ("token gap", llm.gaps)):
+            figures = (times.mean_ms, times.p50_ms, times.p95_ms, times.p99_ms, times.max_ms)
+            cells = (decimals(ms if times.count else None) for ms in figures)
+            rows.append((name, what, str(times.count), *cells))
+    columns = ("Run", "Time", "Num.", "Mean (ms)", "p50 (ms)", "p95 (ms)", "p99 (ms)", "Max (ms)")
+    return ReportSection("Answers of the Model", columns, tuple(rows), tuple(lines))
 
 
 def _tool_calls(item: ItemReport) -> ReportSection:

@@ -95,6 +95,18 @@ def _figures(item: ItemReport) -> Iterator[tuple[str, str]]:
                 yield f"{name}_p50_ms", decimals(spread.p50_ms)
                 yield f"{name}_p95_ms", decimals(spread.p95_ms)
                 yield f"{name}_p99_ms", decimals(spread.p99_ms)
+    if run.llm is not None:
+        yield "tokens", str(run.llm.tokens)
+        yield "tokens_per_s", decimals(run.llm.tokens_per_s)
+        yield "tokens_per_second_p50", decimals(run.llm.rate_p50)
+        yield "tokens_per_second_p5", decimals(run.llm.rate_p5)
+        yield "early_ends", str(run.llm.early_ends)
+        yield "refusals", str(run.llm.refusals)
+        for name, spread in (("time_to_first_token", run.llm.first_token), ("token_gap", run.llm.gaps)):
+            if spread.count:
+                yield f"{name}_p50_ms", decimals(spread.p50_ms)
+                yield f"{name}_p95_ms", decimals(spread.p95_ms)
+                yield f"{name}_p99_ms", decimals(spread.p99_ms)
     if run.mcp is not None:
         yield "sessions", str(run.mcp.sessions)
         for level, count in run.mcp.levels.items():

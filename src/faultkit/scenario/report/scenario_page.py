@@ -55,6 +55,7 @@ from faultkit.scenario.report.item_tables import (
     figure_table,
     impact_table,
     load_facts,
+    model_table,
     part_table,
     percentile_of,
     slo_table,
@@ -256,6 +257,8 @@ def _blocks(item: ItemReport, findings: Sequence[ReviewFinding]) -> Iterator[Blo
         yield Titled("Objectives", [slo_table(item.slos)])
     if item.run.stream is not None:
         yield Titled("Event streams", [stream_table(item)])
+    if item.run.llm is not None:
+        yield Titled("Answers of the model", [model_table(item)])
     if item.run.mcp is not None:
         yield Titled("Calls of the tool", [tool_call_table(item)])
     yield Titled("Errors", error_blocks(item))

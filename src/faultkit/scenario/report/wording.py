@@ -112,6 +112,8 @@ def objective_text(slo: Slo) -> str:
     window = f" (each {_span(slo.window_s)})" if slo.window_s is not None else ""
     if slo.threshold is None:
         return f"{shortest(slo.objective)}% available{window}"
+    if slo.is_rate:
+        return f"{shortest(slo.objective)}% ≥ {shortest(slo.threshold)} tokens/s{window}"
     unit = "%" if slo.is_share else "ms"
     return f"{shortest(slo.objective)}% < {shortest(slo.threshold)}{unit}{window}"
 
@@ -125,7 +127,7 @@ def margin_text(result: SloResult) -> str:
         return NO_NUMBER
     size = abs(result.margin)
     amount = f"{decimals(size, 1)}ms" if result.slo.is_time else f"{decimals(size)}%"
-    below = result.passed is not (result.slo.kind == "availability")
+    below = result.passed is not (result.slo.kind == "availability" or result.slo.is_rate)
     return f"{'Below' if below else 'Above'} by {amount}"
 
 
@@ -176,7 +178,8 @@ def slo_used(result: SloResult) -> float | None:
     """Return how much of the limit was used, in the same unit."""
     if result.measured is None:
         return None
-    return 100 - result.measured if result.slo.kind == "availability" else result.measured
+    is_good_share = result.slo.kind == "availability" or result.slo.is_rate
+    return 100 - result.measured if is_good_share else result.measured
 
 
 def slo_measured(result: SloResult) -> str:
@@ -190,7 +193,7 @@ def slo_measured(result: SloResult) -> str:
         return f"{of}{percentile_name(result.slo.objective)} {duration(result.measured)}"
     if result.slo.is_share:
         return f"{percentage(result.measured)} {result.slo.kind.replace('_', ' ')}s"
-    return f"{percentage(result.measured)} good"
+    return f"{percentage(result.measured)} {'fast enough' if result.slo.is_rate else 'good'}"
 
 
 # Faults: the settings of a rule, and when it acted

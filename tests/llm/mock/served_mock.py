@@ -1,4 +1,4 @@
-"""A mock of LLM APIs in a thread of its own."""
+"""The mock of LLM APIs on loopback, in a thread of its own: a provider for tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from faultkit.base.http.http_server import HttpServer
 from faultkit.faults.dialects.recording import LlmReplay
-from faultkit.llm.mock.mock_answers import MockAnswers
+from faultkit.llm.mock.mock_answers import AnswerSource, MockAnswers
 from faultkit.llm.mock.mock_server import LlmMock
 from faultkit.plan import parse_plan
 from faultkit.plan.llm_rules import LlmRules
@@ -19,14 +19,17 @@ from faultkit.plan.llm_rules import LlmRules
 
 @contextmanager
 def mock(
-    answers: MockAnswers | None = None, *rules: dict[str, Any], replay: LlmReplay | None = None
+    answers: AnswerSource | None = None,
+    *rules: dict[str, Any],
+    tokens_per_s: float = 0.0,
+    replay: LlmReplay | None = None,
 ) -> Iterator[str]:
     """Serve a mock in a thread of its own and yield its URL."""
     loop = asyncio.new_event_loop()
 
     async def start() -> tuple[HttpServer, LlmMock, str]:
         plan = LlmRules(parse_plan({"rules": list(rules)}))
-        served = LlmMock(answers or MockAnswers(), plan, time.monotonic, replay=replay)
+        served = LlmMock(answers or MockAnswers(), plan, time.monotonic, tokens_per_s, replay)
         server = HttpServer(served.handle)
         host, port = await server.start("127.0.0.1", 0)
         return server, served, f"http://{host}:{port}"
