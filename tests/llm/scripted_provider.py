@@ -1,6 +1,7 @@
-"""A provider for tests: a real HTTP server on loopback that answers by a script.
+"""A provider for tests: a real HTTP server on loopback that answers by a script, request by request.
 
-It has as much of OpenAI's and Anthropic's APIs as the clients read; `said` returns an answer in either.
+Answers are those of the mock of LLM APIs (`faultkit.llm.mock`); the script adds what that mock never sends:
+a response without an end, bodies and statuses that no provider has.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from faultkit.faults.dialects.dialect import LlmRequest
+from faultkit.faults.dialects.dialect_table import DIALECTS
+from faultkit.faults.dialects.turn import ToolCall, Turn
+
 PATIENCE_S = 20.0
+NAMES = {"openai": "openai_chat", "anthropic": "anthropic_messages"}
+_USAGES = {
+    "openai": ("prompt_tokens", "completion_tokens"),
+    "anthropic": ("input_tokens", "output_tokens"),
+}
 
 
 @dataclass(frozen=True)
@@ -136,42 +146,23 @@ def _send(handler: BaseHTTPRequestHandler, step: Send) -> None:
     handler.wfile.write(raw)
 
 
+def answer(dialect: str, turn: Turn, tokens: tuple[int, int] = (11, 7)) -> Send:
+    """Return a turn as the mock of LLM APIs sends it, with these counts of tokens."""
+    own = DIALECTS[NAMES[dialect]]
+    body = own.whole_of(turn, LlmRequest(own, "", {}))
+    body["usage"] = dict(zip(_USAGES[dialect], tokens, strict=True))
+    return Send(body)
+
+
 def said(dialect: str, text: str, *, cut: bool = False) -> Send:
-    """Return a model's answer: text for OpenAI, text or the input of a tool for Anthropic."""
-    if dialect == "openai":
-        message = {"role": "assistant", "content": text}
-        return Send(
-            {
-                "id": "x",
-                "object": "chat.completion",
-                "model": "said-by-server",
-                "choices": [{"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}],
-                "usage": {"prompt_tokens": 11, "completion_tokens": 7},
-            }
-        )
-    return Send(
-        {
-            "id": "x",
-            "type": "message",
-            "role": "assistant",
-            "model": "said-by-server",
-            "content": [{"type": "text", "text": text}],
-            "stop_reason": "max_tokens" if cut else "end_turn",
-            "usage": {"input_tokens": 11, "output_tokens": 7},
-        }
-    )
+    """Return a model's answer: a text, whole or cut at its length."""
+    return answer(dialect, Turn("said-by-server", "x", (text,), finish="length" if cut else "stop"))
 
 
 def tool_input(value: Any) -> Send:
     """Return Anthropic's answer as the input of the tool that was asked for."""
-    return Send(
-        {
-            "model": "said-by-server",
-            "content": [{"type": "tool_use", "id": "t", "name": "answer", "input": value}],
-            "stop_reason": "tool_use",
-            "usage": {"input_tokens": 11, "output_tokens": 7},
-        }
-    )
+    call = ToolCall("answer", value, "t")
+    return answer("anthropic", Turn("said-by-server", "x", (), (call,), "tool_calls"))
 
 
 def error(dialect: str, status: int, message: str, headers: Mapping[str, str] | None = None) -> Send:

@@ -25,6 +25,7 @@ _WHY_NOT: dict[SloKind, str] = {
     "gap": "its percentile is of all gaps and not of requests",
     "token_gap": "its percentile is of all gaps and not of requests",
     "time_to_first_token": "the times of first tokens are kept by the second and not by request",
+    "refusal": "a search does not tell refusals from other errors",
     "tokens_per_second": "the times of tokens are kept by the second and not by request",
     "first_event": "the times of first events are kept by the second and not by request",
 }

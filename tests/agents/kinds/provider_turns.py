@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from faultkit.agents.suite.definition import ModelAgent
+from faultkit.faults.dialects.turn import ToolCall, Turn
 from faultkit.llm.providers import ModelEndpoint, endpoint_of
-from tests.llm.scripted_provider import Send
+from tests.llm.scripted_provider import Send, answer
 
 KEY = "sk-fake-0123456789abcdef0123"
 MODELS = {"openai": "gpt-4o", "anthropic": "claude-sonnet-4-5"}
@@ -24,41 +25,21 @@ def endpoint(dialect: str, url: str) -> ModelEndpoint:
 
 def turn(dialect: str, text: str = "", *calls: tuple[str, Any], tokens: tuple[int, int] = (11, 7)) -> Send:
     """Return a turn with these calls; arguments given as text are sent unchanged."""
-    if dialect == "openai":
-        message: dict[str, Any] = {"role": "assistant", "content": text or None}
-        if calls:
-            message["tool_calls"] = [
-                {
-                    "id": f"id_{number}",
-                    "type": "function",
-                    "function": {
-                        "name": name,
-                        "arguments": given if isinstance(given, str) else json.dumps(given),
-                    },
-                }
-                for number, (name, given) in enumerate(calls)
-            ]
-        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
-        return Send(
-            {
-                "model": "m",
-                "choices": [choice],
-                "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]},
-            }
-        )
-    content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
-    content += [
-        {"type": "tool_use", "id": f"id_{number}", "name": name, "input": given}
+    asked = tuple(
+        ToolCall(name, given if isinstance(given, dict) else {}, f"id_{number}")
         for number, (name, given) in enumerate(calls)
-    ]
-    return Send(
-        {
-            "model": "m",
-            "content": content,
-            "stop_reason": "tool_use" if calls else "end_turn",
-            "usage": {"input_tokens": tokens[0], "output_tokens": tokens[1]},
-        }
     )
+    pieces = (text,) if text else ()
+    sent = answer(dialect, Turn("m", "x", pieces, asked, "tool_calls" if asked else "stop"), tokens)
+    for number, (_, given) in enumerate(calls):
+        if isinstance(given, dict):
+            continue
+        if dialect == "openai":
+            written = given if isinstance(given, str) else json.dumps(given)
+            sent.body["choices"][0]["message"]["tool_calls"][number]["function"]["arguments"] = written
+        else:
+            [block for block in sent.body["content"] if block["type"] == "tool_use"][number]["input"] = given
+    return sent
 
 
 def results_in(dialect: str, body: Any) -> list[tuple[str, str]]:

@@ -200,7 +200,7 @@ def _honest(trace: Trace) -> bool | None:
 
 
 def _clean_cancel(trace: Trace) -> bool | None:
-    given_up = [call for call in trace.calls if call.outcome in ("timeout", "cancelled")]
+    given_up = [call for call in trace.tool_calls if call.outcome in ("timeout", "cancelled")]
     return all(call.outcome == "cancelled" for call in given_up) if given_up else None
 
 
