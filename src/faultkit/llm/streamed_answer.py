@@ -77,7 +77,8 @@ class StreamedAnswer:
         calls = tuple(_call(parts, number) for number, parts in enumerate(self._calls.values(), 1))
         text = "".join(self._text)
         written = sum(tokens_in(parts.arguments) for parts in self._calls.values()) + tokens_in(text)
-        finishes = {own: reason for reason, own in self.request.dialect.finishes.items()}
+        # Where a dialect has one word for several reasons, the first one is meant: an end as usual.
+        finishes = {own: reason for reason, own in reversed([*self.request.dialect.finishes.items()])}
         return Completion(
             text,
             calls,
