@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 from faultkit.agents.execute.agent_model import InnerModel
+from faultkit.agents.execute.program_model import ModelObserver
 from faultkit.agents.kinds.script_model import ModelSpec
 from faultkit.agents.suite.results import ResultRow
+from faultkit.base.http.http_exchange import HttpRequest
+from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent
 from faultkit.llm.conversation import Completion, Conversation, ToolCall, Usage
+from faultkit.llm.mock.mock_answers import MockAnswers, ScriptedTurn
+from faultkit.llm.request_bodies import streamed_request
 from faultkit.plan import Plan, parse_rule
 from tests.agents.execute.suite_runs import row, run, verdicts, write
 
@@ -193,6 +198,33 @@ def test_the_model_of_a_program_is_a_mock_that_it_finds_by_its_environment(tmp_p
     ]
     assert one.trace.reply is not None
     assert one.trace.reply.text == "Good evening."
+
+
+CUT = Head(0.0, 200, (("content-type", "text/event-stream"),), True)
+HALF = Chunk(0.0, b'data: {"choices":[{"delta":{"content":"Good"}}]}\n\n')
+
+
+@pytest.mark.parametrize(
+    ("events", "outcome", "misleading"),
+    [
+        ([CUT, HALF, End(0.0)], "ok", True),
+        ([CUT, HALF, End(0.0, "cut")], "lost", False),
+        ([CUT, HALF], "cancelled", False),
+    ],
+    ids=["in good order", "cut", "given up"],
+)
+def test_what_a_program_made_of_half_an_answer_is_not_claimed_to_be_known(
+    events: list[LlmEvent], outcome: str, misleading: bool
+) -> None:
+    observer = ModelObserver(MockAnswers("script", (ScriptedTurn("Good evening."),)), lambda: 5.0)
+    asked = streamed_request(Conversation("gpt-4o", "hello"), "openai")
+    watched = observer.watch(HttpRequest("POST", asked.path, {}, [], b"", "127.0.0.1"), asked)
+    for event in events:
+        watched.sent(event)
+    watched.left()
+    ((call,), others) = observer.calls()
+    assert (call.outcome, call.misleading, call.start_ms, call.end_ms) == (outcome, misleading, 5.0, 5.0)
+    assert others == []
 
 
 class _Recorded:

@@ -100,8 +100,13 @@ class _WatchedAnswer:
         conversation = Conversation(self._request.model, "")
         asked = asked_of(conversation, found, said, self.met.taken(), self._start_ms, self._start_ms)
         call = replace(asked.call, end_ms=self._end_ms)
-        is_whole = asked.outcome.ok or any(isinstance(event, End) for event in self._events)
-        return (call if is_whole else replace(call, outcome="cancelled")), asked.others
+        end = next((event for event in self._events if isinstance(event, End)), None)
+        if asked.call.outcome == "lost" and end is not None and end.how == "end":
+            # Half an answer in good order: many clients take it for a whole one, and nothing shows that.
+            call = replace(call, outcome="ok", misleading=True, is_traceable=False)
+        elif end is None and not asked.outcome.ok:
+            call = replace(call, outcome="cancelled")
+        return call, asked.others
 
 
 @asynccontextmanager
