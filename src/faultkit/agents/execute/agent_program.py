@@ -33,7 +33,6 @@ from faultkit.agents.execute.connected_servers import listed_tools
 from faultkit.agents.execute.program_model import (
     ModelObserver,
     ProgramModel,
-    model_variables,
     program_model,
 )
 from faultkit.agents.execute.upstreams import check_command_in, listen, open_upstream
@@ -46,6 +45,7 @@ from faultkit.base.errors import TargetError
 from faultkit.base.external_program import Program, inherited_environment
 from faultkit.base.text import untrusted_line
 from faultkit.faults.call_fault import ERAS
+from faultkit.llm.profile.client_environment import removed_variables, variables_for
 from faultkit.mcp.gateway.gateway_service import GatewayService
 from faultkit.mcp.injector import Injector, check_plan
 from faultkit.mcp.wire.exchange import Session
@@ -102,7 +102,9 @@ async def run_program(
         stack.push_async_callback(program.stop)
         env = {**inherited_environment(), **agent.env, **_environment(task, urls, Path(folder))}
         if model is not None:
-            env |= model_variables(await run.serve_model(model, stack))
+            url = await run.serve_model(model, stack)
+            env = {name: value for name, value in env.items() if name not in removed_variables()}
+            env |= variables_for(url)
         run.begin()
         await program.start(agent.argv, task.prompt, env, agent.cwd)
         ending, problem = await run.wait_for_end(program, limit_s)

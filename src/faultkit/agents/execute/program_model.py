@@ -22,18 +22,6 @@ from faultkit.llm.mock.mock_server import LlmMock
 from faultkit.plan import Plan, Rule
 from faultkit.plan.llm_rules import LlmRules
 
-_URLS = {
-    "FAULT_LLM_URL": "",
-    "OPENAI_BASE_URL": "/v1",
-    "OPENAI_API_BASE": "/v1",
-    "ANTHROPIC_BASE_URL": "",
-    "GOOGLE_GEMINI_BASE_URL": "",
-    "OLLAMA_HOST": "",
-}
-"""Variables of client libraries, and what follows the URL of the mock in them."""
-_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
-_NO_KEY = "faultkit-no-key"
-
 
 @dataclass(frozen=True, slots=True)
 class ProgramModel:
@@ -41,11 +29,6 @@ class ProgramModel:
 
     answers: AnswerSource
     plan: Plan
-
-
-def model_variables(url: str) -> dict[str, str]:
-    """Return the variables that lead a program to the mock, with keys that no provider takes."""
-    return {**{name: url + path for name, path in _URLS.items()}, **dict.fromkeys(_KEYS, _NO_KEY)}
 
 
 class ModelObserver:
