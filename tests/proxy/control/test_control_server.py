@@ -199,6 +199,12 @@ def test_a_rule_is_added_for_a_while(api: Api) -> None:
     assert api.names() == ["jitter"]
 
 
+def test_a_rule_may_act_on_llm_apis(api: Api) -> None:
+    rule = {"name": "half", "fault": "clean_end", "match": {"model": "gpt-*", "streamed": True}}
+    assert api.call("POST", "/rules", rule)[0] == 201
+    assert api.names() == ["jitter", "half"]
+
+
 def test_a_rule_without_a_name_gets_one_that_is_free(api: Api) -> None:
     assert api.call("POST", "/rules", {"fault": "jitter"})[1]["rule"]["name"] == "jitter-2"
 
