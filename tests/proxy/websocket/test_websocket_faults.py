@@ -10,7 +10,7 @@ from faultkit.faults import websocket_fault as effects
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.websocket.ws_corrupt import WsCorrupt
 from faultkit.proxy.http import ToClient, ToUpstream
-from faultkit.proxy.websocket import compression
+from faultkit.proxy.websocket import compression, message_flow
 from faultkit.proxy.websocket.compression import Deflate, Extensions, read_extensions
 from faultkit.proxy.websocket.message_flow import MOST_HELD_MESSAGE
 from tests.proxy.websocket.peers import Layered, Rules, cut_each, cut_whole
@@ -157,7 +157,7 @@ def test_text_that_is_no_utf_8_passes_as_it_is() -> None:
     assert rules.noted == []
 
 
-@pytest.mark.parametrize("accepted", BOTH)
+@pytest.mark.parametrize("accepted", [*BOTH, f"{DEFLATE}; server_no_context_takeover"])
 def test_a_message_that_is_too_large_to_be_held_passes(accepted: str | None) -> None:
     rules = Rules({("to_client", n): [effects.ChangeMessage(upcase)] for n in (0, 1)})
     peers = Layered(rules, accepted)
@@ -170,8 +170,19 @@ def test_a_message_that_is_too_large_to_be_held_passes(accepted: str | None) -> 
     assert peers.client.seen == ["a" * MOST_HELD_MESSAGE + "b", "SMALL", "b" * MOST_HELD_MESSAGE + "c"]
 
 
+@pytest.mark.parametrize("first", [b"\x01\x00", b"\x41\x00"])
+def test_empty_fragments_without_end_are_not_collected(first: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(message_flow, "MOST_HELD_MESSAGE", 1000)
+    peers = Layered(Rules({("to_client", 0): [effects.ChangeMessage(upcase)]}), DEFLATE)
+    peers.client.receive = lambda payload: b""  # type: ignore[method-assign] # It would give up.
+    peers.server_sends(first + b"\x00\x00" * 500)
+    assert peers.layer._down._message is not None
+    assert peers.layer._down._message.raw == []
+    assert len(peers.troubles) == 1
+
+
 def test_a_rule_that_ends_spares_a_message_that_has_not_ended() -> None:
-    for accepted in BOTH:
+    for accepted in (*BOTH, f"{DEFLATE}; server_no_context_takeover"):
         rules = Rules({("to_client", n): [effects.ChangeMessage(upcase)] for n in (0, 1)})
         peers = Layered(rules, accepted)
         peers.server_sends(TextMessage("one"))

@@ -216,7 +216,10 @@ class MessageFlow:
         message.effects = [each for each in message.effects if each.rule in acting]
         if message.way == "hold" and not message.effects:
             self._at = now
-            self._pass_held(message)
+            try:
+                self._pass_held(message)
+            except UnicodeDecodeError:
+                self._cannot_read(message, "text that is no UTF-8", 1007)
             self._flush()
 
     # --- frames -------------------------------------------------------------------------------
@@ -320,17 +323,24 @@ class MessageFlow:
             message.raw_size += len(part.raw)
         if ends:
             self._message = None
-        if message.way in ("hold", "recode") or (self._inflater is not None and self._takes_over(message)):
-            plain = masked(part.raw, head.mask, self._offset)
-            try:
-                for block in self._read(message, plain, ends=ends):
-                    self._take_content(message, block)
-                if ends:
-                    self._end_message(message)
-            except CannotInflate as problem:
-                self._cannot_read(message, str(problem), problem.code)
-            except UnicodeDecodeError:
-                self._cannot_read(message, "text that is no UTF-8", 1007)
+        if not self._is_read(message):
+            return
+        plain = masked(part.raw, head.mask, self._offset)
+        try:
+            if message.way == "hold" and message.raw_size > MOST_HELD_MESSAGE:
+                self._pass_large(message)  # Empty fragments have no content, but heads.
+            for block in self._read(message, plain, ends=ends) if self._is_read(message) else ():
+                self._take_content(message, block)
+            if ends:
+                self._end_message(message)
+        except CannotInflate as problem:
+            self._cannot_read(message, str(problem), problem.code)
+        except UnicodeDecodeError:
+            self._cannot_read(message, "text that is no UTF-8", 1007)
+
+    def _is_read(self, message: _Message) -> bool:
+        """Return whether the content of a message is needed, for itself or for later messages."""
+        return message.way in ("hold", "recode") or (self._inflater is not None and self._takes_over(message))
 
     def _read(self, message: _Message, plain: bytes, *, ends: bool) -> Iterable[bytes]:
         if message.compressed:
@@ -341,7 +351,7 @@ class MessageFlow:
     def _take_content(self, message: _Message, block: bytes) -> None:
         if message.way == "hold":
             message.content += block
-            if max(message.raw_size, len(message.content)) > MOST_HELD_MESSAGE:
+            if len(message.content) > MOST_HELD_MESSAGE:
                 self._pass_large(message)
         elif message.way == "recode" and block:
             self._write(message, block, ends=False)
@@ -364,6 +374,8 @@ class MessageFlow:
         else:
             message.way = "pass"
             self._pass(b"".join(message.raw), message.delays)
+            if self._agreed is not None and not self._agreed.takeover:
+                self._inflater = Inflater(self._agreed)  # The rest of this message is not read.
         message.raw.clear()
 
     def _end_message(self, message: _Message) -> None:

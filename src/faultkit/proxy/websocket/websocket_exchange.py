@@ -64,13 +64,16 @@ class WebSocketExchange:
     def wake(self, at: float) -> list[Output]:
         """Send what has become due."""
         self._now = max(self._now, at)
-        return self._release()
+        return [] if self.closed else self._release()
 
     def end_rules(self, acting: Collection[Hashable], now: float) -> list[Output]:
         """Let go what rules hold back that act no more."""
         self._now = max(self._now, now)
+        if self.closed:
+            return []
         for way in (self._up, self._down):
             way.end_rules(acting, self._now)
+            self._look_at(way)
         return self._release()
 
     # --- both ways ----------------------------------------------------------------------------
@@ -81,8 +84,6 @@ class WebSocketExchange:
             return []
         if isinstance(event, Data):
             way.feed(event)
-            if way.closing is not None and not self._closing:
-                self._close(way)
         elif self._closing and isinstance(event, Eof):
             self._client_ended = self._client_ended or way is self._up
         elif self._closing:
@@ -90,9 +91,15 @@ class WebSocketExchange:
             return [ToUpstream(event) if way is self._up else ToClient(event)]
         else:
             way.end(event)
+        self._look_at(way)
+        return self._release()
+
+    def _look_at(self, way: MessageFlow) -> None:
+        """Close the connection if this way asks for it, and collect what users should know."""
+        if way.closing is not None and not self._closing:
+            self._close(way)
         self.troubles += way.troubles
         way.troubles.clear()
-        return self._release()
 
     def _close(self, way: MessageFlow) -> None:
         """Close the connection in place of a message that came this way."""
