@@ -455,3 +455,27 @@ def test_a_client_may_send_its_hello_behind_connect_at_once(
         incoming.write(answer.partition(b"\r\n\r\n")[2])
         client.do_handshake()
         assert client.version() == "TLSv1.3"
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["after-the-answer", "behind-connect"])
+@pytest.mark.parametrize(("path", "status", "answer"), [("/a", 200, "GET /a 0"), ("/down", 503, "")])
+def test_clear_text_inside_an_intercepted_tunnel_is_http_without_tls(
+    folder: Path, users: tuple[trustme.CA, Path], at_once: bool, path: str, status: int, answer: str
+) -> None:
+    """As `fetch` of Node.js sends requests for http://."""
+    rule = Rule("down", HttpError(status=503), Match(path="/down"))
+    with serving() as origin, proxied(intercepting(folder, users[1], "127.0.0.1"), rule) as (plane, proxy):
+        opening = f"CONNECT {origin.endpoint} HTTP/1.1\r\n\r\n".encode()
+        request = f"GET {path} HTTP/1.1\r\nHost: {origin.endpoint}\r\nConnection: close\r\n\r\n".encode()
+        with connect(proxy) as raw:
+            raw.sendall(opening + request * at_once)
+            stream = raw.makefile("rb")
+            assert (stream.readline().split()[1], stream.readline()) == (b"200", b"\r\n")
+            if not at_once:
+                raw.sendall(request)
+            got = stream.read()
+            stream.close()
+        assert got.startswith(f"HTTP/1.1 {status} ".encode())
+        assert got.endswith(b"\r\n\r\n" + answer.encode())
+        assert plane.snapshot().injected == {"down": int(status == 503)}
+        assert troubles(plane) == []

@@ -1,5 +1,5 @@
-// Lets `fetch` and undici use HTTP_PROXY and HTTPS_PROXY in versions of Node.js that do not by themselves
-// (NODE_USE_ENV_PROXY: from 22.21 and 24.5 on). Loaded by NODE_OPTIONS=--require.
+// Lets `fetch`, undici, `http.request` and `https.request` use HTTP_PROXY and HTTPS_PROXY in versions of Node.js that do
+// not by themselves (NODE_USE_ENV_PROXY: from 22.21 and 24.5 on). Loaded by NODE_OPTIONS=--require.
 'use strict';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
@@ -47,6 +47,16 @@ if (proxy && !knows && typeof globalThis.fetch === 'function') {
   if (present) {
     const Agent = present.constructor;
     globalThis[key] = new Agent({ connect });
+  }
+
+  // Requests without an agent of their own use the global one.
+  const https = require('node:https');
+  for (const [module, protocol] of [[http, 'http:'], [https, 'https:']]) {
+    const agent = new module.Agent({ keepAlive: true });
+    agent.createConnection = (options, callback) => {
+      connect({ protocol, hostname: options.host, port: options.port, servername: options.servername }, callback);
+    };
+    module.globalAgent = agent;
   }
 }
 

@@ -31,6 +31,8 @@ _PLAIN_HTTP = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 43\r\n"
     b"Connection: close\r\n\r\nthis port takes TLS: ask it by https://...\n"
 )
+_HANDSHAKE = b"\x16"
+"""The first byte of TLS (RFC 8446 §5.1)."""
 _METHODS = (b"GET ", b"POST ", b"PUT ", b"HEAD ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"CONNECT ")
 
 
@@ -142,6 +144,12 @@ class ClientTls:
         return self._leg if self.handshake_since is None else None
 
     # --- from the client ----------------------------------------------------------------------
+
+    def finds_clear_text(self, events: list[Event]) -> bool:
+        """Return whether these are the first bytes of a client, and no TLS."""
+        if self._opening or self._leg is not None:
+            return False
+        return bool(events) and isinstance(events[0], Data) and events[0].payload[:1] != _HANDSHAKE
 
     def receive(self, event: Event) -> list[Event]:
         """Take an event of the client's socket, and return what it means for the plain stream."""

@@ -213,6 +213,9 @@ class ProtocolLayer:
     def from_client(self, events: list[Event]) -> None:
         """Take events that the client's side has released."""
         front = self._front
+        if front is not None and self._intercepted is not None and front.finds_clear_text(events):
+            # Some clients open tunnels for http://, too: neither side speaks TLS then.
+            self._front = self._tls = front = None
         if front is None:
             self._from_client(events)
         else:
