@@ -479,3 +479,27 @@ def test_clear_text_inside_an_intercepted_tunnel_is_http_without_tls(
         assert got.endswith(b"\r\n\r\n" + answer.encode())
         assert plane.snapshot().injected == {"down": int(status == 503)}
         assert troubles(plane) == []
+
+
+def test_a_tunnel_in_which_the_server_speaks_first_passes_as_it_is(
+    folder: Path, users: tuple[trustme.CA, Path]
+) -> None:
+    with (
+        socket.create_server((LOOPBACK, 0)) as listener,
+        proxied(intercepting(folder, users[1], LOOPBACK), Rule("down", HttpError())) as (plane, proxy),
+        connect(proxy) as client,
+    ):
+        port = listener.getsockname()[1]
+        client.sendall(f"CONNECT {LOOPBACK}:{port} HTTP/1.1\r\n\r\n".encode())
+        server = listener.accept()[0]
+        stream = client.makefile("rb")
+        with server, stream:
+            server.sendall(b"220 ready\r\n")
+            lines = [stream.readline() for _ in range(3)]
+            assert lines[1:] == [b"\r\n", b"220 ready\r\n"]
+            client.sendall(b"EHLO me\r\n")
+            assert server.recv(100) == b"EHLO me\r\n"
+            server.sendall(b"250 ok\r\n")
+            assert stream.readline() == b"250 ok\r\n"
+        what = f"down cannot act on what is inside CONNECT {LOOPBACK}:{port}: it passes as bytes"
+        assert troubles(plane) == [what]

@@ -145,9 +145,14 @@ class ClientTls:
 
     # --- from the client ----------------------------------------------------------------------
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the client has sent nothing."""
+        return not self._opening and self._leg is None
+
     def finds_clear_text(self, events: list[Event]) -> bool:
         """Return whether these are the first bytes of a client, and no TLS."""
-        if self._opening or self._leg is not None:
+        if not self.is_untouched:
             return False
         return bool(events) and isinstance(events[0], Data) and events[0].payload[:1] != _HANDSHAKE
 

@@ -271,7 +271,9 @@ class ProtocolLayer:
 
     def from_upstream(self, events: list[Event]) -> None:
         """Take events that the upstream's side has released."""
-        leg = self._leg
+        leg, front = self._leg, self._front
+        if self._intercepted is not None and front is not None and front.is_untouched:
+            self._upstream_first(events, self._intercepted)
         for event in events:
             for plain in (event,) if self._tls is None else self._tls.receive(event):
                 if self._link.dead or self._leg != leg:
@@ -402,6 +404,15 @@ class ProtocolLayer:
             self._first_bytes = FirstBytes()
         self._front = greet_client(self._link, origin.host, self._ask_upstream)
         self.from_client(early)
+
+    def _upstream_first(self, events: list[Event], origin: Endpoint) -> None:
+        """Pass a tunnel on as it is if its upstream speaks first, as no server of TLS or HTTP does."""
+        if not events or not isinstance(events[0], Data):
+            return
+        self._link.proxy.report_unreadable(f"what is inside CONNECT {origin}")
+        if self._plain is not None:
+            self._plain.let_go()
+        self._front = self._tls = self._plain = self._first_bytes = None
 
     def _spares_tunnel(self) -> bool:
         """Return whether the host of an intercepted tunnel is not to be broken."""
