@@ -22,10 +22,12 @@ from bench.stats import (
     mean,
     normal_cdf,
     percentile,
+    rate_between,
 )
 
 BOTH_WAYS_GROUP = "Latency, 50 ms each way, 100 connections, 800 messages/s"
 LATENESS_LIMIT_US = 80.0
+TAIL_LIMIT_US = 500.0
 KS_LIMIT = 0.05
 RATE_LIMIT_PERCENT = 0.1
 WINDOW_LIMIT = 1.1
@@ -82,6 +84,16 @@ def _latency_both_ways(relay: Relay, context: Context) -> list[Check]:
             wanted=0.0,
             allowed=(None, LATENESS_LIMIT_US),
             spread=(percentile(lateness_us, 1), percentile(lateness_us, 99)),
+        ),
+        Check(
+            group,
+            "p99 lateness of one direction",
+            asked,
+            f"{_ms(percentile(rtt_us, 99))} RTT",
+            "µs",
+            percentile(lateness_us, 99),
+            wanted=0.0,
+            allowed=(None, TAIL_LIMIT_US),
         ),
         *_tail(group, asked, rtt_us, requested_us + context.direct_p50_us),
     ]
@@ -186,7 +198,9 @@ def _jitter(relay: Relay, context: Context) -> list[Check]:
 def _bandwidth(rate_bps: float) -> Measure:
     def measure(relay: Relay, context: Context) -> list[Check]:
         seen = load.receive(relay.ports["source"], context.rate_seconds)
-        got_bps = sum(seen.amounts) / seen.elapsed_s
+        if len(seen.at_s) < 2:
+            raise load.LoadError("no bytes came")
+        got_bps = rate_between(seen.at_s, seen.amounts)
         window = largest_window(seen.at_s, seen.amounts, _WINDOW_S) / (rate_bps * _WINDOW_S)
         first = amount_before(seen.at_s, seen.amounts, 1.0) / rate_bps
         asked = f"{rate_bps / 1000:,.0f} KB/s"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bench import load
@@ -11,7 +11,7 @@ from bench.cells import PER_CONNECTION, PER_REQUEST, Cell, Measure, Meter, Sizes
 from bench.injections import DELAY_MS, PLENTY_BPS
 from bench.processes import memory_bytes
 from bench.relays import Relay
-from bench.stats import percentile
+from bench.stats import median, percentile
 
 CONNECTIONS = (1, 64, 256, 1000)
 _DELAYED = 1000
@@ -76,14 +76,24 @@ def _paced(connections: int, rate_per_s: float, asked_ms: float) -> Measure:
             pace = load.pace(relay.ports["echo"], connections, rate_per_s, sizes.seconds)
         if len(pace.rtt_us) < pace.sent:
             raise load.LoadError(f"{pace.sent - len(pace.rtt_us)} of {pace.sent} messages did not come back")
+        spent_us = meter.spent_us()
         return {
             "added_us": percentile(pace.rtt_us, 50) - delay_us,
             "p99_us": percentile(pace.rtt_us, 99) - delay_us,
-            "cpu_us": meter.spent_us() / pace.sent,
+            "cpu_us": spent_us / pace.sent,
+            "cores": spent_us / 1e6 / sizes.seconds,
+            "drift_us": drift(pace.rtt_us),
             "kb": highest[0] / 1024 / connections,
         }
 
     return measure
+
+
+def drift(rtt_us: Sequence[float]) -> float:
+    """Return by how much the median of the last quarter exceeds that of the first: a relay that falls behind
+    is later and later."""
+    quarter = max(len(rtt_us) // 4, 1)
+    return median(rtt_us[-quarter:]) - median(rtt_us[:quarter])
 
 
 @contextmanager
@@ -169,7 +179,7 @@ FAULT_CELLS: tuple[Cell, ...] = (
         f"Latency of {DELAY_MS:g} ms both ways, {_DELAYED:,} connections, {_DELAYED_PER_S:,} messages/s",
         "echo",
         _paced(_DELAYED, _DELAYED_PER_S, 2 * DELAY_MS),
-        (*_MESSAGES, ("kb", "KB/connection")),
+        (*_MESSAGES, ("cores", "cores"), ("drift_us", "later at the end, µs"), ("kb", "KB/connection")),
         fresh=True,
         fault="latency-both",
     ),

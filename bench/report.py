@@ -17,7 +17,8 @@ from bench.machine import BENCH, PROJECT
 from bench.options import DOCUMENT, parser
 from bench.processes import StartError
 from bench.relays import OURS
-from bench.tables import markdown
+from bench.summary import Judged, summary_table
+from bench.tables import aligned_table, markdown
 
 CARD = PROJECT / "docs" / "fidelity.svg"
 REVIEW = BENCH / "review" / "section.md"
@@ -167,6 +168,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tokens = llm.run(options)
         llm.print_result(tokens)
         faithful.checks.setdefault(OURS, []).extend(tokens.checks)
+        print()
+        parts: list[tuple[str, Sequence[Judged]]] = [
+            ("load", asking.verdicts()),
+            ("items", items.verdicts()),
+            ("mcp", calling.verdicts()),
+            ("start", starting.verdicts()),
+        ]
+        print(aligned_table(*summary_table(passing.verdicts(), faithful.ours(), parts)))
     except StartError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 3

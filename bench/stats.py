@@ -97,6 +97,11 @@ def largest_window(at_s: Sequence[float], amounts: Sequence[float], width_s: flo
     return largest
 
 
+def rate_between(at_s: Sequence[float], amounts: Sequence[float]) -> float:
+    """Return the rate from the first arrival to the last: what came with the first was sent before it."""
+    return sum(amounts[1:]) / (at_s[-1] - at_s[0])
+
+
 def amount_before(at_s: Sequence[float], amounts: Sequence[float], end_s: float) -> float:
     return math.fsum(amount for at, amount in zip(at_s, amounts, strict=True) if at < end_s)
 

@@ -53,6 +53,8 @@ TARGETS: tuple[Target, ...] = (
     ),
     Target("latency, CPU per new connection, × Toxiproxy", "latency-connect", "cpu_us", "toxiproxy", 0.5),
     Target("latency, added round trip at 1,000/s, × Toxiproxy", "latency-rtt", "added_us", "toxiproxy", 1.0),
+    Target("1,000 delayed connections, 5,000 messages/s, cores", "latency-held", "cores", None, 1.0),
+    Target("the same, µs later at the end than at first", "latency-held", "drift_us", None, 1000.0),
     *(
         Target(
             f"{fault} on each request, CPU × latency", f"{fault}-64", "cpu_us", OURS, 2.5, beside="latency-64"

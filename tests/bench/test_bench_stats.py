@@ -13,6 +13,7 @@ from bench.stats import (
     median,
     normal_cdf,
     percentile,
+    rate_between,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,6 +105,10 @@ def test_the_largest_window_slides_and_leaves_its_end_out() -> None:
     assert largest_window(at_s, amounts, 0.1) == 90
     assert largest_window(at_s, amounts, 1.0) == 150
     assert largest_window([], [], 0.1) == 0
+
+
+def test_a_rate_counts_from_the_first_arrival_without_what_came_with_it() -> None:
+    assert rate_between([0.5, 1.0, 2.5], [70, 10, 30]) == 20.0
 
 
 def test_the_amount_before_an_instant_leaves_the_instant_out() -> None:

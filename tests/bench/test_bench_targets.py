@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from bench.checks import Check
+from bench.fault_cells import drift
 from bench.injections import FAULTS
 from bench.machine import Machine
+from bench.mcp_cells import Target as ServeTarget
 from bench.proxy import CELLS, Result, medians, verdict_table
 from bench.relays import RELAYS
+from bench.summary import summary_table
 from bench.targets import TARGETS, Target, judge
 
 RATIO = Target("CPU per GB, × haproxy", "bulk", "cpu_s_per_gb", "haproxy", 1.3)
@@ -69,3 +73,24 @@ def test_the_verdict_table_shows_only_cells_that_ran() -> None:
     head, rows = verdict_table(result)
     assert list(head) == ["target", "limit", "faultkit", "verdict"]
     assert [list(row) for row in rows] == [["CPU per GB, × haproxy", "≤ 1.1", "2.00", "MISS"]]
+
+
+def test_a_relay_that_falls_behind_is_later_at_the_end() -> None:
+    assert drift([100.0] * 8) == 0.0
+    assert drift([100.0, 100.0, 150.0, 300.0, 400.0, 500.0, 900.0, 900.0]) == 800.0
+    assert drift([5.0]) == 0.0
+
+
+def test_all_targets_of_a_run_are_in_one_table() -> None:
+    late = Check("Latency", "median", "1 ms", "1 ms", "µs", 70.0, allowed=(None, 80.0))
+    told = Check("Latency", "mean", "1 ms", "1 ms", "µs", 70.0, judged=False)
+    calls = ServeTarget("calls/s", "serve", "ours", "per_s", None, 6)
+    head, rows = summary_table(
+        judge(_figures(0.14, 0.1), (RATIO,)), [late, told], [("mcp", [(calls, 7.0, "PASS")])]
+    )
+    assert head == ["target", "limit", "reached", "verdict"]
+    assert rows == [
+        ["proxy: CPU per GB, × haproxy", "≤ 1.3", "1.40", "MISS"],
+        ["fidelity: Latency: median", "≤ 80 µs", "70.0 µs", "PASS"],
+        ["mcp: calls/s", "≥ 6", "7.00", "PASS"],
+    ]

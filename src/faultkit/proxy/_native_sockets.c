@@ -115,8 +115,7 @@ static PyObject *read_bytes(PyObject *module, PyObject *args)
     return PyBytes_FromStringAndSize(buffer, got);
 }
 
-/* Pass on the first bytes of a client. Returns how many, if the upstream took all of them; 0 if there are none
- * yet, or no more; -1 if the client has failed; (rest, sent) if some wait. Raises what the upstream answers. */
+/* As sockets.pass_first. */
 static PyObject *pass_first(PyObject *module, PyObject *args)
 {
     static char buffer[65536];
@@ -128,15 +127,15 @@ static PyObject *pass_first(PyObject *module, PyObject *args)
     do
         got = read(client, buffer, sizeof buffer);
     while (got < 0 && errno == EINTR);
+    if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+        Py_RETURN_NONE;
     if (got <= 0)
-        return PyLong_FromLong(got == 0 || errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1);
+        return Py_BuildValue("y#i", buffer, (Py_ssize_t)0, 0);
     do
         sent = write(upstream, buffer, (size_t)got);
     while (sent < 0 && errno == EINTR);
     if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
         return PyErr_SetFromErrno(PyExc_OSError);
-    if (sent == got)
-        return PyLong_FromSsize_t(sent);
     sent = sent < 0 ? 0 : sent;
     return Py_BuildValue("y#n", buffer + sent, got - sent, sent);
 }

@@ -21,7 +21,6 @@ from faultkit.proxy.proxy_state import ProxyState
 from faultkit.proxy.rule_binding import rebind_rules
 from faultkit.proxy.sockets import (
     NO_SOCKET,
-    ClientFailed,
     CloseMode,
     end_output,
     pass_first,
@@ -125,13 +124,14 @@ class Link(LinkUpstream):
         rest, sent = b"", 0
         if up.near_chain is None:
             try:
-                rest, sent = pass_first(self.client, upstream)
-            except ClientFailed:
-                self.reset()
-                return
+                passed = pass_first(self.client, upstream)
             except OSError as error:
                 self._dial_failed(why_not_connected(error))
                 return
+            if passed is None:
+                self.reset()
+                return
+            rest, sent = passed
             up.moved = sent
         if sent and not rest:
             self._services.loop.poller.add(upstream)

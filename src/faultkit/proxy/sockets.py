@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from socket import SocketType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import TargetError
@@ -187,8 +187,6 @@ def start_connect(address: Address) -> SocketType:
 
 def is_connected(fd: int) -> bool:
     """Return whether a started connect has succeeded; on loopback it mostly has, and at once."""
-    if native is not None:
-        return bool(native.is_connected(fd))
     with _borrowed(fd) as end:
         try:
             end.getpeername()
@@ -222,31 +220,20 @@ def socket_error(fd: int) -> int:
 
 def unread_bytes(fd: int) -> int:
     """Return how many bytes a socket holds, ready to be read."""
-    if native is not None:
-        return int(native.unread_bytes(fd))
     answer = bytearray(4)
     fcntl.ioctl(fd, termios.FIONREAD, answer)
     return int.from_bytes(answer, sys.byteorder)
 
 
-def pass_first(client: int, upstream: int) -> tuple[bytes, int]:
+def pass_first(client: int, upstream: int) -> tuple[bytes, int] | None:
     """Pass on the first bytes of a client: return those that the upstream did not take, and how many it took.
-    Without any bytes yet, both are empty.
-
-    Raises ClientFailed for an error of the client, OSError for one of the upstream."""
-    if native is not None:
-        passed = native.pass_first(client, upstream)
-        if isinstance(passed, tuple):
-            return passed[0], passed[1]
-        if passed < 0:
-            raise ClientFailed
-        return b"", int(passed)
+    Without any bytes yet, both are empty; None if the client has failed. Raises what the upstream answers."""
     try:
         chunk = os.read(client, _FIRST_BYTES)
     except BlockingIOError:
         return b"", 0
     except OSError:
-        raise ClientFailed from None
+        return None
     try:
         sent = os.write(upstream, chunk) if chunk else 0
     except BlockingIOError:
@@ -254,16 +241,9 @@ def pass_first(client: int, upstream: int) -> tuple[bytes, int]:
     return chunk[sent:], sent
 
 
-class ClientFailed(Exception):
-    """The client's socket has an error."""
-
-
 def end_output(fd: int) -> None:
     """Send FIN; what the peer still sends can be read. An error is ignored: the socket has failed then."""
-    if native is not None:
-        native.end_output(fd)
-    else:
-        _shutdown(fd, socket.SHUT_WR)
+    _shutdown(fd, socket.SHUT_WR)
 
 
 def close_socket(fd: int, mode: CloseMode) -> None:
@@ -297,3 +277,11 @@ def _borrowed(fd: int) -> Iterator[SocketType]:
         yield end
     finally:
         end.detach()
+
+
+if native is not None and not TYPE_CHECKING:
+    # Bound directly: a function in between costs as much as some of these calls.
+    is_connected = native.is_connected
+    unread_bytes = native.unread_bytes
+    pass_first = native.pass_first
+    end_output = native.end_output

@@ -152,7 +152,7 @@ class HttpClient:
         return connection.release
 
     def _raw(self, method: str, headers: Iterable[tuple[str, str]], body: bytes, target: str | None) -> bytes:
-        lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
         asked = target or self.target
         if self._proxy is not None and self._tls is None:
             # RFC 9112 §3.2.2: a proxy is asked for the whole URL.
@@ -226,6 +226,7 @@ class _Connection(asyncio.Protocol):
         self._idle_since = 0.0
         self._on_reply: Callable[[HttpReply | ConnectionLost], None] | None = None
         self._loop = asyncio.get_running_loop()
+        self._watch = select.poll()
 
     @property
     def is_open(self) -> bool:
@@ -237,11 +238,8 @@ class _Connection(asyncio.Protocol):
         repeated."""
         if not self.is_open or self._loop.time() - self._idle_since > _KEPT_S:
             return False
-        assert self._transport is not None
         # Readable while idle means closed by the server, or unsolicited bytes.
-        watch = select.poll()
-        watch.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return not watch.poll(0)
+        return not self._watch.poll(0)
 
     # Called by the client.
 
@@ -340,6 +338,7 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         read_in_small_pieces(transport)
+        self._watch.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
         if self._parser is None or not self._asked:
