@@ -7,14 +7,20 @@ from typing import Any
 
 from faultkit.base.rng import Rng
 from faultkit.faults.fault import FOREVER, Level
+from faultkit.faults.http2_fault import Http2Fault
+from faultkit.faults.http_fault import AnswerFault, HttpFault
+from faultkit.faults.websocket_fault import WebSocketFault
 from faultkit.plan import Flow, Plan, Rule, Side
 from faultkit.plan.active_rule import ActiveRule, activate_rules
+
+_NO_JUDGES = (AnswerFault, Http2Fault, WebSocketFault)
+"""Those that act on answers, frames or messages instead."""
 
 
 class ActiveStreamRule(ActiveRule):
     """One rule and what it remembers between connections, requests and look-ups."""
 
-    __slots__ = ("_always", "_counts", "_shared", "acting", "activation", "any_request")
+    __slots__ = ("_always", "_counts", "_shared", "acting", "activation", "any_request", "request_fault")
 
     def __init__(self, rule: Rule, seed: int | str, origin_s: float, total_s: float | None) -> None:
         super().__init__(rule, seed, origin_s, rule.schedule.resolve(total_s))
@@ -25,6 +31,11 @@ class ActiveStreamRule(ActiveRule):
         self._always = rule.trigger.always
         self.any_request = rule.match.covers_any_request
         """True if it covers a request whatever that is."""
+        fault = rule.fault
+        self.request_fault: HttpFault | None = None
+        """The fault, if it judges HTTP requests."""
+        if isinstance(fault, HttpFault) and not isinstance(fault, _NO_JUDGES):
+            self.request_fault = fault
         self._counts: dict[str, int] = {}
         """Units seen so far, by proxy."""
         self._shared: dict[tuple[str, Flow], dict[str, Any]] = {}

@@ -99,18 +99,21 @@ class Http1Session:
         """Return whether more bytes that flow this way are taken."""
         if self._websocket is not None:
             return self._websocket.wants_input(flow)
-        waiting = self._link.down.waiting_bytes
         if flow == "to_client":
             # What a fault lets through slowly waits with the upstream, but for a little.
-            return not self._exchange.paces or waiting < _MOST_PACED
+            return not self._exchange.paces or self._link.down.waiting_bytes < _MOST_PACED
         # Answers of our own that the client does not read must not pile up.
-        return self._exchange.wants_input and waiting < _MOST_WAITING
+        return self._exchange.wants_input and self._link.down.waiting_bytes < _MOST_WAITING
 
     def from_client(self, event: Event) -> None:
         """Take an event that the client's side has released."""
         exchange = self._exchange
         known = exchange.opaque_reason or exchange.unreadable
-        self._do(exchange.from_client(event))
+        outputs = exchange.from_client(event)
+        if self._websocket is None:
+            self._carry_out(outputs)
+        else:
+            self._do(outputs)
         if known is None and (exchange.opaque_reason or exchange.unreadable):
             self._report_protocol(exchange)
 

@@ -238,8 +238,13 @@ class ProtocolLayer:
                 return
             if self._tls is not None and self._tls.opening is not None:
                 self._tls.choose_protocol(self._tls.opening, event)
-            for plain in (event,) if self._first_bytes is None else self._look(self._first_bytes, event):
-                self._read(plain)
+            if self._first_bytes is not None:
+                for plain in self._look(self._first_bytes, event):
+                    self._read(plain)
+            elif self._plain is not None:
+                self._plain.from_client(event)
+            else:
+                self._read(event)
 
     def _look(self, first: FirstBytes, event: Event) -> list[Event]:
         """Return what is to be read, once it is known which version of HTTP the client speaks."""
@@ -278,8 +283,12 @@ class ProtocolLayer:
             for plain in (event,) if self._tls is None else self._tls.receive(event):
                 if self._link.dead or self._leg != leg:
                     return
-                first = self._first_bytes
-                self._pass_down((plain,) if first is None else first.from_upstream(plain))
+                if self._first_bytes is not None:
+                    self._pass_down(self._first_bytes.from_upstream(plain))
+                elif self._plain is not None:
+                    self._plain.from_upstream(plain)
+                else:
+                    self._to_client(plain)
         if self._passes and not self._link.dead:
             self._go_straight()
 

@@ -202,12 +202,14 @@ class Link(LinkUpstream):
         else:
             other = self.up
             self.layer.from_upstream(events)
-        if not self.dead:
+        if self.dead:
+            return
+        if other.out is not None or ((far := other.far_chain) is not None and far.incoming):
             other.release(now)
-        if not self.dead:
-            other.settle()
-            if other.readable:
-                other.pump_again()  # The layer may have waited for these events before it took others.
+            if not self.dead:
+                other.settle()
+        if not self.dead and other.readable:
+            other.pump_again()  # The layer may have waited for these events before it took others.
 
     def layer_wants_input(self, direction: Direction) -> bool:
         """Return whether the protocol layer takes more bytes from the source of `direction`."""

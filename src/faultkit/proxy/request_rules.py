@@ -74,19 +74,11 @@ def judge_request(
     delays: Delays = {}
     verdict = _PASSES
     for active in () if spared else proxy.http_rules:
-        fault = active.rule.fault
-        assert isinstance(fault, HttpFault)
         if not _covers(active, head):
             continue
-        if isinstance(fault, WebSocketFault) and effects is not None and head.method == "CONNECT":
-            proxy.report_once(f"{active.rule.name} cannot act on WebSocket over HTTP/2: it passes")
-        if isinstance(fault, AnswerFault | WebSocketFault):
-            continue
-        if isinstance(fault, Http2Fault):
-            if effects is None:
-                proxy.report_once(f"{active.rule.name} cannot act on HTTP/1.1: {fault.kind} is for HTTP/2")
-            elif fault.acts_on(head) and active.fires(proxy.name, str(ordinal)):
-                effects.append(ActingEffect(active, fault.effect(), _recorder(link, active, ordinal)))
+        fault = active.request_fault
+        if fault is None:
+            if _has_effect(link, active, head, ordinal, effects):
                 injected.append(active.rule.name)
             continue
         if not active.fires(proxy.name, str(ordinal)):
@@ -107,6 +99,27 @@ def judge_request(
         at = services.loop.clock()
         services.emit(Requested(at, proxy.name, link.ordinal, head.method, head.target, tuple(injected)))
     return verdict, delays
+
+
+def _has_effect(
+    link: RequestLink,
+    active: ActiveStreamRule,
+    head: Request,
+    ordinal: int,
+    effects: list[ActingEffect] | None,
+) -> bool:
+    """Let a rule act whose fault does not judge requests. True if it is one of HTTP/2 that acts on this."""
+    fault, proxy = active.rule.fault, link.proxy
+    if isinstance(fault, WebSocketFault) and effects is not None and head.method == "CONNECT":
+        proxy.report_once(f"{active.rule.name} cannot act on WebSocket over HTTP/2: it passes")
+    if not isinstance(fault, Http2Fault):
+        return False
+    if effects is None:
+        proxy.report_once(f"{active.rule.name} cannot act on HTTP/1.1: {fault.kind} is for HTTP/2")
+    elif fault.acts_on(head) and active.fires(proxy.name, str(ordinal)):
+        effects.append(ActingEffect(active, fault.effect(), _recorder(link, active, ordinal)))
+        return True
+    return False
 
 
 def _both(first: HttpVerdict, second: HttpVerdict) -> HttpVerdict:
