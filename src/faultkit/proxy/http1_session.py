@@ -83,7 +83,7 @@ class Http1Session:
             self._judge, mode, host, own_port, self._judge_answer, self._judge_upgrade, self._bodies
         )
         self._wake_at = FOREVER
-        self._exchange.judges_answers = link.proxy.judges_answers
+        self._exchange.judges_answers = link.proxy.judges_answers()
 
     @property
     def transparent(self) -> bool:
@@ -160,7 +160,8 @@ class Http1Session:
     def end_rules(self, acting: Collection[ActiveStreamRule], now: float) -> float:
         """Let go what rules of answers hold back that act no more. Return by how many seconds everything that
         waits comes forward for that."""
-        self._exchange.judges_answers = self._link.proxy.judges_answers
+        if self._link.proxy.judges_answers():
+            self._exchange.judges_answers = True  # For good: a request may have been judged for its answer.
         if self._websocket is not None:
             self._websocket.end_rules(acting, now)
         gone = {active: each for active, each in self._filters.items() if active not in acting}

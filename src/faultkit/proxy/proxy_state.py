@@ -184,10 +184,9 @@ class ProxyState:
         """Return whether the plan has rules for this proxy that act on HTTP."""
         return self.services.active.plans(self.name, "http") or self.plans_llm()
 
-    @property
     def judges_answers(self) -> bool:
-        """Whether rules may act on answers of the upstream now, or these are recorded."""
-        return bool(self.answer_rules or self.llm_rules or self.recorder)
+        """Return whether a rule may act on answers of the upstream, or they are recorded."""
+        return bool(self.answer_rules) or self.recorder is not None or self.plans_llm()
 
     def plans_llm(self) -> bool:
         """Return whether the plan has rules for this proxy that act on LLM APIs."""
