@@ -101,7 +101,7 @@ _TRANSPORT = """
         """
 
 CASES = [
-    bad(_CLIENT, "rust", _RUST, 12),
+    bad(_CLIENT, "rust", _RUST, 7),
     good(_CLIENT, "rust", _RUST.replace("self.client()?.post", "self.http.post")),
     bad(_CLIENT, "python", _PYTHON, 5),
     good(_CLIENT, "python", _KEPT),
@@ -113,7 +113,7 @@ CASES = [
             fun load(url: String): String =
                 client().newCall(request(url)).execute().use { checked(it) }
         }
-        """, 2),
+        """, 5),
     bad(_CLIENT, "csharp", """
         class Api
         {
@@ -125,13 +125,13 @@ CASES = [
                 return await client.GetStringAsync(url);
             }
         }
-        """, 3),
+        """, 7),
     bad(_CONNECTION, "python", _REPOSITORY, 5),
     good(_CONNECTION, "python", _REPOSITORY.replace("def name(self, number)", "def migrate(self, number)")),
     # Options have no connections: those are of the agent, or of the transport.
-    bad(_CLIENT, "javascript", _AGENT, 6),
+    bad(_CLIENT, "javascript", _AGENT, 10),
     good(_CLIENT, "javascript", _AGENT.replace("{ agent: { http: agent } }", "{ headers }")),
     good(_CLIENT, "javascript", _AGENT.replace("  const agent =", "  const unused =")),
-    bad(_CLIENT, "go", _TRANSPORT, 6),
+    bad(_CLIENT, "go", _TRANSPORT, 10),
     good(_CLIENT, "go", _TRANSPORT.replace("&http.Transport{}", "shared")),
 ]  # fmt: skip

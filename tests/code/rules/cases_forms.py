@@ -229,7 +229,7 @@ CASES = [
     bad("connection-per-call", _PY, _ENGINE % ("", "Depends(get_db)"), 6),
     good("connection-per-call", _PY, _ENGINE % ("@lru_cache", "Depends(get_db)")),
     good("connection-per-call", _PY, _ENGINE % ("", "Depends(other)")),
-    bad("connection-per-call", _JS, _FACTORY % "return new Pool({ max: 4 });", 4),
+    bad("connection-per-call", _JS, _FACTORY % "return new Pool({ max: 4 });", 7),
     good("connection-per-call", _JS, _FACTORY % "return pool ?? (pool = new Pool({ max: 4 }));"),
     good("connection-per-call", _JS, _FACTORY % "if (!pool) pool = new Pool();\n  return pool;"),
     good(

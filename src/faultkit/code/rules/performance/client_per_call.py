@@ -31,13 +31,19 @@ _AWS = NamePattern(
 _JAVA = NamePattern(
     r"(^|\.)(java\.net\.http\.HttpClient\.newHttpClient|RestTemplate|OkHttpClient|HttpClients\.(createDefault|custom)"
     r"|HttpClientBuilder\.create|WebClient\.(create|builder)|CloseableHttpClient)$|"
-    r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build$|OkHttpClient\.Builder.*\.build$"
+    r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build$|OkHttpClient\.Builder.*\.build$|"
+    r"software\.amazon\.awssdk\.services\.[\w.]+Client(\.create|\.builder\(\).*\.build)$"
 )
 _RUST = NamePattern(r"^reqwest\.(blocking\.)?Client(\.new|\.default|\.builder\(\).*\.build)$")
-_KOTLIN = NamePattern(r"^(okhttp3\.OkHttpClient(\.Builder\b.*\.build)?|io\.ktor\.client\.HttpClient)$")
+_KOTLIN = NamePattern(
+    r"^(okhttp3\.OkHttpClient(\.Builder\b.*\.build)?|io\.ktor\.client\.HttpClient"
+    r"|software\.amazon\.awssdk\.services\.[\w.]+Client(\.create|\.builder\(\).*\.build)"
+    r"|aws\.sdk\.kotlin\.services\.[\w.]+Client(\.fromEnvironment)?)$"
+)
 _CSHARP = ("HttpClient", "RestClient", "WebClient")
 _TEST = re.compile(r"(^|\.)test$|^test_case|^(Fact|Theory|TestMethod|Test)$")
 _GO = ("net/http.Client", "net/http.Transport")
+_GRPC = NamePattern(r"^google\.golang\.org/grpc\.(NewClient|Dial|DialContext)$")
 _OPTIONS_ONLY = frozenset(("axios.create", "got.extend"))
 """They hold options; the connections are those of the agent, and without one those of the global agent."""
 _AGENTS = ("agent", "httpAgent", "httpsAgent", "dispatcher")
@@ -47,9 +53,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if call.is_decorator or facts.function_of(call) is None:
             continue
-        if _is_client(call, facts) and (user := _user_of_factory(call, facts)) is not None:
-            what = f"{call.written}() makes a new client for each call of {user.short_name}()"
-            yield Hit(call.span, what, LIKELY)
+        if _is_client(call, facts) and (use := _use_of_factory(call, facts)) is not None:
+            user = facts.named_function_of(use)
+            by = "" if user is None else f" of {user.short_name}()"
+            what = f"{use.written}() makes a new client, by {call.written}(), for each call{by}"
+            # A change of Python code begins where the client is made.
+            yield Hit(call.span if facts.language == "python" else use.span, what, LIKELY)
             continue
         if facts.language == "python":
             yield from _python(call, facts)
@@ -80,7 +89,7 @@ def _is_client(call: Call, facts: Facts) -> bool:
     if facts.language == "python":
         return call.name in _PYTHON
     if facts.language == "go":
-        return call.name in _GO and _owns_transport(call, facts)
+        return _GRPC.match(call.name) is not None or (call.name in _GO and _owns_transport(call, facts))
     if facts.language == "csharp":
         return call.constructs and call.name in _CSHARP
     if facts.language == "java" and call.method in ("create", "custom", "builder"):
@@ -120,8 +129,8 @@ _KEEPS = re.compile(
 )
 
 
-def _user_of_factory(call: Call, facts: Facts) -> Scope | None:
-    """Return a function that gets a new client from the one around a call, uses it and keeps it nowhere."""
+def _use_of_factory(call: Call, facts: Facts) -> Call | None:
+    """Return a call of the function around a call, whose new client is used and kept nowhere."""
     scope = facts.named_function_of(call)
     if scope is None or not scope.name or scope.route is not None or not _is_result(call, scope, facts):
         return None
@@ -137,7 +146,7 @@ def _user_of_factory(call: Call, facts: Facts) -> Scope | None:
         if _KEEPS.search(facts.text(user.span)) or not {*caller.assigned}.isdisjoint(facts.file_names):
             continue
         if caller.is_managed or facts.calls_on(caller) or caller.assigned:
-            return user
+            return caller
     return None
 
 
@@ -154,8 +163,10 @@ def _is_result(call: Call, scope: Scope, facts: Facts) -> bool:
         return any(each.is_returned and each.written in ("Ok", "Some") for each in facts.calls_around(call))
     names = {*call.assigned}
     last = facts.text(scope.body).rstrip().removesuffix("}").rstrip()
+    # In Go an error is returned beside it.
     return any(
-        step.kind == "return" and step.text in names for step in facts.within(facts.steps, scope.body)
+        step.kind == "return" and (step.text in names or step.text.removesuffix(", nil") in names)
+        for step in facts.within(facts.steps, scope.body)
     ) or (facts.language == "rust" and last.endswith(facts.text(call.span)))
 
 
@@ -300,6 +311,8 @@ RULE = Rule(
         b"undici",
         b"got",
         b"aws-sdk",
+        b"awssdk",
+        b"aws.sdk",
         b"nodemailer",
         b"HttpClient",
         b"RestTemplate",

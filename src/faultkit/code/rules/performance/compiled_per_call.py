@@ -93,7 +93,9 @@ def _is_codec_of_a_call(call: Call, facts: Facts) -> bool:
 
 def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
     first, scope = call.argument(place=0), facts.named_function_of(call) or facts.function_of(call)
-    if first is None or first.value.shape != "text" or scope is None or call.is_returned:
+    if first is None or scope is None or call.is_returned:
+        return
+    if first.value.shape != "text" and not _is_constant(first.value.text, call, facts):
         return
     if any("." in name for name in call.assigned) or _is_global(call, facts):
         return
@@ -118,6 +120,22 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, POSSIBLE)
     elif loops:
         yield Hit(call.span, what, LIKELY)
+
+
+_CONSTANT = re.compile(r"&?(?:\w+(?:\.|::))*[A-Z][A-Z0-9_]*[A-Z0-9](?:\.iter\(\)|\.\w+)?")
+
+
+def _is_constant(given: str, call: Call, facts: Facts) -> bool:
+    """Return whether a pattern is a constant of the program, or an item of a table of constants."""
+    if facts.language in ("python", "javascript", "typescript", "tsx"):
+        return False
+    if _CONSTANT.fullmatch(given):
+        return True
+    return any(
+        _CONSTANT.fullmatch(loop.over.strip())
+        and any(given.lstrip("&*") in re.findall(r"\w+", target) for target in loop.targets)
+        for loop in facts.loops_around(call)
+    )
 
 
 def _is_of_a_value(scope: Scope, facts: Facts) -> bool:

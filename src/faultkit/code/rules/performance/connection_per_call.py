@@ -187,8 +187,8 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
         if caller.is_returned or any("." in name or "[" in name for name in caller.assigned):
             continue
         if (frequency := frequency_of(caller, facts)) in ("request", "message"):
-            what = f"{call.written}() connects anew for every {frequency} that calls {scope.short_name}()"
-            yield Hit(call.span, what, LIKELY)
+            what = f"{caller.written}() connects anew, by {call.written}(), for every {frequency}"
+            yield Hit(caller.span, what, LIKELY)
             return
         user = facts.named_function_of(caller)
         if user is not None and user.is_method and not runs_once(user) and not _ONCE.match(user.short_name):

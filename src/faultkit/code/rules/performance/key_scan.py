@@ -6,21 +6,34 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 
+_PATTERN = re.compile(r"(^|_|[a-z.])(pattern|glob)$", re.IGNORECASE)
 _OWNER = re.compile(r"redis|jedis|(^|[._])(rdb|cache|store)$", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method("keys", "Keys", "KEYS"):
-        if _has_pattern(call) and (_OWNER.search(call.receiver) or _OWNER.search(call.receiver_written)):
+        if _has_pattern(call, facts) and (
+            _OWNER.search(call.receiver) or _OWNER.search(call.receiver_written)
+        ):
             yield Hit(
                 call.span, f"{call.written}() goes through every key while all other clients wait", LIKELY
             )
 
 
-def _has_pattern(call: Call) -> bool:
-    return any("*" in each.value.text and each.value.shape in ("text", "other") for each in call.positional)
+def _has_pattern(call: Call, facts: Facts) -> bool:
+    """Return whether a pattern is given, also in a variable of this text or by a name that says so."""
+    for each in call.positional:
+        if each.value.shape == "name":
+            values = [made.value for made in facts.assignments_to(each.value.text, call)]
+            if any(value is not None and "*" in value.text for value in values):
+                return True
+            if not values and _PATTERN.search(each.value.text):
+                return True
+        elif "*" in each.value.text and each.value.shape in ("text", "other", "call"):
+            return True
+    return False
 
 
 RULE = Rule(
@@ -31,6 +44,6 @@ RULE = Rule(
     fix="Keep a set or sorted set of what you look for, or go through the keys with SCAN.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *KOTLIN, *RUST),
     check=_check,
 )

@@ -8,19 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Node, Span
-from faultkit.code.rules.rule import (
-    CSHARP,
-    GO,
-    JAVA,
-    KOTLIN,
-    LIKELY,
-    POSSIBLE,
-    PYTHON,
-    RUST,
-    Hit,
-    Rule,
-    Severity,
-)
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.lock_regions import guard_of, lock_regions
@@ -271,6 +259,11 @@ def _lock_around(call: Call, facts: Facts) -> tuple[str, bool] | None:
             return each.written, not call.is_awaited
     if facts.language == "kotlin":
         return _kotlin(call, facts)
+    if facts.language in JAVASCRIPT:
+        # async-mutex: `mutex.runExclusive(async () => …)`
+        around = [each for each in facts.calls_around(call) if each.method == "runExclusive"]
+        if around and call.is_awaited:
+            return around[-1].receiver_written, False
     if facts.language == "go":
         return _go(call, scope, facts)
     return _java(call, scope, facts) if facts.language == "java" else _acquired(call, scope, facts)
@@ -374,6 +367,6 @@ RULE = Rule(
     fix="Do the call without the lock, and take it only to read or store the result.",
     kind="performance",
     severity="high",
-    languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -43,9 +43,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
     loops = [loop for loop in facts.loops if is_over_items(loop) and not loop.is_async and loop.targets]
     for inner in loops:
         outer = [each for each in loops if each is not inner and is_within(inner.span, each.body)]
-        if not outer or not _may_be_long(inner, facts) or not _may_be_long(outer[-1], facts):
+        if not outer or not _may_be_long(outer[-1], facts):
             continue
-        by_name = is_over_data(inner, facts) and is_over_data(outer[-1], facts)
+        if not _may_be_long(inner, facts) and not _grows(inner, outer[-1], facts):
+            continue
+        by_name = is_over_data(inner, facts) and (
+            is_over_data(outer[-1], facts) or _grows(inner, outer[-1], facts)
+        )
         if _matches(inner.span, inner, outer[-1], facts, keys_only=not by_name):
             head = Span(inner.span.start, max(inner.span.start + 1, min(inner.body.start, inner.span.end)))
             place = inner.span if inner.kind == "comprehension" else head
@@ -54,9 +58,33 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"{_name(inner)} is searched from its start for every item of {_name(outer[-1])}",
                 LIKELY,
             )
-    yield from _found(loops, facts)
+    awaited = [loop for loop in facts.loops if loop.is_async and is_over_items(loop) and loop.targets]
+    yield from _found([*loops, *awaited], facts)
     if facts.language == "rust":
         yield from _in_rust(facts)
+
+
+_ADDS = ("append", "push", "add", "Add", "insert")
+
+
+def _grows(inner: Loop, outer: Loop, facts: Facts) -> bool:
+    """Return whether the rounds of the outer loop add to the list that the inner one goes through."""
+    return inner.over.isidentifier() and any(
+        call.receiver_written == inner.over
+        for call in facts.within(facts.calls_of_method(*_ADDS), outer.body)
+    )
+
+
+def _of_item(outer: Loop, facts: Facts) -> set[str]:
+    """Return what is made from the item of a loop: `contact` of `contact = parse(row)`."""
+    words = _words(outer, facts)
+    return {
+        name
+        for each in facts.within(facts.assignments, outer.body)
+        if each.value is not None and each.value.shape == "call" and _mentions(each.value.text, words)
+        for name in each.targets
+        if name.isidentifier()
+    }
 
 
 def _may_be_long(loop: Loop, facts: Facts) -> bool:
@@ -65,7 +93,7 @@ def _may_be_long(loop: Loop, facts: Facts) -> bool:
 
 def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts, *, keys_only: bool = False) -> bool:
     """Return whether an item of one list is compared with one of the other, and the lists are independent."""
-    mine, other = _words(inner, facts), _words(outer, facts)
+    mine, other = _words(inner, facts), _words(outer, facts) | _of_item(outer, facts)
     if (
         not mine
         or not other
@@ -108,7 +136,7 @@ def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
                 and call.span != loop.span
                 and not _mentions(call.receiver_written, other)
                 and re.fullmatch(r"[\w.]+", call.receiver_written)
-                and re.search(r"===?", given.value.text)
+                and re.search(r"===?|\b[eE]quals\(", given.value.text)
                 and _mentions(given.value.text, other)
             ):
                 what = f"{call.written}() searches from the start for every item of {_name(loop)}"
@@ -118,6 +146,9 @@ def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
 
 def _compares_keys(text: str) -> bool:
     found = re.search(r"([\w.()?!\[\]\"']+)\s*===?\s*([\w.()?!\[\]\"']+)", text)
+    # `string.Equals(a.Key, b.Key, …)`, `a.key.equals(b.key)`
+    found = found or re.search(r"\bEquals\(\s*([\w.]+),\s*([\w.]+)", text)
+    found = found or re.search(r"([\w.]+)\.[eE]quals\(\s*([\w.]+)", text)
     return found is not None and is_key(found[1]) and is_key(found[2])
 
 

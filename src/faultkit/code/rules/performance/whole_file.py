@@ -115,9 +115,16 @@ def _is_read_by_row(call: Call, facts: Facts) -> bool:
 
 def _is_looked_through(call: Call, facts: Facts) -> bool:
     """Return whether a text is used line by line (Rust, Kotlin): `text.lines().filter(…)`."""
-    return facts.language in ("rust", "kotlin") and any(
-        each.method in ("lines", "lineSequence") for each in facts.calls_on(call)
-    )
+    if facts.language not in ("rust", "kotlin"):
+        return False
+    # `read_to_string(path).with_context(…)?` is the same text.
+    same = [call, *(each for each in facts.calls_on(call) if each.method in _SAME_TEXT)]
+    return any(each.method in ("lines", "lineSequence") for one in same for each in facts.calls_on(one))
+
+
+_SAME_TEXT = frozenset(
+    ("with_context", "context", "map_err", "expect", "unwrap", "unwrap_or_default", "unwrap_or_else", "await")
+)
 
 
 def _is_sent(call: Call, facts: Facts) -> bool:

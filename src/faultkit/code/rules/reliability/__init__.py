@@ -41,7 +41,9 @@ from faultkit.code.rules.reliability import (
     ignored_error,
     interval_leak,
     iteration_error_ignored,
+    length_from_peer,
     listener_leak,
+    liveness_asks_others,
     loaded_by_every_caller,
     lock_across_await,
     lock_not_released,
@@ -235,4 +237,6 @@ RELIABILITY: tuple[Rule, ...] = (
     backpressure_ignored.RULE,
     failure_as_not_found.RULE,
     default_secret.RULE,
+    length_from_peer.RULE,
+    liveness_asks_others.RULE,
 )

@@ -36,7 +36,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _is_stream(call: Call, facts: Facts) -> bool:
     owner = call.receiver_written
     if owner in _RESPONSES:
-        return handler_around(call, facts) is not None
+        scope = facts.named_function_of(call)
+        callers = () if scope is None else facts.callers_of(scope)
+        return any(handler_around(each, facts) is not None for each in (call, *callers))
     last = owner.rpartition(".")[2]
     return any(
         each.value is not None and _STREAMS.search(each.value.text)

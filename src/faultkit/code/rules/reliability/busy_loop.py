@@ -154,7 +154,7 @@ def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
         if facts.loops_around(use)[-1:] != (loop,) or _is_conditional(use.select, loop, facts):
             continue
         cases = cases_of(use.select, facts)
-        idle = any(not head and not _COMMENT.sub("", body).strip(" \n\t;") for head, body in cases)
+        idle = any(not head and _does_nothing(_COMMENT.sub("", body)) for head, body in cases)
         alone = not any(
             call.span.end < use.select.start or call.span.start > use.select.end
             for call in calls
@@ -163,6 +163,18 @@ def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
         if idle and alone:
             yield Hit(default_of(use.select, facts), "this select never waits, so the loop spins", LIKELY)
             return
+
+
+_CLOCK_ONLY = re.compile(
+    r"if\s+(time\.Since\(|time\.Now\(\)\.(After|Sub|Before)\(|\w+\.(Before|After)\(time\.Now\(\)|now\.Sub\()[^{}]*"
+    r"\{[^{}]*\}"
+)
+
+
+def _does_nothing(body: str) -> bool:
+    """Return whether a `default` is empty, or only looks at the clock."""
+    bare = body.strip(" \n\t;")
+    return not bare or _CLOCK_ONLY.fullmatch(bare) is not None
 
 
 def _waits_in_select(loop: Loop, facts: Facts) -> bool:

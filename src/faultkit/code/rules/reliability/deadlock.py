@@ -54,15 +54,19 @@ def _of_pools(facts: Facts) -> Iterator[Hit]:
 def _is_bounded(pool: str, facts: Facts) -> bool:
     """Return whether a pool has a fixed number of threads."""
     bare = pool.removeprefix("self.").removeprefix("this.")
-    return any(
-        each.call is not None
-        and re.search(
-            r"ThreadPoolExecutor$|ProcessPoolExecutor$|newFixedThreadPool$|newSingleThread\w*$",
-            each.call.name,
-        )
+    made = [
+        each.call
         for each in facts.assignments
-        if bare in each.targets or f"self.{bare}" in each.targets
-    )
+        if each.call is not None and (bare in each.targets or f"self.{bare}" in each.targets)
+    ]
+    # A function of this text may make it.
+    for call in tuple(made):
+        own = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+        made += [each for scope in own for each in facts.within(facts.calls, scope.body) if each.is_returned]
+    return any(_BOUNDED.search(call.name) for call in made)
+
+
+_BOUNDED = re.compile(r"ThreadPoolExecutor$|ProcessPoolExecutor$|newFixedThreadPool$|newSingleThread\w*$")
 
 
 def _guards(facts: Facts) -> list[Region]:

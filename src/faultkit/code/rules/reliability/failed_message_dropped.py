@@ -148,7 +148,7 @@ def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
         for scope in facts.scopes:
             if any(each.method in _LISTENERS for each in scope.decorators):
                 yield scope, "the listener"
-    elif facts.language == "python" and b"batchItemFailures" not in facts.syntax.source:
+    elif facts.language == "python" and not _reports_items(facts):
         for scope in facts.scopes:
             if [each.name for each in scope.parameters] == ["event", "context"] and any(
                 _RECORDS.search(loop.over) for loop in facts.own(facts.loops, scope)
@@ -158,6 +158,12 @@ def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
                 "celery", "dramatiq"
             ):
                 yield scope, "the worker"
+
+
+def _reports_items(facts: Facts) -> bool:
+    """Return whether failed records are named in the answer; an empty list says that all went well."""
+    source = facts.syntax.source
+    return b"batchItemFailures" in source and b"itemIdentifier" in source
 
 
 def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
@@ -175,7 +181,7 @@ def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
         # A method of another class, or of a file that starts the worker: its job says what it is for.
         if scope.name and any(_JOB.search(each.type) for each in scope.parameters[:1]):
             yield scope, "the worker"
-    if b"batchItemFailures" in facts.syntax.source:
+    if _reports_items(facts):
         return
     for scope in facts.scopes:
         if scope.parameters and any(

@@ -53,6 +53,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     if facts.language in JAVASCRIPT:
         yield from _async_callbacks(facts)
+        yield from _voided(facts)
     dropped = _queries(facts) | _awaited_elsewhere(facts)
     # A decorator may start the function when it is called.
     asynchronous = {
@@ -70,6 +71,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = (
                 f"{call.written}() is not awaited: the next statements run before it, and its error is lost"
             )
+            yield Hit(call.span, what, LIKELY)
+
+
+_VOID = re.compile(rb"(?<![\w.:<])void\s+(?=[\w$][\w$.]*\()")
+
+
+def _voided(facts: Facts) -> Iterator[Hit]:
+    """Yield `void save()`, if this text defines it as async and it handles no error of its own."""
+    places = {found.end() for found in _VOID.finditer(facts.syntax.source)}
+    for call in facts.calls if places else ():
+        if call.span.start not in places or facts.calls_on(call):
+            continue
+        own = [scope for scope in facts.scopes if scope.is_async and call in facts.callers_of(scope)]
+        if own and not any(_handles(scope.short_name, facts) for scope in own):
+            what = f"an error of {call.written}() is handled by nothing, and ends the process"
             yield Hit(call.span, what, LIKELY)
 
 

@@ -181,11 +181,24 @@ def _sessions(facts: Facts) -> Iterator[Hit]:
         for each in facts.within(facts.calls, call.span):
             if each.method in ("execute", "scalars", "scalar", "get") and "AsyncSession" in each.name:
                 asked[each.receiver_written] = asked.get(each.receiver_written, 0) + 1
+            for name in _given_sessions(each, facts):
+                asked[name] = asked.get(name, 0) + 1
         looped = " for " in facts.text(call.span)
         for name, count in asked.items():
             if count > 1 or looped:
                 what = f"{name} is used by several tasks at once, which it does not allow"
                 yield Hit(call.span, what, LIKELY)
+
+
+def _given_sessions(call: Call, facts: Facts) -> Iterator[str]:
+    """Yield the sessions that a function of this text is given, by the types of its parameters."""
+    for scope in facts.scopes:
+        if scope.is_async and scope.short_name == call.method and call in facts.callers_of(scope):
+            taken = [each for each in scope.parameters if each.name not in ("self", "cls")]
+            for place, each in enumerate(taken):
+                given = call.argument(each.name, place=place)
+                if each.type.endswith("AsyncSession") and given is not None and given.value.shape == "name":
+                    yield given.value.text
 
 
 RULE = Rule(

@@ -188,6 +188,8 @@ _KNOWN = frozenset(
 
 def _workers(facts: Facts) -> Iterator[Hit]:
     """Yield workers that take items for ever and die of the first one that fails."""
+    if facts.language == "rust":
+        yield from _accepting(facts)
     for loop in facts.loops:
         scope = facts.function_of(loop)
         if scope is None or loop.kind in ("count", "comprehension"):
@@ -206,6 +208,24 @@ def _workers(facts: Facts) -> Iterator[Hit]:
                 f"{found.written}() ends this worker when one item fails, and the rest waits",
                 LIKELY,
             )
+
+
+_ACCEPTED = re.compile(r"\.accept\(\)\s*\.await\s*\?")
+_KEPT = re.compile(r"(\w+)\s*=\s*[\w.]+\.accept\(\)(?:\.await)?\s*(?:=>|;)")
+
+
+def _accepting(facts: Facts) -> Iterator[Hit]:
+    """Yield `listener.accept().await?` in a loop: one client that has gone again ends it for all (Rust)."""
+    for loop in facts.loops:
+        if loop.kind not in ("endless", "while"):
+            continue
+        text = facts.text(loop.body)
+        found = _ACCEPTED.search(text)
+        if found is None and (kept := _KEPT.search(text)) is not None:
+            found = re.compile(rf"=\s*{kept[1]}\s*\?").search(text, kept.end())
+        if found is not None:
+            what = "one failed accept ends this loop, and no client is served any more"
+            yield Hit(facts.syntax.place_of(found, loop.body.start), what, LIKELY)
 
 
 def _panics(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
@@ -326,6 +346,7 @@ WORKER = Rule(
         b"launch",
         b"execute(",
         b"submit(",
+        b"accept()",
     ),
 )
 RULE = Rule(

@@ -44,8 +44,13 @@ def _go(facts: Facts) -> Iterator[Hit]:
                 names = [rf"\b{each.name}\.Context\(\)"] + [
                     rf"\b{re.escape(name)}\b"
                     for one in facts.own(facts.assignments, scope)
-                    if one.value is not None and re.fullmatch(rf"{each.name}\.Context\(\)", one.value.text)
-                    for name in one.targets
+                    if one.value is not None
+                    and re.fullmatch(
+                        rf"{each.name}\.Context\(\)|context\.With\w+\({each.name}\.Context\(\).*",
+                        one.value.text,
+                        re.DOTALL,
+                    )
+                    for name in one.targets[:1]
                 ]
                 ends = "is cancelled"
             elif _GO_CONTEXTS.search(each.type):

@@ -14,7 +14,12 @@ from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
 
-_KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)
+_KEY = re.compile(
+    r"idempot|dedup|request[-_]?id|if-match|on conflict"
+    r"|[\"'`](?:\w+-)*(?:delivery|event|message|transaction|operation)-id[\"'`]",
+    re.IGNORECASE,
+)
+"""Keys by which the other side knows a repetition; the last are names of headers."""
 
 _PAYS = re.compile(
     r"^(?i:charge|pay|capture|refund|transfer|debit|payout|withdraw|disburse|purchase)([A-Z_]\w*)?$"
@@ -43,6 +48,8 @@ def _direct(facts: Facts) -> Iterator[Hit]:
                 yield Hit(request.call.span, what, sure)
     yield from _typed(again, facts)
     yield from _of_adapter(facts)
+    if facts.language == "csharp":
+        yield from _of_handlers(facts)
     told = {request.call for request in http_requests(facts)}
     for call in service_calls(facts):
         if call in told or not _PAYS.match(call.method):
@@ -160,6 +167,28 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
         given = call.argument("allowed_methods", "method_whitelist", "retryCondition")
         if given is not None and _ALL_METHODS.search(given.value.text):
             yield Hit(given.value.span, "this repeats every request that fails, a POST as well", LIKELY)
+
+
+_HANDLERS = ("AddPolicyHandler", "AddTransientHttpErrorPolicy")
+_CLIENT_OF = re.compile(r"\bAddHttpClient<(?:\w+,\s*)?(\w+)>")
+
+
+def _of_handlers(facts: Facts) -> Iterator[Hit]:
+    """Yield the POSTs of a typed client whose handler repeats each request that fails (C#)."""
+    for call in facts.calls_of_method(*_HANDLERS):
+        given, client = call.argument(place=0), _CLIENT_OF.search(facts.text(call.span))
+        if given is None or client is None or "HttpMethod" in facts.text(call.span):
+            continue
+        made = [each.value.text for each in facts.assignments_to(given.value.text, call) if each.value]
+        if not any("Retry" in text for text in (given.value.text, *made)):
+            continue
+        for each in facts.calls:
+            scope = facts.named_function_of(each) if _POSTS.match(each.method) else None
+            if scope is None or scope.owner.rpartition(".")[2] != client[1]:
+                continue
+            if not _KEY.search(facts.text(scope.span)):
+                what = f"{each.written}() is a POST, and {call.method}() tries it again"
+                yield Hit(each.span, what, LIKELY)
 
 
 _FRESH = re.compile(

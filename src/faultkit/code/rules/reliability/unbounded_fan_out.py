@@ -254,7 +254,9 @@ def _is_few(source: str, call: Call, facts: Facts) -> bool:
     bare = re.sub(r"\.(iter|into_iter|keys|values|items|entries|filter)\(.*", "", source, flags=re.DOTALL)
     bare = re.sub(r"^Object\.\w+\((.*)\)$", r"\1", bare, flags=re.DOTALL)
     own = facts.in_words_of(call, "self.")
-    if bare.startswith(own) or f"self.{bare}" in facts.file_names:
+    # A variable of the function goes before a field of the same name.
+    is_local = any(each.scope is not None for each in facts.assignments_to(bare, call))
+    if bare.startswith(own) or (not is_local and f"self.{bare}" in facts.file_names):
         bare = f"self.{bare.removeprefix(own)}"
     if _is_known(source) or _HELD.fullmatch(bare) or _FEW_NAMES.search(bare):
         return True

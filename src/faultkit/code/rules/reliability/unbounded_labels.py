@@ -12,7 +12,7 @@ _METRICS = re.compile(
     r"prometheus|micrometer|MeterRegistry|prom-client|statsd|StatsD|opentelemetry|datadog|DogStatsd|metrics\b|Metrics\b"
 )
 _LABELS = frozenset(
-    ("labels", "WithLabelValues", "With", "WithLabels", "with_label_values", "label_values", "tags")
+    ("labels", "WithLabelValues", "With", "WithLabels", "with_label_values", "label_values", "tags", "tag")
 )
 _MAKERS = frozenset(("counter", "timer", "summary", "gauge", "increment", "histogram"))
 _RECORDS = frozenset(("inc", "observe", "set", "Inc", "Add", "add", "record", "Observe", "increment"))
@@ -21,6 +21,8 @@ _ENDLESS = re.compile(
     r"|device_?id|message_?id|payment_?id|email|token|uuid|guid|ip_?addr(?:ess)?|remote_?addr|client_?ip)(?:[\"')\]]|$|\(|\.|,)"
     r"|\b(?:req|request|r|c\.Request|ctx\.Request|ctx)\.(?:url(?:\.path)?|path|originalUrl|URL\.(?:Path|String\(\))"
     r"|RequestURI|Path|getRequestURI\(\)|requestURI|RemoteAddr|ip|full_path|raw_path|build_absolute_uri\(\))$"
+    r"|\b(?:req|request)\.(?:(?:userPrincipal|getUserPrincipal\(\))[?!]*\.\w+|remoteUser|getRemoteUser\(\)"
+    r"|remoteAddr|getRemoteAddr\(\))"
     r"|\bHeader\.Get\(\"X-(?:User|Request|Trace|Session)",
     re.IGNORECASE,
 )
@@ -64,7 +66,7 @@ def _takes_labels(call: Call, facts: Facts) -> bool:
 
 def _is_metric(call: Call, facts: Facts) -> bool:
     return re.search(
-        r"prom|[cC]ounter|[gG]auge|[hH]istogram|[sS]ummary|[mM]etric|Vec", call.name
+        r"prom|[cC]ounter|[gG]auge|[hH]istogram|[sS]ummary|[mM]etric|micrometer|Timer\.builder|Vec", call.name
     ) is not None or (_is_own_metric(call, facts))
 
 
@@ -95,6 +97,7 @@ RULE = Rule(
         b"gauge",
         b"summary",
         b"tags",
+        b".tag(",
         b"With(",
         b".inc(",
         b".observe(",

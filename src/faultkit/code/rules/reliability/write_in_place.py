@@ -123,7 +123,8 @@ def _path(call: Call, how: str, facts: Facts) -> str:
     if call.method in _VALUES and facts.language in ("java", "kotlin"):
         first = call.argument(place=0)
         is_wanted = (call.method == "writeValue") == (how == "write")
-        return first.value.text if is_wanted and first is not None and first.value.shape == "name" else ""
+        text = "" if first is None or not is_wanted else first.value.text.removesuffix(".toFile()")
+        return text if re.fullmatch(r"[\w.]+", text) else ""
     if call.name not in (_READS if how == "read" else _WRITES):
         return ""
     first = call.argument(place=0)

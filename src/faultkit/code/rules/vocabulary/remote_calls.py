@@ -118,12 +118,18 @@ def _verb(text: str) -> str:
     return next(each for each in found.groups() if each).lower() if found is not None else ""
 
 
+_COMMAND = re.compile(r"new\s+CommandDefinition\(\s*([\w.]+)")
+
+
 def _named_sql(call: Call, facts: Facts) -> str:
     for argument in call.positional[:2]:
-        if argument.value.shape == "name":
+        # Dapper: `new CommandDefinition(Sql, …)`
+        wrapped = _COMMAND.match(argument.value.text) if facts.language == "csharp" else None
+        if argument.value.shape == "name" or wrapped is not None:
+            name = argument.value.text if wrapped is None else wrapped[1]
             for each in facts.assignments:
                 if (
-                    argument.value.text in each.targets
+                    not {name, f"self.{name}"}.isdisjoint(each.targets)
                     and each.value is not None
                     and each.value.shape == "text"
                 ):
@@ -238,7 +244,8 @@ _REDIS_READS = frozenset(
     (
         "get", "hget", "hgetall", "exists", "ttl", "smembers", "Get", "HGet", "HGetAll", "Exists", "TTL",
         "SMembers", "hGet", "hGetAll", "sMembers", "zscore", "llen", "scard", "sismember", "SIsMember",
-        "hexists",
+        "hexists", "hmget", "lrange", "zrange", "zrevrange", "zrank", "hkeys", "hvals", "HMGet", "ZRange",
+        "LRange", "hmGet", "lRange", "zRange",
     )
 )  # fmt: skip
 _REDIS_WRITES = frozenset(
@@ -315,6 +322,9 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
     has_orm = facts.imports_any(*_ORMS) or any(map(_MODELS.search, facts.imports.modules))
     for call in facts.calls:
         if call in seen or call.is_decorator:
+            continue
+        if in_javascript and call.name in ("undici.request", "undici.stream", "undici.pipeline"):
+            yield RemoteCall(call, "http", not call.has("method"))
             continue
         if facts.language in LANGUAGES:
             if (asked := built_query(call, facts)) is not None:

@@ -216,7 +216,7 @@ def is_over_items(loop: Loop) -> bool:
 
 _RANGE = re.compile(r"range\(([^,]+)(?:,([^,]+))?\)")
 _CLAUSE = re.compile(
-    r"\b(\w+)\s*:?=([^;]{1,200});\s*\1\s*<(=?)([^;]{1,200});\s*(?:\1\+\+|\+\+\1|\1\s*\+=\s*1\b)"
+    r"\b(\w+)\s*:?=([^;]{1,200});\s*\1\s*<(=?)([^;]{1,200});\s*(?:\1\+\+|\+\+\1|\1\s*\+=\s*[1-4]\b)"
 )
 """The clause of `for (let i = 0; i < n; i++)` and of its relatives in Go and Java."""
 _SMALL = re.compile(r"\d{1,9}")
@@ -224,7 +224,7 @@ _FEW = 3
 
 
 def counter_of(loop: Loop, facts: Facts) -> str:
-    """Return the variable of a loop that counts by one; empty if it does not, or if it has few rounds.
+    """Return the variable of a loop that counts by one or in small steps; empty if it has few rounds.
 
     Few are at most three, or as many as a constant says by its name."""
     if found := _RANGE.fullmatch(loop.over):

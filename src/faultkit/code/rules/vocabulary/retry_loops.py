@@ -103,7 +103,13 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     again = _retried_body(loop, facts)
     if again is None:
         return None
-    if loop.kind in ("each", "while") and not _COUNTED.search(loop.over) and not _flag(loop):
+    stoppable = loop.kind == "while" and _UNTIL_STOPPED.search(loop.over) is not None
+    if (
+        loop.kind in ("each", "while")
+        and not stoppable
+        and not _COUNTED.search(loop.over)
+        and not _flag(loop)
+    ):
         return None
     if loop.kind == "count" and _SIZE.search(loop.over) and not _ROUND.search(loop.over):
         return None
@@ -113,9 +119,16 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     waits = waits_in(loop, facts)
     longer = not waits or not all(map(is_constant, waits))
     pauses = bool(waits) or (facts.language == "go" and "<-" in facts.text(loop.body))
-    return Retry("loop", head, again, None, loop, pauses, longer, _is_limited(loop, facts))
+    # What goes on until the program stops may try for ever, as long as it waits.
+    limited = None if stoppable and pauses else _is_limited(loop, facts)
+    return Retry("loop", head, again, None, loop, pauses, longer or stoppable, limited)
 
 
+_UNTIL_STOPPED = re.compile(
+    r"^\W*(?:!|not\b)[^&|]*\b_?(?:stop\w*|shut_?down\w*|clos(?:ed|ing)\w*|cancel\w*|quit\w*|\w*CancellationRequested|isInterrupted)\b"
+    r"(?:\.(?:is_set|get|load|isSet)\([^)]*\)|\.IsCancellationRequested|\(\))?\W*$"
+    r"|^\W*(?:self\.|this\.)?_?(?:running|is_?[rR]unning|alive|isActive)(?:\.get\(\)|\(\))?\W*$",
+)
 _ASKED = re.compile(r"(api|client|http|axios|rest)$", re.IGNORECASE)
 """Objects whose `get` asks another service, and does not wait for what is under way."""
 _FLAG = re.compile(
@@ -334,6 +347,12 @@ def _is_failure(name: str) -> bool:
     return not last[:1].isupper() or last.endswith(_FAILURES) or len(last) < 3
 
 
+_SUCCEEDED = re.compile(
+    r"\b(status\w*|code|statusCode)\b\W*(\(\))?\W*(<=?\s*[23]\d\d|===?\s*20\d|in 200)"
+    r"|\.ok\b|IsSuccess|isSuccess|is_success|2xx",
+)
+
+
 def _success_ends_loop(loop: Loop, each: Try, place: int, facts: Facts) -> bool:
     """Return whether success ends the loop, and an error that the handler takes does not."""
     calls = list(facts.within(facts.calls, each.body))
@@ -346,7 +365,7 @@ def _success_ends_loop(loop: Loop, each: Try, place: int, facts: Facts) -> bool:
         return False
     handlers = [handler.span for handler in each.handlers]
     goes_on = facts.text(each.handlers[place].body).rstrip(" ;}\n").endswith("continue")
-    branches = [step.span for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
+    branches = [step for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
     for step in facts.within(facts.steps, loop.body):
         if step.kind not in ("return", "break") or step.span.start < each.span.start:
             continue
@@ -357,8 +376,13 @@ def _success_ends_loop(loop: Loop, each: Try, place: int, facts: Facts) -> bool:
             continue
         # A conditional exit belongs to a loop that continues on success, except a `return answer` inside the
         # tried body.
-        under = any(is_within(step.span, branch) for branch in branches)
-        gives = step.kind == "return" and bool(step.text) and is_within(step.span, each.body)
+        under = [branch for branch in branches if is_within(step.span, branch.span)]
+        gives = (
+            step.kind == "return"
+            and is_within(step.span, each.body)
+            # In a function without a result, the condition shows that it was a success.
+            and (bool(step.text) or (bool(under) and _SUCCEEDED.search(under[-1].text) is not None))
+        )
         if (gives or not under) and facts.function_of(step) is facts.function_of(loop):
             return True
     return False

@@ -133,6 +133,9 @@ def telling_types(facts: Facts) -> dict[str, str]:
         next(group for group in each.groups() if group): each[each.lastindex or 0]
         for each in pattern.finditer(facts.whole_text)
     }
+    if facts.language == "csharp":
+        for each in _CSHARP_RECORD.finditer(facts.whole_text):
+            bodies.setdefault(each[1], "\n".join(f"{part}," for part in _CSHARP_PROPERTY.findall(each[2])))
     shown = {
         name: body
         for name, body in bodies.items()
@@ -151,6 +154,9 @@ def telling_types(facts: Facts) -> dict[str, str]:
     return found
 
 
+_BOUND = re.compile(r"\b(?:Get|Deserialize|GetValue|Bind|ReadFromJsonAsync)<(\w+)\??>\(")
+_CSHARP_RECORD = re.compile(r"\brecord\s+(?:class\s+|struct\s+)?(\w+)[^{;(]*\{((?:[^{}]|\{[^{}]*\})*)\}")
+"""A record whose parts are properties; its text has them all."""
 _CSHARP_CLASS = re.compile(r"\bclass\s+(\w+)[^{;]*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _CSHARP_PROPERTY = re.compile(r"\bstring\??\s+(\w+)\s*\{")
 
@@ -177,6 +183,10 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
                 return each.type.rpartition(".")[2].removeprefix("~")
     made = facts.assignments_to(name, place)
     types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
+    if facts.language == "csharp" and types and not types[-1]:
+        # `section.Get<Settings>()`, `JsonSerializer.Deserialize<Settings>(text)`
+        bound = [_BOUND.search(each.value.text) for each in made if each.value is not None]
+        types = [found[1] for found in bound if found is not None] or types
     if types and types[-1] == "Self":
         types = [scope.owner for scope in facts.functions_around(place)]
     if types and types[-1]:

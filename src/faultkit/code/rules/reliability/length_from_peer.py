@@ -1,0 +1,97 @@
+"""Finds memory of a size that the other side of a connection names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+
+_READ = {
+    # let length = reader.read_u32().await? as usize
+    "rust": r"let\s+(?:mut\s+)?(\w+)[^=;\n]*=\s*[^;]{0,160}?"
+    r"(?:\bread_u(?:32|64)(?:_le)?(?:::<\w+>)?\(|u(?:32|64)::from_[bln]e_bytes\()",
+    # length := binary.BigEndian.Uint32(header)
+    "go": r"(\w+)\s*:?=\s*(?:\w+\(\s*)?binary\.(?:BigEndian|LittleEndian)\.Uint(?:32|64)\(",
+    # int length = in.readInt();
+    "java": r"(?:int|long|var)\s+(\w+)\s*=\s*(?:\(int\)\s*)?[\w.()]*"
+    r"\b(?:readInt|getInt|readLong|readUnsignedInt)\(\s*\)",
+    "kotlin": r"va[lr]\s+(\w+)[^=\n]*=\s*[\w.()]*\b(?:readInt|getInt|readLong)\(\s*\)",
+    "csharp": r"(?:int|uint|var|long)\s+(\w+)\s*=\s*(?:\(int\)\s*)?[\w.]*"
+    r"(?:\bReadU?Int32\(\s*\)|BinaryPrimitives\.ReadU?Int32\w+\()",
+    # (length,) = struct.unpack("!I", header)
+    "python": r"[(\[]?\s*(\w+)\s*,?\s*[)\]]?\s*=\s*"
+    r"(?:struct\.unpack(?:_from)?\(\s*[\"'][!<>=@]?[IQLN]|int\.from_bytes\()",
+    # const length = header.readUInt32BE(0)
+    "javascript": r"(?:const|let|var)\s+(\w+)[^=\n]*=\s*[\w.]*\.read(?:UInt32|BigUInt64|Int32)[BL]E\(",
+}
+_TAKES = {
+    "rust": r"vec!\[\s*0(?:u8)?\s*;\s*{}\b|with_capacity\(\s*{}\b|\.resize\(\s*{}\b|zeroed\(\s*{}\b",
+    "go": r"make\(\[\]byte,\s*{}\s*\)|make\(\[\]byte,\s*int\({}\)",
+    "java": r"new\s+byte\[\s*{}\s*\]|ByteBuffer\.allocate(?:Direct)?\(\s*{}\s*\)|readNBytes\(\s*{}\s*\)",
+    "kotlin": r"ByteArray\(\s*{}\s*\)|ByteBuffer\.allocate(?:Direct)?\(\s*{}\s*\)|readNBytes\(\s*{}\s*\)",
+    "csharp": r"new\s+byte\[\s*{}\s*\]|ArrayPool<byte>\.Shared\.Rent\(\s*{}\s*\)|ReadBytes\(\s*{}\s*\)",
+    "python": r"bytearray\(\s*{}\s*\)"
+    r"|\b(?:readexactly|recv_exactly|_?recv_exact|_?read_exact|_?recvall|_?recv_all)\((?:[\w.]+,\s*)?{}\s*\)",
+    "javascript": r"Buffer\.alloc(?:Unsafe)?\(\s*{}\s*\)",
+}
+_PEERS = re.compile(
+    rb"TcpStream|UnixStream|AsyncRead\b|tokio::net|\bnet\.Conn\b|\"net\"|net\.Listen|Socket|socket|DataInputStream"
+    rb"|NetworkStream|PipeReader|StreamReader\b|TcpClient|ServerSocket|createServer|net\.connect|asyncio"
+)
+"""What talks to another side; a file of one's own is trusted."""
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    language = facts.syntax.language.family
+    if language not in _READ or _PEERS.search(facts.syntax.source) is None:
+        return
+    read = re.compile(_READ[language])
+    for scope in facts.scopes:
+        if not scope.name:
+            continue
+        body = facts.text(scope.body)
+        for found in read.finditer(body):
+            yield from _taken(found, body, scope, language, facts)
+
+
+def _taken(found: re.Match[str], body: str, scope: Scope, language: str, facts: Facts) -> Iterator[Hit]:
+    """Yield the first place that takes as much memory as was read, without a comparison in between."""
+    name = re.escape(found[1])
+    taken = re.compile(_TAKES[language].format(*[name] * _TAKES[language].count("{}"))).search(
+        body, found.end()
+    )
+    if taken is None:
+        return
+    between = body[found.end() : taken.start()]
+    # A limit may also be a function that checks it, or the smaller of two.
+    if re.search(
+        rf"\b{name}\b[^;\n]{{0,40}}[<>]|[<>]=?\s*(?:int\()?{name}\b|\bmin\(|\w\({name}\b|\.min\(|contains\(&?{name}\b",
+        between,
+    ):
+        return
+    start = scope.body.start + len(body[: found.start()].encode())
+    end = scope.body.start + len(body[: taken.end()].encode())
+    yield Hit(
+        Span(start, end), f"{found[1]} comes from the other side, and as much memory is taken for it", LIKELY
+    )
+
+
+RULE = Rule(
+    id="FK-R165",
+    slug="length-from-peer",
+    title="Memory of a size that the other side names",
+    why="Four bytes from a broken or hostile peer take gigabytes: the process ends for all its clients.",
+    fix="Compare the length with the largest message that you accept before you take memory for it.",
+    kind="reliability",
+    severity="high",
+    languages=EVERY_LANGUAGE,
+    check=_check,
+    words=(
+        b"read_u32", b"read_u64", b"e_bytes(", b"Uint32(", b"Uint64(", b"readInt", b"getInt", b"readLong",
+        b"readUnsignedInt", b"ReadInt32", b"ReadUInt32", b"struct.unpack", b"from_bytes", b"readUInt32",
+        b"readBigUInt64", b"readInt32",
+    ),
+)  # fmt: skip
