@@ -12,16 +12,18 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from faultkit.agents.kinds.script_model import ModelSpec
 from faultkit.agents.recovery.trace import CallOutcome, TracedCall
 from faultkit.agents.suite.agent_interface import ModelOutcome
 from faultkit.base.address import url_host
+from faultkit.base.http.http_client import ConnectionLost, HttpClient
 from faultkit.base.http.http_server import HttpServer
 from faultkit.faults.dialects.dialect import LlmRequest
+from faultkit.faults.dialects.json_members import write_json
 from faultkit.faults.dialects.llm_events import Chunk, Head, LlmEvent
 from faultkit.faults.dialects.turn import FinishReason, Turn, token_pieces
 from faultkit.faults.dialects.turn import ToolCall as TurnCall
@@ -34,9 +36,6 @@ from faultkit.llm.streamed_answer import StreamedAnswer
 from faultkit.plan import Plan, Rule
 from faultkit.plan.llm_rules import LlmRules
 
-if TYPE_CHECKING:
-    import httpx
-
 PERMANENT_MODEL_KINDS = (
     "llm_keep_alive_only",
     "quota_exhausted",
@@ -45,6 +44,7 @@ PERMANENT_MODEL_KINDS = (
     "content_filter",
 )
 """Faults after which a repeated request cannot succeed, if their rule acts to the end of the run."""
+_JSON = (("content-type", "application/json"),)
 _CANARY = re.compile(r"canary-[0-9a-f]{12}")
 _OUTCOMES: dict[str, CallOutcome] = {"timeout": "timeout", "connection": "lost"}
 
@@ -119,7 +119,7 @@ class ServedModel:
 
     def __init__(
         self,
-        client: httpx.AsyncClient,
+        client: HttpClient,
         spec: ModelSpec,
         met: MetRules,
         now_ms: Callable[[], float],
@@ -145,17 +145,17 @@ class ServedModel:
         return asked_of(conversation, found, said, self._met.taken(), start_ms, end_ms)
 
     async def _post(self, request: LlmRequest) -> Completion | ProviderFailure:
-        from httpx import HTTPError
-
         answer, how = StreamedAnswer(request), "end"
+        body = write_json(request.body)
         try:
-            async with self._client.stream("POST", request.path, json=dict(request.body)) as response:
-                answer.begin(response.status_code, response.headers.items())
-                async for data in response.aiter_raw():
+            reply = await self._client.request("POST", _JSON, body, request.path)
+            try:
+                answer.begin(reply.status, reply.lines)
+                while not answer.is_over and (data := await reply.chunk()):
                     answer.feed(data)
-                    if answer.is_over:
-                        break
-        except HTTPError:
+            finally:
+                reply.close()
+        except (ConnectionLost, OSError):
             how = "cut"
         return _completed(answer, how)
 
@@ -168,16 +168,12 @@ async def served_model(
     assert spec.answers is not None
     met = MetRules()
     mock = LlmMock(spec.answers, LlmRules(plan, met.note), lambda: now_ms() / 1000, scale=scale)
-    # Before the clock begins: the imports take longer than a request.
-    from httpx import AsyncClient
-
+    # Before the clock begins: the import takes longer than a request.
     import faultkit.agents.matchers.schema_validator  # noqa: F401
 
-    async with (
-        listening(mock) as url,
-        AsyncClient(base_url=url, trust_env=False, timeout=None, verify=False) as client,
-    ):
-        yield ServedModel(client, spec, met, now_ms, lambda ms: ms / 1000 / scale)
+    async with listening(mock) as url:
+        with closing(HttpClient(url)) as client:
+            yield ServedModel(client, spec, met, now_ms, lambda ms: ms / 1000 / scale)
 
 
 @asynccontextmanager
