@@ -42,7 +42,7 @@ from faultkit.faults.fault import FOREVER, StreamFilter
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.direction_fields import CHAIN, COPY, SHUT, SPLICE
 from faultkit.proxy.direction_output import OutputOwner
-from faultkit.proxy.direction_source import TURNS, DirectionSource
+from faultkit.proxy.direction_source import TURNS, DirectionSource, read_bytes
 from faultkit.proxy.event_loop import FAILED
 from faultkit.proxy.filter_chain import FilterChain
 from faultkit.proxy.native import native
@@ -62,9 +62,7 @@ _MOST_OVERDUE = 1 << 20
 """Bytes that have left the chains and wait for a slow receiver, before the source is not read any more."""
 
 
-_read_bytes: Callable[[int, int], bytes] = read
 if native is not None:
-    _read_bytes = native.read_bytes
     native.configure(
         copy=COPY,
         chain=CHAIN,
@@ -303,7 +301,7 @@ class Direction(DirectionSource):
             if not self.readable or not self._wants_input(near, now):
                 break
             try:
-                chunk = _read_bytes(self.source, near.read_size)
+                chunk = read_bytes(self.source, near.read_size)
             except BlockingIOError:
                 self._source_is_dry()
                 break
@@ -336,7 +334,7 @@ class Direction(DirectionSource):
                 parcel = self.pipe_queue.take(self.source, self.ending != 0)
                 if parcel is not None:
                     return cast(bytes, parcel)  # A blind filter uses nothing but the size.
-        return _read_bytes(self.source, chain.read_size)
+        return read_bytes(self.source, chain.read_size)
 
     def _unseal(self, chain: FilterChain[ActiveStreamRule]) -> None:
         """Read the bytes that wait as parcels, in the order in which they would leave: a filter looks at

@@ -14,12 +14,18 @@ from faultkit.faults.events import Data, Eof, Reset
 from faultkit.proxy.direction_fields import SHUT
 from faultkit.proxy.direction_output import DirectionOutput
 from faultkit.proxy.event_loop import FAILED
+from faultkit.proxy.native import native
 from faultkit.proxy.sockets import NO_SOCKET
 
 TURNS = 16
 """Chunks that one direction may move before it yields. 16 × 64 KiB take about a millisecond: one bulk
 transfer then delays the releases of other connections by no more than that, and the cost of yielding is
 spread over 1 MiB."""
+
+read_bytes: Callable[[int, int], bytes] = read
+"""Reads up to so many bytes. The compiled one does not allocate that much for the few that mostly come."""
+if native is not None:
+    read_bytes = native.read_bytes
 
 
 class Irregular(Exception):
@@ -58,7 +64,7 @@ class DirectionSource(DirectionOutput):
         turns = TURNS
         while self.readable and self.writable:
             try:
-                chunk = read(self.source, near.read_size)
+                chunk = read_bytes(self.source, near.read_size)
             except BlockingIOError:
                 self._source_is_dry()
                 return True
