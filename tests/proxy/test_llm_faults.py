@@ -280,3 +280,12 @@ def test_a_file_that_is_no_recording_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--record: expected a new file or a recording, got "):
         begin_recording(str(file))
     assert file.read_text() == "mine"
+
+
+def test_a_recording_stays_until_there_is_a_new_exchange(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    begin_recording(str(file))
+    earlier = file.read_text("utf-8") + "a line\n"
+    file.write_text(earlier, "utf-8")
+    begin_recording(str(file))
+    assert file.read_text("utf-8") == earlier

@@ -40,7 +40,7 @@ _DIR = click.option(
 def _folder(given: str | None) -> Path:
     from faultkit.base.local_authority import authority_folder
 
-    return Path(given) if given else authority_folder(os.environ)
+    return Path(given).absolute() if given else authority_folder(os.environ)
 
 
 def _open(given: str | None) -> LocalAuthority:

@@ -230,6 +230,8 @@ def job_of(ctx: click.Context) -> RunJob:
         record=given["record"],
     )
     plan = plan_of(ctx, duration_s, LLM_FAULTS, rules_of_cases(given["cases"], settings))
+    if not plan.rules and given["plan_file"] is not None:
+        raise InputError("--plan", f"expected at least one rule, got none in {given['plan_file']}")
     if not plan.rules and given["record"] is None:
         raise InputError(
             "--case", f"expected one of {', '.join(CASES)}, or --plan, --record or --with-…, got none"

@@ -101,7 +101,8 @@ def llm_summary(figures: ItemFigures, total_s: float) -> LlmSummary | None:
 
 
 def _rate(token_ms: float) -> float:
-    return 1000 / token_ms if token_ms > 0 else 0.0
+    # Tokens that come in one read take no time that can be measured: at most a million a second are claimed.
+    return 1000 / max(token_ms, 0.001)
 
 
 def stream_summary(figures: ItemFigures, total_s: float) -> StreamSummary | None:

@@ -18,12 +18,15 @@ _MOST_BYTES = 16 << 20
 
 
 def begin_recording(path: str) -> None:
-    """Create the file, or empty one that is a recording. Raises InputError for any other file."""
+    """Check that the file can be written; create it if there is none. An earlier recording is replaced by the
+    first exchange. Raises InputError for any other file."""
     file = Path(path)
     try:
         if file.exists() and not file.read_bytes()[:100].startswith(HEADER[:25].encode()):
             raise InputError("--record", f"expected a new file or a recording, got {path}")
-        file.write_text(f"{HEADER}\n", "utf-8")
+        with file.open("a", encoding="utf-8") as opened:
+            if opened.tell() == 0:
+                opened.write(f"{HEADER}\n")
     except OSError as error:
         raise InputError("--record", f"cannot write {path}: {error.strerror or error}") from None
 
@@ -45,8 +48,9 @@ class LlmRecorder:
 
     def _add(self, exchange: RecordedExchange) -> None:
         try:
-            with Path(self._path).open("a", encoding="utf-8") as file:
-                file.write(f"{line_of(exchange)}\n")
+            line = f"{line_of(exchange)}\n"
+            with Path(self._path).open("a" if self.count else "w", encoding="utf-8") as file:
+                file.write(line if self.count else f"{HEADER}\n{line}")
             self.count += 1
         except OSError as error:
             self._report(f"cannot write {self._path}: {error.strerror or error}")
