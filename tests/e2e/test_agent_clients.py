@@ -119,6 +119,7 @@ def test_the_sdks_client_lists_and_calls_every_tool_at_once(
     anyio.run(visit)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @needs_fastmcp
 @by_way(STDIO_LEGACY, of=(STDIO_LEGACY, HTTP_MODERN))

@@ -23,6 +23,7 @@ def places() -> Iterator[GatewayTargets]:
         yield found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize("way", WAYS)
 def test_the_inspector_calls_tools_through_the_gateway(

@@ -63,10 +63,11 @@ def test_fault_run_delays_bytes_on_macos() -> None:
 @pytest.mark.parametrize(
     "file",
     [
-        *("test_relay.py", "test_live_plan.py"),
+        "test_live_plan.py",
         *(
             pytest.param(name, marks=pytest.mark.thorough)
             for name in (
+                "test_relay.py",
                 "test_layered_links.py",
                 "test_http_faults.py",
                 "test_forward_proxy.py",

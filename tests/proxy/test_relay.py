@@ -109,6 +109,7 @@ USUAL_GIGABYTES = ("latency",)
         for name, fault in HARMLESS.items()
     ],
 )
+@pytest.mark.thorough
 def test_a_gigabyte_arrives_with_the_same_hash(fault: Fault) -> None:
     total = 1000 * MB
     with joined(plan_of(fault)) as (_, client, server):

@@ -202,6 +202,7 @@ async def _subscribe(client: Client, person: Person, mode: str) -> None:
     assert {type(event) for event in heard} == {ResourceUpdated, ToolsListChanged}
 
 
+@pytest.mark.thorough
 @ways_of("fastmcp")
 def test_fastmcps_client_works_through_the_gateway(places: GatewayTargets, way: str, mode: str) -> None:
     fastmcp = pytest.importorskip("fastmcp", reason="needs fastmcp-slim[client]")
