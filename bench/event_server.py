@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from collections.abc import Awaitable, Callable
 
 EVENTS = 200
 _GAP_S = 0.001
@@ -15,7 +16,7 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encodin
 _END = b"0\r\n\r\n"
 
 
-async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(OSError, asyncio.IncompleteReadError):
         while await reader.readuntil(b"\r\n\r\n"):
             writer.write(_HEAD)
@@ -28,8 +29,9 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     writer.close()
 
 
-async def _main() -> None:
-    server = await asyncio.start_server(_serve, "127.0.0.1", 0)
+async def serve(answer: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> None:
+    """Answer connections on loopback, and print the port."""
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     async with server:
@@ -38,4 +40,4 @@ async def _main() -> None:
 
 if __name__ == "__main__":
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_main())
+        asyncio.run(serve(_answer))

@@ -17,7 +17,7 @@ from bench import machine
 from bench.checks import Check
 from bench.load import LoadError
 from bench.load_engines import medians
-from bench.options import measure, progress
+from bench.options import measure, print_medians, progress, section_parser
 from bench.processes import (
     StartError,
     cpu_ns,
@@ -30,7 +30,7 @@ from bench.processes import (
 )
 from bench.relays import MITMDUMP, OURS, find_fault
 from bench.stats import percentile
-from bench.tables import Table, aligned_table, figure, markdown
+from bench.tables import Table, figure, markdown
 from bench.targets import Figures, Target, Verdict, judge
 
 ROUNDS = 3
@@ -295,19 +295,11 @@ def section(result: Result) -> str:
 
 
 def print_result(result: Result) -> None:
-    print(f"{result.machine.sentence()}; medians of {result.rounds} rounds", end="; ")
-    print(f"steal {result.steal_percent:.1f} %", end="\n\n")
-    print("\n\n".join(aligned_table(*table) for table in tables(result)))
-    for sentence in result.skipped:
-        print(f"note: {sentence}")
+    print_medians(result, tables(result))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    command = argparse.ArgumentParser(prog="python -m bench.llm", description=__doc__)
-    command.add_argument("--quick", action="store_true", help="shorter cells: a first impression")
-    command.add_argument("--json", type=Path, metavar="FILE", help="also write all figures here")
-    command.add_argument("--rounds", type=int, default=ROUNDS, help=f"default {ROUNDS}")
-    command.add_argument("--document", action="store_true", help="also renew this section of the document")
+    command = section_parser("bench.llm", __doc__ or "", ROUNDS)
     return measure(command.parse_args(arguments), run, print_result, Result.missed, section=section)
 
 

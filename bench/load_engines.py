@@ -17,12 +17,12 @@ from typing import Any, TypeAlias
 from bench import machine
 from bench.clients import CLIENTS, CONNECTIONS, Client, Job
 from bench.load import LoadError
-from bench.options import measure, parser, progress, setup_from
+from bench.options import measure, parser, print_medians, progress, setup_from
 from bench.origin import start_upstreams
 from bench.processes import StartError, cpu_ns, running, with_children
 from bench.relays import OURS, Setup
 from bench.stats import median
-from bench.tables import Table, aligned_table, figure, markdown
+from bench.tables import Table, figure, markdown
 
 ROUNDS = 3
 _RATE_RPS = 1000
@@ -298,11 +298,7 @@ def section(result: Result) -> str:
 
 
 def print_result(result: Result) -> None:
-    print(f"{result.machine.sentence()}; medians of {result.rounds} rounds", end="; ")
-    print(f"steal {result.steal_percent:.1f} %", end="\n\n")
-    print("\n\n".join(aligned_table(*table) for table in tables(result)))
-    for sentence in result.skipped:
-        print(f"note: {sentence}")
+    print_medians(result, tables(result))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

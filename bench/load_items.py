@@ -19,10 +19,10 @@ from bench.item_clients import HTTPX, KINDS, SDK
 from bench.load import LoadError
 from bench.load_engines import Figures, Target, medians, reached_by_us
 from bench.mcp_servers import MOCK, Commands, commands_in, http_server
-from bench.options import measure, progress
+from bench.options import measure, print_medians, progress, section_parser
 from bench.processes import StartError, end_group, end_on_sigterm
 from bench.relays import OURS, find_fault
-from bench.tables import Table, aligned_table, figure, markdown
+from bench.tables import Table, figure, markdown
 
 ROUNDS = 3
 _SESSIONS, _STREAMS = 4, 16
@@ -193,19 +193,11 @@ def section(result: Result) -> str:
 
 
 def print_result(result: Result) -> None:
-    print(f"{result.machine.sentence()}; medians of {result.rounds} rounds", end="; ")
-    print(f"steal {result.steal_percent:.1f} %", end="\n\n")
-    print("\n\n".join(aligned_table(*table) for table in tables(result)))
-    for sentence in result.skipped:
-        print(f"note: {sentence}")
+    print_medians(result, tables(result))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    command = argparse.ArgumentParser(prog="python -m bench.load_items", description=__doc__)
-    command.add_argument("--quick", action="store_true", help="shorter cells: a first impression")
-    command.add_argument("--json", type=Path, metavar="FILE", help="also write all figures here")
-    command.add_argument("--rounds", type=int, default=ROUNDS, help=f"default {ROUNDS}")
-    command.add_argument("--document", action="store_true", help="also renew this section of the document")
+    command = section_parser("bench.load_items", __doc__ or "", ROUNDS)
     return measure(command.parse_args(arguments), run, print_result, Result.missed, section=section)
 
 

@@ -20,11 +20,11 @@ from bench.mcp_cells import FULL, IN_FLIGHT, QUICK, Cell, Metrics, RunningServer
 from bench.mcp_cells import TARGETS as BARE_TARGETS
 from bench.mcp_serve import SERVE_CELL, SERVE_TARGET
 from bench.mcp_servers import MOCK, commands_in
-from bench.options import measure, progress
+from bench.options import measure, print_medians, progress
 from bench.processes import StartError, end_on_sigterm
 from bench.relays import find_fault
 from bench.stats import median
-from bench.tables import Table, aligned_table, figure, markdown
+from bench.tables import Table, figure, markdown
 
 CELLS = (*BARE_CELLS, SERVE_CELL)
 TARGETS = (*BARE_TARGETS, SERVE_TARGET)
@@ -156,11 +156,7 @@ def section(result: Result) -> str:
 
 
 def print_result(result: Result) -> None:
-    print(f"{result.machine.sentence()}; medians of {result.rounds} rounds", end="; ")
-    print(f"steal {result.steal_percent:.1f} %", end="\n\n")
-    print("\n\n".join(aligned_table(*table) for table in tables(result)))
-    for sentence in result.skipped:
-        print(f"note: {sentence}")
+    print_medians(result, tables(result))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,15 +8,16 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from bench import load
-from bench.machine import PROJECT, raise_open_files
+from bench.machine import PROJECT, Machine, raise_open_files
 from bench.processes import StartError, end_on_sigterm
 from bench.relays import RELAYS, RelayKind, Setup, find_fault
+from bench.tables import Table, aligned_table
 
 DOCUMENT = PROJECT / "docs" / "benchmarks.md"
 # 10,000 idle connections are 20,000 descriptors in a relay; haproxy needs as many again for its pipes.
@@ -30,6 +31,19 @@ class _Figures(Protocol):
 Result = TypeVar("Result", bound=_Figures)
 
 
+class Medians(Protocol):
+    """The result of a benchmark whose figures are medians of rounds."""
+
+    @property
+    def machine(self) -> Machine: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def steal_percent(self) -> float: ...
+    @property
+    def skipped(self) -> Sequence[str]: ...
+
+
 def parser(module: str, what: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=what)
     parser.add_argument("--quick", action="store_true", help="shorter cells: a first impression")
@@ -39,6 +53,16 @@ def parser(module: str, what: str) -> argparse.ArgumentParser:
     parser.add_argument("--fault", metavar="PATH", help="the fault command (default: of this environment)")
     parser.add_argument("--toxiproxy", metavar="PATH", help="a toxiproxy-server to measure beside")
     parser.add_argument("--prototype", metavar="PATH", help="a relay script to measure beside")
+    return parser
+
+
+def section_parser(module: str, what: str, rounds: int) -> argparse.ArgumentParser:
+    """Return the options of a benchmark that has a section of the document and needs no relay."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=what)
+    parser.add_argument("--quick", action="store_true", help="shorter cells: a first impression")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures here")
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"default {rounds}")
+    parser.add_argument("--document", action="store_true", help="also renew this section of the document")
     return parser
 
 
@@ -106,6 +130,15 @@ def measure(
     if section is not None and options.document:
         DOCUMENT.write_text(with_section(DOCUMENT.read_text(), section(result)))
     return 1 if is_missed(result) else 0
+
+
+def print_medians(result: Medians, tables: Iterable[Table]) -> None:
+    """Print the machine, the tables and what was left out."""
+    print(f"{result.machine.sentence()}; medians of {result.rounds} rounds", end="; ")
+    print(f"steal {result.steal_percent:.1f} %", end="\n\n")
+    print("\n\n".join(aligned_table(*table) for table in tables))
+    for sentence in result.skipped:
+        print(f"note: {sentence}")
 
 
 def with_section(document: str, section: str) -> str:

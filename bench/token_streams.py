@@ -16,6 +16,7 @@ import time
 from itertools import pairwise
 from typing import Any
 
+from bench.event_server import serve
 from bench.stats import percentile
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -44,14 +45,6 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
                 writer.write(b"%x\r\n%s\r\n" % (len(event), event))
             writer.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(_DONE), _DONE))
     writer.close()
-
-
-async def _serve() -> None:
-    server = await asyncio.start_server(_answer, "127.0.0.1", 0)
-    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
-    sys.stdout.flush()
-    async with server:
-        await server.serve_forever()
 
 
 async def _read_stream(port: int, tokens: int, rate: float) -> list[tuple[int, int]]:
@@ -114,6 +107,6 @@ def figures_of(
 if __name__ == "__main__":
     with contextlib.suppress(KeyboardInterrupt):
         if sys.argv[1] == "serve":
-            asyncio.run(_serve())
+            asyncio.run(serve(_answer))
         else:
             print(json.dumps(asyncio.run(_read(json.loads(sys.argv[2])))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 
-from faultkit.base.tasks import TaskSet
+from faultkit.base.tasks import TaskSet, work_on_each
 
 
 def test_a_task_is_kept_until_it_is_done() -> None:
@@ -67,3 +67,21 @@ def test_a_failure_stays_in_its_task() -> None:
 def test_waiting_for_nothing_ends_at_once() -> None:
     asyncio.run(TaskSet[None]().wait())
     asyncio.run(TaskSet[None]().cancel())
+
+
+def test_items_are_worked_on_a_few_at_a_time_and_results_keep_their_order() -> None:
+    running, most, shown = 0, 0, []
+
+    async def work(item: int) -> int:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        for _ in range(10 - item):
+            await asyncio.sleep(0)
+        running -= 1
+        return item * item
+
+    results = asyncio.run(work_on_each(range(6), work, 2, lambda *each: shown.append(each)))
+    assert (results, most) == ((0, 1, 4, 9, 16, 25), 2)
+    assert [(done, total) for done, total, _ in shown] == [(at, 6) for at in range(1, 7)]
+    assert sorted(result for _, _, result in shown) == [0, 1, 4, 9, 16, 25]

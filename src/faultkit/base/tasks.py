@@ -9,10 +9,11 @@ tasks begin with each request.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class TaskSet(Generic[T]):
@@ -45,3 +46,28 @@ class TaskSet(Generic[T]):
         for task in tuple(self._tasks):
             task.cancel()
         await self.wait()
+
+
+async def work_on_each(
+    items: Sequence[T],
+    work: Callable[[T], Awaitable[R]],
+    parallel: int,
+    on_done: Callable[[int, int, R], None],
+) -> tuple[R, ...]:
+    """Work on all items, at most `parallel` at a time, and return the results in the order of the items.
+
+    `on_done` is called with each result: how many there are, of how many, and the result."""
+    gate = asyncio.Semaphore(parallel)
+    done = 0
+
+    async def one(item: T) -> R:
+        nonlocal done
+        async with gate:
+            result = await work(item)
+        done += 1
+        on_done(done, len(items), result)
+        return result
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(item)) for item in items]
+    return tuple(task.result() for task in tasks)

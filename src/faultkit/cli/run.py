@@ -28,10 +28,8 @@ from faultkit.cli.shared_options import (
     connect_timeout_option,
     control_api,
     control_options,
-    json_option,
-    network_plan_option,
     optional_seconds,
-    seed_option,
+    run_options,
     trust_options,
     verify_of,
 )
@@ -125,21 +123,7 @@ _SUBCOMMANDS = {
     "Hosts whose HTTPS the forward proxy looks into, with certificates of the local authority "
     "(`fault ca env`): HTTP faults act on it then. --upstream is not needed for them. Repeatable."
 )
-@network_plan_option
-@seed_option(
-    "Seed of all random choices: the same seed gives the same faults; by default that of --plan (0 if it "
-    "has none), or else a random one, which is shown.",
-    variable="FAULT_SEED",
-)
-@click.option(
-    "--duration",
-    metavar="TIME",
-    envvar="FAULT_PROXY_DURATION",
-    help='End after this time, such as "10s", "5m" or "1h 30m".',
-)
-@click.option("--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="Show no live view on a terminal.")
-@click.option("--tail", is_flag=True, envvar="FAULT_PROXY_TAILING", help="Print one line for each event.")
-@json_option("Print one JSON object for each event.")
+@run_options
 @control_options
 @click.option(
     "--workers",

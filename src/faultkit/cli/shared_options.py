@@ -264,3 +264,32 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
+
+
+def run_options(command: F) -> F:
+    """Add the options of a run of proxies: plan, seed, duration, and what is shown."""
+    for option in reversed(
+        (
+            network_plan_option,
+            seed_option(
+                "Seed of all random choices: the same seed gives the same faults; by default that of --plan "
+                "(0 if it has none), or else a random one, which is shown.",
+                variable="FAULT_SEED",
+            ),
+            click.option(
+                "--duration",
+                metavar="TIME",
+                envvar="FAULT_PROXY_DURATION",
+                help='End after this time, such as "10s", "5m" or "1h 30m".',
+            ),
+            click.option(
+                "--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="Show no live view on a terminal."
+            ),
+            click.option(
+                "--tail", is_flag=True, envvar="FAULT_PROXY_TAILING", help="Print one line for each event."
+            ),
+            json_option("Print one JSON object for each event."),
+        )
+    ):
+        command = option(command)
+    return command

@@ -69,6 +69,16 @@ def table_of(fault: Tabled) -> DelayTable:
     return delay_table(fault.percentiles, is_log=fault.interpolation == "log", most_ms=MOST_DELAY_MS)
 
 
+def drawn_ms(fault: Tabled, rng: Rng) -> float:
+    """Draw one delay, from the table if there is one."""
+    return table_of(fault).draw_ms(rng) if fault.distribution == "table" else draw_ms(fault, rng)
+
+
+def least_drawn_ms(fault: Tabled) -> float:
+    """Return the least delay of the table, or the least that the settings usually give."""
+    return table_of(fault).delays_ms[0] if fault.distribution == "table" else least_ms(fault)
+
+
 def check_distribution(fault: Distributed) -> None:
     """Raise ValueError if the settings do not make a distribution."""
     if fault.distribution == "uniform" and fault.max_ms == 0:

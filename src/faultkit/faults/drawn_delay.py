@@ -11,10 +11,9 @@ from faultkit.faults.distribution import (
     MOST_DELAY_MS,
     check_distribution,
     check_table,
-    draw_ms,
-    least_ms,
+    drawn_ms,
+    least_drawn_ms,
     mean_caveat,
-    table_of,
 )
 from faultkit.faults.fault import Fault, setting
 
@@ -60,12 +59,11 @@ class DrawnDelay(Fault):
 
     @property
     def least_delay_ms(self) -> float | None:
-        return table_of(self).delays_ms[0] if self.distribution == "table" else least_ms(self)
+        return least_drawn_ms(self)
 
     def caveat(self) -> str | None:
         return mean_caveat(self)
 
     def draw_s(self, rng: Rng) -> float:
         """Draw one delay, in seconds."""
-        drawn_ms = table_of(self).draw_ms(rng) if self.distribution == "table" else draw_ms(self, rng)
-        return min(drawn_ms, MOST_DELAY_MS) / 1000
+        return min(drawn_ms(self, rng), MOST_DELAY_MS) / 1000

@@ -125,10 +125,7 @@ class LlmBodies:
         self, treated: LlmTreatment, answer: tuple[LlmEvent, ...], head: RequestHead
     ) -> BodyVerdict:
         """Return an answer of ours: a whole one, whose time the rules before it may have moved."""
-        events = answer
-        if treated.chain is not None:
-            chain = treated.chain
-            events = tuple(out for event in answer for out in chain.feed(event))
+        events = tuple(treated.answered(answer))
         first = next(event for event in events if isinstance(event, Head))
         body = b"".join(event.raw for event in events if isinstance(event, Chunk))
         own = OwnAnswer(first.status, body.decode(), first.headers, treated.answered_by)

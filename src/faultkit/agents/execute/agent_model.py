@@ -30,6 +30,7 @@ from faultkit.faults.dialects.turn import ToolCall as TurnCall
 from faultkit.llm.conversation import Completion, Conversation
 from faultkit.llm.failure import ProviderFailure
 from faultkit.llm.mock.mock_answers import CREATED_AT, CREATED_S
+from faultkit.llm.mock.mock_endpoints import JSON_HEADERS
 from faultkit.llm.mock.mock_server import LlmMock, answer_events
 from faultkit.llm.request_bodies import streamed_request
 from faultkit.llm.streamed_answer import StreamedAnswer
@@ -44,7 +45,6 @@ PERMANENT_MODEL_KINDS = (
     "content_filter",
 )
 """Faults after which a repeated request cannot succeed, if their rule acts to the end of the run."""
-_JSON = (("content-type", "application/json"),)
 _CANARY = re.compile(r"canary-[0-9a-f]{12}")
 _OUTCOMES: dict[str, CallOutcome] = {"timeout": "timeout", "connection": "lost"}
 
@@ -148,7 +148,7 @@ class ServedModel:
         answer, how = StreamedAnswer(request), "end"
         body = write_json(request.body)
         try:
-            reply = await self._client.request("POST", _JSON, body, request.path)
+            reply = await self._client.request("POST", JSON_HEADERS, body, request.path)
             try:
                 answer.begin(reply.status, reply.lines)
                 while not answer.is_over and (data := await reply.chunk()):

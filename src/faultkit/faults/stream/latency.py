@@ -14,10 +14,9 @@ from faultkit.faults.distribution import (
     MOST_DELAY_MS,
     check_distribution,
     check_table,
-    draw_ms,
-    least_ms,
+    drawn_ms,
+    least_drawn_ms,
     mean_caveat,
-    table_of,
 )
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
 from faultkit.faults.stream_filters import DelayFilter
@@ -74,7 +73,7 @@ class Latency(StreamFault):
 
     @property
     def least_delay_ms(self) -> float | None:
-        return table_of(self).delays_ms[0] if self.distribution == "table" else least_ms(self)
+        return least_drawn_ms(self)
 
     def caveat(self) -> str | None:
         return mean_caveat(self)
@@ -84,7 +83,7 @@ class Latency(StreamFault):
 
     def draw_ms(self, rng: Rng) -> float:
         """Draw one delay."""
-        return table_of(self).draw_ms(rng) if self.distribution == "table" else draw_ms(self, rng)
+        return drawn_ms(self, rng)
 
 
 class _LatencyFilter(DelayFilter):

@@ -21,7 +21,7 @@ Answer: TypeAlias = tuple[int, tuple[tuple[str, str], ...], bytes]
 """Status, headers and body."""
 MODEL = "mock"
 """The model of the lists; the mock answers for any."""
-_JSON = (("content-type", "application/json"),)
+JSON_HEADERS = (("content-type", "application/json"),)
 _PLAIN = (("content-type", "text/plain; charset=utf-8"),)
 _KINDS: dict[int, RefusalKind] = {404: "not_found"}
 _OLLAMA_MODEL = {
@@ -51,9 +51,9 @@ def answer_besides(request: HttpRequest, status: int, message: str) -> Answer:
         return 200, _PLAIN, b"Ollama is running"
     document = _document(request)
     if document is not None:
-        return 200, _JSON, write_json(document)
+        return 200, JSON_HEADERS, write_json(document)
     refusal = dialect_of(request).refusal(_KINDS.get(status, "invalid_request"), message)
-    return status, _JSON, refusal.body
+    return status, JSON_HEADERS, refusal.body
 
 
 def dialect_of(request: HttpRequest) -> Dialect:

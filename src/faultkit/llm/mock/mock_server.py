@@ -22,11 +22,9 @@ from faultkit.faults.dialects.recording import LlmReplay
 from faultkit.faults.dialects.turn import Turn
 from faultkit.faults.llm_fault import tokens_of
 from faultkit.llm.mock.mock_answers import AnswerSource, MockAnswers
-from faultkit.llm.mock.mock_endpoints import answer_besides
+from faultkit.llm.mock.mock_endpoints import JSON_HEADERS, answer_besides
 from faultkit.plan import Plan, Rule
 from faultkit.plan.llm_rules import LlmRules
-
-_JSON = (("content-type", "application/json"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ class LlmMock:
             self._missed(why)
             body = request.dialect.refusal("server_error", why, request.model).body
             # A status that no client tries again.
-            return [Head(now, 404, _JSON), Chunk(now, body, is_whole=True), End(now)]
+            return [Head(now, 404, JSON_HEADERS), Chunk(now, body, is_whole=True), End(now)]
         reader = AnswerReader(request, recorded.status, recorded.content_type)
         head = Head(now, recorded.status, (("content-type", recorded.content_type),), reader.is_stream)
         pace = self._tokens_per_s

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from faultkit.base.client_program import ClientProgram, argv_of
 from faultkit.base.errors import InputError
 from faultkit.base.external_program import check_program
+from faultkit.base.tasks import work_on_each
 from faultkit.llm.mock.mock_answers import ScriptedTurn
 from faultkit.llm.profile.cases import DIALECT_NAMES, Case, battery, chosen, traffic_of
 from faultkit.llm.profile.client_environment import URL_SIGN, environment_for
@@ -192,21 +193,10 @@ async def _run_cases(
     jobs: int,
     on_row: OnRow,
 ) -> tuple[CaseResult, ...]:
-    gate = asyncio.Semaphore(jobs)
-    done = 0
-
     async def one(case: Case) -> CaseResult:
-        nonlocal done
         if not traffic_of(control).meets(case):
-            row = unmet_result(case)
-        else:
-            async with gate:
-                run = await run_client(job, case.plan(job.seed))
-            row = judge(case, run, control, is_comparable=is_comparable)
-        done += 1
-        on_row(done, len(cases), row)
-        return row
+            return unmet_result(case)
+        run = await run_client(job, case.plan(job.seed))
+        return judge(case, run, control, is_comparable=is_comparable)
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(case)) for case in cases]
-    return tuple(task.result() for task in tasks)
+    return await work_on_each(cases, one, jobs, on_row)

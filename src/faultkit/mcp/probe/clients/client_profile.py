@@ -23,6 +23,7 @@ from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.client_program import ClientProgram, argv_of, loopback_variables
 from faultkit.base.errors import InputError
 from faultkit.base.external_program import check_program, inherited_environment
+from faultkit.base.tasks import work_on_each
 from faultkit.faults.call_fault import ERAS, Era, Transport
 from faultkit.mcp.fault_specs import NONE
 from faultkit.mcp.injector import check_plan
@@ -278,17 +279,7 @@ async def profile_client(
 async def _run_cases(
     job: ProfileJob, specs: Sequence[str], control: ClientRun, comparable: bool, parallel: int, on_row: OnRow
 ) -> tuple[ClientBehaviour, ...]:
-    gate = asyncio.Semaphore(parallel)
-    done = 0
-
     async def one(spec: str) -> ClientBehaviour:
-        nonlocal done
-        async with gate:
-            behaviour = behaviour_of(spec, await run_case(job, spec), control, comparable=comparable)
-        done += 1
-        on_row(done, len(specs), behaviour)
-        return behaviour
+        return behaviour_of(spec, await run_case(job, spec), control, comparable=comparable)
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(spec)) for spec in specs]
-    return tuple(task.result() for task in tasks)
+    return await work_on_each(specs, one, parallel, on_row)
