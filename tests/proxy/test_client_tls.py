@@ -12,6 +12,7 @@ import trustme
 
 from faultkit.base.address import Endpoint, UpstreamSet
 from faultkit.base.errors import InputError
+from faultkit.base.local_authority import make_authority
 from faultkit.faults.fault import Fault
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
@@ -366,7 +367,40 @@ def test_mutual_tls_on_both_sides(folder: Path, users: tuple[trustme.CA, Path], 
             assert "peer did not return a certificate" in line
 
 
+def test_an_upstream_that_asks_for_a_certificate_is_named(
+    folder: Path, users: tuple[trustme.CA, Path]
+) -> None:
+    _, files = users
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(str(files / "cert.pem"), str(files / "key.pem"))
+    server.verify_mode = ssl.CERT_REQUIRED
+    server.load_verify_locations(files / "ca.pem")
+    with serving(server) as origin:
+        at = Endpoint("localhost", origin.endpoint.port)
+        spec = front(origin, folder, upstream=at, tls=True, verify=str(files / "ca.pem"))
+        with proxied(spec) as (plane, proxy):
+            with pytest.raises(OSError):
+                get(client_of(proxy, folder), "/a")
+            (line,) = troubles(plane)
+            assert line.startswith("the upstream ended a connection: TLS: ")
+            assert line.endswith("; --upstream-cert and --upstream-key are shown to it")
+
+
 # --- interception ----------------------------------------------------------------------------
+
+
+def test_a_host_that_the_authority_may_not_sign_for_is_refused(
+    users: tuple[trustme.CA, Path], tmp_path: Path
+) -> None:
+    make_authority(tmp_path / "ca", ["example.com"])
+    with Plane(Plan()) as plane:
+        plane.open_proxy(intercepting(tmp_path / "ca", users[1], "api.example.com", "127.0.0.1", "*"))
+        with pytest.raises(InputError) as caught:
+            plane.open_proxy(intercepting(tmp_path / "ca", users[1], "example.org"))
+    assert str(caught.value).startswith(
+        "--intercept: expected a host that the authority may sign for (localhost, example.com), "
+        'got "example.org"; '
+    )
 
 
 def intercepting(folder: Path, files: Path, *hosts: str) -> ProxySpec:

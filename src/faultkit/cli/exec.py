@@ -225,7 +225,8 @@ def _summary(snapshot: Snapshot, plan: Plan) -> str:
     """Return one line about what was done to the program."""
     accepted = sum(proxy.accepted for proxy in snapshot.proxies)
     if not accepted:
-        return "fault: the program made no connection through the proxy, so no fault could act"
+        unused = ", so no fault could act" if plan.rules else ""
+        return f"fault: the program made no connection through the proxy{unused}"
     requests = sum(proxy.requests for proxy in snapshot.proxies)
     done = ", ".join(f"{rule} {count}" for rule, count in snapshot.injected.items()) or "nothing"
     made = f"{counted(accepted, 'connection')}, {counted(requests, 'request')}"

@@ -361,6 +361,8 @@ class ClientTls:
             self._link.close()
 
     def _refused(self, why: str) -> str:
+        if not self._contexts.may_sign(self._name):
+            return f"a client refused the certificate for {self._name} ({why})"  # The cause is reported.
         pins = "one that pins certificates cannot be intercepted"
         advice = f"`fault ca env` shows how to trust the authority; {pins}"
         return f"a client refused the certificate for {self._name} ({why}): {advice}"

@@ -276,4 +276,6 @@ def _load_layers(spec: ProxySpec) -> None:
     if spec.client_tls is not None:
         from faultkit.proxy.server_tls import server_contexts
 
-        server_contexts(spec.client_tls)
+        contexts = server_contexts(spec.client_tls)
+        for upstream in spec.intercept.upstreams if spec.intercept is not None else ():
+            contexts.check_may_sign(upstream.host)

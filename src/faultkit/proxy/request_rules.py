@@ -115,7 +115,7 @@ def _has_effect(
     if not isinstance(fault, Http2Fault):
         return False
     if effects is None:
-        proxy.report_once(f"{active.rule.name} cannot act on HTTP/1.1: {fault.kind} is for HTTP/2")
+        proxy.report_once(f"{active.rule.name} acts on HTTP/2 only: HTTP/1.1 passes")
     elif fault.acts_on(head) and active.fires(proxy.name, str(ordinal)):
         effects.append(ActingEffect(active, fault.effect(), _recorder(link, active, ordinal)))
         return True

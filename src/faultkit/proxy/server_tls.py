@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from faultkit.base.certificates import add_certificate, check_authorities, server_context
+from faultkit.base.errors import InputError
 from faultkit.proxy.data_plane import ListenerTls
 from faultkit.proxy.tls import TlsLeg
 
@@ -113,6 +114,17 @@ class ServerContexts:
     def may_sign(self, name: str) -> bool:
         """Return whether clients may accept a certificate for this name."""
         return self._issuer is None or self._issuer.authority.may_sign(name)
+
+    def check_may_sign(self, host: str) -> None:
+        """Raise InputError for a host of `--intercept` whose certificate every client would refuse."""
+        if self._issuer is None or "*" in host or "?" in host or self._issuer.authority.may_sign(host):
+            return
+        domains = ", ".join(self._issuer.authority.domains)
+        raise InputError(
+            "--intercept",
+            f'expected a host that the authority may sign for ({domains}), got "{host}"; '
+            f"`fault ca create --replace --domain {host}` makes another authority",
+        )
 
     def _get_issuer(self) -> LeafIssuer:
         if self._issuer is None:

@@ -194,6 +194,7 @@ class UpstreamTls:
             plain = tls.decrypt(event.payload)
         except ssl.SSLError as error:
             if was_ready:
+                self._link.proxy.report_once(_why_ended(error))
                 return [Reset(event.at)]
             self._failed(error)
             return []
@@ -236,3 +237,11 @@ class UpstreamTls:
             link.close()  # A fault closed the stream. The next case is a fault's reset.
         else:
             link.reset()
+
+
+def _why_ended(error: ssl.SSLError) -> str:
+    """Return why an upstream ended a connection after the handshake. In TLS 1.3 it judges the proxy's
+    certificate only then (RFC 8446 §4.4.2.4)."""
+    why = why_handshake_failed(error)
+    advice = "; --upstream-cert and --upstream-key are shown to it" if "certificate" in why else ""
+    return f"the upstream ended a connection: {why}{advice}"

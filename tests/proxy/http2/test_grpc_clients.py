@@ -161,4 +161,4 @@ def test_a_fault_of_http_2_does_nothing_to_http_1_and_says_so() -> None:
     with serving() as origin, proxied(inline(origin), Rule("reset", StreamReset())) as (plane, proxy):
         with closing(client_of(proxy)) as client:
             assert get(client, "/")[0] == 200
-        assert troubles(plane) == ["reset cannot act on HTTP/1.1: stream_reset is for HTTP/2"]
+        assert troubles(plane) == ["reset acts on HTTP/2 only: HTTP/1.1 passes"]
