@@ -9,9 +9,10 @@ from faultkit.base.rng import Rng
 from faultkit.faults import websocket_fault as effects
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.websocket.ws_corrupt import WsCorrupt
-from faultkit.proxy.http import ToClient, ToUpstream
+from faultkit.proxy.http import Output, ToClient, ToUpstream
 from faultkit.proxy.websocket import compression, message_flow
 from faultkit.proxy.websocket.compression import Deflate, Extensions, read_extensions
+from faultkit.proxy.websocket.frame_scanner import MOST_FRAMES
 from faultkit.proxy.websocket.message_flow import MOST_HELD_MESSAGE
 from tests.proxy.websocket.peers import Layered, Rules, cut_each, cut_whole
 
@@ -405,3 +406,31 @@ def test_outputs_have_the_time_at_which_they_were_due() -> None:
     assert layer.from_upstream(Data(1.0, b"\x81\x01a")) == []
     assert layer.wake(3.0) == [ToClient(Data(1.25, b"\x81\x01a"))]
     assert layer.from_client(Data(4.0, CLOSE_FRAME)) == [ToUpstream(Data(4.0, CLOSE_FRAME))]
+
+
+# Many frames at once
+
+
+def joined(outputs: list[Output]) -> bytes:
+    return b"".join(
+        out.event.payload
+        for out in outputs
+        if isinstance(out, ToClient) and isinstance(out.event, Data) and out.event.at == 0.0
+    )
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_flood_of_frames_is_read_in_several_goes(ends: bool) -> None:
+    peers = Layered(Rules())
+    at_once = b"\x81\x00" * MOST_FRAMES
+    assert joined(peers.layer.from_upstream(Data(0.0, at_once * 2 + b"\x81\x00"))) == at_once
+    assert peers.layer.wake_at == 0.0
+    assert not peers.layer.wants_input("to_client")
+    if ends:
+        rest = peers.layer.from_upstream(Eof(0.1))
+        assert joined(rest) == at_once + b"\x81\x00"
+        assert rest[-1] == ToClient(Eof(0.1))
+    else:
+        assert joined(peers.layer.wake(0.1)) == at_once
+        assert joined(peers.layer.wake(0.2)) == b"\x81\x00"
+    assert peers.layer.wants_input("to_client")

@@ -14,6 +14,10 @@ _MOST_CONTROL = 125
 """Bytes of a control frame's payload (RFC 6455 §5.5)."""
 
 
+MOST_FRAMES = 512
+"""Frames that are read in one go, a few milliseconds: other connections wait meanwhile."""
+
+
 class BadFrames(Exception):
     """A peer sends bytes that are no frames of RFC 6455."""
 
@@ -49,7 +53,7 @@ class FramePart(NamedTuple):
 class FrameScanner:
     """Reads the bytes of one peer."""
 
-    __slots__ = ("_allows_rsv1", "_in_message", "_kept", "_left", "_masked", "_strict")
+    __slots__ = ("_allows_rsv1", "_in_message", "_kept", "_left", "_masked", "_strict", "has_more")
 
     def __init__(self, *, masked: bool, allows_rsv1: bool = False, strict: bool = True) -> None:
         """`masked`: the peer is a client. `strict`: no extension is in use that may define further bits."""
@@ -57,7 +61,9 @@ class FrameScanner:
         self._allows_rsv1 = allows_rsv1
         self._strict = strict
         self._kept = b""
-        """Bytes of a head that is not complete."""
+        """Bytes of a head that is not complete, or of frames beyond MOST_FRAMES."""
+        self.has_more = False
+        """Whether `feed` stopped at MOST_FRAMES. Feed nothing to go on."""
         self._left = -1
         """Bytes of the payload that are still to come; -1 between frames."""
         self._in_message = False
@@ -69,12 +75,18 @@ class FrameScanner:
 
     def feed(self, payload: bytes) -> Iterator[FrameHead | FramePart]:
         """Yield what is found. Raises BadFrames; the bytes from there on are then in `take_rest`."""
-        at, size = 0, len(payload)
+        at, size, frames = 0, len(payload), 0
+        self.has_more = False
         if self._kept:
             payload, self._kept = self._kept + payload, b""
             size = len(payload)
         while True:
             if self._left < 0:
+                if frames == MOST_FRAMES:
+                    self._kept = payload[at:]
+                    self.has_more = at < size
+                    return
+                frames += 1
                 try:
                     head = self._head(payload, at)
                 except BadFrames:

@@ -181,8 +181,19 @@ class MessageFlow:
             self._go_raw(str(problem))
         self._flush()
 
+    @property
+    def has_more(self) -> bool:
+        """Whether `go_on` has frames to read that `feed` has left."""
+        return self._scanner.has_more
+
+    def go_on(self) -> None:
+        """Read frames that `feed` has left."""
+        self.feed(Data(self._at, b""))
+
     def end(self, event: Event) -> None:
         """Take the end of the sender; what it has sent in part goes before."""
+        while self.has_more:
+            self.go_on()
         self._at = event.at
         if not self.ignores:
             self._let_go(bytes(self._control), self._scanner.take_rest())

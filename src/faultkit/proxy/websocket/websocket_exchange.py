@@ -52,19 +52,27 @@ class WebSocketExchange:
     def wants_input(self, flow: Flow) -> bool:
         """Return whether more bytes that flow this way are taken."""
         way = self._up if flow == "to_upstream" else self._down
-        return way.held.held_bytes < _MOST_HELD
+        return way.held.held_bytes < _MOST_HELD and not way.has_more
 
     @property
     def wake_at(self) -> float:
         """When `wake` has something to do; infinity if not before further events."""
         if self.closed:
             return math.inf
+        if self._up.has_more or self._down.has_more:
+            return self._now
         return min(self._up.held.next_at, self._down.held.next_at, self._ends_at)
 
     def wake(self, at: float) -> list[Output]:
         """Send what has become due."""
         self._now = max(self._now, at)
-        return [] if self.closed else self._release()
+        if self.closed:
+            return []
+        for way in (self._up, self._down):
+            if way.has_more:
+                way.go_on()
+                self._look_at(way)
+        return self._release()
 
     def end_rules(self, acting: Collection[Hashable], now: float) -> list[Output]:
         """Let go what rules hold back that act no more."""
