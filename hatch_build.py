@@ -21,7 +21,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 EXTENSION = "_native.abi3.so"
 EXTENSIONS = {
-    "proxy": ("_native.c", "_native_sockets.c"),
+    "proxy": ("_native.c", "_native_sockets.c", "_native_tls.c"),
     "load": ("_native.c",),
 }
 """The packages of faultkit that have one, with its sources."""
@@ -73,7 +73,8 @@ def compile_native(folder: Path, names: Sequence[str], built: Path) -> str | Non
     if not Path(include, "Python.h").exists():
         return "the header files of Python are not installed"
     sources = [folder / name for name in names]
-    if built.exists() and built.stat().st_mtime >= max(source.stat().st_mtime for source in sources):
+    read = (*sources, *folder.glob("_native*.h"))
+    if built.exists() and built.stat().st_mtime >= max(file.stat().st_mtime for file in read):
         return None
     fresh = built.with_name(f".{os.getpid()}-{built.name}")
     compiler = shlex.split(os.environ.get("CC", "cc"))

@@ -32,8 +32,11 @@ def _wrk(layer: str, *, afresh: bool = False) -> Measure:
     def measure(relay: Relay, sizes: Sizes) -> dict[str, float]:
         scheme = "http" if LAYERS[layer].to_clients == "tcp" else "https"
         port = relay.ports[LAYERS[layer].upstream]
-        meter = Meter(relay)
-        return _cost(load.timed_requests(port, sizes.seconds, _CONNECTIONS, scheme, afresh), meter)
+        if afresh:
+            meter = Meter(relay)
+            return _cost(load.timed_requests(port, sizes.seconds, _CONNECTIONS, scheme, afresh), meter)
+        # One handshake costs as much as some tens of requests.
+        return _cost(*load.warm_requests(port, sizes.seconds, _CONNECTIONS, scheme, lambda: Meter(relay)))
 
     return measure
 

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from bench.processes import StartError, end_group
 
 _LOADGEN = OUT / "loadgen"
 _GRACE_S = 40.0
+
+T = TypeVar("T")
 
 
 class LoadError(Exception):
@@ -145,30 +148,40 @@ def timed_requests(
     port: int, seconds: float, connections: int, scheme: str = "http", afresh: bool = False
 ) -> Timed:
     """The same, with how long they took. `afresh`: a new connection for each."""
+    return _timed(_run(_wrk(port, seconds, connections, scheme, "wrk.lua", afresh), seconds))
+
+
+def warm_requests(
+    port: int, seconds: float, connections: int, scheme: str, on_ready: Callable[[], T]
+) -> tuple[Timed, T]:
+    """Send HTTP requests over kept-alive connections, with wrk, of which the first do not count.
+
+    on_ready: called when these are over; its result is returned, too"""
+    command = _wrk(port, seconds + 1, connections, scheme, "wrk_warm.lua")
+    answer, elapsed_s, seen = _run_when_ready(command, seconds, on_ready)
+    return _timed({**answer, "elapsed_us": elapsed_s * 1e6}), seen
+
+
+def _wrk(
+    port: int, seconds: float, connections: int, scheme: str, script: str, afresh: bool = False
+) -> list[str]:
     wrk = find_program("wrk")
     assert wrk is not None
-    answer = _run(
-        [
-            wrk,
-            "--threads=1",
-            f"--connections={connections}",
-            # wrk accepts whole seconds only.
-            f"--duration={max(1, round(seconds))}s",
-            f"--script={BENCH / 'wrk.lua'}",
-            *(["--header=Connection: close"] if afresh else []),
-            f"{scheme}://127.0.0.1:{port}/",
-        ],
-        seconds,
-    )
-    return _timed(answer)
+    return [
+        wrk,
+        "--threads=1",
+        f"--connections={connections}",
+        # wrk accepts whole seconds only.
+        f"--duration={max(1, round(seconds))}s",
+        f"--script={BENCH / script}",
+        *(["--header=Connection: close"] if afresh else []),
+        f"{scheme}://127.0.0.1:{port}/",
+    ]
 
 
 def _timed(answer: Any) -> Timed:
     count = Count(answer["requests"], answer["errors"], answer["elapsed_us"] / 1e6)
     return Timed(count, answer.get("p50_us", 0.0), answer.get("p99_us", 0.0), answer.get("least_us", 0.0))
-
-
-T = TypeVar("T")
 
 
 def tls_requests(
@@ -189,19 +202,8 @@ def tls_requests(
     command += ["--tunnel", tunnel] if tunnel else []
     command += ["--http-2"] if http_2 else []
     command += ["--afresh"] if afresh else []
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        try:
-            assert process.stdout is not None
-            if process.stdout.readline().strip() != b"ready":
-                raise LoadError("tls_client: it ended early")
-            seen = on_ready()
-            answer, _ = process.communicate(b"\n", timeout=seconds + _GRACE_S)
-        except subprocess.TimeoutExpired:
-            raise LoadError(f"tls_client: no end after {seconds + _GRACE_S:g} s") from None
-        finally:
-            if process.poll() is None:
-                process.kill()
-    return _timed(json.loads(answer.splitlines()[-1])), seen
+    answer, _, seen = _run_when_ready(command, seconds, on_ready)
+    return _timed(answer), seen
 
 
 def grpc_calls(port: int, seconds: float) -> Count:
@@ -238,6 +240,28 @@ def _run_loadgen(seconds: float, *words: object) -> Any:
 def _run(command: Sequence[str], seconds: float) -> Any:
     """Run a client to its end and parse the JSON on its last line."""
     return json.loads(_output(command, seconds).splitlines()[-1])
+
+
+def _run_when_ready(
+    command: Sequence[str], seconds: float, on_ready: Callable[[], T]
+) -> tuple[Any, float, T]:
+    """Run a client to its end, and return the JSON on its last line, the seconds since it has printed
+    `ready`, and the result of `on_ready`, which is called then. It gets a line after that."""
+    name = Path(command[2] if command[1] == "-m" else command[0]).name
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            if not any(line.strip() == b"ready" for line in process.stdout):
+                raise LoadError(f"{name}: it ended early")
+            seen, began_s = on_ready(), time.monotonic()
+            answer, _ = process.communicate(b"\n", timeout=seconds + _GRACE_S)
+            elapsed_s = time.monotonic() - began_s
+        except subprocess.TimeoutExpired:
+            raise LoadError(f"{name}: no end after {seconds + _GRACE_S:g} s") from None
+        finally:
+            if process.poll() is None:
+                process.kill()
+    return json.loads(answer.splitlines()[-1]), elapsed_s, seen
 
 
 def _output(command: Sequence[str], seconds: float) -> str:

@@ -23,12 +23,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "_native_tls.h"
+
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
 
 /* As in native.py: an extension of another revision is not used. Raise both when what they share changes. */
-#define REVISION 2
+#define REVISION 3
 
 #define MOST_EVENTS 512
 #define BUFFER_SIZE 262144
@@ -47,13 +49,14 @@ static struct {
 } settings;
 
 static PyObject *heappush, *heappop;
+static PyTypeObject *straight_type;
 
 #define NAMES(X)                                                                                             \
-    X(_failed) X(_pump_chain) X(_running) X(_timer_due) X(_timers) X(_timer_count) X(abort) X(append) X(at)   \
+    X(_act_on_the_rest) X(_failed) X(_pump_chain) X(_running) X(_timer_due) X(_timers) X(_timer_count) X(abort) X(append) X(at)   \
     X(blind) X(budget) X(due) X(end_of_chain_source) X(_end_of_source) X(feed) X(filter) X(flush) X(held)           \
     X(has_direct_clock) X(held_bytes) X(incoming) X(keep_events) X(keep_rest) X(lateness) X(loop) X(_open_pipe_queue) X(payload) \
     X(popleft) X(pump) X(pump_again) X(read_size) X(ready_at) X(record) X(reset) X(socket_event) X(sole)      \
-    X(wake_at)
+    X(stages) X(wake_at)
 
 #define DECLARE(name) static PyObject *s_##name;
 NAMES(DECLARE)
@@ -501,6 +504,17 @@ static int delay(PyObject *chain, PyObject *held, PyObject *due, double at, Py_s
     return failed ? -1 : 0;
 }
 
+static int end_of_chain_source(Fields *f, int is_failed, double now)
+{
+    PyObject *flag = PyBool_FromLong(is_failed), *when = PyFloat_FromDouble(now);
+    PyObject *result =
+        when == NULL ? NULL : PyObject_CallMethodObjArgs((PyObject *)f, s_end_of_chain_source, flag, when, NULL);
+    Py_XDECREF(when);
+    Py_DECREF(flag);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
 /* 1: done; 0: Direction._pump_chain has to go on from here; -1: error. */
 static int pump_sole_stage(Fields *f, PyObject *chain, PyObject *held, PyObject *filter, PyObject *due)
 {
@@ -533,16 +547,8 @@ static int pump_sole_stage(Fields *f, PyObject *chain, PyObject *held, PyObject 
             f->readable = 0;
             continue;
         }
-        if (size <= 0) {
-            PyObject *is_failed = PyBool_FromLong(size < 0), *when = PyFloat_FromDouble(now);
-            PyObject *result =
-                when == NULL ? NULL
-                             : PyObject_CallMethodObjArgs((PyObject *)f, s_end_of_chain_source, is_failed, when, NULL);
-            Py_XDECREF(when);
-            Py_DECREF(is_failed);
-            Py_XDECREF(result);
-            return result == NULL ? -1 : 0;
-        }
+        if (size <= 0)
+            return end_of_chain_source(f, size < 0, now);
         double at = now < f->paced_at ? now : f->paced_at;
         int failed;
         if (due != Py_None)
@@ -569,11 +575,72 @@ static int pump_sole_stage(Fields *f, PyObject *chain, PyObject *held, PyObject 
     return settle(f, chain, held, filter) < 0 ? -1 : 1;
 }
 
+/* --- CHAIN: TLS that nothing looks into ----------------------------------------------------------- */
+
+/* 1 if an attribute of the chain has no items; -1: error. */
+static int lacks(PyObject *chain, PyObject *name)
+{
+    PyObject *items = PyObject_GetAttr(chain, name);
+    Py_ssize_t size = items == NULL ? -1 : PyObject_Size(items);
+    Py_XDECREF(items);
+    return size < 0 ? -1 : size == 0;
+}
+
+/* As DirectionSource._pass_straight. 1: done; 0: Direction._pump_chain has to go on from here; -1: error. */
+static int pass_straight(Fields *f)
+{
+    if (is_none(f->near_chain) || is_none(f->far_chain) || !is_none(f->out) || !is_none(f->gate))
+        return 0;
+    PyObject *chains[] = {f->near_chain, f->far_chain}, *names[] = {s_stages, s_incoming};
+    for (int index = 0; index < 4; index++) {
+        int passes = lacks(chains[index / 2], names[index % 2]);
+        if (passes <= 0)
+            return passes;
+    }
+    Py_ssize_t most;
+    if (get_size(f->near_chain, s_read_size, &most) < 0)
+        return -1;
+    for (int turns = settings.turns; f->readable && f->writable;) {
+        Passed passed;
+        int failed = native_pass_straight(f->straight, f->source, f->target, most, &passed);
+        if (failed)
+            return failed < 0 ? -1 : 0;
+        if (passed.got < 0) {
+            if (passed.code != EAGAIN && passed.code != EWOULDBLOCK)
+                return end_of_chain_source(f, 1, monotonic());
+            f->readable = 0;
+            return 1;
+        }
+        if (passed.got == 0)
+            return 0; /* The chains read the end again. */
+        if (passed.sent < 0)
+            return call_method(f->link, s_reset) < 0 ? -1 : 1;
+        f->moved += passed.sent;
+        if (passed.rest != NULL) {
+            failed = call_method_with((PyObject *)f, s_keep_rest, passed.rest);
+            Py_DECREF(passed.rest);
+            if (failed)
+                return -1;
+        }
+        if (passed.is_irregular)
+            return call_method((PyObject *)f, s__act_on_the_rest);
+        if (passed.got < most && !f->ending) {
+            f->readable = 0;
+            return 1;
+        }
+        if (--turns == 0)
+            return call_method((PyObject *)f, s_pump_again) < 0 ? -1 : 1;
+    }
+    return is_none(f->out);
+}
+
 static int pump_chain(Fields *f)
 {
     int done = 0;
     PyObject *chain = f->near_chain;
-    if (f->direct && is_none(f->far_chain) && is_none(f->gate) && !is_none(chain)) {
+    if (f->direct && !is_none(f->straight) && Py_TYPE(f->straight) == straight_type)
+        done = pass_straight(f);
+    else if (f->direct && is_none(f->far_chain) && is_none(f->gate) && !is_none(chain)) {
         Py_INCREF(chain);
         PyObject *stage = PyObject_GetAttr(chain, s_sole), *incoming = PyObject_GetAttr(chain, s_incoming);
         if (stage == NULL || incoming == NULL)
@@ -939,9 +1006,10 @@ PyMODINIT_FUNC PyInit__native(void)
     Py_DECREF(heapq);
     PyObject *module = PyModule_Create(&module_definition);
     PyObject *fields = PyType_FromSpec(&fields_spec);
-    if (heappush == NULL || heappop == NULL || module == NULL || fields == NULL ||
+    straight_type = native_straight_type();
+    if (straight_type == NULL || heappush == NULL || heappop == NULL || module == NULL || fields == NULL ||
         PyModule_AddFunctions(module, native_socket_methods) < 0 ||
-        PyModule_AddObject(module, "DirectionFields", fields) < 0 ||
+        PyModule_AddObject(module, "DirectionFields", fields) < 0 || PyModule_AddType(module, straight_type) < 0 ||
         PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
         return NULL;
     return module;

@@ -90,8 +90,7 @@ class DirectionSource(DirectionOutput):
                 if sent < len(payload):
                     self.keep_rest(memoryview(payload)[sent:])
             if not is_regular:
-                now = self._services.loop.clock()
-                self._link.pass_through_layer(self, [Data(now, b"")], now)
+                self._act_on_the_rest()
                 return False
             if len(chunk) < near.read_size and not self.ending:
                 self._source_is_dry()
@@ -101,6 +100,11 @@ class DirectionSource(DirectionOutput):
                 self.pump_again()
                 return True
         return self.out is None
+
+    def _act_on_the_rest(self) -> None:
+        """Let the layer act on what it has and what is more than bytes."""
+        now = self._services.loop.clock()
+        self._link.pass_through_layer(self, [Data(now, b"")], now)
 
     def end_of_chain_source(self, is_failed: bool, now: float) -> None:
         """Feed the end of the source, or its reset, to the near chain."""

@@ -8,6 +8,7 @@ FAULTKIT_PURE, if it is not empty, chooses Python. Nothing else depends on the c
     _native.run_rounds          event_loop.Loop._run_rounds
     _native.DirectionFields     direction_fields.PureFields
     _native_sockets.c           the functions of `sockets`
+    _native_tls.c               tls.straight, DirectionSource._pass_straight
 
 The load engine has an extension of its own (`faultkit.load.native`).
 """
@@ -23,7 +24,7 @@ from typing import Final
 PURE_VARIABLE: Final = "FAULTKIT_PURE"
 
 
-_REVISION: Final = 2
+_REVISION: Final = 3
 
 
 def load_native(name: str = "faultkit.proxy._native", revision: int = _REVISION) -> ModuleType | None:

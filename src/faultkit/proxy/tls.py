@@ -15,6 +15,7 @@ from functools import lru_cache
 from faultkit.base.address import Verify
 from faultkit.base.certificates import add_certificate, client_context
 from faultkit.proxy.direction_source import Irregular
+from faultkit.proxy.native import native
 
 _READ = 16384
 """As much as a record can hold (RFC 8446 §5.1): nothing of it is then left behind in the TLS object."""
@@ -89,6 +90,12 @@ class TlsLeg:
         """What the upstream has agreed to speak (ALPN), once the handshake is done."""
         return self._tls.selected_alpn_protocol()
 
+    @property
+    def ends(self) -> tuple[ssl.MemoryBIO, ssl.MemoryBIO, object]:
+        """Where records come in and go out, and what has `read` and `write` for the bytes between."""
+        # The object that SSLObject stands before does the same without a call of Python.
+        return self._incoming, self._outgoing, getattr(self._tls, "_sslobj", self._tls)
+
     def start(self) -> bytes:
         """Start the handshake, and return its first records."""
         known = _sessions.get((self._tls.context, self._host))
@@ -147,13 +154,19 @@ class TlsLeg:
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError as error:
-            if not isinstance(error, _ENDS):
-                self._error = error
+            self.note_failure(error)
             is_regular = False
         plain = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if not is_regular or self._outgoing.pending:
             raise Irregular(plain)
         return plain
+
+    def note_failure(self, error: Exception) -> None:
+        """Keep why `decrypt_now` has failed, until `decrypt` is called. The end of the stream comes again."""
+        if not isinstance(error, ssl.SSLError):
+            raise error
+        if not isinstance(error, _ENDS):
+            self._error = error
 
     def encrypt_now(self, plain: bytes) -> bytes:
         """Return the records of plain bytes; the handshake is done."""
@@ -203,7 +216,17 @@ def straight(reading: TlsLeg | None, writing: TlsLeg | None) -> Callable[[bytes]
     """Return a function from what comes from one socket to what goes to the other, where nothing looks at
     the plain bytes between two legs whose handshakes are done. None: that side speaks no TLS.
 
-    The function raises Irregular."""
+    The function raises Irregular. Compiled code does not call it, but does the same with the sockets."""
+    convert = _conversion(reading, writing)
+    if native is None:
+        return convert
+    from_source = None if reading is None else (*reading.ends, reading.note_failure)
+    to_target = None if writing is None else writing.ends[1:]
+    passing: Callable[[bytes], bytes] = native.Straight(convert, ssl.SSLWantReadError, from_source, to_target)
+    return passing
+
+
+def _conversion(reading: TlsLeg | None, writing: TlsLeg | None) -> Callable[[bytes], bytes]:
     if reading is None:
         assert writing is not None
         return writing.encrypt_now
