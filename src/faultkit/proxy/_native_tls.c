@@ -19,17 +19,18 @@
 /* Up to here a copy costs less than an object that refers to the bytes. */
 #define SMALL 2048
 
-/* The methods of TLS objects release the interpreter's lock while they work, and a process may have several loops:
- * whoever finds the buffers in use does the same in Python. */
+/* The methods of TLS objects release the interpreter's lock while they work, and a process may have several loops: one
+ * that finds the buffers in use takes the way in Python. */
 static char received[MOST_READ], plain[MOST_PLAIN];
 static int in_use;
 static PyObject *pending_name;
+static PyObject *first_read; /* Arguments of `read` for the first record. */
 
 typedef struct {
     PyObject_HEAD
     PyObject *convert; /* The same in Python. */
     /* The leg that reads, or NULL. */
-    PyObject *incoming, *feed, *read, *first_read, *strays, *note_failure;
+    PyObject *incoming, *feed, *read, *strays, *note_failure;
     /* The leg that writes, or NULL. */
     PyObject *write, *records;
     PyObject *want_read; /* The exception for a record that is not whole. */
@@ -43,7 +44,6 @@ static void straight_dealloc(PyObject *self)
     Py_XDECREF(s->incoming);
     Py_XDECREF(s->feed);
     Py_XDECREF(s->read);
-    Py_XDECREF(s->first_read);
     Py_XDECREF(s->strays);
     Py_XDECREF(s->note_failure);
     Py_XDECREF(s->write);
@@ -58,8 +58,7 @@ static void straight_dealloc(PyObject *self)
 static PyObject *read_arguments(char *place)
 {
     PyObject *view = PyMemoryView_FromMemory(place, RECORD, PyBUF_WRITE);
-    PyObject *arguments = view == NULL ? NULL : Py_BuildValue("(iN)", RECORD, view);
-    return arguments;
+    return view == NULL ? NULL : Py_BuildValue("(iN)", RECORD, view);
 }
 
 /* Straight(convert, want_read, reading, writing): each leg is None or a tuple.
@@ -95,8 +94,7 @@ static PyObject *straight_new(PyTypeObject *type, PyObject *args, PyObject *kwar
             s->note_failure = note_failure;
             s->feed = PyObject_GetAttrString(incoming, "write");
             s->read = PyObject_GetAttrString(tls, "read");
-            s->first_read = read_arguments(plain);
-            failed = s->feed == NULL || s->read == NULL || s->first_read == NULL;
+            failed = s->feed == NULL || s->read == NULL;
         }
     }
     if (!failed && writing != Py_None) {
@@ -166,7 +164,7 @@ static Py_ssize_t decrypt(Straight *s, Py_ssize_t size, int *is_irregular)
             PyErr_SetString(PyExc_RuntimeError, "TLS: more plain bytes than records");
             return -1;
         }
-        PyObject *arguments = total == 0 ? s->first_read : read_arguments(plain + total);
+        PyObject *arguments = total == 0 ? first_read : read_arguments(plain + total);
         PyObject *number = arguments == NULL ? NULL : PyObject_Call(s->read, arguments, NULL);
         if (total != 0)
             Py_XDECREF(arguments);
@@ -282,5 +280,6 @@ static PyType_Spec straight_spec = {
 PyTypeObject *native_straight_type(void)
 {
     pending_name = PyUnicode_InternFromString("pending");
-    return pending_name == NULL ? NULL : (PyTypeObject *)PyType_FromSpec(&straight_spec);
+    first_read = read_arguments(plain);
+    return pending_name == NULL || first_read == NULL ? NULL : (PyTypeObject *)PyType_FromSpec(&straight_spec);
 }
