@@ -115,6 +115,7 @@ _OF_LAYERS: Mapping[str, Injection] = {
     "http2-error": _layered("http2", _OF_STREAMS["http-error"].flags),
     "h2c-error": _layered("h2c", _OF_STREAMS["http-error"].flags),
     "grpc-rule": _layered("grpc", ("--with-grpc-status", "--grpc-status-probability", "0.001")),
+    "websocket-rule": _layered("websocket", ("--with-ws-corrupt", "--ws-corrupt-probability", "0.001")),
     "tls-latency": _layered("tls-both", _OF_STREAMS["latency"].flags, is_peerless=True),
     "http2-delay": _layered("http2", _OF_STREAMS["http-delay"].flags, is_peerless=True),
 }

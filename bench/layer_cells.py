@@ -1,4 +1,5 @@
-"""The cells of the proxy benchmark with a layer between the sockets: TLS, HTTP/2, gRPC, interception."""
+"""The cells of the proxy benchmark with a layer between the sockets: TLS, HTTP/2, gRPC, WebSocket,
+interception."""
 
 from __future__ import annotations
 
@@ -59,6 +60,10 @@ def _grpc(relay: Relay, sizes: Sizes) -> dict[str, float]:
     if count.failed > count.done * _RARELY:
         raise load.LoadError(f"{count.failed} of {count.done + count.failed} failed")
     return {"per_s": count.per_second, "cpu_us": meter.spent_us() / count.done}
+
+
+def _messages(relay: Relay, sizes: Sizes) -> dict[str, float]:
+    return _cost(*load.websocket_messages(relay.ports["websocket"], sizes.seconds, lambda: Meter(relay)))
 
 
 def _tunnelled(*, afresh: bool) -> Measure:
@@ -144,6 +149,17 @@ LAYER_CELLS: tuple[Cell, ...] = (
             fault=name,
         )
         for name, label in (("grpc", "no rule"), ("grpc-rule", "a rule that looks at each call"))
+    ),
+    *(
+        Cell(
+            name,
+            f"WebSocket, messages of 32 bytes and their answers, {label}",
+            "websocket",
+            _messages,
+            (("per_s", "pairs/s"), ("cpu_us", "CPU µs/pair")),
+            fault=name,
+        )
+        for name, label in (("websocket", "no rule"), ("websocket-rule", "a rule that looks at each"))
     ),
     Cell(
         "intercept",

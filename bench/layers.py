@@ -17,7 +17,7 @@ class Layer:
     """What a relay speaks to either side."""
 
     upstream: str
-    """The upstream that it is between: `http`, `https`, `h2c` or `grpc`."""
+    """The upstream that it is between: `http`, `https`, `h2c`, `grpc` or `websocket`."""
     to_clients: str
     """The scheme of our map on the left."""
     to_upstream: str
@@ -30,7 +30,7 @@ class Layer:
     @property
     def is_http_2(self) -> bool:
         """Whether haproxy and nginx understand HTTP/2 for it; otherwise they relay streams."""
-        return "http" in self.to_clients or "http" in self.to_upstream
+        return self.upstream != "websocket" and ("http" in self.to_clients or "http" in self.to_upstream)
 
 
 LAYERS: Mapping[str, Layer] = {
@@ -40,6 +40,7 @@ LAYERS: Mapping[str, Layer] = {
     "http2": Layer("https", "https", "https"),
     "h2c": Layer("h2c", "http", "http", peers=(HAPROXY,)),
     "grpc": Layer("grpc", "http", "http", peers=(HAPROXY,)),
+    "websocket": Layer("websocket", "tcp", "http"),
     "intercept": Layer("https", "", "", peers=(MITMPROXY,), intercepts=True),
 }
 

@@ -212,6 +212,14 @@ def grpc_calls(port: int, seconds: float) -> Count:
     return _timed(_run(command, seconds)).count
 
 
+def websocket_messages(port: int, seconds: float, on_ready: Callable[[], T]) -> tuple[Timed, T]:
+    """Send messages over kept connections, with `bench.websocket_messages`; `on_ready` as in
+    `warm_requests`."""
+    command = [sys.executable, "-m", "bench.websocket_messages", "send", str(port), f"{seconds:g}"]
+    answer, _, seen = _run_when_ready(command, seconds, on_ready)
+    return _timed(answer), seen
+
+
 def http_2_requests(port: int, seconds: float, scheme: str) -> Count:
     """Send HTTP/2 requests, with h2load: 16 connections with 8 streams each."""
     h2load = find_program("h2load")

@@ -1,4 +1,4 @@
-"""The upstreams behind every relay: HTTP origins (nginx), a gRPC server, loadgen's echo, sink and source."""
+"""The upstreams behind every relay: HTTP (nginx), gRPC, WebSocket, loadgen's echo, sink and source."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from bench.machine import find_program, missing
 from bench.processes import StartError, free_ports, running, wait_for_ports
 from bench.relays import Setup
 
+_PYTHON_SERVERS = {"grpc": "bench.grpc_calls", "websocket": "bench.websocket_messages"}
+
 
 def start_upstreams(stack: ExitStack, setup: Setup, kinds: Sequence[str]) -> dict[str, int]:
     """Start each kind once; return their ports."""
@@ -21,8 +23,8 @@ def start_upstreams(stack: ExitStack, setup: Setup, kinds: Sequence[str]) -> dic
 def _start(stack: ExitStack, setup: Setup, kind: str) -> int:
     if kind in ("http", "https", "h2c"):
         return _start_nginx(stack, setup, kind)
-    if kind == "grpc":
-        return _start_grpc(stack, setup)
+    if kind in _PYTHON_SERVERS:
+        return _start_python(stack, setup, kind)
     return stack.enter_context(load.server(kind))
 
 
@@ -40,10 +42,10 @@ def _start_nginx(stack: ExitStack, setup: Setup, kind: str) -> int:
     return port
 
 
-def _start_grpc(stack: ExitStack, setup: Setup) -> int:
+def _start_python(stack: ExitStack, setup: Setup, kind: str) -> int:
     (port,) = free_ports(1)
-    log = setup.folder / "grpc-origin.log"
-    command = [sys.executable, "-m", "bench.grpc_calls", "serve", str(port)]
+    log = setup.folder / f"{kind}-origin.log"
+    command = [sys.executable, "-m", _PYTHON_SERVERS[kind], "serve", str(port)]
     process = stack.enter_context(running(command, log))
-    wait_for_ports([port], process, "the gRPC server", log)
+    wait_for_ports([port], process, f"the {kind} server", log)
     return port
