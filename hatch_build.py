@@ -73,8 +73,8 @@ def compile_native(folder: Path, names: Sequence[str], built: Path) -> str | Non
     if not Path(include, "Python.h").exists():
         return "the header files of Python are not installed"
     sources = [folder / name for name in names]
-    read = (*sources, *folder.glob("_native*.h"))
-    if built.exists() and built.stat().st_mtime >= max(file.stat().st_mtime for file in read):
+    read = [*sources, *folder.glob("_native*.[ch]")]  # Some are included by others.
+    if built.exists() and built.stat().st_mtime >= max(source.stat().st_mtime for source in read):
         return None
     fresh = built.with_name(f".{os.getpid()}-{built.name}")
     compiler = shlex.split(os.environ.get("CC", "cc"))

@@ -52,11 +52,12 @@ static PyObject *heappush, *heappop;
 static PyTypeObject *straight_type;
 
 #define NAMES(X)                                                                                             \
-    X(_act_on_the_rest) X(_failed) X(_pump_chain) X(_running) X(_timer_due) X(_timers) X(_timer_count) X(abort) X(append) X(at)   \
-    X(blind) X(budget) X(due) X(end_of_chain_source) X(_end_of_source) X(feed) X(filter) X(flush) X(held)           \
-    X(has_direct_clock) X(held_bytes) X(incoming) X(keep_events) X(keep_rest) X(lateness) X(loop) X(_open_pipe_queue) X(payload) \
-    X(popleft) X(pump) X(pump_again) X(read_size) X(ready_at) X(record) X(reset) X(socket_event) X(sole)      \
-    X(stages) X(wake_at)
+    X(abort) X(_act_on_the_rest) X(append) X(at) X(blind) X(budget) X(down) X(due)                           \
+    X(end_of_chain_source) X(_end_of_source) X(_failed) X(feed) X(feed_layer) X(filter) X(flush)             \
+    X(has_direct_clock) X(held) X(held_bytes) X(incoming) X(keep_events) X(keep_rest) X(lateness)            \
+    X(loop) X(_open_pipe_queue) X(payload) X(popleft) X(pump) X(pump_again) X(_pump_chain) X(read_size)      \
+    X(ready_at) X(record) X(reset) X(_running) X(socket_event) X(sole) X(stages) X(_timer_count)             \
+    X(_timer_due) X(_timers) X(up) X(wake_at)
 
 #define DECLARE(name) static PyObject *s_##name;
 NAMES(DECLARE)
@@ -126,7 +127,7 @@ static int add_size(PyObject *self, PyObject *name, Py_ssize_t more)
 
 typedef struct {
     PyObject_HEAD
-    PyObject *link, *services, *mode, *out, *pipe_queue, *near_chain, *far_chain, *gate, *straight;
+    PyObject *link, *services, *mode, *out, *pipe_queue, *near_chain, *far_chain, *gate, *straight, *whole;
     double timer_at, paced_at;
     Py_ssize_t moved, out_bytes, reported_bytes;
     int source, target, ending, big_reads;
@@ -143,6 +144,7 @@ static PyMemberDef fields_members[] = {
     {"far_chain", T_OBJECT, offsetof(Fields, far_chain), 0, NULL},
     {"gate", T_OBJECT, offsetof(Fields, gate), 0, NULL},
     {"straight", T_OBJECT, offsetof(Fields, straight), 0, NULL},
+    {"whole", T_OBJECT, offsetof(Fields, whole), 0, NULL},
     {"_timer_at", T_DOUBLE, offsetof(Fields, timer_at), 0, NULL},
     {"paced_at", T_DOUBLE, offsetof(Fields, paced_at), 0, NULL},
     {"moved", T_PYSSIZET, offsetof(Fields, moved), 0, NULL},
@@ -201,6 +203,7 @@ static int fields_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(f->far_chain);
     Py_VISIT(f->gate);
     Py_VISIT(f->straight);
+    Py_VISIT(f->whole);
     return 0;
 }
 
@@ -216,6 +219,7 @@ static int fields_clear(PyObject *self)
     Py_CLEAR(f->far_chain);
     Py_CLEAR(f->gate);
     Py_CLEAR(f->straight);
+    Py_CLEAR(f->whole);
     return 0;
 }
 
@@ -303,19 +307,25 @@ static int copy(Fields *f)
 
 /* --- CHAIN: one rule acts, and only delays --------------------------------------------------------- */
 
-static PyObject *new_data(double at, const char *bytes, Py_ssize_t size)
+static PyObject *data_of(double at, PyObject *payload)
 {
     PyTypeObject *type = (PyTypeObject *)settings.data;
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    /* The bytes first: to allocate an object may run the garbage collector, and with it other threads. */
-    PyObject *payload = PyBytes_FromStringAndSize(bytes, size);
     PyObject *when = PyFloat_FromDouble(at);
     PyObject *event = allocate(type, 0);
     /* Its own __setattr__ refuses: the class is frozen. */
-    if (event == NULL || when == NULL || payload == NULL || PyObject_GenericSetAttr(event, s_at, when) < 0 ||
+    if (event == NULL || when == NULL || PyObject_GenericSetAttr(event, s_at, when) < 0 ||
         PyObject_GenericSetAttr(event, s_payload, payload) < 0)
         Py_CLEAR(event);
     Py_XDECREF(when);
+    return event;
+}
+
+static PyObject *new_data(double at, const char *bytes, Py_ssize_t size)
+{
+    /* The bytes first: to allocate an object may run the garbage collector, and with it other threads. */
+    PyObject *payload = PyBytes_FromStringAndSize(bytes, size);
+    PyObject *event = payload == NULL ? NULL : data_of(at, payload);
     Py_XDECREF(payload);
     return event;
 }
@@ -390,10 +400,11 @@ static int send_event(Fields *f, PyObject *event)
     return failed;
 }
 
-/* Pass on everything that is due, as Direction.release. */
-static int release(Fields *f, PyObject *chain, PyObject *held, double now)
+/* Pass on everything that is due, as Direction.release. `is_timed`: record how late it is. */
+static int release(Fields *f, PyObject *chain, PyObject *held, double now, int is_timed)
 {
-    int punctual = f->writable && is_none(f->out); /* A receiver that does not read is not our lateness. */
+    /* A receiver that does not read is not our lateness. */
+    int punctual = is_timed && f->writable && is_none(f->out);
     double at;
     while (1) {
         if (first_at(held, &at) < 0)
@@ -446,6 +457,18 @@ static int arm(Fields *f, double at)
     return failed;
 }
 
+/* Report to the budget how many bytes this direction holds back. */
+static int report_held(Fields *f, Py_ssize_t bytes)
+{
+    if (bytes == f->reported_bytes)
+        return 0;
+    PyObject *budget = PyObject_GetAttr(f->services, s_budget);
+    int failed = budget == NULL ? -1 : add_size(budget, s_held, bytes - f->reported_bytes);
+    Py_XDECREF(budget);
+    f->reported_bytes = bytes;
+    return failed;
+}
+
 /* Set a timer and report the held bytes, as Direction.settle; the chain is not idle. */
 static int settle(Fields *f, PyObject *chain, PyObject *held, PyObject *filter)
 {
@@ -454,14 +477,7 @@ static int settle(Fields *f, PyObject *chain, PyObject *held, PyObject *filter)
     if (first_at(held, &next_at) < 0 || get_double(filter, s_wake_at, &wake_at) < 0 ||
         arm(f, wake_at < next_at ? wake_at : next_at) < 0 || get_size(chain, s_held_bytes, &bytes) < 0)
         return -1;
-    bytes += f->out_bytes;
-    if (bytes == f->reported_bytes)
-        return 0;
-    PyObject *budget = PyObject_GetAttr(f->services, s_budget);
-    int failed = budget == NULL ? -1 : add_size(budget, s_held, bytes - f->reported_bytes);
-    Py_XDECREF(budget);
-    f->reported_bytes = bytes;
-    return failed;
+    return report_held(f, bytes + f->out_bytes);
 }
 
 /* Feed an event to the filter, and queue what comes out. */
@@ -526,7 +542,7 @@ static int pump_sole_stage(Fields *f, PyObject *chain, PyObject *held, PyObject 
             return -1;
         if (wake_at <= now)
             return 0;
-        if (release(f, chain, held, now) < 0)
+        if (release(f, chain, held, now, 1) < 0)
             return -1;
         if (f->near_chain != chain)
             return is_none(f->near_chain) ? 1 : 0;
@@ -634,12 +650,16 @@ static int pass_straight(Fields *f)
     return is_none(f->out);
 }
 
+#include "_native_http.c"
+
 static int pump_chain(Fields *f)
 {
     int done = 0;
     PyObject *chain = f->near_chain;
     if (f->direct && !is_none(f->straight) && Py_TYPE(f->straight) == straight_type)
         done = pass_straight(f);
+    else if (f->direct && !is_none(f->whole) && is_none(f->gate) && is_none(f->straight))
+        done = pump_layer(f);
     else if (f->direct && is_none(f->far_chain) && is_none(f->gate) && !is_none(chain)) {
         Py_INCREF(chain);
         PyObject *stage = PyObject_GetAttr(chain, s_sole), *incoming = PyObject_GetAttr(chain, s_incoming);

@@ -214,7 +214,7 @@ class Direction(DirectionSource):
 
     def leave_layer(self) -> None:
         """Copy from now on. The layer has been removed, and both chains are idle."""
-        self.near_chain = self.far_chain = self.gate = self.straight = None
+        self.near_chain = self.far_chain = self.gate = self.straight = self.whole = None
         self.mode = COPY
 
     def bind_rules(
@@ -311,8 +311,11 @@ class Direction(DirectionSource):
             if not chunk:
                 self.end_of_chain_source(False, now)
                 return False
-            self._link.pass_through_layer(self, [Data(now, chunk)], now)
-            self.release_far(now)
+            due_at = None if self.whole is None else self.whole(chunk, now)
+            if due_at is None or due_at == FOREVER:
+                self.feed_layer(b"" if due_at else chunk, now)
+            else:
+                self._pass_whole(Data(due_at, chunk), now)
             if len(chunk) < near.read_size and not self.ending:
                 self._source_is_dry()
                 break
@@ -324,6 +327,16 @@ class Direction(DirectionSource):
         if self.mode is not SHUT:
             self.settle()
         return True
+
+    def feed_layer(self, chunk: bytes, now: float) -> None:
+        """Give bytes to the layer, and release what comes out on both sides; without bytes, only that."""
+        self._link.pass_through_layer(self, [Data(now, chunk)] if chunk else [], now)
+        self.release_far(now)
+
+    def _pass_whole(self, event: Data, now: float) -> None:
+        """Pass on what the layer lets pass as it is."""
+        self.feed_far(event)
+        self.release_far(now)
 
     def _read(self, chain: FilterChain[ActiveStreamRule]) -> bytes:
         """Read bytes, or a parcel where they come in bulk and no filter looks at them."""
@@ -457,4 +470,4 @@ class Direction(DirectionSource):
             self._services.budget.held -= self._reported_bytes
             self._reported_bytes = 0
             self.drop_pipes()
-            self.near_chain = self.far_chain = self.gate = self.straight = None
+            self.near_chain = self.far_chain = self.gate = self.straight = self.whole = None

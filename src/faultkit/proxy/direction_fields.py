@@ -62,6 +62,7 @@ class PureFields:
         "source",
         "straight",
         "target",
+        "whole",
         "writable",
     )
 
@@ -93,6 +94,9 @@ class PureFields:
         """Takes what is read instead of the near chain, and feeds it to the chain itself."""
         self.straight: Callable[[bytes], bytes] | None = None
         """What the layer does to bytes, if that is all that it does; raises Irregular where it is more."""
+        self.whole: Callable[[bytes, float], float | None] | None = None
+        """Asked what becomes of bytes that were read at a time: returns from when on they pass as they are,
+        FOREVER if the layer has taken them and does something else, None if it is to be fed."""
         self.paced_at = FOREVER
         """When a filter was ready for more bytes than had been read: they count as arrived at that time."""
         self._timer_at = FOREVER

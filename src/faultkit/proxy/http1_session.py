@@ -19,11 +19,11 @@ from faultkit.proxy.http import (
     HTTP_2,
     TLS,
     Answered,
-    HttpExchange,
     Mode,
     Output,
     RequestHead,
     ResponseHead,
+    WholeMessages,
     origin_of,
 )
 from faultkit.proxy.llm_bodies import LlmBodies
@@ -79,7 +79,7 @@ class Http1Session:
         self._websocket: WebSocketSession | None = None
         """What the exchange passes on goes through it, from the answer 101 on."""
         self._bodies = LlmBodies(link, self._spares_request)
-        self._exchange = HttpExchange(
+        self._exchange = WholeMessages(
             self._judge, mode, host, own_port, self._judge_answer, self._judge_upgrade, self._bodies
         )
         self._wake_at = FOREVER
@@ -122,6 +122,18 @@ class Http1Session:
         self._do(self._exchange.from_upstream(event))
         if self._filters:
             self._set_timer()
+
+    def whole_request(self, payload: bytes, at: float) -> float | None:
+        """Take bytes of the client if they are one request; see `WholeMessages.whole_request`."""
+        due_at = self._exchange.whole_request(payload, at)
+        if due_at == FOREVER:
+            self._carry_out(self._exchange.take_outputs())
+        return due_at
+
+    @property
+    def whole_response(self) -> Callable[[bytes, float], float | None]:
+        """What takes bytes of the upstream if they are one response; see `WholeMessages.whole_response`."""
+        return self._exchange.whole_response
 
     def _do(self, outputs: list[Output]) -> None:
         websocket = self._websocket
@@ -180,7 +192,7 @@ class Http1Session:
         del self._exchange
         self._websocket = None
 
-    def _report_protocol(self, exchange: HttpExchange) -> None:
+    def _report_protocol(self, exchange: WholeMessages) -> None:
         """Report once that a client does not speak what this proxy can read."""
         proxy, reason = self._link.proxy, exchange.opaque_reason
         if reason is None:

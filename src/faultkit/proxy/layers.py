@@ -253,6 +253,10 @@ class ProtocolLayer:
             self._first_bytes = None
             if first.are_http_2:
                 self._begin_http_2()
+            elif self._tls is None and self._front is None and isinstance(self._plain, Http1Session):
+                # The session decides for each message: with TLS, that is done on plain bytes only.
+                self._link.up.whole = self._plain.whole_request
+                self._link.down.whole = self._plain.whole_response
             self._pass_down(first.held)
         return events
 

@@ -7,6 +7,7 @@ FAULTKIT_PURE, if it is not empty, chooses Python. Nothing else depends on the c
     --------------------------  ------------------------------
     _native.run_rounds          event_loop.Loop._run_rounds
     _native.DirectionFields     direction_fields.PureFields
+    _native_http.c              direction.Direction._pump_layer
     _native_sockets.c           the functions of `sockets`
     _native_tls.c               tls.straight, DirectionSource._pass_straight
 

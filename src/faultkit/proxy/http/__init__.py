@@ -7,6 +7,7 @@
     response_order   which request is answered next, when legs end, what is held back
     answer_rewrite   one answer of the upstream on its way through the filters of faults
     exchange         one client connection: faults, reverse and forward proxying
+    whole_messages   the short way through it, for messages that come whole and pass as they are
 
 Own code instead of h11, because bytes must pass unchanged, and h11 normalises what it parses.
 Nothing here knows sockets, asyncio or a clock.
@@ -19,6 +20,7 @@ from faultkit.proxy.http.held_request import BodyVerdict
 from faultkit.proxy.http.own_answer import OwnAnswer
 from faultkit.proxy.http.request_target import Origin, host_field, origin_of
 from faultkit.proxy.http.response_order import Dial, Hangup, Output, ToClient, ToUpstream
+from faultkit.proxy.http.whole_messages import WholeMessages
 
 __all__ = [
     "HTTP_2",
@@ -37,6 +39,7 @@ __all__ = [
     "ResponseHead",
     "ToClient",
     "ToUpstream",
+    "WholeMessages",
     "host_field",
     "origin_of",
 ]

@@ -236,22 +236,23 @@ class HttpExchange(RequestOrder):
         if not connect:
             turn.number = self._judged
             self._judged += 1
-            verdict = self._judge(head)
-            if verdict.delay_s > 0:
-                self._flush_up(run, event)
-                self._upstream_at = max(self._upstream_at, event.at + verdict.delay_s)
-            if verdict.status is not None:
-                turn.answer_with(
-                    OwnAnswer(verdict.status, verdict.body or "", verdict.headers, verdict.fault)
-                )
-                turn.ready_at = max(self._upstream_at, event.at)
-                if not verdict.call_upstream:
-                    turn.drop_request()
+            self._decide(turn, self._judge(head), event, run)
         if self._bodies is not None and not connect and self._holds(turn, self._bodies, event):
             self._flush_up(run, event)
             turn.held, turn.origin = HeldRequest(head, wire), origin
             return
         self._dispatch(turn, origin, wire, event, run)
+
+    def _decide(self, turn: Turn, verdict: HttpVerdict, event: Data, run: list[bytes]) -> None:
+        """Delay or answer a request that has no place in the order yet."""
+        if verdict.delay_s > 0:
+            self._flush_up(run, event)
+            self._upstream_at = max(self._upstream_at, event.at + verdict.delay_s)
+        if verdict.status is not None:
+            turn.answer_with(OwnAnswer(verdict.status, verdict.body or "", verdict.headers, verdict.fault))
+            turn.ready_at = max(self._upstream_at, event.at)
+            if not verdict.call_upstream:
+                turn.drop_request()
 
     def _request_ended(self, event: Data, run: list[bytes]) -> None:
         turn, self._current = self._current, None
