@@ -121,3 +121,12 @@ def test_gaps_at_the_edges(probability: float, gap: int) -> None:
 def test_a_chance_of_0_never_comes_and_of_1_always(probability: float) -> None:
     rng = Rng.keyed("chance")
     assert {rng.chance(probability) for _ in range(1000)} == {bool(probability)}
+
+
+@pytest.mark.parametrize(
+    "key", ["", "a", "a|b", "a|b|c", "7|rule|web|123|trigger", "a|b|c|", "||||", "7|ü\udc80|x|ÿ"]
+)
+def test_a_stream_is_seeded_by_the_hashes_of_its_key_and_of_the_salted_key(key: str) -> None:
+    seeded = Rng(key, fnv1a_64(key), fnv1a_64("salt|" + key))
+    drawn = Rng(key)
+    assert [drawn.uint64() for _ in range(3)] == [seeded.uint64() for _ in range(3)]

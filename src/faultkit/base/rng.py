@@ -33,24 +33,30 @@ def fnv1a_64(text: str, value: int = 0xCBF29CE484222325) -> int:
     return value
 
 
+_LANES = tuple(byte << 128 | byte for byte in range(256))
+"""Each byte twice. Two hashes fit into one number, 128 bits apart: a product has 105 bits at most, so it
+never reaches the other, and one multiplication serves both."""
+_LANES_MASK = _MASK64 << 128 | _MASK64
+
+
+def _hash_both(text: str, lanes: int) -> int:
+    """Continue two FNV-1a hashes by the same text."""
+    for byte in text.encode("utf-8", "surrogatepass"):
+        lanes = (lanes ^ _LANES[byte]) * 0x100000001B3 & _LANES_MASK
+    return lanes
+
+
 @lru_cache(1024)
-def _common_hashes(prefix: str) -> tuple[int, int]:
-    """Return the two hashes of the beginning of a key: those of a rule's units have it in common."""
-    return fnv1a_64(prefix), fnv1a_64("salt|" + prefix)
+def _common_hashes(prefix: str) -> int:
+    """Return both hashes of the beginning of a key: those of a rule's units have it in common."""
+    return _hash_both(prefix, fnv1a_64("") << 128 | fnv1a_64("salt|"))
 
 
-def _seed_words(key: str) -> tuple[int, int]:
-    """Return the FNV-1a hashes of a key, and of the key with the salt before it."""
-    place = 0
-    for _ in range(_COMMON_PARTS):
-        place = key.find("|", place) + 1
-        if not place:
-            return fnv1a_64(key), fnv1a_64("salt|" + key)
-    word1, word2 = _common_hashes(key[:place])
-    for byte in key[place:].encode("utf-8", "surrogatepass"):
-        word1 = (word1 ^ byte) * 0x100000001B3 & _MASK64
-        word2 = (word2 ^ byte) * 0x100000001B3 & _MASK64
-    return word1, word2
+def _seed(key: str) -> int:
+    """Return the FNV-1a hashes of a key, and of the key with the salt before it, as 128 bits."""
+    rest = key.split("|", _COMMON_PARTS)[-1]
+    lanes = _hash_both(rest, _common_hashes(key[: len(key) - len(rest)]))
+    return lanes >> 128 << 64 | lanes & _MASK64
 
 
 class Rng:
@@ -75,8 +81,7 @@ class Rng:
 
     def uint64(self) -> int:
         if self._state == _UNSEEDED:
-            word1, word2 = _seed_words(self.key)
-            self._state = word1 << 64 | word2
+            self._state = _seed(self.key)
         self._state = state = (self._state * _MULTIPLIER + _INCREMENT) & _MASK128
         high, low = state >> 64, state & _MASK64
         high ^= high >> 32

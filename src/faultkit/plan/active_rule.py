@@ -20,11 +20,13 @@ from faultkit.plan.schedule import Windows
 class ActiveRule:
     """One rule of the current plan and its memory."""
 
-    __slots__ = ("injected", "origin_s", "rule", "seed", "windows")
+    __slots__ = ("_key", "injected", "origin_s", "rule", "seed", "windows")
 
     def __init__(self, rule: Rule, seed: int | str, origin_s: float, windows: Windows) -> None:
         self.rule = rule
         self.seed = seed
+        self._key = f"{seed}|{rule.name}"
+        """The beginning of the keys of all its random numbers."""
         self.origin_s = origin_s
         """Time at which the rule's schedule began, on the caller's clock."""
         self.windows = windows
@@ -34,7 +36,7 @@ class ActiveRule:
 
     def rng(self, *parts: object) -> Rng:
         """Return the random numbers of one unit: equal for equal seed, rule name and parts."""
-        return Rng.keyed(self.seed, self.rule.name, *parts)
+        return Rng.keyed(self._key, *parts)
 
 
 Active = TypeVar("Active", bound=ActiveRule)

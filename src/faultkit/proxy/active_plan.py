@@ -54,12 +54,15 @@ class ActiveStreamRule(ActiveRule):
         """Return the random numbers of one unit in the current activation."""
         # The first activation has no suffix, so rules without a schedule keep the keys that seeds promise.
         if self.activation <= 1:
-            return self.rng(proxy, *parts)
-        return self.rng(proxy, *parts, self.activation)
+            return Rng.keyed(self._key, proxy, *parts)
+        return Rng.keyed(self._key, proxy, *parts, self.activation)
 
     def shared(self, proxy: str, flow: Flow) -> dict[str, Any]:
         """Return the memory that all connections of `proxy` share in one direction."""
-        return self._shared.setdefault((proxy, flow), {})
+        memory = self._shared.get((proxy, flow))
+        if memory is None:
+            memory = self._shared[proxy, flow] = {}
+        return memory
 
     def refresh(self, now: float) -> None:
         """Decide whether the rule acts from `now` on."""

@@ -86,7 +86,7 @@ def judge_request(
         rng = active.unit_rng(proxy.name, ordinal, "http")
         memory = active.shared(proxy.name, "to_upstream")
         own = fault.judge(RequestContext(services.loop.clock(), rng, memory))
-        if own == _PASSES:
+        if own.status is None and not own.delay_s:
             continue
         before, verdict = verdict, own if verdict is _PASSES else _both(verdict, own)
         if own.delay_s:

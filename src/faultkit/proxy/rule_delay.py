@@ -6,6 +6,7 @@ schedule that is over, holds up nothing any more.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
@@ -69,12 +70,14 @@ class RequestDelays:
     __slots__ = ("_held",)
 
     def __init__(self) -> None:
-        self._held: list[tuple[float, Delays]] = []
+        self._held: deque[tuple[float, Delays]] = deque()
 
     def add(self, now: float, until: float, delays: Delays) -> None:
         """Add what is delayed until then."""
-        self._held = [held for held in self._held if held[0] > now]
-        self._held.append((until, delays))
+        held = self._held
+        while held and held[0][0] <= now:
+            held.popleft()
+        held.append((until, delays))
 
     def any_after(self, at: float) -> bool:
         """Return whether rules hold back anything until later than this."""
@@ -91,5 +94,5 @@ class RequestDelays:
             if until > now:
                 gone_s = max(gone_s, sum(s for active, s in delays.items() if active not in acting))
                 left.append((until, {active: s for active, s in delays.items() if active in acting}))
-        self._held = [(max(now, until - gone_s), delays) for until, delays in left if delays]
+        self._held = deque((max(now, until - gone_s), delays) for until, delays in left if delays)
         return gone_s

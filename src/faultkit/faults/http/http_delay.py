@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from faultkit.faults.drawn_delay import DrawnDelay
@@ -15,4 +16,10 @@ class HttpDelay(DrawnDelay, HttpFault):
     summary: ClassVar[str] = "Requests wait before they are sent to the upstream."
 
     def judge(self, given: RequestContext) -> HttpVerdict:
-        return HttpVerdict(delay_s=self.draw_s(given.rng))
+        return self._constant or HttpVerdict(delay_s=self.draw_s(given.rng))
+
+    @cached_property
+    def _constant(self) -> HttpVerdict | None:
+        """The verdict on every request, if all wait equally long."""
+        delay_s = self.constant_s
+        return None if delay_s is None else HttpVerdict(delay_s=delay_s)

@@ -6,6 +6,7 @@ Statuses below 200 are not accepted, because a client would go on waiting for th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from faultkit.faults.fault import setting
@@ -43,6 +44,10 @@ class HttpError(HttpFault):
         return self.call_upstream
 
     def judge(self, given: RequestContext) -> HttpVerdict:
+        return self._verdict
+
+    @cached_property
+    def _verdict(self) -> HttpVerdict:
         headers = self.headers
         if self.retry_after_s is not None:
             headers = (*headers, ("Retry-After", str(self.retry_after_s)))

@@ -20,7 +20,7 @@ from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http.answer_rewrite import Answered, AnswerRewrite, JudgeAnswer
 from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
-from faultkit.proxy.http.heads import HTTP_2, OTHER_CODING, RequestHead, ResponseHead
+from faultkit.proxy.http.heads import ABSENT, HTTP_2, OTHER_CODING, RequestHead, ResponseHead
 from faultkit.proxy.http.held_request import BodyJudge, HeldRequest
 from faultkit.proxy.http.own_answer import ESTABLISHED, OwnAnswer
 from faultkit.proxy.http.request_order import RequestOrder
@@ -182,7 +182,8 @@ class HttpExchange(RequestOrder):
     def _read_requests(self, event: Data) -> None:
         framer = self._requests
         run: list[bytes] = []
-        if not self._forward and (head := framer.whole(event.payload)) is not None:
+        head = None if self._forward else framer.whole(event.payload)
+        if head is not None and head.length == ABSENT:
             self._begin(head, event, run)
             if not self._ignores_client:
                 self._request_ended(event, run)

@@ -104,11 +104,6 @@ class _Framer:
         """Return the next piece, or None if more bytes are needed."""
         return self._step(self)
 
-    @property
-    def is_between(self) -> bool:
-        """Whether nothing is kept, and a head comes next."""
-        return self._pos == len(self._buffer) and self._step is type(self)._head
-
     def take_rest(self) -> bytes:
         """Return the bytes that no piece has covered yet. The framer keeps its place in the message."""
         rest = self._buffer[self._pos :]
@@ -244,18 +239,20 @@ class RequestFramer(_Framer):
     __slots__ = ()
 
     def whole(self, data: bytes) -> RequestHead | None:
-        """Return the head if `data` is one request without a body, not begun before and with nothing behind
-        it: then the framer need not be fed. None: feed it."""
-        size = len(data)
-        if not self.is_between or size > MAX_HEAD_BYTES or data.find(b"\r\n\r\n") + 4 != size:
+        """Return the head if `data` is one request, not begun before and with nothing behind it, whose body
+        is not chunked: then the framer need not be fed. None: feed it."""
+        if self._pos != len(self._buffer) or self._step is not RequestFramer._head:
             return None
-        if data.startswith(b"\r\n"):
+        size, end = len(data), data.find(b"\r\n\r\n") + 4
+        if end < 4 or end > MAX_HEAD_BYTES or data.startswith(b"\r\n"):
             return None
         try:
-            head = read_request_head(data)
+            head = read_request_head(data if end == size else data[:end])
         except ValueError:
             return None
-        return None if head.may_switch or head.length != ABSENT else head
+        if head.may_switch or end + (0 if head.length == ABSENT else head.length) != size:
+            return None
+        return None if head.length == CHUNKED else head
 
     def _begin(self, raw: bytes) -> Piece:
         head = read_request_head(raw)
@@ -319,7 +316,7 @@ class ResponseFramer(_Framer):
         """Take `data` if it is one final response, not begun before and with nothing behind it, and return
         True: then the framer need not be fed. False: feed it."""
         methods = self._methods
-        if not methods or not self.is_between:
+        if not methods or self._pos != len(self._buffer) or self._step is not ResponseFramer._head:
             return False
         end = data.find(b"\r\n\r\n") + 4
         if end < 4 or end > MAX_HEAD_BYTES or data.startswith(b"\r\n"):
@@ -328,13 +325,19 @@ class ResponseFramer(_Framer):
             head = read_response_head(data[:end])
         except ValueError:
             return False
-        status, length = head.status, head.length
-        if status < 200 or status in (204, 304) or length < 0 or end + length != len(data):
+        status, length, method = head.status, head.length, methods[0]
+        if status < 200 or method == "CONNECT":
             return False
-        if methods[0] == "HEAD" or methods[0] == "CONNECT":
-            return False
-        methods.popleft()
-        return True
+        if method == "HEAD" or status == 204 or status == 304:  # As in `_begin`.
+            length = 0
+        if length == CHUNKED:
+            chunks = Chunks()
+            is_whole = chunks.walk(data, end) == len(data) and chunks.ended
+        else:
+            is_whole = length >= 0 and end + length == len(data)
+        if is_whole:
+            methods.popleft()
+        return is_whole
 
     def _begin(self, raw: bytes) -> Piece:
         head = read_response_head(raw)

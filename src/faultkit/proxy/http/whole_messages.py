@@ -1,8 +1,8 @@
 """The short way through an exchange, for a message that comes whole and passes as it is.
 
-A request without a body, or a response whose body comes with its head, needs no pieces, no events and no
-outputs: all that is to be known is when its bytes go on. What is not so simple is left to `from_client` and
-`from_upstream`, which do the same for every message.
+A message whose body, if it has one, comes with its head needs no pieces, no events and no outputs: all that
+is to be known is when its bytes go on. What is not so simple is left to `from_client` and `from_upstream`,
+which do the same for every message.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class WholeMessages(HttpExchange):
         turn.number = self._judged
         self._judged += 1
         verdict = self._judge(head)
-        self._at(at)
         if verdict.status is not None:
+            self._at(at)
             event, run = Data(at, payload), list[bytes]()
             self._current = turn
             self._decide(turn, verdict, event, run)
@@ -48,12 +48,14 @@ class WholeMessages(HttpExchange):
             self._request_ended(event, run)
             self._flush_up(run, event)
             return FOREVER
-        if verdict.delay_s > 0 and at + verdict.delay_s > self._upstream_at:
-            self._upstream_at = at + verdict.delay_s
         turn.complete = True
         self._turns.append(turn)
         self._responses.expect(head.method)
-        return self._upstream_at
+        due_at = at + verdict.delay_s
+        if due_at < self._upstream_at:
+            return self._upstream_at
+        self._upstream_at = due_at
+        return due_at
 
     def whole_response(self, payload: bytes, at: float) -> float | None:
         """Take bytes of the upstream if they are the one response that is awaited. Return when they go to the
@@ -63,8 +65,10 @@ class WholeMessages(HttpExchange):
         if not self._awaits_only_response or not self._responses.take_whole(payload):
             return None
         self._turns.popleft()
-        self._at(at)
-        return self._client_at
+        if at < self._client_at:
+            return self._client_at
+        self._client_at = at
+        return at
 
     def take_outputs(self) -> list[Output]:
         """Return what is to be done after a request that does not pass as it is."""
