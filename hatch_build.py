@@ -21,7 +21,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 EXTENSION = "_native.abi3.so"
 EXTENSIONS = {
-    "proxy": ("_native.c", "_native_sockets.c", "_native_tls.c"),
+    "proxy": ("_native.c", "_native_sockets.c", "_native_tls.c", "_native_link.c"),
     "load": ("_native.c",),
 }
 """The packages of faultkit that have one, with its sources."""

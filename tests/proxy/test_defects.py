@@ -54,8 +54,17 @@ def test_a_defect_when_a_connection_begins_resets_the_client(
     upstream: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Link, "begin", fail)
-    with Plane() as plane:
+    with Plane(observed=True) as plane:
         assert is_reset(plane.open_proxy(ProxySpec("db", ANY_PORT, upstream)))
+        assert plane.snapshot().proxies[0].live == 0
+
+
+def test_a_defect_when_a_connect_fails_resets_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening() as listener:
+        closed = endpoint_of(listener)
+    monkeypatch.setattr(Link, "_dial_failed", fail)
+    with Plane() as plane:
+        assert is_reset(plane.open_proxy(ProxySpec("db", ANY_PORT, closed)), b"first bytes")
         assert plane.snapshot().proxies[0].live == 0
 
 
@@ -79,7 +88,7 @@ def test_a_defect_after_a_name_was_resolved_resets_the_client(
 
 
 def test_other_connections_live_on(echo: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Plane() as plane:
+    with Plane(observed=True) as plane:
         proxy = plane.open_proxy(ProxySpec("db", ANY_PORT, echo))
         with connect(proxy) as living:
             living.sendall(b"before")

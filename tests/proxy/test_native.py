@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from faultkit.proxy.direction_fields import PureFields
 from faultkit.proxy.event_loop import READABLE, Loop
+from faultkit.proxy.link_fields import PureLinkFields
 from faultkit.proxy.native import PURE_VARIABLE, load_native, native
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +39,13 @@ def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Call
 def test_the_variable_chooses_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PURE_VARIABLE, "1")
     assert load_native() is None
+
+
+@pytest.mark.skipif(native is None, reason="not compiled here")
+@pytest.mark.parametrize(("name", "pure"), [("DirectionFields", PureFields), ("LinkFields", PureLinkFields)])
+def test_compiled_objects_have_the_fields_of_those_in_python(name: str, pure: Any) -> None:
+    fields = {key for key, kind in vars(getattr(native, name)).items() if inspect.ismemberdescriptor(kind)}
+    assert fields == set(pure.__slots__)
 
 
 def test_timers_run_in_order_and_never_early(run: Callable[[Loop], None]) -> None:

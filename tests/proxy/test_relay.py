@@ -1,6 +1,8 @@
 """The relay on real sockets, with each poller: what one peer sees of the other."""
 
+import contextlib
 import errno
+import gc
 import socket
 import struct
 import threading
@@ -22,7 +24,9 @@ from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.faults.stream.timeout import Timeout
 from faultkit.plan import Plan
+from faultkit.proxy.direction import Direction
 from faultkit.proxy.event_loop import Poller, SelectorsPoller, new_poller
+from faultkit.proxy.link import Link
 from tests.proxy.wires import (
     BOTH,
     TO_UPSTREAM,
@@ -257,6 +261,41 @@ def test_an_upstream_that_refuses_shows_as_a_reset() -> None:
             client.recv(1)
         assert wire.plane.snapshot().proxies[0].dial_failures == 1
         assert [h.event for h in wire.plane.take_events()] == ["opened", "dial_failed", "closed"]
+
+
+@pytest.mark.parametrize("by_reset", [False, True], ids=["fin", "rst"])
+def test_a_connection_that_has_ended_leaves_no_object_for_the_garbage_collector(by_reset: bool) -> None:
+    with wired() as wire:
+        gc.collect()
+        gc.disable()
+        try:
+            client, server = wire.join()
+            with client, server:
+                client.sendall(b"x")
+                read_exactly(server, 1)
+                if by_reset:
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.close()
+                with contextlib.suppress(ConnectionResetError):
+                    assert server.recv(1) == b""
+            while wire.plane.snapshot().proxies[0].live:
+                pass
+            assert [each for each in gc.get_objects() if isinstance(each, Link | Direction)] == []
+        finally:
+            gc.enable()
+
+
+@pytest.mark.parametrize("first", [b"", b"the first bytes"])
+def test_a_client_without_rules_that_begins_with_its_end_is_answered(first: bytes) -> None:
+    with wired() as wire, connect(wire.proxy) as client:
+        client.sendall(first)
+        client.shutdown(socket.SHUT_WR)
+        server, _ = wire.upstream.accept()
+        with server:
+            server.settimeout(10)
+            assert read_all(server) == first
+            server.sendall(b"answer")
+        assert read_all(client) == b"answer"
 
 
 def test_nothing_is_left_after_close() -> None:

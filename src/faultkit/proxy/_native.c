@@ -14,6 +14,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include "_native.h"
+
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -30,15 +32,11 @@
 #endif
 
 /* As in native.py: an extension of another revision is not used. Raise both when what they share changes. */
-#define REVISION 3
+#define REVISION 4
 
 #define MOST_EVENTS 512
-#define BUFFER_SIZE 262144
-#define READABLE 0x1
 
-/* One loop runs in a thread, but a process may have several loops. The lock of the interpreter is held
- * from the read into this buffer to the last use of it. */
-static char buffer[BUFFER_SIZE];
+char buffer[BUFFER_SIZE];
 
 /* What `configure` was given: constants of direction.py, so that each exists once. */
 static struct {
@@ -62,7 +60,7 @@ static PyTypeObject *straight_type;
 #define DECLARE(name) static PyObject *s_##name;
 NAMES(DECLARE)
 
-static double monotonic(void)
+double monotonic(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -70,11 +68,9 @@ static double monotonic(void)
     return (double)((long long)now.tv_sec * 1000000000LL + now.tv_nsec) / 1e9;
 }
 
-static int is_none(PyObject *object) { return object == NULL || object == Py_None; }
-
 /* --- small wrappers ---------------------------------------------------------------------------- */
 
-static int call_method(PyObject *self, PyObject *name)
+int call_method(PyObject *self, PyObject *name)
 {
     PyObject *result = PyObject_CallMethodObjArgs(self, name, NULL);
     if (result == NULL)
@@ -83,7 +79,7 @@ static int call_method(PyObject *self, PyObject *name)
     return 0;
 }
 
-static int call_method_with(PyObject *self, PyObject *name, PyObject *argument)
+int call_method_with(PyObject *self, PyObject *name, PyObject *argument)
 {
     PyObject *result = argument ? PyObject_CallMethodObjArgs(self, name, argument, NULL) : NULL;
     if (result == NULL)
@@ -125,15 +121,6 @@ static int add_size(PyObject *self, PyObject *name, Py_ssize_t more)
 
 /* --- fields of a direction ----------------------------------------------------------------------- */
 
-typedef struct {
-    PyObject_HEAD
-    PyObject *link, *services, *mode, *out, *pipe_queue, *near_chain, *far_chain, *gate, *straight, *whole;
-    double timer_at, paced_at;
-    Py_ssize_t moved, out_bytes, reported_bytes;
-    int source, target, ending, big_reads;
-    char readable, writable, end_sent, queued, direct;
-} Fields;
-
 static PyMemberDef fields_members[] = {
     {"_link", T_OBJECT, offsetof(Fields, link), 0, NULL},
     {"_services", T_OBJECT, offsetof(Fields, services), 0, NULL},
@@ -162,7 +149,21 @@ static PyMemberDef fields_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-/* As PureFields.__init__; what is not set here is 0, false or None. */
+/* As PureFields.__init__, once the sockets are set; what is not set here is 0, false or None. */
+void fill_direction(Fields *f, PyObject *link, PyObject *services, int direct)
+{
+    PyObject **kept[] = {&f->link, &f->services, &f->mode};
+    PyObject *given[] = {link, services, settings.copy == NULL ? Py_None : settings.copy};
+    for (int index = 0; index < 3; index++) {
+        Py_INCREF(given[index]);
+        *kept[index] = given[index];
+    }
+    f->direct = (char)direct;
+    f->has_native_link = (char)is_native_link(link);
+    f->writable = f->target >= 0;
+    f->timer_at = f->paced_at = Py_HUGE_VAL;
+}
+
 static int fields_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     Fields *f = (Fields *)self;
@@ -177,16 +178,8 @@ static int fields_init(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *direct = PyObject_GetAttr(services, s_has_direct_clock);
     if (direct == NULL)
         return -1;
-    f->direct = direct == Py_True;
+    fill_direction(f, link, services, direct == Py_True);
     Py_DECREF(direct);
-    PyObject **kept[] = {&f->link, &f->services, &f->mode};
-    PyObject *given[] = {link, services, settings.copy == NULL ? Py_None : settings.copy};
-    for (int index = 0; index < 3; index++) {
-        Py_INCREF(given[index]);
-        *kept[index] = given[index];
-    }
-    f->writable = f->target >= 0;
-    f->timer_at = f->paced_at = Py_HUGE_VAL;
     return 0;
 }
 
@@ -236,7 +229,7 @@ static void fields_dealloc(PyObject *self)
 /* --- COPY: no rule acts -------------------------------------------------------------------------- */
 
 /* Write, whatever signals come. A full socket takes 0 bytes; -1 is any other error. */
-static Py_ssize_t give(int target, const char *bytes, Py_ssize_t size)
+Py_ssize_t give(int target, const char *bytes, Py_ssize_t size)
 {
     for (;;) {
         Py_ssize_t sent = write(target, bytes, (size_t)size);
@@ -249,7 +242,7 @@ static Py_ssize_t give(int target, const char *bytes, Py_ssize_t size)
     }
 }
 
-static Py_ssize_t take(int source, Py_ssize_t size)
+Py_ssize_t take(int source, Py_ssize_t size)
 {
     Py_ssize_t got;
     do
@@ -266,21 +259,26 @@ static int keep_rest(Fields *f, const char *bytes, Py_ssize_t size)
     return failed;
 }
 
+static int reset_link(Fields *f)
+{
+    return f->has_native_link ? end_link_by_reset(f->link) : call_method(f->link, s_reset);
+}
+
 static int copy(Fields *f)
 {
     for (int turns = settings.turns; f->readable && f->writable;) {
         Py_ssize_t size = take(f->source, settings.chunk);
         if (size < 0) {
             if (errno != EAGAIN && errno != EWOULDBLOCK)
-                return call_method(f->link, s_reset);
+                return reset_link(f);
             f->readable = 0;
             return 0;
         }
         if (size == 0)
-            return call_method((PyObject *)f, s__end_of_source);
+            return f->has_native_link ? forward_end(f) : call_method((PyObject *)f, s__end_of_source);
         Py_ssize_t sent = give(f->target, buffer, size);
         if (sent < 0)
-            return call_method(f->link, s_reset);
+            return reset_link(f);
         f->moved += sent;
         if (sent < size && keep_rest(f, buffer + sent, size - sent) < 0)
             return -1;
@@ -686,7 +684,7 @@ static int pump_chain(Fields *f)
     return call_method((PyObject *)f, f->mode == settings.chain ? s__pump_chain : s_pump);
 }
 
-static int pump(Fields *f)
+int pump(Fields *f)
 {
     if (f->mode == settings.chain)
         return pump_chain(f);
@@ -703,6 +701,8 @@ static int handle(Fields *f, int flags)
         f->readable = 1;
         return pump(f);
     }
+    if (f->has_native_link)
+        return link_event(f, flags);
     PyObject *number = PyLong_FromLong(flags);
     PyObject *result =
         number == NULL ? NULL
@@ -741,6 +741,17 @@ static PyMethodDef fields_methods[] = {
     {"_timer_due", fields_timer_due, METH_O, "Pump, if this is the latest timer."},
     {NULL, NULL, 0, NULL},
 };
+
+PyObject *ready_of(Fields *f) { return PyCFunction_New(&fields_methods[0], (PyObject *)f); }
+
+void shut_direction(Fields *f)
+{
+    PyObject *mode = f->mode;
+    Py_INCREF(settings.shut);
+    f->mode = settings.shut;
+    Py_XDECREF(mode);
+    Py_CLEAR(f->out);
+}
 
 static PyType_Slot fields_slots[] = {
     {Py_tp_doc, "The fields of a direction, and the handlers of its events."},
@@ -803,7 +814,7 @@ static int wait_for_events(int epoll, struct epoll_event *events, int forever, d
 }
 
 /* Give a raised Exception to Loop._failed. Anything else (KeyboardInterrupt) ends the loop: -1. */
-static int report_failure(PyObject *loop, PyObject *on_failure)
+int report_failure(PyObject *loop, PyObject *on_failure)
 {
     if (!PyErr_ExceptionMatches(PyExc_Exception))
         return -1;
@@ -998,8 +1009,6 @@ static PyObject *configure(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-extern PyMethodDef native_socket_methods[];
-
 static PyMethodDef module_methods[] = {
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
      "Set the constants that the directions use."},
@@ -1030,6 +1039,7 @@ PyMODINIT_FUNC PyInit__native(void)
     if (straight_type == NULL || heappush == NULL || heappop == NULL || module == NULL || fields == NULL ||
         PyModule_AddFunctions(module, native_socket_methods) < 0 ||
         PyModule_AddObject(module, "DirectionFields", fields) < 0 || PyModule_AddType(module, straight_type) < 0 ||
+        add_link_types(module) < 0 ||
         PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
         return NULL;
     return module;

@@ -6,6 +6,8 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+#include "_native.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -19,48 +21,60 @@ static int fd_of(PyObject *number)
     return fd == -1 && PyErr_Occurred() ? -2 : (int)fd;
 }
 
+int accept_on(int listener) { return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+
 static PyObject *accept_client(PyObject *module, PyObject *listener)
 {
     (void)module;
     int fd = fd_of(listener);
     if (fd == -2)
         return NULL;
-    int client = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int client = accept_on(fd);
     if (client < 0 && errno != EAGAIN)
         return PyErr_SetFromErrno(PyExc_OSError);
     return PyLong_FromLong(client);
 }
 
+int connect_to(int family, const char *address, Py_ssize_t size)
+{
+    int one = 1, fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (connect(fd, (const struct sockaddr *)address, (socklen_t)size) == 0 || errno == EINPROGRESS)
+        return fd;
+    int code = errno;
+    close(fd);
+    errno = code;
+    return -1;
+}
+
 static PyObject *start_connect(PyObject *module, PyObject *args)
 {
-    int family, one = 1;
+    int family;
     const char *address;
     Py_ssize_t size;
     (void)module;
     if (!PyArg_ParseTuple(args, "iy#", &family, &address, &size))
         return NULL;
-    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0) {
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        if (connect(fd, (const struct sockaddr *)address, (socklen_t)size) == 0 || errno == EINPROGRESS)
-            return PyLong_FromLong(fd);
-    }
-    int code = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = code;
-    return PyErr_SetFromErrno(PyExc_OSError);
+    int fd = connect_to(family, address, size);
+    return fd < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLong(fd);
+}
+
+int has_peer(int fd)
+{
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    return getpeername(fd, (struct sockaddr *)&peer, &size) == 0;
 }
 
 static PyObject *is_connected(PyObject *module, PyObject *number)
 {
-    struct sockaddr_storage peer;
-    socklen_t size = sizeof peer;
     (void)module;
     int fd = fd_of(number);
     if (fd == -2)
         return NULL;
-    return PyBool_FromLong(getpeername(fd, (struct sockaddr *)&peer, &size) == 0);
+    return PyBool_FromLong(has_peer(fd));
 }
 
 static PyObject *unread_bytes(PyObject *module, PyObject *number)
@@ -84,15 +98,20 @@ static PyObject *end_output(PyObject *module, PyObject *number)
     Py_RETURN_NONE;
 }
 
-static PyObject *close_by_reset(PyObject *module, PyObject *number)
+void close_socket_by_reset(int fd)
 {
     struct linger at_once = {1, 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close(fd);
+}
+
+static PyObject *close_by_reset(PyObject *module, PyObject *number)
+{
     (void)module;
     int fd = fd_of(number);
     if (fd == -2)
         return NULL;
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    close(fd);
+    close_socket_by_reset(fd);
     Py_RETURN_NONE;
 }
 

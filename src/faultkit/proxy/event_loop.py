@@ -53,6 +53,10 @@ class Poller(Protocol):
     await_input: Callable[[int], None] | None
     """To be called when a socket has nothing to read; None where that is not necessary."""
 
+    awaiting_output: set[int]
+    """Where `direct_epoll` is one: descriptors that are registered for output too. Closed sockets leave their
+    numbers here."""
+
     def await_output(self, fd: int) -> None:
         """Report once a full socket is WRITABLE again."""
 
@@ -87,7 +91,7 @@ if sys.platform == "linux":
 
         def __init__(self) -> None:
             self.await_input: Callable[[int], None] | None = None
-            self._both: set[int] = set()
+            self.awaiting_output: set[int] = set()
             self._epoll = select.epoll()
             fd = self._epoll.fileno()
             self._precise = [fd] if fd < _SELECT_LIMIT else None
@@ -95,16 +99,16 @@ if sys.platform == "linux":
         def add(self, fd: int, output: bool = False) -> None:
             # Most sockets are never full: without interest in output, each saves an event.
             if output:
-                self._both.add(fd)
+                self.awaiting_output.add(fd)
                 self._epoll.register(fd, _BOTH)
             else:
-                if fd in self._both:
-                    self._both.remove(fd)  # A closed socket has left its number here.
+                if fd in self.awaiting_output:
+                    self.awaiting_output.remove(fd)  # A closed socket has left its number here.
                 self._epoll.register(fd, _INPUT)
 
         def await_output(self, fd: int) -> None:
-            if fd not in self._both:
-                self._both.add(fd)
+            if fd not in self.awaiting_output:
+                self.awaiting_output.add(fd)
                 self._epoll.modify(fd, _BOTH)
 
         def add_listener(self, fd: int) -> None:
@@ -139,6 +143,7 @@ class SelectorsPoller:
 
     def __init__(self) -> None:
         self.await_input: Callable[[int], None] | None = self._await_input
+        self.awaiting_output: set[int] = set()
         self._selector = selectors.DefaultSelector()
         self._interest: dict[int, int] = {}
 

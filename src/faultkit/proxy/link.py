@@ -16,8 +16,8 @@ from faultkit.proxy.direction import Direction
 from faultkit.proxy.direction_output import DirectionOutput
 from faultkit.proxy.event_loop import ENDED, FAILED, READABLE, WRITABLE
 from faultkit.proxy.link_upstream import LinkUpstream
+from faultkit.proxy.native import native
 from faultkit.proxy.plane_events import Closed
-from faultkit.proxy.proxy_state import ProxyState
 from faultkit.proxy.rule_binding import rebind_rules
 from faultkit.proxy.sockets import (
     NO_SOCKET,
@@ -36,17 +36,7 @@ _ABANDONED_S = 60
 class Link(LinkUpstream):
     """A client socket, an upstream socket, and a direction each way."""
 
-    __slots__ = ("_client_watched", "_stalled")
-
-    def __init__(self, proxy: ProxyState, client: int, ordinal: int) -> None:
-        super().__init__(proxy, client, ordinal)
-        services = self._services
-        self.up = Direction(self, services, client, NO_SOCKET)
-        self.down = Direction(self, services, NO_SOCKET, client)
-        self._client_watched = False
-        """True once the client socket is registered with the poller."""
-        self._stalled: tuple[float, int] | None = None
-        """Since when both ends have hung up and nothing has moved, and how many bytes had until then."""
+    __slots__ = ()
 
     def begin(self) -> None:
         """Bind the rules that act on an admitted client, and dial where the upstream is known."""
@@ -138,8 +128,13 @@ class Link(LinkUpstream):
             self._attach(upstream)
             self._watch_client()
             return
+        self._await_upstream(rest)
+
+    def _await_upstream(self, rest: bytes) -> None:
+        """Wait for the upstream that is being connected; `rest` of the client's first bytes are for it."""
+        upstream = self.upstream
         if rest:
-            up.keep(memoryview(rest))
+            self.up.keep(memoryview(rest))
         self.upstream = NO_SOCKET
         self._attempt([]).wait_for(upstream)
 
@@ -305,3 +300,7 @@ class Link(LinkUpstream):
             self.layer.let_go()
             self.layer = None
         del self.up, self.down
+
+
+if native is not None:
+    native.configure_links(Link, Direction)

@@ -6,73 +6,26 @@ object. This module does not know how bytes are moved.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
 
 from faultkit.base.address import Endpoint
 from faultkit.base.descriptors import NO_DESCRIPTOR, why_not_connected
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.dial import DialAttempt, literal_address
-from faultkit.proxy.direction import Direction
+from faultkit.proxy.link_fields import LinkFields
 from faultkit.proxy.plane_events import DialFailed, Directed
-from faultkit.proxy.proxy_state import ProxyState
 from faultkit.proxy.rule_binding import judge_name, rebind_rules
 from faultkit.proxy.rule_delay import DelayedStep, Delays
 from faultkit.proxy.sockets import NO_SOCKET, Address, CloseMode, close_socket, start_connect
 
-if TYPE_CHECKING:
-    from faultkit.proxy.layers import ProtocolLayer
-
 _ITSELF = "that is this proxy itself"
 
 
-class LinkUpstream:
-    """A connection whose upstream can be dialled. `Link` says what each field means."""
+class LinkUpstream(LinkFields):
+    """A connection whose upstream can be dialled."""
 
-    __slots__ = (
-        "_delayed",
-        "_dial",
-        "_dial_number",
-        "_dial_target",
-        "_services",
-        "client",
-        "client_exempt",
-        "dead",
-        "down",
-        "exempt",
-        "hits",
-        "layer",
-        "opened_at",
-        "ordinal",
-        "proxy",
-        "up",
-        "upstream",
-    )
-
-    up: Direction
-    down: Direction
-
-    def __init__(self, proxy: ProxyState, client: int, ordinal: int) -> None:
-        self.proxy = proxy
-        self._services = services = proxy.services
-        self.ordinal = ordinal
-        self.client = client
-        self.upstream = NO_SOCKET
-        self.dead = False
-        self.exempt = False
-        """No rule of the server's side acts: its upstream is not among those that the user wants broken."""
-        self.client_exempt = proxy.spec.spares_hosts
-        """No rule of the client's side acts: it has named no host that the user wants broken."""
-        self.layer: ProtocolLayer | None = None
-        self.opened_at = services.loop.clock()
-        self.hits: dict[ActiveStreamRule, bool] | None = None
-        """Whether each rule that does not always act was drawn for this connection."""
-        self._delayed: DelayedStep | None = None
-        """What rules have put off, if anything: the beginning, or the look-up of a name."""
-        self._dial: DialAttempt | None = None
-        self._dial_number = 0
-        """Number of the latest dial: a cancelled one may still be resolving its name."""
-        self._dial_target: Endpoint | None = None
+    __slots__ = ()
 
     def _dialled(self, result: int | str) -> None:
         """Go on with a connected socket, or with the reason why there is none."""
@@ -193,6 +146,10 @@ class LinkUpstream:
         timeout_s = self.proxy.spec.connect_timeout_s
         self._dial = DialAttempt(self._services.loop, addresses, timeout_s, self._dialled, self.abort)
         return self._dial
+
+    def _connect_failed(self, code: int) -> None:
+        """Give up: a connect that was started has failed with this number."""
+        self._dial_failed(why_not_connected(OSError(code, os.strerror(code))))
 
     def _dial_failed(self, why: str, injected: bool = False) -> None:
         proxy = self.proxy

@@ -10,6 +10,8 @@ FAULTKIT_PURE, if it is not empty, chooses Python. Nothing else depends on the c
     _native_http.c              direction.Direction._pump_layer
     _native_sockets.c           the functions of `sockets`
     _native_tls.c               tls.straight, DirectionSource._pass_straight
+    _native.LinkFields          link_fields.PureLinkFields
+    _native.Acceptor            Proxy._accept, Link.begin, Link._send_first_bytes
 
 The load engine has an extension of its own (`faultkit.load.native`).
 """
@@ -25,7 +27,7 @@ from typing import Final
 PURE_VARIABLE: Final = "FAULTKIT_PURE"
 
 
-_REVISION: Final = 3
+_REVISION: Final = 4
 
 
 def load_native(name: str = "faultkit.proxy._native", revision: int = _REVISION) -> ModuleType | None:

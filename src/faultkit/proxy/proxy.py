@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
+from typing import Any
 
 from faultkit.base.address import Endpoint
 from faultkit.base.descriptors import SHORTAGES
@@ -12,10 +14,11 @@ from faultkit.faults.fault import ConnectionFault
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.data_plane import ProxyCounts, ProxySpec
 from faultkit.proxy.link import Link
+from faultkit.proxy.native import native
 from faultkit.proxy.plane_events import Opened, Trouble
 from faultkit.proxy.proxy_state import LinkServices, ProxyState
 from faultkit.proxy.rule_binding import judge_admission, rebind_rules
-from faultkit.proxy.sockets import BACKLOG, accept, accept_known, listen
+from faultkit.proxy.sockets import BACKLOG, accept, accept_known, listen, packed_address
 
 _ACCEPTS_PER_ROUND = 64
 _PAUSE_S = 0.1
@@ -32,6 +35,7 @@ class Proxy:
         self.bound = Endpoint(host, port)
         self.state = ProxyState(services, spec, self.bound, self._forget)
         self.links: dict[int, Link] = {}
+        self._acceptor = _new_acceptor(self.state, self.links)
         self._connection_rules: tuple[ActiveStreamRule, ...] = ()
         self._accepted = 0
         self._past_up = self._past_down = 0
@@ -152,6 +156,18 @@ class Proxy:
         if not self._open:
             return
         listener, observed = self._listener, self._services.observed
+        if (
+            self._acceptor is not None
+            and self.state.connect_at_once is not None
+            and not (observed or self._connection_rules)
+        ):
+            worker = self._services.worker
+            first = worker.number(self._accepted)
+            count, code = self._acceptor.accept(listener.fileno(), _ACCEPTS_PER_ROUND, first, worker.count)
+            self._accepted += count
+            if code in SHORTAGES:
+                self._pause_accepting(OSError(code, os.strerror(code)))
+            return
         for _ in range(_ACCEPTS_PER_ROUND):
             try:
                 if observed:
@@ -235,3 +251,15 @@ class Proxy:
             state.ledger.lines(),
             state.untouched,
         )
+
+
+def _new_acceptor(state: ProxyState, links: dict[int, Link]) -> Any:
+    """Return what accepts clients where no rule acts, without Python; None where that is not possible."""
+    loop = state.services.loop
+    epoll = loop.poller.direct_epoll()
+    if native is None or epoll is None or not state.services.has_direct_clock:
+        return None
+    place = None if state.connect is None or state.literal is None else packed_address(state.literal)
+    if state.literal is None or place is None:
+        return None
+    return native.Acceptor(state, links, loop, epoll, loop.poller.awaiting_output, state.literal[0], place)

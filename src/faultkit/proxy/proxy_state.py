@@ -116,6 +116,7 @@ class ProxyState:
         self.name = spec.name
         self.bound = bound
         """Where the proxy listens."""
+        self.spares_hosts = spec.spares_hosts
         self.literal = (
             None if spec.upstream is None else literal_address(spec.upstream.host, spec.upstream.port)
         )
