@@ -231,6 +231,11 @@ class SseSplitter:
         self._limit = limit
         self._rest = bytearray()
 
+    @property
+    def is_empty(self) -> bool:
+        """True if no event has begun."""
+        return not self._rest
+
     def feed(self, data: bytes) -> list[bytes]:
         """Return whole events and comments with their blank lines. Raises SseTooLong."""
         if not self._rest and data.endswith(b"\n\n") and b"\r" not in data and len(data) <= self._limit:

@@ -160,6 +160,11 @@ class AnswerFilter:
         """Take one piece, and return what is to be sent."""
         return (piece,)
 
+    def skips(self, content: bytes, at: float) -> bool:
+        """Take a part of the content, and return True, if it is known to pass as it is, at once. False:
+        nothing was taken, and it is to be fed."""
+        return False
+
     def let_go(self, at: float) -> Iterable[AnswerPiece]:
         """Return what is still held back, because the rule acts no more. The filter is not fed again."""
         return ()

@@ -106,7 +106,7 @@ class LlmAnswerFilter(AnswerFilter):
                 if self._size <= MOST_HELD_BYTES:
                     return ()
                 return self._give_up(piece.at, reader.end(piece.at), "an answer that is too long")
-            return self._take(piece.at, self._through(chunks)) if chunks else ()
+            return self._pass_on(piece, chunks) if chunks else ()
         self._has_ended = True
         rest: list[LlmEvent] = [*reader.end(piece.at)]
         if isinstance(piece, Broken):
@@ -116,6 +116,13 @@ class LlmAnswerFilter(AnswerFilter):
         ):
             self._untouched(f"an answer that is none of {self._request.dialect.title}")
         return self._take(piece.at, self._through([*rest, End(piece.at)]))
+
+    def skips(self, content: bytes, at: float) -> bool:
+        reader = self._reader
+        if reader is None or self._head is not None or self._pending is not None or self._is_over:
+            return False
+        texts = reader.texts(content)
+        return texts is not None and self._chain.skips(texts, at)
 
     def cut_short(self, at: float) -> Iterable[AnswerPiece]:
         if self._reader is None or self._is_over or self._has_ended:
@@ -149,6 +156,14 @@ class LlmAnswerFilter(AnswerFilter):
         return self._take(
             head.at, self._chain.feed(Head(head.at, head.status, head.fields, reader.is_stream))
         )
+
+    def _pass_on(self, piece: Content, chunks: list[Chunk]) -> Iterable[AnswerPiece]:
+        """Feed the chunks that end in a piece; return the piece itself if it passes as it is."""
+        out = self._chain.feed_chunks(chunks)
+        if out is chunks and self._head is None and self._pending is None:
+            raw = chunks[0].raw if len(chunks) == 1 else b"".join([chunk.raw for chunk in chunks])
+            return (piece,) if raw == piece.payload else (Content(piece.at, raw),)
+        return self._take(piece.at, iter(out))
 
     def _through(self, events: Iterable[LlmEvent]) -> Iterator[LlmEvent]:
         return (out for event in events for out in self._chain.feed(event))

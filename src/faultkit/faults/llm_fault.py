@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, ClassVar
 
 from faultkit.base.rng import Rng
@@ -50,6 +51,11 @@ class LlmFilter:
         if isinstance(event, Chunk):
             return self.chunk(event)
         return self.head(event) if isinstance(event, Head) else self.end(event)
+
+    def skips(self, texts: Sequence[str]) -> bool:
+        """Take chunks by their texts alone, none of which is empty, and return True, if all of them pass as
+        they are. False: nothing was taken, and the chunks are to be fed."""
+        return False
 
     def head(self, head: Head) -> Iterable[LlmEvent]:
         """Return what becomes of the status and the headers."""
@@ -97,12 +103,16 @@ class LlmFault(Fault):
 
 def is_delta(chunk: Chunk) -> bool:
     """Return whether a chunk brings something of the answer: text, or a part of a call."""
-    return any(part.kind in ("text", "arguments", "call_name") and part.value for part in chunk.parts)
+    return any(part.value and part.kind in ("text", "arguments", "call_name") for part in chunk.parts)
 
 
 def tokens_of(chunk: Chunk) -> int:
     """Return how many tokens a chunk brings."""
-    return sum(count_tokens(text_of(part)) for part in chunk.parts if part.kind in ("text", "arguments"))
+    count = 0
+    for part in chunk.parts:
+        if part.kind in ("text", "arguments"):
+            count += count_tokens(text_of(part))
+    return count
 
 
 def text_of(part: Part) -> str:
@@ -133,7 +143,9 @@ class PositionedFilter(LlmFilter):
         """True if nothing comes out any more."""
 
     def feed(self, event: LlmEvent) -> Iterable[LlmEvent]:
-        return () if self.is_over else super().feed(event)
+        if self.is_over:
+            return ()
+        return self.chunk(event) if isinstance(event, Chunk) else super().feed(event)
 
     def chunk(self, chunk: Chunk) -> Iterable[LlmEvent]:
         if chunk.is_whole:
@@ -148,6 +160,18 @@ class PositionedFilter(LlmFilter):
         self._tokens += tokens_of(chunk)
         self._events += 1
         return (chunk,)
+
+    def skips(self, texts: Sequence[str]) -> bool:
+        if self.is_acting or self.is_over:
+            return False
+        tokens, events = self._tokens, self._events + len(texts) - 1
+        for text in texts[:-1]:
+            tokens += count_tokens(text)
+        if tokens >= self.after_tokens and events >= self.after_events:
+            return False
+        self._tokens = tokens + count_tokens(texts[-1])
+        self._events = events + 1
+        return True
 
     def first(self, chunk: Chunk) -> Iterable[LlmEvent]:
         """Return what becomes of the first event with content behind the position."""
@@ -205,6 +229,33 @@ class LlmChain:
         make events without number, such as keep-alives, only when they are taken."""
         return self._feed(event, self._filters)
 
+    def feed_chunks(self, chunks: list[Chunk]) -> Iterable[LlmEvent]:
+        """Return what comes out for chunks: the same list where all of them pass as they are, which costs
+        little, and otherwise an iterator, of which the same is true as of that of `feed`."""
+        filters = self._filters
+        if self._joiner is not None or self._is_over:
+            return self._feed_each(chunks)
+        for number, chunk in enumerate(chunks):
+            if chunk.at < self._at:
+                return chain(chunks[:number], self._feed_each(chunks[number:]))
+            for place, filter in enumerate(filters):
+                given = filter.feed(chunk)
+                if not isinstance(given, tuple) or len(given) != 1 or given[0] is not chunk:
+                    rest = self._leave(_through_all(filters[place + 1 :], given))
+                    return chain(chunks[:number], rest, self._feed_each(chunks[number + 1 :]))
+            self._at = chunk.at
+        return chunks
+
+    def skips(self, texts: Sequence[str], at: float) -> bool:
+        """Take chunks by their texts alone, and return True, if that is enough and all of them pass as they
+        are, at once. False: nothing was taken, and the chunks are to be fed."""
+        if len(self._filters) != 1 or self._joiner is not None or self._is_over or at < self._at:
+            return False
+        return all(texts) and self._filters[0].skips(texts)
+
+    def _feed_each(self, events: Iterable[LlmEvent]) -> Iterator[LlmEvent]:
+        return (out for event in events for out in self.feed(event))
+
     def let_go(self, acts: Callable[[int], bool], at: float) -> list[LlmEvent]:
         """Take out the filters that act no more, asked by their position, and return what they hold back."""
         gone = [place for place in range(len(self._filters)) if not acts(place)]
@@ -217,12 +268,10 @@ class LlmChain:
         return out
 
     def _feed(self, event: LlmEvent, filters: Sequence[LlmFilter]) -> Iterator[LlmEvent]:
-        events: Iterable[LlmEvent] = (event,)
-        if len(filters) == 1:
-            events = filters[0].feed(event)
-        else:
-            for filter in filters:
-                events = _through(filter, events)
+        return self._leave(filters[0].feed(event) if len(filters) == 1 else _through_all(filters, (event,)))
+
+    def _leave(self, events: Iterable[LlmEvent]) -> Iterator[LlmEvent]:
+        """Yield what has come through all filters, until its end."""
         for each in events:
             if self._is_over:
                 return
@@ -236,6 +285,12 @@ class LlmChain:
             if raw != event.raw:
                 event = replace(event, raw=raw)
         return moved_to(event, self._at)
+
+
+def _through_all(filters: Iterable[LlmFilter], events: Iterable[LlmEvent]) -> Iterable[LlmEvent]:
+    for filter in filters:
+        events = _through(filter, events)
+    return events
 
 
 def _through(filter: LlmFilter, events: Iterable[LlmEvent]) -> Iterator[LlmEvent]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from faultkit.faults.events import Event
+from faultkit.faults.events import Data, Event
 from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import AnswerFilter, HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
+from faultkit.proxy.direction_source import Irregular
 from faultkit.proxy.http import (
     HTTP_2,
     TLS,
@@ -49,6 +50,7 @@ class Http1Session:
         "_filters",
         "_forward",
         "_link",
+        "_shorten",
         "_spares",
         "_wake_at",
         "_websocket",
@@ -64,10 +66,13 @@ class Http1Session:
         mode: Mode = "inline",
         host: str | None = None,
         own_port: int | None = None,
+        shorten: Callable[[Callable[[bytes], bytes]], None] | None = None,
     ) -> None:
         """`carry_out` does what the exchange asks for; `spares` returns whether no rule may act now; `delays`
-        gets those of requests. `mode`, `host` and `own_port` are those of `HttpExchange`."""
+        gets those of requests. `mode`, `host` and `own_port` are those of `HttpExchange`. `shorten` is called
+        with `pass_stream` when the answer of a model begins."""
         self._link = link
+        self._shorten = shorten
         self._carry_out = carry_out
         self._spares = spares
         self._delays = delays
@@ -134,6 +139,25 @@ class Http1Session:
     def whole_response(self) -> Callable[[bytes, float], float | None]:
         """What takes bytes of the upstream if they are one response; see `WholeMessages.whole_response`."""
         return self._exchange.whole_response
+
+    def pass_stream(self, data: bytes) -> bytes:
+        """Return what goes to the client for the next bytes of a model's answer. Raises Irregular where that
+        is more than the same bytes at once: it is carried out then."""
+        link, exchange = self._link, self._exchange
+        now = link.proxy.services.loop.clock()
+        taken = exchange.take_chunks(data, now)
+        if isinstance(taken, bytes):
+            return taken
+        if taken is None:
+            self.from_upstream(Data(now, data))
+        else:
+            self._do(taken)
+            self._set_timer()
+        if link.dead:
+            return b""
+        if not exchange.rewrites:
+            link.down.straight = None
+        raise Irregular(b"")
 
     def _do(self, outputs: list[Output]) -> None:
         websocket = self._websocket
@@ -228,6 +252,8 @@ class Http1Session:
             filter, rules = of_models
             filters.insert(0, filter)
             self._filters |= dict.fromkeys(rules, filter)
+            if self._shorten is not None:
+                self._shorten(self.pass_stream)
         recording = self._bodies.take_recording(answered.number)
         if recording is not None:
             filters.insert(0, recording)

@@ -261,3 +261,28 @@ def test_the_same_seed_gives_the_same_events_and_another_does_not() -> None:
 
     assert events(1) == events(1)
     assert body(events(1)) != body(events(2))
+
+
+@pytest.mark.parametrize("after", range(9))
+@pytest.mark.parametrize("unit", ["after_tokens", "after_events"])
+@pytest.mark.parametrize("together", [1, 2, 3])
+def test_what_is_skipped_is_what_would_pass(unit: str, after: int, together: int) -> None:
+    """A rule acts on the same event, whether those before it are read by their texts or parsed."""
+    event = b'data: {"choices":[{"index":0,"delta":{"content":"%b"}}]}\n\n'
+    events = [event % text for text in (b"a", b" b c", b"", b" d, e", b" f", b" g\\n", b" h i", b" j")]
+    parts = [b"".join(events[n : n + together]) for n in range(0, len(events), together)]
+    head = AnswerHead(0.0, 200, EVENTS)
+    rule = {"fault": "token_stall", "with": {unit: after, "stall_ms": 100_000}}
+    if unit == "after_events":
+        rule["with"] |= {"after_tokens": 0}  # type: ignore[operator]
+    fed, skipping = Answer("openai_chat", rule), Answer("openai_chat", rule)
+    expected = fed.feed(head, *(Content(float(at), part) for at, part in enumerate(parts, 1)))
+    out, skipped = skipping.feed(head), 0
+    for at, part in enumerate(parts, 1):
+        if skipping.filter.skips(part, float(at)):
+            skipped += 1
+            out.append(Content(float(at), part))
+        else:
+            out += skipping.feed(Content(float(at), part))
+    assert (out, skipping.notes) == (expected, fed.notes)
+    assert together > 1 or after < 8 or skipped > 2

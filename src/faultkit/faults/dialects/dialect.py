@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from faultkit.faults.dialects.event_template import EventTemplate, template_of
 from faultkit.faults.dialects.frames import READERS, SILENCE, Frame, FrameReader, Framing, framed, sse_frame
 from faultkit.faults.dialects.json_members import (
     Pattern,
@@ -40,6 +41,7 @@ CONTENT_TYPES: dict[Framing, str] = {
     "array": "application/json",
     "whole": "application/json",
 }
+_MOST_TRIALS = 4
 _SPEAKING = {"content-type", "content-length", "content-encoding", "transfer-encoding"}
 
 
@@ -326,6 +328,10 @@ class AnswerReader:
         self._dialect = request.dialect
         self.framing: Framing = framing_of(request, status, content_type)
         self._frames: FrameReader = READERS[self.framing]()
+        self._template: EventTemplate | None = None
+        self._trials = _MOST_TRIALS if self.framing in ("sse", "lines") else 0
+        """Templates that may still be made before one fits."""
+        self._is_between = False
 
     @property
     def is_stream(self) -> bool:
@@ -334,11 +340,31 @@ class AnswerReader:
 
     def feed(self, data: bytes, at: float) -> list[Chunk]:
         """Return the chunks that end in these bytes."""
-        return self._chunks(self._frames.feed(data), at)
+        template = self._template
+        if template is not None and self._is_between:
+            like = template.read(data, at)
+            if like is not None:
+                self._trials = _MOST_TRIALS
+                return like
+        chunks = self._chunks(self._frames.feed(data), at)
+        self._is_between = self._frames.is_between
+        if self._trials and chunks and (template is None or not chunks[-1].raw.startswith(template.before)):
+            self._trials -= 1
+            self._template = template_of(chunks[-1], self._read_anew)
+        return chunks
+
+    def texts(self, data: bytes) -> list[str] | None:
+        """Return the texts of events that differ from one before them only in that. None: they are more, or
+        an event has begun before these bytes, which are to be fed then."""
+        template = self._template
+        return None if template is None or not self._is_between else template.texts(data)
 
     def end(self, at: float) -> list[Chunk]:
         """Return what is left at the end of the body."""
         return self._chunks(self._frames.end(), at)
+
+    def _read_anew(self, raw: bytes) -> list[Chunk]:
+        return self._chunks(READERS[self.framing]().feed(raw), 0.0)
 
     def _chunks(self, frames: list[Frame], at: float) -> list[Chunk]:
         is_whole = self.framing == "whole"

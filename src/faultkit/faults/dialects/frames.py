@@ -35,6 +35,10 @@ class Frame:
 class FrameReader(Protocol):
     """Splits bytes into frames."""
 
+    @property
+    def is_between(self) -> bool:
+        """True if nothing is kept, and a frame begins with the next byte."""
+
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames that end in these bytes."""
 
@@ -47,6 +51,11 @@ class SseFrames:
 
     def __init__(self) -> None:
         self._splitter = SseSplitter()
+
+    @property
+    def is_between(self) -> bool:
+        """True if no event has begun."""
+        return self._splitter.is_empty
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the events and comments that end in these bytes."""
@@ -87,6 +96,11 @@ class LineFrames:
     def __init__(self) -> None:
         self._rest = b""
 
+    @property
+    def is_between(self) -> bool:
+        """True if no line has begun."""
+        return not self._rest
+
     def feed(self, data: bytes) -> list[Frame]:
         """Return the lines that end in these bytes."""
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -120,6 +134,11 @@ class ArrayFrames:
         self._has_begun = False
         self._whole: WholeFrames | None = None
         """Set if the body is no array."""
+
+    @property
+    def is_between(self) -> bool:
+        """Always False: separators belong to the frame behind them."""
+        return False
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the objects that end in these bytes."""
@@ -203,6 +222,11 @@ class WholeFrames:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
+
+    @property
+    def is_between(self) -> bool:
+        """Always False: there is one frame."""
+        return False
 
     def feed(self, data: bytes) -> list[Frame]:
         """Keep the bytes; return them as they are if there are too many."""

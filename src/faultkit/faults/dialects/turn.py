@@ -20,7 +20,7 @@ _TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
 
 def count_tokens(text: str) -> int:
     """Return the number of tokens of a text."""
-    return sum(1 for _ in _TOKEN.finditer(text))
+    return len(_TOKEN.findall(text))
 
 
 def token_pieces(text: str) -> list[str]:

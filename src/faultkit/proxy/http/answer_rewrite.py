@@ -25,7 +25,7 @@ from faultkit.faults.http_fault import (
     Finished,
     feed_through,
 )
-from faultkit.proxy.http.framing import Chunks
+from faultkit.proxy.http.framing import Chunks, chunks_content
 from faultkit.proxy.http.heads import CHUNKED, RequestHead, ResponseHead
 
 _FRAMING = frozenset(("content-length", "transfer-encoding"))
@@ -64,10 +64,21 @@ def answer_head(head: ResponseHead, method: str, at: float) -> AnswerHead:
 class AnswerRewrite:
     """An answer that filters act on. Feed it in order: `begin`, `body` for each part, `finish`."""
 
-    __slots__ = ("_chunks", "_decoder", "_filters", "_over", "_raw", "_seen", "_until_close", "paces")
+    __slots__ = (
+        "_chunks",
+        "_decoder",
+        "_filters",
+        "_over",
+        "_raw",
+        "_seen",
+        "_skips",
+        "_until_close",
+        "paces",
+    )
 
     def __init__(self, filters: Sequence[AnswerFilter], head: ResponseHead, *, paces: bool = False) -> None:
         self._filters = tuple(filters)
+        self._skips = filters[0].skips if len(filters) == 1 else None
         self._raw = head
         self._decoder = Chunks(collects=True) if head.length == CHUNKED else None
         self._chunks = False
@@ -91,6 +102,23 @@ class AnswerRewrite:
             self._decoder.walk(raw, 0)
             raw = self._decoder.take_content()
         return self._feed(Content(at, raw)) if raw else []
+
+    @property
+    def is_between_chunks(self) -> bool:
+        """Whether the answer comes and goes in chunks, and the size of one comes next."""
+        return self._chunks and not self._over and self._decoder is not None and self._decoder.is_between
+
+    def take_chunks(self, data: bytes, at: float) -> bytes | list[Data | Broken] | None:
+        """Take whole chunks of the body, where `is_between_chunks`. Return the same bytes if they pass as
+        they are, otherwise what to send; None if `data` was not taken: `body` is the way for it."""
+        content = chunks_content(data)
+        if not content:
+            return None
+        if self._skips is not None and self._skips(content, at):
+            return data
+        piece = Content(at, content)
+        pieces = feed_through(self._filters, piece)
+        return data if len(pieces) == 1 and pieces[0] is piece else self._sent(pieces, at)
 
     def finish(self, at: float) -> list[Data | Broken]:
         """Return what to send at the end of the answer."""
@@ -123,10 +151,13 @@ class AnswerRewrite:
         return out
 
     def _feed(self, piece: AnswerPiece) -> list[Data | Broken]:
-        out = [given for passed in feed_through(self._filters, piece) for given in self._bytes_of(passed)]
+        return self._sent(feed_through(self._filters, piece), piece.at)
+
+    def _sent(self, pieces: Iterable[AnswerPiece], at: float) -> list[Data | Broken]:
+        out = [given for passed in pieces for given in self._bytes_of(passed)]
         if not self._over and self.wake_at < FOREVER:
             # What follows is made here: the upstream is not needed any more.
-            out.append(Broken(piece.at, "hang"))
+            out.append(Broken(at, "hang"))
         return out
 
     def _bytes_of(self, piece: AnswerPiece) -> Iterator[Data | Broken]:

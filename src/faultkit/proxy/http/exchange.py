@@ -19,11 +19,11 @@ from faultkit.base.descriptors import NO_DESCRIPTOR
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http.answer_rewrite import Answered, AnswerRewrite, JudgeAnswer
+from faultkit.proxy.http.chunked_answer import ChunkedAnswer
 from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
 from faultkit.proxy.http.heads import ABSENT, HTTP_2, OTHER_CODING, RequestHead, ResponseHead
 from faultkit.proxy.http.held_request import BodyJudge, HeldRequest
 from faultkit.proxy.http.own_answer import ESTABLISHED, OwnAnswer
-from faultkit.proxy.http.request_order import RequestOrder
 from faultkit.proxy.http.request_target import Origin, for_origin, names_port, origin_of, with_host
 from faultkit.proxy.http.response_order import Hangup, Output, Turn
 
@@ -34,7 +34,7 @@ JudgeUpgrade: TypeAlias = Callable[[RequestHead, ResponseHead], bool]
 """Returns whether what follows an answer 101 is for another layer."""
 
 
-class HttpExchange(RequestOrder):
+class HttpExchange(ChunkedAnswer):
     """An HTTP connection: feed it the events of both legs, and carry out what it returns, in order.
 
     After a `Hangup`, events of that leg are not to be fed any more.

@@ -299,6 +299,11 @@ class ResponseFramer(_Framer):
         """Whether the present body ends where the stream ends (RFC 9112 §6.3, rule 8)."""
         return self._step is _Framer._until_close
 
+    @property
+    def is_between_chunks(self) -> bool:
+        """Whether nothing is kept, and the size of a chunk comes next."""
+        return self._pos == len(self._buffer) and self._step is _Framer._chunked and self._chunks.is_between
+
     def _head(self) -> Piece | None:
         if self._methods:
             return super()._head()
@@ -370,7 +375,26 @@ MAX_TRAILER_BYTES = 65536
 _MAX_SIZE_LINE_BYTES = 4096
 # RFC 9112 §7.1: chunk-size [ chunk-ext ] CRLF. 15 digits cannot overflow; §7.1.1: extensions are ignored.
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
+_PLAIN_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})\r\n")
 _PARTIAL_SIZE_LINE = re.compile(rb"[0-9A-Fa-f]{1,15}[ \t]*(?:;[^\r\n]*)?\r?")
+
+
+def chunks_content(data: bytes) -> bytes | None:
+    """Return the content of chunks that are all there, without extensions and without the last one; None for
+    any other bytes."""
+    pos, end = 0, len(data)
+    parts: list[bytes] = []
+    while pos < end:
+        line = _PLAIN_SIZE_LINE.match(data, pos)
+        if line is None:
+            return None
+        start = line.end()
+        pos = start + int(line[1], 16)
+        if pos == start or data[pos : pos + 2] != b"\r\n":
+            return None
+        parts.append(data[start:pos])
+        pos += 2
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 class Chunks:
@@ -420,6 +444,11 @@ class Chunks:
             self._left = size + 2 if size else 0
             self._in_trailers = size == 0  # §7.1: last-chunk; §7.1.2: trailer fields follow.
         return self._walk_trailers(buffer, pos)
+
+    @property
+    def is_between(self) -> bool:
+        """Whether the size of a chunk comes next."""
+        return not self._left and not self._in_trailers and self.problem is None
 
     def take_content(self) -> bytes:
         """Return the content that was walked over since the last call."""

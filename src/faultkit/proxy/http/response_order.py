@@ -140,6 +140,7 @@ class ResponseOrder:
 
     __slots__ = (
         "_backlog",
+        "_chunked",
         "_client_at",
         "_client_ended",
         "_closed",
@@ -187,6 +188,9 @@ class ResponseOrder:
         self._raw_down = False
         self._ignores_client = False
         """True if what the client still sends is dropped."""
+        self._chunked: AnswerRewrite | None = None
+        """The answer that comes in chunks and goes through filters, if nothing has come since but its whole
+        chunks."""
         self._hanging = False
         """True if a fault keeps the client waiting for ever; it has no upstream any more."""
         self._lingering: AnswerRewrite | None = None
@@ -428,6 +432,7 @@ class ResponseOrder:
     def _at(self, now: float) -> list[Output]:
         """Begin to handle an event; its outputs are collected in the returned list."""
         self._now = now
+        self._chunked = None
         if now > self._client_at:
             self._client_at = now
         if now > self._upstream_at:

@@ -1,0 +1,100 @@
+"""Events that differ from an earlier one in nothing but their text, read without parsing their JSON. Pure.
+
+A stream repeats one document with another delta in it. What stands before and behind the text of one event is
+kept; an event with the same bytes there, and with a text that needs no escapes, has the same parts but for
+this text. Everything else is left to the codec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from faultkit.faults.dialects.llm_events import Chunk, Part
+
+_PROBE = "a probe of the place"
+_MOST_PLACES = 4
+"""Places of an event with the same text that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventTemplate:
+    """One event, with a gap where its text stands."""
+
+    before: bytes
+    behind: bytes
+    """From the quotation mark behind the text to the end of the event."""
+    chunk: Chunk
+    place: int
+    """Which of the parts is the text."""
+
+    def read(self, data: bytes, at: float) -> list[Chunk] | None:
+        """Return whole events that all fit; None if one does not."""
+        texts = self.texts(data)
+        if texts is None:
+            return None
+        if len(texts) == 1:
+            return [self._chunk(at, data, texts[0])]
+        begin = 0
+        found: list[Chunk] = []
+        for text in texts:
+            end = begin + len(self.before) + len(text.encode()) + len(self.behind)
+            found.append(self._chunk(at, data[begin:end], text))
+            begin = end
+        return found
+
+    def texts(self, data: bytes) -> list[str] | None:
+        """Return the texts of whole events that all fit; None if one does not."""
+        before, behind = self.before, self.behind
+        begin, size = 0, len(data)
+        found: list[str] = []
+        while begin < size:
+            start = begin + len(before)
+            end = data.find(b'"', start)
+            if not data.startswith(before, begin) or not data.startswith(behind, end):
+                return None
+            try:
+                text = data[start:end].decode()
+            except UnicodeDecodeError:
+                return None
+            # What is not printable has no place in JSON, or is rare.
+            if "\\" in text or not text.isprintable():
+                return None
+            found.append(text)
+            begin = end + len(behind)
+        return found
+
+    def _chunk(self, at: float, raw: bytes, text: str) -> Chunk:
+        like, place = self.chunk, self.place
+        old = like.parts[place]
+        part = Part(old.kind, text, old.path, old.channel)
+        parts = (part,) if len(like.parts) == 1 else (*like.parts[:place], part, *like.parts[place + 1 :])
+        end = len(raw) - (len(like.raw) - like.end)
+        return Chunk(at, raw, raw[like.start : end], like.start, end, like.name, parts)
+
+
+def template_of(chunk: Chunk, read: Callable[[bytes], Sequence[Chunk]]) -> EventTemplate | None:
+    """Return the template of an event with exactly one text. `read` returns the chunks of other bytes.
+
+    The same characters may stand elsewhere in the event: the right place is the one where another text makes
+    the codec find that text, and all else as it was."""
+    raw, parts = chunk.raw, chunk.parts
+    texts = [place for place, part in enumerate(parts) if part.kind in ("text", "arguments")]
+    if len(texts) != 1 or not raw.endswith(b"\n") or raw[chunk.start : chunk.end] != chunk.payload:
+        return None
+    place = texts[0]
+    old = parts[place].value
+    if not isinstance(old, str) or not old.isprintable() or "\\" in old or '"' in old:
+        return None
+    probed = (*parts[:place], replace(parts[place], value=_PROBE), *parts[place + 1 :])
+    text = old.encode()
+    start = chunk.start
+    for _ in range(_MOST_PLACES):
+        start = raw.find(b'"%b"' % text, start) + 1
+        if not start:
+            return None
+        before, behind = raw[:start], raw[start + len(text) :]
+        found = read(before + _PROBE.encode() + behind)
+        if len(found) == 1 and found[0].parts == probed:
+            return EventTemplate(before, behind, chunk, place)
+    return None
