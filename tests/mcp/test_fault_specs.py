@@ -109,6 +109,12 @@ def test_every_fault_of_calls_has_a_short_form(kind: str) -> None:
             "latency acts on the network: use fault run; here a fault of calls such as hang, slow:500 or "
             "slow:500@search",
         ),
+        (
+            "clean_end",
+            "clean_end acts on requests to LLM APIs, and MCP messages are none: use fault run llm in front of "
+            "the API, or fault mock llm in its place; here a fault of calls such as hang, slow:500 or "
+            "slow:500@search",
+        ),
         ("slow:x", "delay_ms: expected a number of at least 0, got 'x'"),
         ("slow:-1", "delay_ms: expected a number of at least 0, got -1.0"),
         ("slow:nan", "delay_ms: expected a number of at least 0, got 'nan'"),

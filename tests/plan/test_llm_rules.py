@@ -8,7 +8,16 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.faults.dialects.llm_events import Head
-from faultkit.plan import Plan, check_call_plan, check_llm_plan, check_network_plan, dump_plan, parse_plan
+from faultkit.plan import (
+    Match,
+    Plan,
+    check_call_plan,
+    check_llm_plan,
+    check_network_plan,
+    dump_plan,
+    parse_plan,
+    parse_rule,
+)
 from faultkit.plan.llm_rules import LlmRules, LlmTreatment
 from tests.faults.llm.answers import Seen, answer_to, asked
 
@@ -105,6 +114,32 @@ def test_a_fault_of_streams_does_not_count_whole_answers() -> None:
     assert active.counts == {"token_stall": (0, 0)}
 
 
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"match": {"model": "gpt-[45"}}, 'match.model: expected a ] behind each [ of a glob, got "gpt-[45"'),
+        ({"match": {"model": "[!]"}}, 'match.model: expected a ] behind each [ of a glob, got "[!]"'),
+        (
+            {"with": {"after_tokens": 1, "after_events": 1}},
+            "with.after_events: expected it or after_tokens, got both",
+        ),
+        (
+            {"fault": "llm_rate_limit", "with": {"requests": 0}},
+            "with.requests: expected a whole number of at least 1, got 0",
+        ),
+    ],
+)
+def test_what_has_no_meaning_is_refused(document: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_rule({"fault": "clean_end", **document})
+    assert str(caught.value) == message
+
+
+def test_sets_of_characters_in_a_model_are_matched() -> None:
+    for glob, model in (("gpt-[45]*", "gpt-5-mini"), ("[]]", "]"), ("a[!]]b", "a-b")):
+        assert Match(model=glob).covers_model(model, streamed=True, tool_use=False)
+
+
 def test_a_rule_that_stays_keeps_its_count() -> None:
     active = rules({"fault": "auth", "trigger": {"first": 1}})
     treat(active)
@@ -122,6 +157,9 @@ def test_faults_of_other_levels_are_refused() -> None:
     )
     with pytest.raises(InputError, match="acts on the network: use fault run"):
         rules({"fault": "latency"})
-    with pytest.raises(InputError, match="which acts on LLM APIs: use fault run llm or fault mock llm"):
+    with pytest.raises(InputError, match="and MCP messages are none: use fault run llm in front of the API"):
         check_call_plan(parse_plan({"rules": [{"fault": "canary"}]}))
+    for kind in ("rate_limit", "keep_alive_only"):
+        with pytest.raises(InputError, match=f'got "{kind}", .*; llm_{kind} is the one of LLM APIs'):
+            check_network_plan(parse_plan({"rules": [{"fault": kind}]}))
     check_network_plan(parse_plan({"rules": [{"fault": "canary"}]}))

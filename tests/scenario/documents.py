@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from faultkit.faults import NETWORK_FAULTS
+from faultkit.faults import PROXY_FAULTS
 from faultkit.faults.fault_data import dump_fault
 from faultkit.plan import Direction, Side
 from faultkit.scenario.written_faults import ALIASES, PROBABILITY, TYPES
@@ -33,13 +33,13 @@ def written_faults(draw: st.DrawFn, periods: tuple[str, ...] = PERIODS) -> dict[
     names = {
         meant: name for name, meant in ALIASES.get(kind, {}).items() if meant not in ("per", PROBABILITY)
     }
-    given = dump_fault(draw(faults(NETWORK_FAULTS[kind])))
+    given = dump_fault(draw(faults(PROXY_FAULTS[kind])))
     found: dict[str, Any] = {"type": type_}
     for name, value in given.items():
         found[names[name] if name in names and draw(st.booleans()) else name] = value
     if kind == "latency" and "per" not in given:
         found.update(draw(some(**{"global": st.booleans()})))
-    if NETWORK_FAULTS[kind].level == "stream":
+    if PROXY_FAULTS[kind].level == "stream":
         flow = {"side": st.sampled_from(get_args(Side)), "direction": st.sampled_from(get_args(Direction))}
         found.update(draw(some(**flow)))
     chance = "rate" if kind == "dns" and draw(st.booleans()) else PROBABILITY
@@ -55,9 +55,12 @@ def written_faults(draw: st.DrawFn, periods: tuple[str, ...] = PERIODS) -> dict[
         )
     )
     places: dict[str, st.SearchStrategy[Any]] = {"proxy": st.sampled_from(("*", "http", "9090"))}
-    if NETWORK_FAULTS[kind].level == "http":
+    level = PROXY_FAULTS[kind].level
+    if level in ("http", "llm"):
         places |= {"method": st.sampled_from(("GET", ["GET", "PUT"])), "path": st.just("/api/*")}
         places |= {"headers": st.just({"X-Id": "*"})}
+    if level == "llm":
+        places |= {"model": st.just("gpt-*"), "streamed": st.booleans(), "tool_use": st.booleans()}
     found.update(draw(some(match=some(**places))))
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultkit.base.address import Endpoint, UpstreamSet, parse_map
-from faultkit.faults import NETWORK_FAULTS
+from faultkit.faults import PROXY_FAULTS
 from faultkit.plan import Rule
 from faultkit.scenario.routes import FORWARD, FRONT, origin_of, route_text, routes_of, target_of
 from faultkit.scenario.scenario_model import HttpCall, ScenarioItem, WrittenFault
@@ -17,7 +17,7 @@ SECURE = HttpCall("GET", "https://service.test/a")
 def item(
     call: HttpCall, kind: str = "latency", upstreams: tuple[str, ...] = (), **others: object
 ) -> ScenarioItem:
-    fault = WrittenFault(kind, Rule(kind, NETWORK_FAULTS[kind]()))
+    fault = WrittenFault(kind, Rule(kind, PROXY_FAULTS[kind]()))
     return ScenarioItem(call, (fault,), upstreams=UpstreamSet.parse(upstreams), **others)  # type: ignore[arg-type]
 
 
@@ -70,8 +70,9 @@ def test_faults_on_bytes_meet_https_in_a_tunnel() -> None:
     assert (target.proxy, target.connect_to) == (Endpoint("127.0.0.1", 9), None)
 
 
-def test_faults_on_requests_meet_https_in_a_front_that_speaks_tls_for_the_client() -> None:
-    routes = routes_of(item(SECURE, "http_error"), verify=False)
+@pytest.mark.parametrize("kind", ["http_error", "clean_end"])
+def test_faults_on_requests_meet_https_in_a_front_that_speaks_tls_for_the_client(kind: str) -> None:
+    routes = routes_of(item(SECURE, kind), verify=False)
     (front,) = routes.proxies
     assert (front.name, front.upstream, front.tls, front.speaks, front.verify) == (
         FRONT,

@@ -30,7 +30,7 @@ from faultkit.scenario.scenario_model import (
     WrittenFault,
 )
 from faultkit.scenario.strategy import default_steps
-from faultkit.scenario.written_faults import ALIASES, MATCH_KEYS, default_settings
+from faultkit.scenario.written_faults import ALIASES, MATCH_KEYS, MODEL_KEYS, default_settings
 from tests.scenario.documents import scenario_documents
 
 
@@ -227,7 +227,7 @@ def dump_written(fault: WrittenFault) -> dict[str, object]:
         given = plain.get(part, {})
         assert isinstance(given, dict)
         parts.update(given)
-    match = {key: parts.pop(key) for key in (*MATCH_KEYS, "flow", "message") if key in parts}
+    match = {key: parts.pop(key) for key in (*MATCH_KEYS, *MODEL_KEYS, "flow", "message") if key in parts}
     names = {meant: name for name, meant in ALIASES.get(kind, {}).items() if meant != "per"}
     dumped = {names.get(name, name): value for name, value in {**settings, **parts}.items()}
     if match:

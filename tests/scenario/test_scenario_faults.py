@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.faults import NETWORK_FAULTS
+from faultkit.faults import PROXY_FAULTS
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.fault import Fault
 from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.llm.clean_end import CleanEnd
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.jitter import Jitter
@@ -89,11 +90,11 @@ def test_a_type_and_its_settings_are_a_fault_of_the_vocabulary(
     assert rule_of(**document) == Rule(fault.kind, fault)
 
 
-@pytest.mark.parametrize("kind", NETWORK_FAULTS)
+@pytest.mark.parametrize("kind", PROXY_FAULTS)
 def test_every_fault_of_the_vocabulary_can_be_written(kind: str) -> None:
     assert TYPES[kind] == kind
     if kind != "latency":
-        assert rule_of(type=kind).fault == NETWORK_FAULTS[kind]()
+        assert rule_of(type=kind).fault == PROXY_FAULTS[kind]()
 
 
 def test_where_and_when_stand_beside_the_settings() -> None:
@@ -118,6 +119,15 @@ def test_where_and_when_stand_beside_the_settings() -> None:
 def test_requests_are_matched_for_faults_of_http() -> None:
     rule = rule_of(type="http_delay", match={"method": "PUT", "path": "/a/*", "headers": {"x": "*"}})
     assert rule.match == Match(method="PUT", path="/a/*", headers=(("x", "*"),))
+
+
+def test_models_are_matched_for_faults_of_llm_apis() -> None:
+    rule = rule_of(
+        type="clean_end", after_tokens=2, match={"model": "gpt-*", "streamed": True, "path": "/v1/*"}
+    )
+    assert rule == Rule(
+        "clean_end", CleanEnd(after_tokens=2), Match(path="/v1/*", model="gpt-*", streamed=True)
+    )
 
 
 def test_messages_are_matched_for_faults_of_websocket() -> None:
@@ -213,6 +223,13 @@ def test_faults_of_one_kind_get_names_of_their_own() -> None:
             [
                 "faults[0].match.message: unknown key; "
                 "expected one of proxy, method, path, headers, status, flow"
+            ],
+        ),
+        (
+            {"type": "rate_limit"},
+            [
+                'faults[0].type: expected a fault of the network, got "rate_limit", which acts on calls: use '
+                "fault gateway or fault mock; llm_rate_limit is the one of LLM APIs"
             ],
         ),
         ({"type": "jitter", "match": "x"}, ['faults[0].match: expected a mapping, got "x"']),

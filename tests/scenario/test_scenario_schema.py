@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from faultkit.base.errors import InputError
-from faultkit.faults import NETWORK_FAULTS
+from faultkit.faults import PROXY_FAULTS
 from faultkit.scenario.scenario_keys import parse_scenario, scenario_schema
 from faultkit.scenario.written_faults import COMMON_KEYS
 from tests.scenario.documents import scenario_documents
@@ -36,11 +36,11 @@ def test_the_schema_is_a_schema_of_its_draft_and_plain_json() -> None:
 
 
 def test_every_fault_of_the_table_is_a_type() -> None:
-    assert set(NETWORK_FAULTS) < set(DEFS["fault"]["properties"]["type"]["enum"])
+    assert set(PROXY_FAULTS) < set(DEFS["fault"]["properties"]["type"]["enum"])
 
 
 def test_no_setting_of_a_fault_has_the_name_of_a_common_key() -> None:
-    names = {name for fault in NETWORK_FAULTS.values() for name in fault.settings()}
+    names = {name for fault in PROXY_FAULTS.values() for name in fault.settings()}
     assert names & set(COMMON_KEYS) == set()
 
 

@@ -155,8 +155,11 @@ LLM_FAULTS: FaultTable[LlmFault] = FaultTable(
     "llm.replace_prompt",
     "llm.add_instruction",
 )
-"""Faults that a mock of LLM APIs carries out, on requests to models and on their answers."""
+"""Faults that proxies and mocks of LLM APIs carry out, on requests to models and on their answers."""
+
+PROXY_FAULTS: FaultTable[Fault] = FaultTable(*NETWORK_FAULTS.rows, *LLM_FAULTS.rows)
+"""Faults that a proxy carries out."""
 
 FAULTS: FaultTable[Fault] = FaultTable(*NETWORK_FAULTS.rows, *CALL_FAULTS.rows, *LLM_FAULTS.rows)
 
-__all__ = ["CALL_FAULTS", "FAULTS", "LLM_FAULTS", "NETWORK_FAULTS"]
+__all__ = ["CALL_FAULTS", "FAULTS", "LLM_FAULTS", "NETWORK_FAULTS", "PROXY_FAULTS"]

@@ -124,8 +124,20 @@ def text_of(part: Part) -> str:
 class PositionedFault(LlmFault):
     """A fault that acts from a position of the answer on."""
 
-    after_tokens: int = setting(0, "Tokens that pass before it acts.", minimum=0)
+    usual_tokens: ClassVar[int] = 0
+    """Tokens that pass before it acts where `after_tokens` is None, and a stream has no `after_events`."""
+
+    after_tokens: int | None = setting(0, "Tokens that pass before it acts.", minimum=0)
     after_events: int = setting(0, "Events with content that pass before it acts.", minimum=0)
+
+    def check(self) -> None:
+        if self.after_tokens and self.after_events:
+            raise ValueError("after_events: expected it or after_tokens, got both")
+
+    @property
+    def tokens_before(self) -> int:
+        """Tokens of a whole answer that pass before it acts."""
+        return self.usual_tokens if self.after_tokens is None else self.after_tokens
 
 
 class PositionedFilter(LlmFilter):
@@ -135,8 +147,9 @@ class PositionedFilter(LlmFilter):
         self.request = request
         self.dialect: Dialect = request.dialect
         self.given = given
-        self.after_tokens = fault.after_tokens
+        self.after_tokens = fault.tokens_before
         self.after_events = fault.after_events
+        self._least_tokens = 0 if fault.after_events else fault.tokens_before
         self._tokens = self._events = 0
         self.is_acting = False
         self.is_over = False
@@ -154,7 +167,7 @@ class PositionedFilter(LlmFilter):
             return self.later(chunk)
         if not is_delta(chunk):
             return (chunk,)
-        if self._tokens >= self.after_tokens and self._events >= self.after_events:
+        if self._tokens >= self._least_tokens and self._events >= self.after_events:
             self.is_acting = True
             return self.first(chunk)
         self._tokens += tokens_of(chunk)

@@ -18,9 +18,9 @@ from typing import Any, get_args
 
 from faultkit.base.errors import InputError
 from faultkit.base.text import did_you_mean
-from faultkit.faults import CALL_FAULTS, NETWORK_FAULTS
+from faultkit.faults import CALL_FAULTS, PROXY_FAULTS
 from faultkit.faults.call_fault import CallFault
-from faultkit.plan import Rule, fresh_name, parse_rule
+from faultkit.plan import Rule, acts_elsewhere, fresh_name, parse_rule
 from faultkit.plan.match import SUBJECTS
 from faultkit.plan.plan_keys import TRIGGER
 
@@ -101,8 +101,9 @@ def _fault(word: str) -> type[CallFault]:
         raise InputError("", f"{NONE} stands alone: no fault has no settings, no chance and no target")
     if not kind:
         raise InputError("", f"expected {FORM}, {EXAMPLE}, got {word!r}")
-    if kind in NETWORK_FAULTS:
-        raise InputError("", f"{kind} acts on the network: use fault run; here a fault of calls {EXAMPLE}")
+    if kind in PROXY_FAULTS:
+        where = acts_elsewhere(PROXY_FAULTS[kind])
+        raise InputError("", f"{kind} {where}; here a fault of calls {EXAMPLE}")
     guess = did_you_mean(kind, (NONE, *CALL_FAULTS, *ALIASES), "'")
     raise InputError(
         "", f"unknown fault {word!r}{guess} (expected a fault of calls {EXAMPLE}; `fault faults` lists them)"

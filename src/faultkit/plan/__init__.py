@@ -6,6 +6,7 @@ Only `faultkit.plan.plan_file` reads a file. Nothing here knows sockets, clocks 
 from faultkit.plan.match import Direction, Flow, Match, Side, escape_glob, flows
 from faultkit.plan.plan import (
     Plan,
+    acts_elsewhere,
     check_call_plan,
     check_call_rule,
     check_llm_plan,
@@ -14,6 +15,7 @@ from faultkit.plan.plan import (
     check_network_rule,
     dump_plan,
     dump_rule,
+    llm_namesake,
 )
 from faultkit.plan.plan_file import PlanFile, load_plan, load_plan_file, read_plan
 from faultkit.plan.plan_keys import parse_plan, parse_rule, plan_schema
@@ -35,6 +37,7 @@ __all__ = [
     "Side",
     "Trigger",
     "Windows",
+    "acts_elsewhere",
     "check_call_plan",
     "check_call_rule",
     "check_llm_plan",
@@ -46,6 +49,7 @@ __all__ = [
     "escape_glob",
     "flows",
     "fresh_name",
+    "llm_namesake",
     "load_plan",
     "load_plan_file",
     "parse_plan",

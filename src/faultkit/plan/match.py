@@ -46,6 +46,7 @@ _FLOWS: dict[tuple[Side, Direction], tuple[Flow, ...]] = {
     ("client", "both"): ("to_upstream", "to_client"),
 }
 
+_SET = re.compile(r"\[!?+\]?+[^\]]*\]")
 _GLOB_CHARACTER = re.compile(r"[*?\[]")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _STATUS = re.compile(r"[2-5](?:[0-9][0-9]|xx)")
@@ -110,6 +111,8 @@ class Match:
         for name in ("server", "model", *SUBJECTS):
             if getattr(self, name) == "":
                 raise ValueError(f'{name}: expected a name or a glob, got ""')
+        if self.model is not None and not _is_closed(self.model):
+            raise ValueError(f"model: expected a ] behind each [ of a glob, got {shown(self.model)}")
         about = [name for name in SUBJECTS if getattr(self, name) is not None]
         if len(about) > 1:
             raise ValueError(f"{about[1]}: expected at most one of {', '.join(SUBJECTS)}, got {about[0]} too")
@@ -211,6 +214,11 @@ class Match:
         if self.subject is not None and not fnmatchcase(name, getattr(self, self.subject)):
             return False
         return any(fnmatchcase(method, glob) for glob in self.call_methods(usual))
+
+
+def _is_closed(glob: str) -> bool:
+    """Return whether each set of characters in a glob has an end; fnmatch takes one without for a text."""
+    return "[" not in _SET.sub("", glob)
 
 
 def escape_glob(text: str) -> str:

@@ -9,12 +9,13 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import NoReturn
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
 from faultkit.base.text import has_utf8
 from faultkit.faults import LLM_FAULTS
-from faultkit.faults.fault import Level
+from faultkit.faults.fault import Fault
 from faultkit.faults.fault_data import dump_fault
 from faultkit.plan.match import SUBJECTS, Match
 from faultkit.plan.rule import Rule
@@ -105,43 +106,48 @@ def _dump_trigger(trigger: Trigger) -> dict[str, object]:
 # Proxies carry out faults of the network and of LLM APIs, mocks and gateways carry out faults of calls, mocks
 # of LLM APIs carry out theirs: other rules are refused.
 
-_ELSEWHERE: dict[Level, str] = {
-    "call": "calls: use fault gateway or fault mock",
-    "llm": "LLM APIs: use fault run llm or fault mock llm",
-}
+
+def acts_elsewhere(fault: type[Fault]) -> str:
+    """Return where a fault acts, and what carries it out, for an error about a rule in another place."""
+    if fault.level == "call":
+        return f"acts on calls: use fault gateway or fault mock{llm_namesake(fault.kind)}"
+    if fault.level == "llm":
+        # Sampling of MCP asks the client for an answer of its model: no request to an API is in it.
+        return (
+            "acts on requests to LLM APIs, and MCP messages are none: use fault run llm in front of the API, "
+            "or fault mock llm in its place"
+        )
+    return "acts on the network: use fault run"
+
+
+def llm_namesake(kind: str) -> str:
+    """Return a hint at the fault of LLM APIs that a name without llm_ may mean; nothing if there is none."""
+    return f"; llm_{kind} is the one of LLM APIs" if f"llm_{kind}" in LLM_FAULTS else ""
 
 
 def check_network_rule(rule: Rule) -> None:
     """Raise InputError for a rule that no proxy can carry out."""
     if rule.fault.level == "call":
-        raise InputError(
-            "fault",
-            f'expected a fault of the network, got "{rule.fault.kind}", which acts on '
-            f"{_ELSEWHERE[rule.fault.level]}",
-        )
+        _refuse(rule, "the network")
 
 
 def check_call_rule(rule: Rule) -> None:
     """Raise InputError for a rule that no mock and no gateway can carry out."""
     if rule.fault.level != "call":
-        where = _ELSEWHERE.get(rule.fault.level, "the network: use fault run")
-        raise InputError(
-            "fault", f'expected a fault of calls, got "{rule.fault.kind}", which acts on {where}'
-        )
+        _refuse(rule, "calls")
 
 
 def check_llm_rule(rule: Rule) -> None:
     """Raise InputError for a rule that no mock of LLM APIs can carry out."""
     if rule.fault.level != "llm":
-        where = _ELSEWHERE.get(rule.fault.level, "the network: use fault run")
-        guess = (
-            f"; llm_{rule.fault.kind} is the one of LLM APIs"
-            if f"llm_{rule.fault.kind}" in LLM_FAULTS
-            else ""
-        )
-        raise InputError(
-            "fault", f'expected a fault of LLM APIs, got "{rule.fault.kind}", which acts on {where}{guess}'
-        )
+        _refuse(rule, "LLM APIs")
+
+
+def _refuse(rule: Rule, wanted: str) -> NoReturn:
+    fault = type(rule.fault)
+    raise InputError(
+        "fault", f'expected a fault of {wanted}, got "{fault.kind}", which {acts_elsewhere(fault)}'
+    )
 
 
 def check_network_plan(plan: Plan) -> None:

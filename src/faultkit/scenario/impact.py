@@ -93,7 +93,7 @@ def _load(impact: Impact) -> Load:
 
 
 def _check_maps(impact: Impact) -> None:
-    needs_http = any(rule.fault.level == "http" for rule in impact.rules)
+    needs_http = any(rule.fault.level in ("http", "llm") for rule in impact.rules)
     for index, given in enumerate(impact.proxies):
         problem = _map_problem(given, impact.proxies[:index], needs_http=needs_http)
         if problem is not None:

@@ -3,7 +3,7 @@
 calls            faults on             route
 http://a         a                     forward proxy, absolute form
 https://a        a                     forward proxy, CONNECT: faults see encrypted bytes
-https://a        a, of level http      an own reverse proxy: clear text to it, TLS from it
+https://a        a, of http or llm     an own reverse proxy: clear text to it, TLS from it
 any              the maps only         straight; the service reaches its dependencies through the maps
 """
 
@@ -56,7 +56,7 @@ def routes_of(item: ScenarioItem, listen: Endpoint | None = None, verify: Verify
         broken = UpstreamSet((Upstream(own.host, own.port),))
     if not item.http_proxy or not broken.upstreams:
         return Routes(tuple(maps), None)
-    needs_http = any(fault.rule.fault.level == "http" for fault in item.faults)
+    needs_http = any(fault.rule.fault.level in ("http", "llm") for fault in item.faults)
     if broken.covers(own.host, own.port) and item.call.url.startswith("https:") and needs_http:
         at = listen or Endpoint(LOOPBACK, 0)
         front = ProxySpec(FRONT, at, own, tls=True, speaks="http", verify=verify)

@@ -15,16 +15,17 @@ from faultkit.base.documents.key_tables import Key, KeyTable, Schema, never_both
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import SWITCH_SCHEMA, switch
 from faultkit.base.errors import InputError
-from faultkit.faults import FAULTS, NETWORK_FAULTS
+from faultkit.faults import CALL_FAULTS, FAULTS, PROXY_FAULTS
+from faultkit.faults.fault import Fault
 from faultkit.faults.fault_data import fault_schema
 from faultkit.faults.http_fault import AnswerFault
-from faultkit.plan import Direction, Side, fresh_name, parse_rule
+from faultkit.plan import Direction, Side, acts_elsewhere, fresh_name, parse_rule
 from faultkit.plan.plan_keys import MATCH, TRIGGER
 from faultkit.plan.rule import message_conditions
 from faultkit.scenario.scenario_model import WrittenFault
 
 TYPES: dict[str, str] = {
-    **{kind: kind for kind in NETWORK_FAULTS},
+    **{kind: kind for kind in PROXY_FAULTS},
     "packetloss": "packet_loss",
     "httperror": "http_error",
 }
@@ -47,6 +48,7 @@ ALIASES: dict[str, dict[str, str]] = {
 """By kind: older names of its settings, and for dns of the probability."""
 
 MATCH_KEYS = ("proxy", "method", "path", "headers", "status")
+MODEL_KEYS = ("model", "streamed", "tool_use")
 TRIGGER_KEYS = (PROBABILITY, "first", "after", "every")
 FLOW_KEYS = {"side": get_args(Side), "direction": get_args(Direction)}
 COMMON_KEYS = ("type", *FLOW_KEYS, "period", *TRIGGER_KEYS, "match")
@@ -66,12 +68,8 @@ _OTHER_LOSS_SETTINGS = ("segment_bytes", "rto_ms", "rtt_ms")
 def fault_keys(type_: str) -> KeyTable:
     """Return the table of every key that a fault of this type may have."""
     kind = TYPES[type_]
-    fault, aliases = NETWORK_FAULTS[kind], ALIASES.get(kind, {})
+    fault, aliases = PROXY_FAULTS[kind], ALIASES.get(kind, {})
     is_stream = fault.level == "stream"
-    match_keys: tuple[str, ...] = MATCH_KEYS if fault.level == "http" else MATCH_KEYS[:1]
-    if not issubclass(fault, AnswerFault):
-        match_keys = tuple(key for key in match_keys if key != "status")
-    match_keys += message_conditions(fault)
     return KeyTable(
         Key("type", schema={"const": type_}, required="a type"),
         *(
@@ -81,16 +79,32 @@ def fault_keys(type_: str) -> KeyTable:
         Key("period", schema={"$ref": "#/$defs/schedule"}),
         *(Key(key, schema=value_schema(TRIGGER[key])) for key in TRIGGER_KEYS),
         # The plan's parser reads the values; here only the keys that suit the fault are known.
-        Key("match", schema=KeyTable(*(Key(key, schema=value_schema(MATCH[key])) for key in match_keys))),
+        Key(
+            "match",
+            schema=KeyTable(*(Key(key, schema=value_schema(MATCH[key])) for key in _match_keys(fault))),
+        ),
         *(Key(name, schema=partial(_alias_schema, type_, name)) for name in aliases),
         *(Key(name, schema=partial(_setting_schema, type_, name)) for name in fault.settings()),
         rules=partial(_fault_rules, kind),
     )
 
 
+def _match_keys(fault: type[Fault]) -> tuple[str, ...]:
+    """Return the conditions that a fault takes."""
+    if fault.level not in ("http", "llm"):
+        return MATCH_KEYS[:1]
+    of_requests = MATCH_KEYS if issubclass(fault, AnswerFault) else MATCH_KEYS[:-1]
+    return (*of_requests, *_own_conditions(fault))
+
+
+def _own_conditions(fault: type[Fault]) -> tuple[str, ...]:
+    """Return the conditions on messages of WebSocket or on requests to models that a fault takes."""
+    return MODEL_KEYS if fault.level == "llm" else message_conditions(fault)
+
+
 def _setting_schema(type_: str, name: str) -> Schema:
     kind = TYPES[type_]
-    settings: Any = fault_schema(NETWORK_FAULTS[kind])["properties"]
+    settings: Any = fault_schema(PROXY_FAULTS[kind])["properties"]
     schema: Schema = dict(settings[name])
     defaults: dict[str, object] = {"model": "five-state"} if type_ == "packetloss" else {}
     if type_ == "latency":
@@ -111,7 +125,7 @@ def _alias_schema(type_: str, name: str) -> Schema:
 
 def _fault_rules(kind: str) -> Schema:
     exclusive = [never_both(name, meant) for name, meant in ALIASES.get(kind, {}).items()]
-    description = {"description": fault_schema(NETWORK_FAULTS[kind])["description"]}
+    description = {"description": fault_schema(PROXY_FAULTS[kind])["description"]}
     return {**description, "allOf": exclusive} if exclusive else description
 
 
@@ -148,6 +162,9 @@ def _parse_type(value: object, path: str, problems: list[InputError]) -> str | N
     problem = f"expected one of {', '.join(known)}, got {shown(given)}"
     if isinstance(given, str):
         problem = f"unknown fault {shown(given)}; {advice(given, known)}"
+        if given in CALL_FAULTS:
+            problem = f"expected a fault of the network, got {shown(given)}, which "
+            problem += acts_elsewhere(CALL_FAULTS[given])
     problems.append(InputError(join_path(path, "type"), problem))
     return None
 
@@ -162,7 +179,7 @@ def _rule_document(type_: str, reader: MappingReader) -> tuple[dict[str, object]
     for key, value in reader.given.items():
         meant = aliases.get(key, key)
         home = trigger if meant in TRIGGER_KEYS else settings
-        if meant not in TRIGGER_KEYS and meant not in NETWORK_FAULTS[kind].settings():
+        if meant not in TRIGGER_KEYS and meant not in PROXY_FAULTS[kind].settings():
             continue
         if meant in home:
             also = written.get(meant, meant)
@@ -172,7 +189,7 @@ def _rule_document(type_: str, reader: MappingReader) -> tuple[dict[str, object]
         home[meant] = _translate(reader, key, value)
     for name, default in default_settings(type_, settings).items():
         settings.setdefault(name, default)
-    match_keys = (*MATCH_KEYS, *message_conditions(NETWORK_FAULTS[kind]))
+    match_keys = (*MATCH_KEYS, *_own_conditions(PROXY_FAULTS[kind]))
     match = dict(reader.inner("match", match_keys).given)
     match.update({key: reader.given[key] for key in FLOW_KEYS if key in reader.given})
     document: dict[str, object] = {"fault": kind, "with": settings, "match": match, "trigger": trigger}

@@ -104,7 +104,10 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
     ),
     "a fault of calls aimed at a model": (
         f"{SERVERS}faults: [{{name: a, target: {{model: '*'}}, kind: rate_limit}}]\n",
-        ["line 3: faults[0].kind: rate_limit acts on calls, not on a model; llm_rate_limit does"],
+        [
+            "line 3: faults[0].kind: rate_limit acts on calls, not on a model; llm_rate_limit is the one of "
+            "LLM APIs"
+        ],
     ),
     "a fault of models aimed at a tool": (
         f"{SERVERS}faults: [{{name: a, target: {{tool: search}}, kind: auth}}]\n",

@@ -90,7 +90,7 @@ def test_a_rate_limit_says_when_to_try_again() -> None:
     }
     headers = dict(through(LlmRateLimit(tokens=9), asked("anthropic_messages")).head.headers)
     assert "retry-after" not in headers
-    headers = dict(through(LlmRateLimit(requests=0), asked("anthropic_messages")).head.headers)
+    headers = dict(through(LlmRateLimit(), asked("anthropic_messages")).head.headers)
     assert headers["anthropic-ratelimit-requests-limit"] == "0"
     assert headers["anthropic-ratelimit-requests-remaining"] == "0"
     assert not any(name.startswith("x-ratelimit") for name in headers)

@@ -29,6 +29,7 @@ def test_a_stream_ends_in_good_order_in_its_middle(name: str) -> None:
     seen = through(CleanEnd(after_tokens=2), asked(name))
     assert (seen.text, seen.finish, seen.end.how) == ("One two", None, "end")
     assert not any(chunk.has("end") for chunk in seen.chunks)
+    assert through(CleanEnd(after_events=1), asked(name)).text == "One"
 
 
 @EACH

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from faultkit.faults import NETWORK_FAULTS
+from faultkit.faults import PROXY_FAULTS
 from faultkit.load.item_summary import McpSummary, Spread, StreamSummary
 from faultkit.load.response import Failure
 from faultkit.load.slo import Slo, SloResult
@@ -174,7 +174,7 @@ def test_timeouts_on_either_side_have_the_same_figures() -> None:
 
 
 def test_a_fault_makes_requests_fail_or_slows_them() -> None:
-    failing_kinds = {kind for kind, fault in NETWORK_FAULTS.items() if makes_requests_fail(fault())}
+    failing_kinds = {kind for kind, fault in PROXY_FAULTS.items() if makes_requests_fail(fault())}
     assert failing_kinds == {
         *(
             "blackhole",

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.faults import NETWORK_FAULTS
+from faultkit.faults import LLM_FAULTS, NETWORK_FAULTS, PROXY_FAULTS
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.fault import Fault, StreamFault
 from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.llm.clean_end import CleanEnd
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.jitter import Jitter
@@ -205,16 +206,24 @@ def test_every_fault_of_the_table_has_a_description_of_one_line(kind: str, data:
     fault = data.draw(faults(NETWORK_FAULTS[kind]))
     text = describe_rule(Rule("rule", fault), kind)
     assert text.isprintable()
-    assert text.split(":")[0].lower().replace(" ", "_") == kind
+    assert text.split(":", 1)[0].lower().replace(" ", "_") == kind
     assert ("🖧" in text) == isinstance(fault, StreamFault)
 
 
-@pytest.mark.parametrize("kind", NETWORK_FAULTS)
+def test_faults_of_llm_apis_have_descriptions() -> None:
+    for kind in LLM_FAULTS:
+        text = describe_rule(Rule("rule", LLM_FAULTS[kind]()), kind)
+        assert text.partition(":")[0].lower().replace(" ", "_") == kind
+    rule = Rule("rule", CleanEnd(after_tokens=2), Match(model="gpt-*", streamed=True))
+    assert describe_rule(rule, "clean_end") == "Clean End: After Tokens: 2, Model: gpt-*, Streamed: true"
+
+
+@pytest.mark.parametrize("kind", PROXY_FAULTS)
 def test_a_description_shows_settings_that_differ_from_the_default(kind: str) -> None:
-    fault = NETWORK_FAULTS[kind]()
+    fault = PROXY_FAULTS[kind]()
     plain = describe_rule(Rule("rule", fault), kind)
     for name, value in (("delay_ms", 77.5), ("after_bytes", 4321), ("timeout_ms", 77.5), ("rate", 0.775)):
-        if name in NETWORK_FAULTS[kind].settings():
+        if name in PROXY_FAULTS[kind].settings():
             assert describe_rule(Rule("rule", replace(fault, **{name: value})), kind) != plain
 
 

@@ -22,7 +22,7 @@ from faultkit.faults.fault import Fault
 from faultkit.faults.fault_data import fault_schema
 from faultkit.faults.fault_table import FaultTable
 from faultkit.mcp.fault_specs import ALIASES, FORM, parse_spec
-from faultkit.plan import Rule, fresh_name, parse_rule
+from faultkit.plan import Rule, fresh_name, llm_namesake, parse_rule
 from faultkit.plan.plan_keys import MATCH
 
 MODEL_KEYS = ("model", "streamed", "tool_use")
@@ -129,9 +129,8 @@ def _kind(value: object) -> str:
 
 def _not_of_models(kind: str) -> str:
     """Return the error message for a fault of calls that is aimed at a model."""
-    same = f"llm_{kind}"
-    hint = f"{same} does" if same in LLM_FAULTS else "`fault faults` lists those of level llm"
-    return f"{kind} acts on calls, not on a model; {hint}"
+    hint = llm_namesake(kind) or "; `fault faults` lists those of level llm"
+    return f"{kind} acts on calls, not on a model{hint}"
 
 
 def _target(reader: MappingReader) -> dict[str, object]:

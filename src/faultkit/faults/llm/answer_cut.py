@@ -17,9 +17,12 @@ from faultkit.faults.llm_fault import LlmCircumstances, LlmVerdict, PositionedFa
 class AnswerCut(PositionedFault):
     kind: ClassVar[str] = "answer_cut"
     summary: ClassVar[str] = "The connection ends in the middle of the answer, before its framing says so."
+    usual_tokens: ClassVar[int] = 3
 
     reset: bool = setting(False, "End it by RST instead of FIN.")
-    after_tokens: int = setting(3, "Tokens that pass before the end.", minimum=0)
+    after_tokens: int | None = setting(
+        None, "Tokens that pass before the end; 3, unless after_events is set.", minimum=0
+    )
 
     def judge(self, request: LlmRequest, given: LlmCircumstances) -> LlmVerdict:
         return LlmVerdict(filter=_Cutting(self, request, given))

@@ -19,8 +19,11 @@ class CleanEnd(PositionedFault):
     summary: ClassVar[str] = (
         "The answer ends in its middle, in good order: no error, no reason, no last event."
     )
+    usual_tokens: ClassVar[int] = 3
 
-    after_tokens: int = setting(3, "Tokens that pass before the end.", minimum=0)
+    after_tokens: int | None = setting(
+        None, "Tokens that pass before the end; 3, unless after_events is set.", minimum=0
+    )
 
     def judge(self, request: LlmRequest, given: LlmCircumstances) -> LlmVerdict:
         return LlmVerdict(filter=_Ending(self, request, given))

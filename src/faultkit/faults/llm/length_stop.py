@@ -15,8 +15,11 @@ from faultkit.faults.llm_texts import StoppingFilter
 class LengthStop(PositionedFault):
     kind: ClassVar[str] = "length_stop"
     summary: ClassVar[str] = "The answer stops at a length, and says so: the reason of its end is the length."
+    usual_tokens: ClassVar[int] = 3
 
-    after_tokens: int = setting(3, "Tokens that pass before it stops.", minimum=0)
+    after_tokens: int | None = setting(
+        None, "Tokens that pass before it stops; 3, unless after_events is set.", minimum=0
+    )
 
     def judge(self, request: LlmRequest, given: LlmCircumstances) -> LlmVerdict:
         return LlmVerdict(filter=StoppingFilter(self, request, given, "length"))

@@ -39,8 +39,8 @@ class LlmRateLimit(LlmFault):
     retry_after_s: float = setting(
         1.0, "When to try again, if there is no quota that says it.", unit="s", minimum=0, maximum=86_400
     )
-    requests: int | None = setting(None, "Requests that a window allows.", minimum=0)
-    tokens: int | None = setting(None, "Tokens of prompts and answers that a window allows.", minimum=0)
+    requests: int | None = setting(None, "Requests that a window allows.", minimum=1)
+    tokens: int | None = setting(None, "Tokens of prompts and answers that a window allows.", minimum=1)
     window_s: float = setting(60.0, "Length of the window.", unit="s", above=0, maximum=86_400)
 
     @property

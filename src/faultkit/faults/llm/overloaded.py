@@ -29,6 +29,7 @@ class Overloaded(PositionedFault):
     as_event: bool = setting(False, "Send the error as an event of a stream that has begun with status 200.")
 
     def check(self) -> None:
+        super().check()
         if not self.as_event and (self.after_tokens or self.after_events):
             name = "after_tokens" if self.after_tokens else "after_events"
             raise ValueError(f"{name}: expected as_event beside it, without which there is no position")

@@ -16,10 +16,13 @@ from faultkit.faults.llm_fault import LlmCircumstances, LlmVerdict, PositionedFa
 class TokenStall(PositionedFault):
     kind: ClassVar[str] = "token_stall"
     summary: ClassVar[str] = "The stream pauses once in its middle: no byte comes for a while."
+    usual_tokens: ClassVar[int] = 3
     streams_only: ClassVar[bool] = True
 
     stall_ms: float = setting(30_000.0, "Length of the pause.", unit="ms", minimum=0)
-    after_tokens: int = setting(3, "Tokens that pass before the pause.", minimum=0)
+    after_tokens: int | None = setting(
+        None, "Tokens that pass before the pause; 3, unless after_events is set.", minimum=0
+    )
 
     @property
     def least_delay_ms(self) -> float | None:

@@ -16,7 +16,7 @@ from faultkit.faults import FAULTS
 from faultkit.faults.dialects.dialect import Dialect
 from faultkit.faults.dialects.dialect_table import DIALECTS
 from faultkit.llm.profile.evidence import ClientRun
-from faultkit.plan import Plan, parse_rule
+from faultkit.plan import Plan, llm_namesake, parse_rule
 
 Shows: TypeAlias = Literal["late", "error", "incomplete", "nothing"]
 SHOWS: dict[Shows, str] = {
@@ -176,6 +176,8 @@ def chosen(cases: Sequence[Case], only: Sequence[str]) -> tuple[Case, ...]:
     for name in only:
         if name not in known:
             fault = FAULTS.get(name)
-            why = did_you_mean(name, known) if fault is None else f", which is of level {fault.level}"
+            why = did_you_mean(name, known)
+            if fault is not None:
+                why = f", which is of level {fault.level}{llm_namesake(name)}"
             raise InputError("--only", f'expected a fault of level llm, got "{name}"{why}')
     return tuple(case for case in cases if not only or {case.name, case.kind} & set(only))

@@ -86,7 +86,9 @@ def error_classes(item: ItemReport) -> Remark | None:
 
 def _server_error_words(item: ItemReport) -> tuple[str, str, str]:
     """Explain server errors where the faults are between clients and the service."""
-    if any(fault.kind in ("http_error", "http_quota") and fault.injected for fault in item.faults):
+    if any(
+        fault.kind in ("http_error", "http_quota", "overloaded") and fault.injected for fault in item.faults
+    ):
         return (
             "Clients are answered with server errors.",
             "The fault answers in the place of the service; what it stands for never got there, or back.",

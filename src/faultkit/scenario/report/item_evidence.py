@@ -31,7 +31,7 @@ from faultkit.plan.rule import Rule
 from faultkit.scenario.report.report_model import ItemReport, Report
 from faultkit.scenario.report.wording import slo_limit, slo_title
 
-CHANCY = ("corrupt", "packet_loss")
+CHANCY = ("corrupt", "dropped_delta", "packet_loss")
 """Kinds of faults that decide at random for each piece of data."""
 
 _SLACK = 1.5
@@ -54,9 +54,13 @@ def rules_of(item: ItemReport) -> tuple[Rule, ...]:
 
 
 def makes_requests_fail(fault: Fault) -> bool:
-    """Return whether a fault makes a request or connection fail when it acts, rather than slow."""
+    """Return whether a fault makes a request or connection fail when it acts, rather than slow.
+
+    False for faults of LLM APIs: whether half an answer is a failure depends on what reads it."""
     if isinstance(fault, StreamFault):
         return fault.lossy
+    if fault.level == "llm":
+        return False
     return not isinstance(fault, DrawnDelay | HttpDrip | HttpSlowHeaders | SlowAccept | TlsSlowHandshake)
 
 

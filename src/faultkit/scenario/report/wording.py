@@ -207,7 +207,7 @@ GLYPHS: dict[tuple[Side, Direction], str] = {
     ("client", "egress"): "🖥️➡️",
     ("client", "both"): "🖥️↔️",
 }
-_CAPITALS = {"dns": "DNS", "http": "HTTP", "rto": "RTO", "rtt": "RTT", "to": "to"}
+_CAPITALS = {"dns": "DNS", "http": "HTTP", "llm": "LLM", "rto": "RTO", "rtt": "RTT", "to": "to"}
 _SUFFIXES = {"_ms": "ms", "_us": "µs", "_hz": "Hz", "_bytes": " bytes"}
 _LATENCY_SETTINGS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "normal": (("Mean", "mean_ms", " ms"), ("Stddev", "stddev_ms", " ms")),
@@ -304,6 +304,12 @@ def _match(match: Match) -> Iterator[str]:
         yield f"Flow: {match.flow}"
     if match.message is not None:
         yield f"Message: {match.message}"
+    if match.model is not None:
+        yield f"Model: {match.model}"
+    if match.streamed is not None:
+        yield f"Streamed: {_value(match.streamed, '')}"
+    if match.tool_use is not None:
+        yield f"Tool Use: {_value(match.tool_use, '')}"
     if match.headers:
         # Names only, because a value may be a secret.
         yield f"Headers: {', '.join(name for name, _ in match.headers)}"
