@@ -170,7 +170,7 @@ class _HitCall:
 class _ActiveCallRule(ActiveRule):
     """A rule with its counters and the memory of its fault."""
 
-    __slots__ = ("_counts_by_name", "_episodes", "_key", "_memory", "covered", "fault", "misfits")
+    __slots__ = ("_call_key", "_counts_by_name", "_episodes", "_memory", "covered", "fault", "misfits")
 
     def __init__(self, rule: Rule, seed: int | str, server: str, origin_s: float) -> None:
         assert isinstance(rule.fault, CallFault)
@@ -178,7 +178,7 @@ class _ActiveCallRule(ActiveRule):
         self.fault = rule.fault
         self.covered = 0
         self.misfits = 0
-        self._key = (seed, rule.name, server)
+        self._call_key = (seed, rule.name, server)
         self._episodes = self.rng(server, "episode")
         self._counts_by_name: dict[tuple[str, str], int] = {}
         self._memory: dict[str, Any] = {}
@@ -205,7 +205,7 @@ class _ActiveCallRule(ActiveRule):
         ordinal, nth = self.covered, self._counts_by_name.get(name, 0)
         self.covered += 1
         self._counts_by_name[name] = nth + 1
-        key = (*self._key, *name, nth)
+        key = (*self._call_key, *name, nth)
         trigger = rule.trigger
         if trigger.burst > 1 or trigger.probability == 1:
             fires = trigger.in_episode(ordinal, self._episodes)
