@@ -45,10 +45,13 @@ def test_targets_are_judged_against_direct_and_mitmproxy() -> None:
 
 def test_figures_are_times_of_tokens() -> None:
     ms = 1_000_000
-    figures = figures_of([[(0, 1 * ms), (10 * ms, 12 * ms), (20 * ms, 21 * ms)]], 3, 100.0, 0.04)
-    assert (figures["events"], figures["transit_ms"], figures["times_planned"]) == (3, 1.0, 2.0)
+    quick = [(0, 1 * ms), (10 * ms, 12 * ms), (20 * ms, 21 * ms)]
+    figures = figures_of([quick], 3, 100.0)
+    assert (figures["events"], figures["transit_ms"], figures["times_planned"]) == (3, 1.0, 1.05)
     assert figures["gaps_ms"] == [11.0, 9.0]
     assert figures["since_first_ms"] == [[1.0, 12.0, 21.0]]
+    slow = [(5 * ms, 6 * ms), (15 * ms, 30 * ms), (25 * ms, 45 * ms)]
+    assert figures_of([quick, slow], 3, 100.0)["times_planned"] == 2.0
 
 
 @pytest.mark.parametrize(

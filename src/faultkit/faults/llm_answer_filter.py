@@ -121,8 +121,8 @@ class LlmAnswerFilter(AnswerFilter):
         reader = self._reader
         if reader is None or self._head is not None or self._pending is not None or self._is_over:
             return False
-        texts = reader.texts(content)
-        return texts is not None and self._chain.skips(texts, at)
+        texts = reader.texts(content) if self._chain.may_skip(at) else None
+        return texts is not None and self._chain.skips(texts)
 
     def cut_short(self, at: float) -> Iterable[AnswerPiece]:
         if self._reader is None or self._is_over or self._has_ended:

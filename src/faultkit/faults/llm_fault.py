@@ -52,6 +52,11 @@ class LlmFilter:
             return self.chunk(event)
         return self.head(event) if isinstance(event, Head) else self.end(event)
 
+    @property
+    def may_skip(self) -> bool:
+        """True if texts may be enough for it, so that chunks need not be read: `skips` is asked then."""
+        return False
+
     def skips(self, texts: Sequence[str]) -> bool:
         """Take chunks by their texts alone, none of which is empty, and return True, if all of them pass as
         they are. False: nothing was taken, and the chunks are to be fed."""
@@ -174,9 +179,11 @@ class PositionedFilter(LlmFilter):
         self._events += 1
         return (chunk,)
 
+    @property
+    def may_skip(self) -> bool:
+        return not self.is_acting and not self.is_over
+
     def skips(self, texts: Sequence[str]) -> bool:
-        if self.is_acting or self.is_over:
-            return False
         tokens, events = self._tokens, self._events + len(texts) - 1
         for text in texts[:-1]:
             tokens += count_tokens(text)
@@ -259,11 +266,15 @@ class LlmChain:
             self._at = chunk.at
         return chunks
 
-    def skips(self, texts: Sequence[str], at: float) -> bool:
-        """Take chunks by their texts alone, and return True, if that is enough and all of them pass as they
-        are, at once. False: nothing was taken, and the chunks are to be fed."""
+    def may_skip(self, at: float) -> bool:
+        """Return whether texts may be enough at this time, so that chunks need not be read."""
         if len(self._filters) != 1 or self._joiner is not None or self._is_over or at < self._at:
             return False
+        return self._filters[0].may_skip
+
+    def skips(self, texts: Sequence[str]) -> bool:
+        """Take chunks by their texts alone, and return True, if all of them pass as they are. False: nothing
+        was taken, and the chunks are to be fed."""
         return all(texts) and self._filters[0].skips(texts)
 
     def _feed_each(self, events: Iterable[LlmEvent]) -> Iterator[LlmEvent]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from faultkit.faults.dialects.event_template import EventTemplate, template_of
+from faultkit.faults.dialects.event_template import LikeEvents
 from faultkit.faults.dialects.frames import READERS, SILENCE, Frame, FrameReader, Framing, framed, sse_frame
 from faultkit.faults.dialects.json_members import (
     Pattern,
@@ -41,7 +42,6 @@ CONTENT_TYPES: dict[Framing, str] = {
     "array": "application/json",
     "whole": "application/json",
 }
-_MOST_TRIALS = 4
 _SPEAKING = {"content-type", "content-length", "content-encoding", "transfer-encoding"}
 
 
@@ -300,21 +300,38 @@ def _collect(
     for number, row in node.rows:
         if not path:
             found.append((number, Part(row.kind)))
-        elif not (
-            (row.unless and isinstance(beside, dict) and beside.get(row.unless))
-            or (row.kind == "end" and not value)
-        ):
-            found.append((number, Part(row.kind, value, path, ".".join(channel))))
+        else:
+            _add(number, row, value, beside, path, channel, found)
     if isinstance(value, dict):
         for key, below in node.below.items():
             member = value.get(key)
-            if member is not None:
+            if member is None:
+                continue
+            if below.below or below.each is not None:
                 _collect(below, member, value, (*path, key), channel, found)
+                continue
+            for number, row in below.rows:  # Most places have nothing below them.
+                _add(number, row, member, value, (*path, key), channel, found)
     elif node.each is not None and isinstance(value, list):
         for position, element in enumerate(value):
             if element is not None:
                 index = element.get("index", position) if isinstance(element, dict) else position
                 _collect(node.each, element, value, (*path, position), (*channel, str(index)), found)
+
+
+def _add(
+    number: int,
+    row: Row,
+    value: Any,
+    beside: Any,
+    path: Path,
+    channel: tuple[str, ...],
+    found: list[tuple[int, Part]],
+) -> None:
+    if row.unless and isinstance(beside, dict) and beside.get(row.unless):
+        return
+    if value or row.kind != "end":
+        found.append((number, Part(row.kind, value, path, ".".join(channel))))
 
 
 def _row_number(found: tuple[int, Part]) -> int:
@@ -328,10 +345,11 @@ class AnswerReader:
         self._dialect = request.dialect
         self.framing: Framing = framing_of(request, status, content_type)
         self._frames: FrameReader = READERS[self.framing]()
-        self._template: EventTemplate | None = None
-        self._trials = _MOST_TRIALS if self.framing in ("sse", "lines") else 0
-        """Templates that may still be made before one fits."""
+        self._likes: LikeEvents | None = None
+        if self.framing in ("sse", "lines"):
+            self._likes = LikeEvents(partial(_parsed, self._dialect, self.framing))
         self._is_between = False
+        """True if an event begins with the next byte, and one has come before."""
 
     @property
     def is_stream(self) -> bool:
@@ -340,35 +358,36 @@ class AnswerReader:
 
     def feed(self, data: bytes, at: float) -> list[Chunk]:
         """Return the chunks that end in these bytes."""
-        template = self._template
-        if template is not None and self._is_between:
-            like = template.read(data, at)
-            if like is not None:
-                self._trials = _MOST_TRIALS
-                return like
-        chunks = self._chunks(self._frames.feed(data), at)
-        self._is_between = self._frames.is_between
-        if self._trials and chunks and (template is None or not chunks[-1].raw.startswith(template.before)):
-            self._trials -= 1
-            self._template = template_of(chunks[-1], self._read_anew)
+        likes = self._likes
+        if likes is not None and self._is_between:
+            found = likes.read(data, at)
+            if found is not None:
+                return found
+        chunks = _chunks(self._dialect, self._frames.feed(data), at, self.framing)
+        if likes is not None:
+            self._is_between = self._frames.is_between
+            if chunks:
+                likes.remember(chunks[-1])
         return chunks
 
     def texts(self, data: bytes) -> list[str] | None:
         """Return the texts of events that differ from one before them only in that. None: they are more, or
         an event has begun before these bytes, which are to be fed then."""
-        template = self._template
-        return None if template is None or not self._is_between else template.texts(data)
+        return self._likes.texts(data) if self._is_between and self._likes is not None else None
 
     def end(self, at: float) -> list[Chunk]:
         """Return what is left at the end of the body."""
-        return self._chunks(self._frames.end(), at)
+        return _chunks(self._dialect, self._frames.end(), at, self.framing)
 
-    def _read_anew(self, raw: bytes) -> list[Chunk]:
-        return self._chunks(READERS[self.framing]().feed(raw), 0.0)
 
-    def _chunks(self, frames: list[Frame], at: float) -> list[Chunk]:
-        is_whole = self.framing == "whole"
-        return [self._dialect.chunk(at, frame, is_whole=is_whole) for frame in frames]
+def _chunks(dialect: Dialect, frames: list[Frame], at: float, framing: Framing) -> list[Chunk]:
+    is_whole = framing == "whole"
+    return [dialect.chunk(at, frame, is_whole=is_whole) for frame in frames]
+
+
+def _parsed(dialect: Dialect, framing: Framing, raw: bytes) -> list[Chunk]:
+    """Return the chunks of bytes with which a frame begins."""
+    return _chunks(dialect, READERS[framing]().feed(raw), 0.0, framing)
 
 
 def framing_of(request: LlmRequest, status: int, content_type: str) -> Framing:

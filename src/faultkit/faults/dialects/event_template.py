@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from faultkit.faults.dialects.llm_events import Chunk, Part
 
 _PROBE = "a probe of the place"
+_MOST_TRIALS = 4
+"""Templates in a row that may be made before one fits: some streams never repeat a document."""
 _MOST_PLACES = 4
 """Places of an event with the same text that are looked at."""
 
@@ -28,11 +30,8 @@ class EventTemplate:
     place: int
     """Which of the parts is the text."""
 
-    def read(self, data: bytes, at: float) -> list[Chunk] | None:
-        """Return whole events that all fit; None if one does not."""
-        texts = self.texts(data)
-        if texts is None:
-            return None
+    def chunks(self, data: bytes, texts: list[str], at: float) -> list[Chunk]:
+        """Return the chunks of events of which `texts` returned these."""
         if len(texts) == 1:
             return [self._chunk(at, data, texts[0])]
         begin = 0
@@ -98,3 +97,46 @@ def template_of(chunk: Chunk, read: Callable[[bytes], Sequence[Chunk]]) -> Event
         if len(found) == 1 and found[0].parts == probed:
             return EventTemplate(before, behind, chunk, place)
     return None
+
+
+class LikeEvents:
+    """Reads the events of one stream that are like an earlier one. Every event that is parsed is to be given
+    to `remember`."""
+
+    __slots__ = ("_last", "_parse", "_template", "_trials")
+
+    def __init__(self, parse: Callable[[bytes], Sequence[Chunk]]) -> None:
+        """`parse` returns the chunks of any bytes."""
+        self._parse = parse
+        self._template: EventTemplate | None = None
+        self._last: Chunk | None = None
+        """What the next template is made of. It is made when another event has come, so that this one is not
+        late."""
+        self._trials = _MOST_TRIALS
+
+    def remember(self, chunk: Chunk) -> None:
+        """Keep the last event that was parsed."""
+        self._last = chunk
+        if self._trials and self._template is not None and not chunk.raw.startswith(self._template.before):
+            self._template = None
+
+    def read(self, data: bytes, at: float) -> list[Chunk] | None:
+        """Return the chunks of whole events that are all alike; None if one is not."""
+        texts = self.texts(data)
+        return None if texts is None or self._template is None else self._template.chunks(data, texts, at)
+
+    def texts(self, data: bytes) -> list[str] | None:
+        """Return the texts of whole events that are all alike; None if one is not."""
+        template = self._template
+        if template is None:
+            if not self._trials or self._last is None:
+                return None
+            self._trials -= 1
+            template = self._template = template_of(self._last, self._parse)
+            self._last = None
+            if template is None:
+                return None
+        found = template.texts(data)
+        if found is not None:
+            self._trials = _MOST_TRIALS
+        return found
