@@ -160,10 +160,12 @@ class AnswerFilter:
         """Take one piece, and return what is to be sent."""
         return (piece,)
 
-    def skips(self, content: bytes, at: float) -> bool:
-        """Take a part of the content, and return True, if it is known to pass as it is, at once. False:
-        nothing was taken, and it is to be fed."""
-        return False
+    def skipping(self, at: float) -> Callable[[bytes], bool] | None:
+        """Return a function for content from `at` on, until anything else is fed; None if there is none.
+
+        It takes content that is known to pass as it is, at once, and returns True. False: nothing was taken,
+        and it is to be fed."""
+        return None
 
     def let_go(self, at: float) -> Iterable[AnswerPiece]:
         """Return what is still held back, because the rule acts no more. The filter is not fed again."""

@@ -117,12 +117,20 @@ class LlmAnswerFilter(AnswerFilter):
             self._untouched(f"an answer that is none of {self._request.dialect.title}")
         return self._take(piece.at, self._through([*rest, End(piece.at)]))
 
-    def skips(self, content: bytes, at: float) -> bool:
+    def skipping(self, at: float) -> Callable[[bytes], bool] | None:
         reader = self._reader
         if reader is None or self._head is not None or self._pending is not None or self._is_over:
-            return False
-        texts = reader.texts(content) if self._chain.may_skip(at) else None
-        return texts is not None and self._chain.skips(texts)
+            return None
+        takes = self._chain.skipping(at)
+        texts_of = None if takes is None else reader.reading_texts()
+        if takes is None or texts_of is None:
+            return None
+
+        def skip(content: bytes) -> bool:
+            texts = texts_of(content)
+            return texts is not None and all(texts) and takes(texts)
+
+        return skip
 
     def cut_short(self, at: float) -> Iterable[AnswerPiece]:
         if self._reader is None or self._is_over or self._has_ended:

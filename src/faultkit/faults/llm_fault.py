@@ -52,15 +52,13 @@ class LlmFilter:
             return self.chunk(event)
         return self.head(event) if isinstance(event, Head) else self.end(event)
 
-    @property
-    def may_skip(self) -> bool:
-        """True if texts may be enough for it, so that chunks need not be read: `skips` is asked then."""
-        return False
+    def skipping(self) -> Callable[[Sequence[str]], bool] | None:
+        """Return a function for chunks of which the texts are enough, until anything is fed; None if chunks
+        are always needed.
 
-    def skips(self, texts: Sequence[str]) -> bool:
-        """Take chunks by their texts alone, none of which is empty, and return True, if all of them pass as
-        they are. False: nothing was taken, and the chunks are to be fed."""
-        return False
+        It takes chunks by their texts, none of which is empty, and returns True, if all of them pass as they
+        are. False: nothing was taken, and the chunks are to be fed."""
+        return None
 
     def head(self, head: Head) -> Iterable[LlmEvent]:
         """Return what becomes of the status and the headers."""
@@ -179,11 +177,10 @@ class PositionedFilter(LlmFilter):
         self._events += 1
         return (chunk,)
 
-    @property
-    def may_skip(self) -> bool:
-        return not self.is_acting and not self.is_over
+    def skipping(self) -> Callable[[Sequence[str]], bool] | None:
+        return None if self.is_acting or self.is_over else self._skip
 
-    def skips(self, texts: Sequence[str]) -> bool:
+    def _skip(self, texts: Sequence[str]) -> bool:
         tokens, events = self._tokens, self._events + len(texts) - 1
         for text in texts[:-1]:
             tokens += count_tokens(text)
@@ -266,16 +263,11 @@ class LlmChain:
             self._at = chunk.at
         return chunks
 
-    def may_skip(self, at: float) -> bool:
-        """Return whether texts may be enough at this time, so that chunks need not be read."""
+    def skipping(self, at: float) -> Callable[[Sequence[str]], bool] | None:
+        """Return a function as that of a filter, for what comes from `at` on."""
         if len(self._filters) != 1 or self._joiner is not None or self._is_over or at < self._at:
-            return False
-        return self._filters[0].may_skip
-
-    def skips(self, texts: Sequence[str]) -> bool:
-        """Take chunks by their texts alone, and return True, if all of them pass as they are. False: nothing
-        was taken, and the chunks are to be fed."""
-        return all(texts) and self._filters[0].skips(texts)
+            return None
+        return self._filters[0].skipping()
 
     def _feed_each(self, events: Iterable[LlmEvent]) -> Iterator[LlmEvent]:
         return (out for event in events for out in self.feed(event))

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from faultkit.faults.events import Data, Event
+from faultkit.faults.events import Event
 from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import AnswerFilter, HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
-from faultkit.proxy.direction_source import Irregular
 from faultkit.proxy.http import (
     HTTP_2,
     TLS,
@@ -50,7 +49,6 @@ class Http1Session:
         "_filters",
         "_forward",
         "_link",
-        "_shorten",
         "_spares",
         "_wake_at",
         "_websocket",
@@ -66,13 +64,10 @@ class Http1Session:
         mode: Mode = "inline",
         host: str | None = None,
         own_port: int | None = None,
-        shorten: Callable[[Callable[[bytes], bytes]], None] | None = None,
     ) -> None:
         """`carry_out` does what the exchange asks for; `spares` returns whether no rule may act now; `delays`
-        gets those of requests. `mode`, `host` and `own_port` are those of `HttpExchange`. `shorten` is called
-        with `pass_stream` when the answer of a model begins."""
+        gets those of requests. `mode`, `host` and `own_port` are those of `HttpExchange`."""
         self._link = link
-        self._shorten = shorten
         self._carry_out = carry_out
         self._spares = spares
         self._delays = delays
@@ -140,24 +135,21 @@ class Http1Session:
         """What takes bytes of the upstream if they are one response; see `WholeMessages.whole_response`."""
         return self._exchange.whole_response
 
-    def pass_stream(self, data: bytes) -> bytes:
-        """Return what goes to the client for the next bytes of a model's answer. Raises Irregular where that
-        is more than the same bytes at once: it is carried out then."""
-        link, exchange = self._link, self._exchange
-        now = link.proxy.services.loop.clock()
-        taken = exchange.take_chunks(data, now)
+    def _pass_stream(self, payload: bytes, at: float) -> float | None:
+        """Take bytes of the upstream if they are whole chunks of a model's answer: `Direction.whole`, until
+        the answer ends. Return when they go to the client as they are; FOREVER: something else was done."""
+        exchange = self._exchange
+        taken = exchange.take_chunks(payload, at)
         if isinstance(taken, bytes):
-            return taken
-        if taken is None:
-            self.from_upstream(Data(now, data))
-        else:
+            return at
+        if taken is not None:
             self._do(taken)
             self._set_timer()
-        if link.dead:
-            return b""
-        if not exchange.rewrites:
-            link.down.straight = None
-        raise Irregular(b"")
+            return FOREVER
+        if exchange.rewrites:
+            return None
+        self._link.down.whole = exchange.whole_response
+        return exchange.whole_response(payload, at)
 
     def _do(self, outputs: list[Output]) -> None:
         websocket = self._websocket
@@ -252,8 +244,8 @@ class Http1Session:
             filter, rules = of_models
             filters.insert(0, filter)
             self._filters |= dict.fromkeys(rules, filter)
-            if self._shorten is not None:
-                self._shorten(self.pass_stream)
+            if self._link.down.whole is not None:
+                self._link.down.whole = self._pass_stream
         recording = self._bodies.take_recording(answered.number)
         if recording is not None:
             filters.insert(0, recording)

@@ -16,7 +16,7 @@ same protocols (ALPN), then TLS with the client, which gets what the upstream ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol, assert_never
 
 from faultkit.base.address import Endpoint
@@ -155,20 +155,8 @@ class ProtocolLayer:
         self, mode: Mode = "inline", host: str | None = None, own_port: int | None = None
     ) -> Http1Session:
         return Http1Session(
-            self._link,
-            self._carry_out,
-            self._spares_tunnel,
-            self._delays,
-            mode,
-            host,
-            own_port,
-            self._shorten,
+            self._link, self._carry_out, self._spares_tunnel, self._delays, mode, host, own_port
         )
-
-    def _shorten(self, pass_stream: Callable[[bytes], bytes]) -> None:
-        """Let a session convert the bytes of the upstream, where they are in plain text on both sides."""
-        if self._tls is None and self._front is None:
-            self._link.down.straight = pass_stream
 
     def _upstream_host(self) -> tuple[str | None, int | None]:
         """Return what replaces the Host of requests, if anything, and the port that it must have for that."""

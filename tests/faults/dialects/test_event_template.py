@@ -23,6 +23,11 @@ def new_reader(asked: LlmRequest) -> AnswerReader:
     return AnswerReader(asked, 200, CONTENT_TYPES[asked.framing])
 
 
+def texts_in(reader: AnswerReader, data: bytes) -> list[str] | None:
+    texts_of = reader.reading_texts()
+    return None if texts_of is None else texts_of(data)
+
+
 def parsed(asked: LlmRequest, unit: bytes, at: float) -> list[Chunk]:
     """Return the chunks of one unit, without any before it that it could resemble."""
     return new_reader(asked).feed(unit, at)
@@ -54,9 +59,9 @@ def test_recorded_events_twice_in_one_read_have_the_parts_of_each(recorded: Reco
 def test_only_the_text_is_read_where_all_else_is_the_same() -> None:
     reader = new_reader(request("openai_chat", streamed=True))
     first, second, third = ((EVENT % ("c", text)).encode() for text in ("One", " zwei, drei", " Äpfel 🌍"))
-    assert reader.texts(first) is None
+    assert texts_in(reader, first) is None
     reader.feed(first, 0.0)
-    assert reader.texts(second + third) == [" zwei, drei", " Äpfel 🌍"]
+    assert texts_in(reader, second + third) == [" zwei, drei", " Äpfel 🌍"]
     for other in (
         EVENT % ("d", "One"),
         EVENT % ("c", "a\\nb"),
@@ -64,19 +69,22 @@ def test_only_the_text_is_read_where_all_else_is_the_same() -> None:
         EVENT % ("c", "tab\t"),
         EVENT % ("c", "One") + "data: [DONE]\n\n",
         (EVENT % ("c", "One"))[:-1],
+        (EVENT % ("c", "")).replace('""', '"'),
+        EVENT % ("c", "One") + EVENT % ("d", "One"),
+        EVENT % ("c", "One") + "\n" + EVENT % ("c", "One"),
     ):
-        assert reader.texts(other.encode()) is None, other
-    assert reader.texts(b"".join((second[:60], b"\xff", second[60:]))) is None
+        assert texts_in(reader, other.encode()) is None, other
+    assert texts_in(reader, b"".join((second[:60], b"\xff", second[60:]))) is None
     reader.feed(second[:9], 1.0)
-    assert reader.texts(second) is None, "an event has begun"
+    assert texts_in(reader, second) is None, "an event has begun"
 
 
 def test_a_text_that_stands_elsewhere_too_is_found_in_its_place() -> None:
     asked = request("openai_chat", streamed=True)
     reader = new_reader(asked)
     reader.feed((EVENT % ("one", "one")).encode(), 0.0)
-    assert reader.texts((EVENT % ("one", "two")).encode()) == ["two"]
-    assert reader.texts((EVENT % ("two", "one")).encode()) is None
+    assert texts_in(reader, (EVENT % ("one", "two")).encode()) == ["two"]
+    assert texts_in(reader, (EVENT % ("two", "one")).encode()) is None
 
 
 def test_events_that_always_differ_are_parsed_and_cost_no_more_trials() -> None:
@@ -88,4 +96,6 @@ def test_events_that_always_differ_are_parsed_and_cost_no_more_trials() -> None:
         assert (chunk.raw, chunk.values("text")) == (unit, [f" {number}"])
         assert json.loads(chunk.payload)["id"] == str(number)
     last, same = ((EVENT % (number, " x")).encode() for number in (8, 3))
-    assert (reader.texts(last), reader.texts(same)) == (None, [" x"]), "the fourth is the last template"
+    assert (texts_in(reader, last), texts_in(reader, same)) == (None, [" x"]), (
+        "the fourth is the last template"
+    )

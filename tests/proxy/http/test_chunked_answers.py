@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -22,8 +23,8 @@ LAST = b"0\r\n\r\n"
 class Late(AnswerFilter):
     """Holds content with an exclamation mark back for ten seconds, and what comes behind it."""
 
-    def __init__(self, *, skipping: bool) -> None:
-        self.skipping = skipping
+    def __init__(self, *, skips: bool) -> None:
+        self.skips = skips
         self.until = 0.0
         self.seen = b""
 
@@ -35,15 +36,18 @@ class Late(AnswerFilter):
             self.until = piece.at + 10
         return (piece,) if piece.at >= self.until else (Content(self.until, piece.payload),)
 
-    def skips(self, content: bytes, at: float) -> bool:
-        if not self.skipping or b"!" in content or at < self.until:
+    def skipping(self, at: float) -> Callable[[bytes], bool] | None:
+        return self.skip if self.skips and at >= self.until else None
+
+    def skip(self, content: bytes) -> bool:
+        if b"!" in content:
             return False
         self.seen += content
         return True
 
 
-def begun(skipping: bool = False) -> tuple[HttpExchange, Late]:
-    late = Late(skipping=skipping)
+def begun(*, skips: bool = False) -> tuple[HttpExchange, Late]:
+    late = Late(skips=skips)
     exchange = HttpExchange(lambda head: HttpVerdict(), judge_answer=lambda answered: ([late], True))
     exchange.from_client(Data(0.0, ASKED))
     return exchange, late
@@ -63,12 +67,12 @@ def content_of(events: list[Data]) -> bytes:
 
 @given(st.lists(st.integers(0, 200), max_size=6), st.booleans())
 def test_an_answer_cut_anywhere_gives_the_same_content_at_the_same_times(
-    marks: list[int], skipping: bool
+    marks: list[int], skips: bool
 ) -> None:
     stream = HEAD + b"".join(PARTS) + LAST
     places = sorted({0, len(stream), *(mark % len(stream) for mark in marks)})
     reads = [stream[a:b] for a, b in pairwise(places)]
-    (long, by_events), (short, by_chunks) = begun(), begun(skipping)
+    (long, by_events), (short, by_chunks) = begun(), begun(skips=skips)
     expected: list[Data] = []
     out: list[Data] = []
     for at, data in enumerate(reads, 1):
@@ -85,7 +89,7 @@ def test_an_answer_cut_anywhere_gives_the_same_content_at_the_same_times(
 
 
 def test_whole_chunks_pass_as_the_same_bytes_until_a_filter_acts() -> None:
-    exchange, _ = begun(skipping=True)
+    exchange, _ = begun(skips=True)
     assert exchange.take_chunks(HEAD, 1.0) is None
     exchange.from_upstream(Data(1.0, HEAD))
     first, second, act, after = PARTS

@@ -7,7 +7,7 @@ path, status, content type and headers, and no fault.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -370,10 +370,11 @@ class AnswerReader:
                 likes.remember(chunks[-1])
         return chunks
 
-    def texts(self, data: bytes) -> list[str] | None:
-        """Return the texts of events that differ from one before them only in that. None: they are more, or
-        an event has begun before these bytes, which are to be fed then."""
-        return self._likes.texts(data) if self._is_between and self._likes is not None else None
+    def reading_texts(self) -> Callable[[bytes], list[str] | None] | None:
+        """Return a function from whole events to their texts, until anything is fed; None if there is none.
+
+        It returns None for events that differ from one before them in more than their text: feed them."""
+        return self._likes.reading_texts() if self._is_between and self._likes is not None else None
 
     def end(self, at: float) -> list[Chunk]:
         """Return what is left at the end of the body."""

@@ -45,23 +45,18 @@ class EventTemplate:
     def texts(self, data: bytes) -> list[str] | None:
         """Return the texts of whole events that all fit; None if one does not."""
         before, behind = self.before, self.behind
-        begin, size = 0, len(data)
-        found: list[str] = []
-        while begin < size:
-            start = begin + len(before)
-            end = data.find(b'"', start)
-            if not data.startswith(before, begin) or not data.startswith(behind, end):
-                return None
-            try:
-                text = data[start:end].decode()
-            except UnicodeDecodeError:
-                return None
-            # What is not printable has no place in JSON, or is rare.
-            if "\\" in text or not text.isprintable():
-                return None
-            found.append(text)
-            begin = end + len(behind)
-        return found
+        start, end = len(before), len(data) - len(behind)
+        if not data.startswith(before) or end < start or not data.endswith(behind):
+            return None
+        middle = data[start:end]
+        try:
+            if b'"' not in middle:  # One event, as nearly all reads bring.
+                text = middle.decode()
+                return [text] if _is_plain(text) else None
+            found = [each.decode() for each in middle.split(behind + before)]
+        except UnicodeDecodeError:
+            return None
+        return found if all('"' not in each and _is_plain(each) for each in found) else None
 
     def _chunk(self, at: float, raw: bytes, text: str) -> Chunk:
         like, place = self.chunk, self.place
@@ -70,6 +65,12 @@ class EventTemplate:
         parts = (part,) if len(like.parts) == 1 else (*like.parts[:place], part, *like.parts[place + 1 :])
         end = len(raw) - (len(like.raw) - like.end)
         return Chunk(at, raw, raw[like.start : end], like.start, end, like.name, parts)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text without quotation marks stands in JSON as it is."""
+    # What is not printable has to be escaped, or is rare.
+    return "\\" not in text and text.isprintable()
 
 
 def template_of(chunk: Chunk, read: Callable[[bytes], Sequence[Chunk]]) -> EventTemplate | None:
@@ -122,21 +123,24 @@ class LikeEvents:
 
     def read(self, data: bytes, at: float) -> list[Chunk] | None:
         """Return the chunks of whole events that are all alike; None if one is not."""
-        texts = self.texts(data)
-        return None if texts is None or self._template is None else self._template.chunks(data, texts, at)
+        template = self._template or self._new_template()
+        texts = None if template is None else self._texts(data)
+        return None if template is None or texts is None else template.chunks(data, texts, at)
 
-    def texts(self, data: bytes) -> list[str] | None:
-        """Return the texts of whole events that are all alike; None if one is not."""
+    def reading_texts(self) -> Callable[[bytes], list[str] | None] | None:
+        """Return the function from whole events to their texts, until the next event is parsed."""
+        return None if (self._template or self._new_template()) is None else self._texts
+
+    def _texts(self, data: bytes) -> list[str] | None:
         template = self._template
-        if template is None:
-            if not self._trials or self._last is None:
-                return None
-            self._trials -= 1
-            template = self._template = template_of(self._last, self._parse)
-            self._last = None
-            if template is None:
-                return None
-        found = template.texts(data)
+        found = None if template is None else template.texts(data)
         if found is not None:
             self._trials = _MOST_TRIALS
         return found
+
+    def _new_template(self) -> EventTemplate | None:
+        last, self._last = self._last, None
+        if last is not None and self._trials:
+            self._trials -= 1
+            self._template = template_of(last, self._parse)
+        return self._template

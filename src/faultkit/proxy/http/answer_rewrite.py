@@ -78,7 +78,8 @@ class AnswerRewrite:
 
     def __init__(self, filters: Sequence[AnswerFilter], head: ResponseHead, *, paces: bool = False) -> None:
         self._filters = tuple(filters)
-        self._skips = filters[0].skips if len(filters) == 1 else None
+        self._skips: Callable[[bytes], bool] | None = None
+        """What takes content that passes as it is, if nothing has been fed since it was asked for."""
         self._raw = head
         self._decoder = Chunks(collects=True) if head.length == CHUNKED else None
         self._chunks = False
@@ -114,8 +115,11 @@ class AnswerRewrite:
         content = chunks_content(data)
         if not content:
             return None
-        if self._skips is not None and self._skips(content, at):
+        if self._skips is None and len(self._filters) == 1:
+            self._skips = self._filters[0].skipping(at)
+        if self._skips is not None and self._skips(content):
             return data
+        self._skips = None
         piece = Content(at, content)
         pieces = feed_through(self._filters, piece)
         return data if len(pieces) == 1 and pieces[0] is piece else self._sent(pieces, at)
@@ -143,6 +147,7 @@ class AnswerRewrite:
 
     def _given(self, give: Callable[[AnswerFilter], Iterable[AnswerPiece]]) -> list[Data | Broken]:
         """Return the bytes of what each filter gives of itself, through those behind it."""
+        self._skips = None
         out: list[Data | Broken] = []
         for place, filter in enumerate(self._filters):
             for piece in give(filter):
@@ -151,6 +156,7 @@ class AnswerRewrite:
         return out
 
     def _feed(self, piece: AnswerPiece) -> list[Data | Broken]:
+        self._skips = None
         return self._sent(feed_through(self._filters, piece), piece.at)
 
     def _sent(self, pieces: Iterable[AnswerPiece], at: float) -> list[Data | Broken]:
