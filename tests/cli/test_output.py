@@ -132,6 +132,12 @@ def test_connections_without_a_descriptor_are_not_those_of_an_unreachable_upstre
     )
 
 
+def test_what_llm_rules_could_not_read_is_not_exercised() -> None:
+    counts = replace(COUNTS, untouched=1200)
+    ending = RunEnding("interrupt", 2.0, Snapshot((counts,), (), {}, LatenessSummary(), 0, 0))
+    assert end_lines(ending)[3] == "not exercised by LLM rules: 1,200 requests or answers that passed"
+
+
 @pytest.mark.parametrize(
     ("spec", "text"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 import trustme
+from hpack import Encoder
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError
@@ -20,10 +22,12 @@ from faultkit.faults.dialects.recording import LlmReplay, parse_recording
 from faultkit.plan import Plan, Rule, parse_rule
 from faultkit.plan.llm_cases import CaseSettings, rules_of_cases
 from faultkit.proxy.data_plane import ListenerTls, ProxySpec
+from faultkit.proxy.http2.frame_scanner import PREFACE
 from faultkit.proxy.llm_recorder import begin_recording
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import Injected
 from tests.llm.mock.served_mock import mock
+from tests.proxy.http2.raw_client import HEADERS, SETTINGS, frame
 from tests.proxy.origin import serving
 from tests.proxy.proxied_http import ANY_PORT, client_of, get, inline, proxied, troubles
 from tests.proxy.wires import LOOPBACK, PATIENCE_S
@@ -226,6 +230,32 @@ def test_what_is_no_request_to_a_model_passes_and_is_counted() -> None:
             "end cannot act on a request whose body is no JSON, or none of its API: it passes untouched",
             "end cannot act on an answer that is none of OpenAI Chat Completions: it passes untouched",
         ]
+
+
+def test_http_2_by_prior_knowledge_passes_and_is_counted() -> None:
+    rule = parse_rule({"name": "end", "fault": "clean_end"})
+    requests = [
+        frame(
+            HEADERS,
+            number,
+            Encoder().encode(
+                [(":method", method), (":scheme", "http"), (":authority", "llm.test"), (":path", CHAT)]
+            ),
+            0x5,
+        )
+        for number, method in ((1, "POST"), (3, "GET"), (5, "POST"))
+    ]
+    with serving() as origin, proxied(inline(origin), rule) as (plane, proxy):
+        with socket.create_connection((proxy.host, proxy.port), PATIENCE_S) as client:
+            client.sendall(PREFACE + frame(SETTINGS, 0) + b"".join(requests))
+            with contextlib.suppress(ConnectionResetError):
+                while client.recv(65536):  # The upstream speaks HTTP/1.1 only, and ends it.
+                    pass
+        assert plane.snapshot().proxies[0].untouched == 2
+        assert troubles(plane)[0] == (
+            "end cannot act on a request over HTTP/2, where LLM rules are not exercised (let the client use "
+            "HTTP/1.1): it passes untouched"
+        )
 
 
 def test_a_forward_proxy_and_tls_to_clients_carry_them_out_too() -> None:

@@ -319,6 +319,11 @@ def end_lines(ending: RunEnding) -> list[str]:
         f"connections: {sum(proxy.accepted for proxy in proxies)}{lacking}, {up} up, {down} down",
         f"injected: {injected or 'nothing'}",
     ]
+    if untouched := sum(proxy.untouched for proxy in proxies):
+        lines.append(
+            "not exercised by LLM rules: "
+            f"{counted(untouched, 'request or answer', 'requests or answers')} that passed"
+        )
     lines += _ledger_lines(proxies)
     if late.count:
         lines.append(

@@ -19,6 +19,7 @@ from faultkit.proxy.request_rules import ActingEffect, judge_answer, judge_reque
 from faultkit.proxy.rule_binding import BoundLink
 
 _MOST_WAITING = 1 << 20
+_OVER_HTTP_2 = "a request over HTTP/2, where LLM rules are not exercised (let the client use HTTP/1.1)"
 
 
 class Http2Link(BoundLink, Protocol):
@@ -48,8 +49,6 @@ class Http2Session:
         self._spares = spares
         self._exchange = Http2Exchange(self._judge, host, own_port, self._judge_answer)
         self._wake_at = FOREVER
-        for active in link.proxy.llm_rules:
-            link.proxy.report_once(f"{active.rule.name} cannot act on HTTP/2: it passes untouched")
         self._do(self._exchange.start(link.proxy.services.loop.clock()))
 
     def from_client(self, event: Event) -> None:
@@ -114,7 +113,10 @@ class Http2Session:
 
     def _judge(self, request: RequestFields) -> Judged:
         effects: list[ActingEffect] = []
-        verdict, delays = judge_request(self._link, request, spared=self._spares(), effects=effects)
+        spared, proxy = self._spares(), self._link.proxy
+        if not spared and request.method == "POST" and (proxy.llm_rules or proxy.recorder is not None):
+            proxy.count_untouched(_OVER_HTTP_2)
+        verdict, delays = judge_request(self._link, request, spared=spared, effects=effects)
         if not effects:
             return Judged(verdict, delays)
         first = effects[0]

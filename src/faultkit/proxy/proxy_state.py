@@ -216,7 +216,7 @@ class ProxyState:
         self.untouched += 1
         if (kind or what) not in self._untouched:
             self._untouched.add(kind or what)
-            names = ", ".join(active.rule.name for active in self.llm_rules)
+            names = ", ".join(active.rule.name for active in self.llm_rules) or "the recording"
             self.report_once(f"{names} cannot act on {what}: it passes untouched")
 
     def report_once(self, what: str) -> None:
