@@ -111,8 +111,8 @@ def test_every_fault_of_calls_has_a_short_form(kind: str) -> None:
         ),
         (
             "clean_end",
-            "clean_end acts on requests to LLM APIs, and MCP messages are none: use fault run llm in front of "
-            "the API, or fault mock llm in its place; here a fault of calls such as hang, slow:500 or "
+            "clean_end acts on requests to LLM APIs, and MCP messages are none: use fault run llm in front "
+            "of the API, or fault mock llm in its place; here a fault of calls such as hang, slow:500 or "
             "slow:500@search",
         ),
         ("slow:x", "delay_ms: expected a number of at least 0, got 'x'"),

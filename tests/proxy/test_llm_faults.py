@@ -79,6 +79,8 @@ def plan(target: tuple[Plane, Endpoint], *rules: Rule | dict[str, Any], seed: in
     return proxy
 
 
+_BODY = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": TEXT}]})
+ASK = f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(_BODY)}\r\n\r\n{_BODY}".encode()
 BOTH = pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
 
 
@@ -169,10 +171,7 @@ def test_a_rule_that_is_removed_ends_its_stall_at_once(target: Any) -> None:
     plane, _ = target
     proxy = plan(target, {"fault": "token_stall", "with": {"stall_ms": 600_000}})
     with socket.create_connection((proxy.host, proxy.port), PATIENCE_S) as client:
-        body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": TEXT}]})
-        client.sendall(
-            f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
-        )
+        client.sendall(ASK)
         got = client.recv(65536)
         while b"thing" not in got:
             got += client.recv(65536)
@@ -182,14 +181,50 @@ def test_a_rule_that_is_removed_ends_its_stall_at_once(target: Any) -> None:
     assert b"[DONE]" in got
 
 
+def test_what_keep_alives_hold_comes_when_the_rule_is_removed(target: Any) -> None:
+    plane, _ = target
+    proxy = plan(target, {"fault": "llm_keep_alive_only", "with": {"every_ms": 10, "after_tokens": 1}})
+    with socket.create_connection((proxy.host, proxy.port), PATIENCE_S) as client:
+        client.sendall(ASK)
+        got = client.recv(65536)
+        while b": keep-alive" not in got:
+            got += client.recv(65536)
+        plane.set_plan(Plan())
+        while (more := client.recv(65536)) != b"":
+            got += more
+    assert got.endswith(b"0\r\n\r\n")
+    lines = [line for line in got.splitlines() if line.startswith(b"data: {")]
+    pieces = (json.loads(line[6:])["choices"][0]["delta"].get("content", "") for line in lines)
+    assert ("".join(pieces), b"[DONE]" in got) == (TEXT, True)
+
+
+def test_an_early_end_closes_both_connections_though_the_upstream_goes_on() -> None:
+    event = b'data: {"choices":[{"index":0,"delta":{"content":" word"}}]}\n\n'
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    rule = parse_rule({"fault": "clean_end", "with": {"after_tokens": 2}})
+    with socket.create_server((LOOPBACK, 0)) as server:
+        spec = ProxySpec("llm", ANY_PORT, Endpoint(LOOPBACK, server.getsockname()[1]), speaks="http")
+        with proxied(spec, rule) as (_, proxy):
+            with socket.create_connection((proxy.host, proxy.port), PATIENCE_S) as client:
+                client.sendall(ASK)
+                upstream, _ = server.accept()
+                with upstream:
+                    upstream.settimeout(PATIENCE_S)
+                    upstream.sendall(head + b"".join(b"%x\r\n%b\r\n" % (len(event), event) for _ in range(3)))
+                    got = b""
+                    while (more := client.recv(65536)) != b"":
+                        got += more
+                    with contextlib.suppress(ConnectionResetError):
+                        while upstream.recv(65536):
+                            pass
+    assert (got.count(event), got.endswith(b"0\r\n\r\n")) == (2, True)
+
+
 def test_a_client_that_leaves_leaves_nothing_open(target: Any) -> None:
     plane, _ = target
     proxy = plan(target, {"fault": "llm_keep_alive_only", "with": {"every_ms": 10, "limit_s": 600}})
-    body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": TEXT}]})
     with socket.create_connection((proxy.host, proxy.port), PATIENCE_S) as client:
-        client.sendall(
-            f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
-        )
+        client.sendall(ASK)
         assert client.recv(10)
     deadline = time.monotonic() + PATIENCE_S
     while plane.snapshot().proxies[0].live:
@@ -287,12 +322,13 @@ def test_a_forward_proxy_and_tls_to_clients_carry_them_out_too() -> None:
 def test_what_the_provider_answers_is_recorded_and_replayed(tmp_path: Path, streamed: bool) -> None:
     file = tmp_path / "answers.jsonl"
     begin_recording(str(file))
-    rule = parse_rule({"fault": "empty_answer"})
+    kind = "error_event" if streamed else "empty_answer"  # The one ends the answer early, the other does not.
+    rule = parse_rule({"fault": kind, "with": {"after_events": 1} if streamed else {}})
     with mock() as url:
         host, _, port = url.removeprefix("http://").partition(":")
         spec = ProxySpec("llm", ANY_PORT, Endpoint(host, int(port)), speaks="http", record=str(file))
         with proxied(spec, rule) as (_, proxy):
-            assert Got(proxy, streamed=streamed).text == ""
+            assert TEXT not in Got(proxy, streamed=streamed).body.decode()
     replay = LlmReplay(parse_recording(file.read_text("utf-8"), "answers.jsonl"))
     with mock(replay=replay) as url:
         host, _, port = url.removeprefix("http://").partition(":")

@@ -150,6 +150,8 @@ class AnswerFilter:
     """One fault at work on one answer. This base lets everything pass."""
 
     __slots__ = ()
+    reads_all: ClassVar[bool] = False
+    """True if it reads the answer to its end, though a filter behind it ends it early."""
 
     @property
     def wake_at(self) -> float:

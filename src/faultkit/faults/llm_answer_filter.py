@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import chain as joined
+from itertools import chain
 
 from faultkit.faults.dialects.dialect import CONTENT_TYPES, AnswerReader, LlmRequest
 from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent
@@ -21,9 +21,8 @@ from faultkit.faults.llm_fault import LlmChain
 _READABLE = frozenset(("", "application/jsonl", *CONTENT_TYPES.values()))
 MOST_HELD_BYTES = 16 << 20
 """Length of a whole answer that is held."""
-_AHEAD = 64
 _AHEAD_S = 1.0
-"""Events that a fault makes without number are made so long before they are due, and at least so many."""
+"""Events that a fault makes without number are made so long before they are due."""
 
 
 def unreadable(head: AnswerHead) -> str | None:
@@ -57,6 +56,7 @@ class LlmAnswerFilter(AnswerFilter):
         "_reader",
         "_request",
         "_size",
+        "_source",
         "_untouched",
         "_wake_at",
     )
@@ -81,7 +81,10 @@ class LlmAnswerFilter(AnswerFilter):
         """The head of a whole answer, which is sent with its length."""
         self._body: list[bytes] = []
         self._size = 0
+        self._source: Iterator[LlmEvent] = iter(())
+        """Events that go into the chain."""
         self._pending: Iterator[LlmEvent] | None = None
+        """Events that a fault makes without number."""
         self._has_ended = False
         """The last of the upstream's answer was fed."""
         self._is_over = False
@@ -145,9 +148,11 @@ class LlmAnswerFilter(AnswerFilter):
     def let_go(self, at: float) -> Iterable[AnswerPiece]:
         if self._reader is None or self._is_over:
             return ()
-        was_endless, self._pending, self._wake_at = self._pending is not None, None, FOREVER
+        pending, wake_at, self._pending = self._pending, self._wake_at, None
         out = self._take(at, iter(self._chain.let_go(self._acts, at)))
-        if was_endless and self._has_ended:
+        if pending is not None and self._chain.is_endless:
+            self._pending, self._wake_at = pending, wake_at
+        elif pending is not None and self._has_ended and not self._is_over:
             self._is_over = True
             out.append(Broken(at, "close"))
         return out
@@ -167,31 +172,42 @@ class LlmAnswerFilter(AnswerFilter):
 
     def _pass_on(self, piece: Content, chunks: list[Chunk]) -> Iterable[AnswerPiece]:
         """Feed the chunks that end in a piece; return the piece itself if it passes as it is."""
-        out = self._chain.feed_chunks(chunks)
-        if out is chunks and self._head is None and self._pending is None:
+        if self._pending is not None or self._head is not None:
+            return self._take(piece.at, self._through(chunks))
+        passed, out = self._chain.feed_chunks(chunks)
+        if passed == len(chunks):
             raw = chunks[0].raw if len(chunks) == 1 else b"".join([chunk.raw for chunk in chunks])
             return (piece,) if raw == piece.payload else (Content(piece.at, raw),)
-        return self._take(piece.at, iter(out))
+        return self._take(piece.at, chain(chunks[:passed], out, self._through(chunks[passed + 1 :])))
 
     def _through(self, events: Iterable[LlmEvent]) -> Iterator[LlmEvent]:
-        return (out for event in events for out in self._chain.feed(event))
+        self._source = iter(events)
+        return (out for event in self._source for out in self._chain.feed(event))
 
     def _take(self, at: float, events: Iterator[LlmEvent]) -> list[AnswerPiece]:
         """Return the pieces of events that are due soon; the others are taken when they are."""
         if self._pending is not None:
-            events = joined(self._pending, events)
-            self._pending, self._wake_at = None, FOREVER
+            self._swallow()
+            return []
+        self._wake_at = FOREVER
         out: list[AnswerPiece] = []
-        for count, event in enumerate(events):
+        for event in events:
             if self._head is None and isinstance(event, Chunk):
                 if event.raw:
                     _append(out, event.at, event.raw)
             else:
                 out += self._pieces(event)
-            if count >= _AHEAD and event.at > at + _AHEAD_S and self._chain.is_endless:
+            if event.at > at + _AHEAD_S and self._chain.is_endless and not self._is_over:
                 self._pending, self._wake_at = events, event.at
+                self._swallow()
                 break
         return out
+
+    def _swallow(self) -> None:
+        """Feed what has come of an endless answer: a fault may hold it, and nothing comes out."""
+        for event in self._source:
+            for _ in self._chain.feed(event):
+                raise AssertionError("an endless answer goes on with what has come")
 
     def _pieces(self, event: LlmEvent) -> Iterator[AnswerPiece]:
         came = self._came

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, ClassVar
 
 from faultkit.base.rng import Rng
@@ -246,31 +245,27 @@ class LlmChain:
         make events without number, such as keep-alives, only when they are taken."""
         return self._feed(event, self._filters)
 
-    def feed_chunks(self, chunks: list[Chunk]) -> Iterable[LlmEvent]:
-        """Return what comes out for chunks: the same list where all of them pass as they are, which costs
-        little, and otherwise an iterator, of which the same is true as of that of `feed`."""
+    def feed_chunks(self, chunks: Sequence[Chunk]) -> tuple[int, Iterable[LlmEvent]]:
+        """Feed chunks while they pass as they are, which costs little. Return how many did, and what comes
+        out for the next, which was fed, too; of that, the same is true as of what `feed` yields."""
         filters = self._filters
         if self._joiner is not None or self._is_over:
-            return self._feed_each(chunks)
+            return 0, self.feed(chunks[0])
         for number, chunk in enumerate(chunks):
             if chunk.at < self._at:
-                return chain(chunks[:number], self._feed_each(chunks[number:]))
+                return number, self.feed(chunk)
             for place, filter in enumerate(filters):
                 given = filter.feed(chunk)
                 if not isinstance(given, tuple) or len(given) != 1 or given[0] is not chunk:
-                    rest = self._leave(_through_all(filters[place + 1 :], given))
-                    return chain(chunks[:number], rest, self._feed_each(chunks[number + 1 :]))
+                    return number, self._leave(_through_all(filters[place + 1 :], given))
             self._at = chunk.at
-        return chunks
+        return len(chunks), ()
 
     def skipping(self, at: float) -> Callable[[Sequence[str]], bool] | None:
         """Return a function as that of a filter, for what comes from `at` on."""
         if len(self._filters) != 1 or self._joiner is not None or self._is_over or at < self._at:
             return None
         return self._filters[0].skipping()
-
-    def _feed_each(self, events: Iterable[LlmEvent]) -> Iterator[LlmEvent]:
-        return (out for event in events for out in self.feed(event))
 
     def let_go(self, acts: Callable[[int], bool], at: float) -> list[LlmEvent]:
         """Take out the filters that act no more, asked by their position, and return what they hold back."""

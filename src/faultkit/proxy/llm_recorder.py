@@ -60,6 +60,7 @@ class RecordingFilter(AnswerFilter):
     """Records one answer, and lets it pass."""
 
     __slots__ = ("_add", "_head", "_parts", "_report", "_request", "_size")
+    reads_all = True
 
     def __init__(
         self,

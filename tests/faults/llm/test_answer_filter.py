@@ -14,6 +14,7 @@ from faultkit.faults import llm_answer_filter
 from faultkit.faults.dialects.dialect_table import read_request
 from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import AnswerHead, AnswerPiece, Broken, Content, Finished
+from faultkit.faults.llm import llm_keep_alive_only
 from faultkit.faults.llm_answer_filter import LlmAnswerFilter
 from faultkit.faults.llm_fault import LlmChain, LlmCircumstances, LlmFault, LlmFilter
 from faultkit.plan import parse_rule
@@ -165,23 +166,68 @@ def test_keep_alives_are_made_when_they_are_due() -> None:
     times = [piece.at for piece in out[1:]]
     assert times == pytest.approx([1.0 + 0.01 * n for n in range(1, len(times) + 1)])
     assert (10.9 < times[-1] < 13, wakes < 20, taken < len(out)) == (True, True, True)
-    later = answer.feed(Content(11.0, STREAM[1]), Finished(12.0))
-    assert set(body(later).split(b"\n\n")) == {b": keep-alive", b""}
+    assert answer.feed(Content(11.0, STREAM[1])) == []
+    assert answer.filter.wake_at < FOREVER
+
+
+HELD = {"fault": "llm_keep_alive_only", "with": {"every_ms": 10, "after_tokens": 1}}
+
+
+def test_the_rest_is_held_behind_keep_alives_and_comes_when_the_rule_ends() -> None:
+    answer = Answer("openai_chat", HELD)
+    out = answer.feed(AnswerHead(0.0, 200, EVENTS), Content(1.0, b"".join(STREAM[:3])))
+    assert body(out).partition(b": keep")[0] == STREAM[0]
+    assert answer.feed(Content(2.0, STREAM[3])) == []
     answer.acting[0] = False
-    assert list(answer.filter.let_go(13.0)) == [Broken(13.0, "close")]
+    assert answer.filter.let_go(3.0) == [Content(3.0, b"".join(STREAM[1:]))]
     assert answer.filter.wake_at == FOREVER
+    assert answer.feed(Finished(4.0)) == [Finished(4.0)]
+
+
+def test_an_answer_that_has_ended_behind_keep_alives_ends_when_the_rule_does() -> None:
+    answer = Answer("openai_chat", HELD)
+    answer.feed(AnswerHead(0.0, 200, EVENTS), Content(1.0, b"".join(STREAM)), Finished(1.0))
+    answer.acting[0] = False
+    assert answer.filter.let_go(3.0) == [Content(3.0, b"".join(STREAM[1:])), Finished(3.0)]
+
+
+def test_keep_alives_go_on_when_another_rule_ends() -> None:
+    answer = Answer("openai_chat", HELD, {"fault": "token_rate"})
+    answer.feed(AnswerHead(0.0, 200, EVENTS), Content(1.0, b"".join(STREAM)))
+    wake_at = answer.filter.wake_at
+    answer.acting[1] = False
+    assert (answer.filter.let_go(1.5), answer.filter.wake_at) == ([], wake_at)
+    assert b": keep-alive" in body(answer.filter.wake(wake_at))
+
+
+def test_a_rest_that_is_too_long_to_hold_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm_keep_alive_only, "MOST_HELD_BYTES", 100)
+    answer = Answer("openai_chat", HELD)
+    answer.feed(AnswerHead(0.0, 200, EVENTS), Content(1.0, b"".join(STREAM)), Finished(1.0))
+    answer.acting[0] = False
+    assert answer.filter.let_go(3.0) == [Broken(3.0, "close")]
 
 
 def test_a_whole_answer_that_only_keeps_its_connection_alive_has_no_length() -> None:
     fault = {"fault": "llm_keep_alive_only", "with": {"every_ms": 1000, "limit_s": 2}}
     answer = Answer("openai_chat", fault, streamed=False)
     out = answer.feed(AnswerHead(0.0, 200, JSON, len(WHOLE)), Content(1.0, WHOLE), Finished(1.0))
+    out += answer.filter.wake(answer.filter.wake_at)
     assert out == [
         AnswerHead(0.0, 200, JSON, None),
         Content(2.0, b" "),
         Content(3.0, b" "),
         Broken(3.0, "close"),
     ]
+
+
+def test_a_whole_answer_comes_behind_its_blanks_when_the_rule_ends() -> None:
+    answer = Answer("openai_chat", {"fault": "llm_keep_alive_only"}, streamed=False)
+    out = answer.feed(AnswerHead(0.0, 200, JSON, len(WHOLE)), Content(1.0, WHOLE), Finished(1.0))
+    answer.acting[0] = False
+    out += answer.filter.let_go(9.0)
+    assert out[-2:] == [Content(9.0, WHOLE), Finished(9.0)]
+    assert body(out).strip() == WHOLE
 
 
 def test_many_events_in_the_future_are_no_endless_answer() -> None:

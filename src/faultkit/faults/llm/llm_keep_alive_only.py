@@ -8,9 +8,12 @@ from itertools import chain
 from typing import ClassVar
 
 from faultkit.faults.dialects.dialect import LlmRequest
-from faultkit.faults.dialects.llm_events import Chunk, End, LlmEvent
+from faultkit.faults.dialects.llm_events import Chunk, End, LlmEvent, moved_to
 from faultkit.faults.fault import setting
 from faultkit.faults.llm_fault import LlmCircumstances, LlmVerdict, PositionedFault, PositionedFilter
+
+MOST_HELD_BYTES = 4 << 20
+"""Length of the rest of an answer that is held for the end of the rule."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,22 @@ class _Idling(PositionedFilter):
     def __init__(self, fault: LlmKeepAliveOnly, request: LlmRequest, given: LlmCircumstances) -> None:
         super().__init__(fault, request, given)
         self._fault = fault
+        self._held: list[LlmEvent] | None = []
+        """The rest of the answer; None if it is too long to be held."""
+        self._size = 0
+
+    def feed(self, event: LlmEvent) -> Iterable[LlmEvent]:
+        if not self.is_over:
+            return super().feed(event)
+        if self._held is not None:
+            self._held.append(event)
+            self._size += len(event.raw) if isinstance(event, Chunk) else 0
+            if self._size > MOST_HELD_BYTES:
+                self._held = None
+        return ()
+
+    def let_go(self, at: float) -> Iterable[LlmEvent]:
+        return [moved_to(event, at) for event in self._held or ()]
 
     def first(self, chunk: Chunk) -> Iterable[LlmEvent]:
         return self._idle(chunk)
@@ -49,5 +68,6 @@ class _Idling(PositionedFilter):
         times = int(self._fault.limit_s / every_s)
         alive = (self.dialect.keep_alive(chunk.at + every_s * n, framing) for n in range(1, times + 1))
         self.is_over = self.is_endless = True
+        self.feed(chunk)
         # Made one by one, when they are due: there may be millions.
         return chain(alive, (End(chunk.at + self._fault.limit_s, "cut"),))

@@ -67,6 +67,7 @@ class AnswerRewrite:
     __slots__ = (
         "_chunks",
         "_decoder",
+        "_ended",
         "_filters",
         "_over",
         "_raw",
@@ -88,6 +89,8 @@ class AnswerRewrite:
         """Whether the client finds the end of the answer only where the connection ends."""
         self._seen: AnswerHead | None = None
         """The head as the filters got it."""
+        self._ended = False
+        """Whether the upstream's answer has come to its end."""
         self._over = False
         self.paces = paces
         """Whether pieces may be due much later than they come."""
@@ -122,15 +125,16 @@ class AnswerRewrite:
         self._skips = None
         piece = Content(at, content)
         pieces = feed_through(self._filters, piece)
-        return data if len(pieces) == 1 and pieces[0] is piece else self._sent(pieces, at)
+        return data if len(pieces) == 1 and pieces[0] is piece else self._sent(pieces)
 
     def finish(self, at: float) -> list[Data | Broken]:
         """Return what to send at the end of the answer."""
-        return self._feed(Finished(at))
+        self._ended = True
+        return [*self._feed(Finished(at)), *self._hanging(at)]
 
     def cut_short(self, at: float) -> list[Data | Broken]:
         """Return what filters hold back until an end that does not come: the upstream is gone."""
-        return self._given(lambda filter: filter.cut_short(at))
+        return [*self._given(lambda filter: filter.cut_short(at)), *self._hanging(at)]
 
     @property
     def wake_at(self) -> float:
@@ -157,14 +161,15 @@ class AnswerRewrite:
 
     def _feed(self, piece: AnswerPiece) -> list[Data | Broken]:
         self._skips = None
-        return self._sent(feed_through(self._filters, piece), piece.at)
+        return self._sent(feed_through(self._filters, piece))
 
-    def _sent(self, pieces: Iterable[AnswerPiece], at: float) -> list[Data | Broken]:
-        out = [given for passed in pieces for given in self._bytes_of(passed)]
+    def _sent(self, pieces: Iterable[AnswerPiece]) -> list[Data | Broken]:
+        return [given for passed in pieces for given in self._bytes_of(passed)]
+
+    def _hanging(self, at: float) -> Iterator[Broken]:
+        """Yield that the upstream is not needed any more, where a fault goes on by itself."""
         if not self._over and self.wake_at < FOREVER:
-            # What follows is made here: the upstream is not needed any more.
-            out.append(Broken(at, "hang"))
-        return out
+            yield Broken(at, "hang")
 
     def _bytes_of(self, piece: AnswerPiece) -> Iterator[Data | Broken]:
         if self._over:
@@ -182,6 +187,9 @@ class AnswerRewrite:
                 elif self._chunks:
                     trailers = b"" if self._decoder is None else self._decoder.trailers
                     yield Data(at, b"0\r\n" + trailers + b"\r\n")
+                    if not self._ended and not any(filter.reads_all for filter in self._filters):
+                        # The rest, of unknown length, would have to come before the next answer.
+                        yield Broken(at, "close")
             case Broken():
                 self._over = True
                 yield piece

@@ -251,7 +251,10 @@ class ResponseOrder:
         of a fault is disconnected."""
         out = self._at(at)
         if self._hanging and not self._closed:
-            self._shut(at)
+            if self._lingering is not None:
+                self._write(self._lingering.let_go(gone, at))
+            if self.wake_at == FOREVER and not self._closed:
+                self._shut(at)
         for turn in tuple(self._turns):
             if turn.rewrite is not None and not self._closed:
                 self._write(turn.rewrite.let_go(gone, at))
@@ -260,14 +263,20 @@ class ResponseOrder:
     @property
     def wake_at(self) -> float:
         """When a fault has more to send, whatever comes from the upstream."""
-        return FOREVER if self._lingering is None or self._closed else self._lingering.wake_at
+        rewrite = self._first_rewrite
+        return FOREVER if rewrite is None or self._closed else rewrite.wake_at
 
     def wake(self, at: float) -> list[Output]:
         """Send what is due at `wake_at`."""
         out = self._at(at)
-        if self._lingering is not None and not self._closed:
-            self._write(self._lingering.wake(at))
+        rewrite = self._first_rewrite
+        if rewrite is not None and not self._closed:
+            self._write(rewrite.wake(at))
         return out
+
+    @property
+    def _first_rewrite(self) -> AnswerRewrite | None:
+        return self._turns[0].rewrite if self._turns else self._lingering
 
     # --- rewritten answers --------------------------------------------------------------------
 
