@@ -9,7 +9,7 @@ import pytest
 
 from faultkit.base.address import Endpoint
 from faultkit.cli.main import invoke
-from faultkit.cli.run_llm import command, job_of
+from faultkit.cli.run_llm import base_url_line, command, job_of
 from faultkit.cli.run_session import RunJob
 from faultkit.plan import dump_plan
 from faultkit.plan.plan import dump_rule
@@ -72,7 +72,7 @@ def job(*args: str) -> RunJob:
         (["truncate-response"], [{"name": "truncate-response: clean_end", "fault": "clean_end"}]),
         (
             ["http-error"],
-            [{"name": "http-error: http_error", "fault": "http_error", "with": {"body": "SERVER ERROR"}}],
+            [{"name": "http-error: server_error", "fault": "server_error"}],
         ),
     ],
 )
@@ -104,14 +104,24 @@ def test_variables_of_the_original_count(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("FAULT_LLM_BIAS_PATTERN", "a")
     monkeypatch.setenv("FAULT_LLM_BIAS_REPLACEMENT", "b")
     monkeypatch.setenv("FAULT_LLM_INSTRUCTION", "is for another case")
-    made = job("openai", "--case", "inject-bias")
-    (rule,) = made.plan.rules
+    monkeypatch.setenv("FAULT_LLM_CASE", "inject-bias token-drop")
+    made = job("openai")
+    rule, dropping = made.plan.rules
+    assert dropping.fault.kind == "dropped_delta"
     dumped = dump_rule(rule)
     assert (dumped["with"], dumped["trigger"]) == (
         {"pattern": "a", "replacement": "b"},
         {"probability": 0.25},
     )
     assert made.maps[0].upstream == Endpoint("h", 1)
+
+
+def test_clients_are_told_the_port_that_is_open() -> None:
+    bound = Endpoint("127.0.0.1", 40001)
+    assert base_url_line("openai", bound) == "clients: OPENAI_BASE_URL=http://127.0.0.1:40001/v1"
+    assert base_url_line("http://h", bound) == (
+        "clients: their base URL with http://127.0.0.1:40001 in place of scheme and host"
+    )
 
 
 def test_cases_flags_and_a_plan_add_up(tmp_path: Path) -> None:
@@ -122,7 +132,7 @@ def test_cases_flags_and_a_plan_add_up(tmp_path: Path) -> None:
     assert [rule.fault.kind for rule in made.plan.rules] == [
         "canary",
         "dropped_delta",
-        "http_error",
+        "server_error",
         "token_rate",
     ]
     assert made.plan.seed == 3

@@ -134,10 +134,16 @@ def test_truncate_response_cuts_the_document_of_a_whole_answer(target: Any) -> N
 
 
 @BOTH
-def test_http_error_is_always_500(target: Any, streamed: bool) -> None:
+def test_http_error_is_500_in_the_shape_of_the_provider_and_other_paths_pass(
+    target: Any, streamed: bool
+) -> None:
     proxy = plan(target, *rules_of_cases(("http-error",), CaseSettings()))
     got = Got(proxy, streamed=streamed)
-    assert (got.status, got.body) == (500, b"SERVER ERROR")
+    assert (got.status, got.headers["content-type"]) == (500, "application/json")
+    assert json.loads(got.body)["error"]["type"] == "server_error"
+    before = target[0].snapshot().proxies[0].untouched
+    other = Got(proxy, streamed=streamed, path="/v1/elsewhere")
+    assert (other.status, target[0].snapshot().proxies[0].untouched) == (404, before + 1)
 
 
 def test_a_refusal_has_the_shape_of_the_provider_and_keeps_the_connection(target: Any) -> None:

@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
-from faultkit.base.address import parse_map, url_host
+from faultkit.base.address import Endpoint, parse_map, url_host
 from faultkit.base.errors import InputError
 from faultkit.base.text import did_you_mean
 from faultkit.cli.fault_flags import FaultCommand, llm_fault_options
 from faultkit.cli.run import hints, output_of, plan_of
+from faultkit.cli.run_output import StartedRun
 from faultkit.cli.run_session import RunJob, run_job, warn
 from faultkit.cli.shared_options import (
     connect_timeout_option,
@@ -36,7 +37,7 @@ NAME = "llm"
 """The name of the proxy, for `match.proxy`."""
 
 
-class Endpoint(NamedTuple):
+class Provider(NamedTuple):
     """Where a provider is, and what its clients are to be told."""
 
     url: str
@@ -46,12 +47,12 @@ class Endpoint(NamedTuple):
     """What the base URL has behind the host."""
 
 
-ENDPOINTS: dict[str, Endpoint] = {
-    "openai": Endpoint("https://api.openai.com", "OPENAI_BASE_URL", "/v1"),
-    "gemini": Endpoint("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL"),
-    "open-router": Endpoint("https://openrouter.ai", "OPENAI_BASE_URL", "/api/v1"),
-    "ollama": Endpoint("http://localhost:11434", "OLLAMA_HOST"),
-    "anthropic": Endpoint("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),
+ENDPOINTS: dict[str, Provider] = {
+    "openai": Provider("https://api.openai.com", "OPENAI_BASE_URL", "/v1"),
+    "gemini": Provider("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL"),
+    "open-router": Provider("https://openrouter.ai", "OPENAI_BASE_URL", "/api/v1"),
+    "ollama": Provider("http://localhost:11434", "OLLAMA_HOST"),
+    "anthropic": Provider("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),
 }
 
 _EXAMPLES = (
@@ -99,6 +100,7 @@ _EXAMPLES = (
     multiple=True,
     type=click.Choice(tuple(CASES)),
     metavar="CASE",
+    envvar="FAULT_LLM_CASE",
     help=f"{', '.join(CASES)}. Repeatable.",
 )
 @click.option(
@@ -188,9 +190,13 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         warn(text)
     if given["record"] is not None:
         begin_recording(given["record"])
-    if not given["as_json"]:
-        print(_base_url(given["target"], job.maps[0]), file=sys.stderr, flush=True)
-    run_job(job, output_of(ctx))
+
+    def say_where(run: StartedRun) -> None:
+        if not given["as_json"]:
+            (_, bound), *_ = run.proxies
+            print(base_url_line(given["target"], bound), file=sys.stderr, flush=True)
+
+    run_job(job, output_of(ctx), say_where)
 
 
 def job_of(ctx: click.Context) -> RunJob:
@@ -269,9 +275,9 @@ def _proxy(target: str, endpoint: str | None, port: int) -> ProxySpec:
         raise error.at(path) from None
 
 
-def _base_url(target: str, spec: ProxySpec) -> str:
+def base_url_line(target: str, bound: Endpoint) -> str:
     """Return a line that says how clients are pointed at the proxy."""
-    here = f"http://{url_host(spec.listen.host)}:{spec.listen.port or 'PORT'}"
+    here = f"http://{url_host(bound.host)}:{bound.port}"
     known = ENDPOINTS.get(target)
     if known is None:
         return f"clients: their base URL with {here} in place of scheme and host"

@@ -9,6 +9,7 @@ import contextlib
 import logging
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -51,8 +52,9 @@ class RunJob:
     """Number of processes that serve the ports; with 1, this process does."""
 
 
-def run_job(job: RunJob, output: RunOutput) -> None:
-    """Run the proxies until the duration is over or a stop signal arrives."""
+def run_job(job: RunJob, output: RunOutput, opened: Callable[[StartedRun], None] | None = None) -> None:
+    """Run the proxies until the duration is over or a stop signal arrives. `opened` is called once their
+    ports are."""
     raise_descriptor_limit()
     if job.checks_upstreams:  # Nothing is open yet, so that Ctrl-C may simply interrupt it.
         timeout_s = min((spec.connect_timeout_s for spec in job.maps), default=0.0)
@@ -69,6 +71,8 @@ def run_job(job: RunJob, output: RunOutput) -> None:
         run = StartedRun(job.plan, proxies, began, job.duration_s, bound, has_tls=job.control_tls is not None)
         _log.info("run began: plan %s, seed %s", job.plan.digest, job.plan.seed)
         with control or contextlib.nullcontext(), undisturbed():
+            if opened is not None:
+                opened(run)
             output.started(run)
             reason = _watch(plane, run, output, control, stop)
             seconds = time.monotonic() - began

@@ -124,6 +124,7 @@ LLM_FAULTS: FaultTable[LlmFault] = FaultTable(
     "llm.token_stall",
     "llm.llm_keep_alive_only",
     "llm.llm_rate_limit",
+    "llm.server_error",
     "llm.overloaded",
     "llm.quota_exhausted",
     "llm.context_length",

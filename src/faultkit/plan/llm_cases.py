@@ -107,8 +107,8 @@ CASES: dict[str, LlmCase] = {
         ),
         LlmCase(
             "http-error",
-            "Requests are answered with 500, and the provider does not get them.",
-            _one("http_error", status=500, body="SERVER ERROR"),
+            "Requests to models are answered with 500, in the provider's shape; it does not get them.",
+            _one("server_error"),
         ),
     )
 }

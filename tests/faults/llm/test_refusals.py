@@ -15,6 +15,7 @@ from faultkit.faults.llm.context_length import ContextLength
 from faultkit.faults.llm.llm_rate_limit import LlmRateLimit
 from faultkit.faults.llm.overloaded import Overloaded
 from faultkit.faults.llm.quota_exhausted import QuotaExhausted
+from faultkit.faults.llm.server_error import ServerError
 from faultkit.faults.llm_fault import LlmFault
 from tests.faults.llm.answers import Seen, asked, through
 
@@ -35,6 +36,8 @@ def error(seen: Seen) -> Any:
             "rate_limit_error",
             "RESOURCE_EXHAUSTED",
         ),
+        (ServerError(), (500, 500, 500, 500), None, "api_error", "INTERNAL"),
+        (ServerError(502), (502, 502, 502, 502), None, "api_error", "INTERNAL"),
         (Overloaded(), (503, 529, 503, 503), "server_overloaded", "overloaded_error", "UNAVAILABLE"),
         (
             QuotaExhausted(),
@@ -62,7 +65,12 @@ def error(seen: Seen) -> Any:
 )
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_refusal_has_the_shape_of_its_provider(
-    fault: LlmFault, statuses: tuple[int, ...], openai: str, anthropic: str, gemini: str, streamed: bool
+    fault: LlmFault,
+    statuses: tuple[int, ...],
+    openai: str | None,
+    anthropic: str,
+    gemini: str,
+    streamed: bool,
 ) -> None:
     seen = {name: through(fault, asked(name, streamed=streamed), at=5.0) for name in DIALECTS}
     wanted = dict(zip(("openai_chat", "anthropic_messages", "gemini", "ollama"), statuses, strict=True))

@@ -121,11 +121,15 @@ def test_a_forward_proxy_that_cannot_dial_answers() -> None:
     assert asked(exchange, GET.replace(b"/b", b"http://h:81/b", 1)) == [Dial("h", 81)]
 
 
-def test_a_client_that_waits_for_100_gets_it_here() -> None:
+@pytest.mark.parametrize("most_held", [2, 100])
+def test_a_client_that_waits_for_100_gets_it_here_and_only_here(
+    most_held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_module, "MOST_HELD_BYTES", most_held)
     exchange, _ = pair()
     head = POST.replace(b"Host", b"Expect: 100-continue\r\nHost", 1)
     assert asked(exchange, head) == [ToClient(Data(0.0, b"HTTP/1.1 100 Continue\r\n\r\n"))]
-    assert sent(asked(exchange, b"abcd")) == head + b"abcd"
+    assert sent(asked(exchange, b"abcd")) == POST + b"abcd"
 
 
 def test_a_body_that_is_too_long_passes_as_it_came(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,7 @@ def battery(limit_s: float) -> tuple[Case, ...]:
         # Refusals.
         Case("llm_rate_limit:once", "error", {"retry_after_s": RETRY_AFTER_S}, first=1),
         Case("llm_rate_limit:always", "error", {"retry_after_s": 1.0}),
+        Case("server_error", "error"),
         Case("overloaded:once", "error", first=1),
         Case("overloaded:always", "error"),
         Case("overloaded:event", "error", {"as_event": True, **middle}, needs=stream),

@@ -6,6 +6,7 @@ the body, and what becomes of it, is a `BodyJudge`'s.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from faultkit.proxy.http.own_answer import OwnAnswer
 MOST_HELD_BYTES = 8 << 20
 """Length of a request's body that is held for rules to read."""
 
-_FRAMING = (b"content-length", b"transfer-encoding", b"expect", b"trailer")
+_FRAMING = (b"content-length", b"transfer-encoding", b"trailer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,10 @@ class HeldRequest:
     __slots__ = ("_chunks", "_raw", "_size", "wire")
 
     def __init__(self, head: RequestHead, wire: bytes) -> None:
-        self.wire = wire
+        """`wire` is the head for the upstream. Its 100-continue was met here: without it, the client would
+        get a second one from the upstream (RFC 9110 §10.1.1)."""
+        expects = (head.header("expect") or "").lower() == "100-continue"
+        self.wire = _without(wire, (b"expect",)) if expects else wire
         self._raw: list[bytes] = []
         self._size = 0
         self._chunks = Chunks(collects=True) if head.length == CHUNKED else None
@@ -84,11 +88,16 @@ class HeldRequest:
         if verdict.body is None and not verdict.is_plain:
             return self.raw()
         body = content if verdict.body is None else verdict.body
-        first, *rest = self.wire[:-4].split(b"\r\n")
-        lines = [first]
         dropped = _FRAMING if not verdict.is_plain else (*_FRAMING, b"accept-encoding")
-        lines += (line for line in rest if line.partition(b":")[0].rstrip(b" \t").lower() not in dropped)
+        lines = [_without(self.wire, dropped)[:-4]]
         if verdict.is_plain:
             lines.append(b"Accept-Encoding: identity")
         lines.append(b"Content-Length: %d" % len(body))
         return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def _without(wire: bytes, dropped: Collection[bytes]) -> bytes:
+    """Return a head without the fields of these names."""
+    first, *rest = wire[:-4].split(b"\r\n")
+    kept = (line for line in rest if line.partition(b":")[0].rstrip(b" \t").lower() not in dropped)
+    return b"\r\n".join((first, *kept)) + b"\r\n\r\n"

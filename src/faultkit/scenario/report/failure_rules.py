@@ -87,7 +87,8 @@ def error_classes(item: ItemReport) -> Remark | None:
 def _server_error_words(item: ItemReport) -> tuple[str, str, str]:
     """Explain server errors where the faults are between clients and the service."""
     if any(
-        fault.kind in ("http_error", "http_quota", "overloaded") and fault.injected for fault in item.faults
+        fault.kind in ("http_error", "http_quota", "overloaded", "server_error") and fault.injected
+        for fault in item.faults
     ):
         return (
             "Clients are answered with server errors.",
