@@ -23,6 +23,7 @@ Exit codes:
   2  wrong input
   3  the client cannot be started
   4  the run without a fault failed, or a fault never acted, so something could not be judged
+  130  interrupted: what is finished is printed
 
 \b
 Examples:
@@ -95,7 +96,7 @@ def command(
         to_text,
         verdict_text,
     )
-    from faultkit.llm.profile.profile_run import LlmProfileJob, check_job, profile_llm_client
+    from faultkit.llm.profile.profile_run import LlmProfile, LlmProfileJob, check_job, profile_llm_client
 
     if report is not None:
         check_output_path(report, (".md", ".html", ".xml", ".json"))
@@ -113,19 +114,19 @@ def command(
         if sys.stderr.isatty():
             click.echo(f"{number}/{of} {row.case}: {verdict_text(row)}", err=True)
 
+    def publish(profile: LlmProfile) -> None:
+        click.echo(to_json(profile) if as_json else to_text(profile), nl=False)
+        for note in profile.notes if as_json or not profile.problem else ():
+            click.echo(f"note: {note}", err=True)
+        if report is not None:
+            kind = report.rpartition(".")[2].lower()
+            writers = {"md": to_markdown, "html": to_html, "json": to_json}
+            text = to_junit(profile, started_at) if kind == "xml" else writers[kind](profile)
+            write_output(report, text)
+
     started_at = time_text(now_us())
-    profile = run_until_signal(profile_llm_client(job, jobs=jobs, on_row=show))
-    if as_json:
-        click.echo(to_json(profile), nl=False)
-    else:
-        click.echo(to_text(profile), nl=False)
-    for note in profile.notes:
-        click.echo(f"note: {note}", err=True)
-    if report is not None:
-        kind = report.rpartition(".")[2].lower()
-        writers = {"md": to_markdown, "html": to_html, "json": to_json}
-        text = to_junit(profile, started_at) if kind == "xml" else writers[kind](profile)
-        write_output(report, text)
+    profile = run_until_signal(profile_llm_client(job, jobs=jobs, on_row=show, on_interrupt=publish))
+    publish(profile)
     if profile.has_defects:
         return _DEFECT
     return _COPED if profile.is_conclusive else _INCONCLUSIVE

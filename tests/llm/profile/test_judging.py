@@ -143,9 +143,9 @@ def test_a_fault_that_never_acted_is_not_exercised_and_output_that_varies_is_inc
 
 
 def test_a_control_run_must_end_well_and_ask_in_the_dialect() -> None:
-    assert control_problem(CONTROL, "openai_chat") == ""
-    assert control_problem(CONTROL, "gemini") == "the client speaks openai_chat, expected gemini"
-    assert "no request" in control_problem(replace(CONTROL, requests=()))
+    assert control_problem(CONTROL, "openai") == ""
+    assert control_problem(CONTROL, "gemini") == "the client speaks openai, expected gemini"
+    assert "never called a model" in control_problem(replace(CONTROL, requests=()))
     assert "exit code 3" in control_problem(replace(CONTROL, exit_code=3))
     assert "time limit" in control_problem(replace(CONTROL, exit_code=None))
 

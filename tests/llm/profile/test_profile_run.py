@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -12,8 +13,12 @@ import pytest
 
 from faultkit.base.errors import InputError, TargetError
 from faultkit.cli.profile_llm import command
+from faultkit.llm.profile import profile_run
 from faultkit.llm.profile.client_environment import KEY, environment_for
+from faultkit.llm.profile.evidence import ClientRun
 from faultkit.llm.profile.profile_run import LlmProfile, LlmProfileJob, check_job, profile_llm_client
+from faultkit.plan import Plan
+from tests.llm.profile.test_judging import CONTROL
 
 STUB = (sys.executable, "-I", "-S", str(Path(__file__).parent / "stub_client.py"))
 
@@ -64,7 +69,7 @@ def test_a_fault_that_cannot_act_and_a_client_of_another_dialect_are_no_pass() -
     profile = profiled("good", "unknown_tool")
     assert (profile.rows[0].verdict, profile.is_conclusive) == ("not exercised", False)
     other = profiled("good", "auth", dialect="gemini")
-    assert other.problem == "the client speaks openai_chat, expected gemini"
+    assert other.problem == "the client speaks openai, expected gemini"
     assert (other.rows[0].verdict, other.is_conclusive) == ("inconclusive", False)
 
 
@@ -74,6 +79,41 @@ def test_keys_of_the_user_do_not_reach_the_client(monkeypatch: pytest.MonkeyPatc
     env = environment_for("http://127.0.0.1:9")
     assert (env["OPENAI_API_KEY"], env["OPENAI_BASE_URL"]) == (KEY, "http://127.0.0.1:9/v1")
     assert "ANTHROPIC_AUTH_TOKEN" not in env
+
+
+def test_a_client_that_never_calls_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    code = command.main(["--", sys.executable, "-ISc", ""], standalone_mode=False)
+    shown = capsys.readouterr()
+    assert (code, shown.err) == (4, "")
+    assert shown.out == (
+        "No case was judged: the client never called a model: does it use the URL from its environment, or "
+        "{url}?\n"
+    )
+
+
+def test_an_interrupted_profile_has_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asyncio.Event()
+
+    async def run_client(job: LlmProfileJob, plan: Plan) -> ClientRun:
+        if plan.rules and plan.rules[0].fault.kind == "clean_end":
+            asked.set()
+            await asyncio.Event().wait()
+        return CONTROL
+
+    async def interrupted() -> LlmProfile:
+        seen: list[LlmProfile] = []
+        job = LlmProfileJob(STUB, only=("auth", "clean_end"))
+        work = asyncio.ensure_future(profile_llm_client(job, jobs=1, on_interrupt=seen.append))
+        await asked.wait()
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+        return seen[0]
+
+    monkeypatch.setattr(profile_run, "run_client", run_client)
+    profile = asyncio.run(interrupted())
+    assert ([row.case for row in profile.rows], profile.is_conclusive) == (["auth"], False)
+    assert profile.notes == ("interrupted: 1 of 2 cases finished",)
 
 
 def test_wrong_jobs_are_refused_before_anything_runs() -> None:

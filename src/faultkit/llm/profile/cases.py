@@ -35,6 +35,13 @@ DIALECT_NAMES: dict[str, str] = {
     "ollama": "ollama",
 }
 """Names of dialects on the command line, and in the table of dialects."""
+
+
+def dialect_name(own: str) -> str:
+    """Return the name on the command line of a dialect of the table; empty for none."""
+    return next((name for name, each in DIALECT_NAMES.items() if each == own), "")
+
+
 _WITH_CALL_IDS = ("openai_chat", "openai_responses", "anthropic_messages")
 _WITH_EVENT_NAMES = ("openai_responses", "anthropic_messages")
 
@@ -171,8 +178,9 @@ def battery(limit_s: float) -> tuple[Case, ...]:
     )
 
 
-def chosen(cases: Sequence[Case], only: Sequence[str]) -> tuple[Case, ...]:
-    """Return the cases with these names: of a case, or of a fault for all of its cases."""
+def chosen(cases: Sequence[Case], only: Sequence[str], path: str = "--only") -> tuple[Case, ...]:
+    """Return the cases with these names: of a case, or of a fault for all of its cases. `path` is that of
+    errors."""
     known = {name for case in cases for name in (case.name, case.kind)}
     for name in only:
         if name not in known:
@@ -180,5 +188,5 @@ def chosen(cases: Sequence[Case], only: Sequence[str]) -> tuple[Case, ...]:
             why = did_you_mean(name, known)
             if fault is not None:
                 why = f", which is of level {fault.level}{llm_namesake(name)}"
-            raise InputError("--only", f'expected a fault of level llm, got "{name}"{why}')
+            raise InputError(path, f'expected a fault of level llm, got "{name}"{why}')
     return tuple(case for case in cases if not only or {case.name, case.kind} & set(only))

@@ -58,7 +58,7 @@ def llm_profile(monkeypatch: pytest.MonkeyPatch) -> LlmProfiler:
         seed: int | str = 0,
         script: Mapping[str, object] | None = None,
     ) -> CaseResult:
-        cases = chosen(battery(limit_s), [case])
+        cases = chosen(battery(limit_s), [case], "case")
         if len(cases) != 1:
             names = ", ".join(each.name for each in cases)
             raise InputError("case", f'expected one of {names}, got "{case}"')

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from faultkit.base.program_output import ended_how, last_words
 from faultkit.base.text import counted
-from faultkit.llm.profile.cases import Case
+from faultkit.llm.profile.cases import Case, dialect_name
 from faultkit.llm.profile.evidence import (
     ClientRun,
     SeenRequest,
@@ -116,7 +116,8 @@ def unmet_result(case: Case) -> CaseResult:
 
 
 def control_problem(run: ClientRun, dialect: str = "") -> str:
-    """Return why the control run cannot be compared with; empty if it can."""
+    """Return why the control run cannot be compared with; empty if it can. `dialect` is the one that it must
+    use, by its name on the command line."""
     if run.exit_code is None:
         return "the client did not end within its time limit, though nothing was wrong"
     if run.exit_code != 0:
@@ -124,8 +125,8 @@ def control_problem(run: ClientRun, dialect: str = "") -> str:
         how = f"the client {ended_how(run.exit_code)}, though nothing was wrong"
         return how + (f": {line}" if line else "")
     if not run.requests:
-        return "the client sent no request to a model: does it use the URL from its environment?"
-    spoken = run.requests[0].dialect
+        return "the client never called a model: does it use the URL from its environment, or {url}?"
+    spoken = dialect_name(run.requests[0].dialect)
     if dialect and spoken != dialect:
         return f"the client speaks {spoken}, expected {dialect}"
     return ""

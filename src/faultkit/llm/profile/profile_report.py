@@ -47,6 +47,7 @@ def to_document(profile: LlmProfile) -> dict[str, Any]:
         "seed": profile.seed,
         "summary": counts(profile),
         "problem": profile.problem,
+        "interrupted": not profile.is_whole,
         "notes": list(profile.notes),
         "cases": [asdict(row) for row in profile.rows],
     }
@@ -84,6 +85,8 @@ def cells_of(row: CaseResult) -> tuple[str, ...]:
 
 def to_text(profile: LlmProfile) -> str:
     """Return the profile as lines for a terminal."""
+    if profile.problem:
+        return f"No case was judged: {profile.problem}\n"
     size = max((len(row.case) for row in profile.rows), default=0)
     lines: list[str] = []
     for row in profile.rows:

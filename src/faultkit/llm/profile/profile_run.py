@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from faultkit.base.client_program import ClientProgram, argv_of
 from faultkit.base.errors import InputError
 from faultkit.base.external_program import check_program
 from faultkit.base.tasks import work_on_each
+from faultkit.base.text import counted
 from faultkit.llm.mock.mock_answers import ScriptedTurn
-from faultkit.llm.profile.cases import DIALECT_NAMES, Case, battery, chosen, traffic_of
+from faultkit.llm.profile.cases import Case, battery, chosen, dialect_name, traffic_of
 from faultkit.llm.profile.client_environment import URL_SIGN, environment_for
 from faultkit.llm.profile.evidence import ClientRun, words_of
 from faultkit.llm.profile.judging import CaseResult, control_problem, judge, unmet_result
@@ -54,10 +55,12 @@ class LlmProfile:
     is_streamed: bool
     limit_s: float
     seed: int | str
-    rows: tuple[CaseResult, ...]
+    rows: tuple[CaseResult, ...] = ()
     problem: str = ""
     """Why the control run cannot be compared with."""
     notes: tuple[str, ...] = ()
+    is_whole: bool = True
+    """False if it was interrupted before all cases were finished."""
 
     @property
     def has_defects(self) -> bool:
@@ -67,7 +70,11 @@ class LlmProfile:
     @property
     def is_conclusive(self) -> bool:
         """True if every case was judged."""
-        return not self.problem and all(row.verdict in ("coped", "defect") for row in self.rows)
+        return (
+            self.is_whole
+            and not self.problem
+            and all(row.verdict in ("coped", "defect") for row in self.rows)
+        )
 
 
 OnRow = Callable[[int, int, CaseResult], None]
@@ -146,34 +153,33 @@ async def _left_open(recorder: Recorder) -> int:
 
 
 async def profile_llm_client(
-    job: LlmProfileJob, *, jobs: int = 4, on_row: OnRow = lambda number, of, row: None
+    job: LlmProfileJob,
+    *,
+    jobs: int = 4,
+    on_row: OnRow = lambda number, of, row: None,
+    on_interrupt: Callable[[LlmProfile], None] = lambda profile: None,
 ) -> LlmProfile:
-    """Profile the client. Raises TargetError if it cannot be started."""
+    """Profile the client. Raises TargetError if it cannot be started. If it is cancelled while cases run,
+    `on_interrupt` is called with those that are finished."""
     check_job(job)
     cases = chosen(battery(job.limit_s), job.only)
     control = await run_client(job, Plan())
-    problem = control_problem(control, DIALECT_NAMES.get(job.dialect, ""))
+    problem = control_problem(control, job.dialect)
     is_comparable = True
     if not problem:
         # Run it twice, because its output may differ each time.
         again = await run_client(job, Plan())
         problem = control_problem(again)
         is_comparable = words_of(again.stdout) == words_of(control.stdout)
-    dialect = next(
-        (
-            name
-            for name, own in DIALECT_NAMES.items()
-            if control.requests and own == control.requests[0].dialect
-        ),
-        "",
-    )
-    command, notes = shlex.join(job.command), []
+    dialect = dialect_name(control.requests[0].dialect) if control.requests else ""
     is_streamed = any(request.is_streamed for request in control.requests)
+    profile = LlmProfile(shlex.join(job.command), dialect, is_streamed, job.limit_s, job.seed)
+    notes = []
     if problem:
         why = "the control run failed"
         rows = tuple(CaseResult(case.name, "inconclusive", why) for case in cases)
         notes.append(f"the control run failed, so no case can be judged: {problem}")
-        return LlmProfile(command, dialect, is_streamed, job.limit_s, job.seed, rows, problem, tuple(notes))
+        return replace(profile, rows=rows, problem=problem, notes=tuple(notes))
     traffic = traffic_of(control)
     unmet = [case.name for case in cases if not traffic.meets(case)]
     if unmet and not job.only:
@@ -181,8 +187,20 @@ async def profile_llm_client(
         notes.append(f"left out, because nothing that the client does meets them: {', '.join(unmet)}")
     if not is_comparable:
         notes.append("the client prints something else each time, so its output is not compared")
-    rows = await _run_cases(job, cases, control, is_comparable, jobs, on_row)
-    return LlmProfile(command, dialect, is_streamed, job.limit_s, job.seed, rows, "", tuple(notes))
+    done: dict[str, CaseResult] = {}
+
+    def note(number: int, of: int, row: CaseResult) -> None:
+        done[row.case] = row
+        on_row(number, of, row)
+
+    try:
+        rows = await _run_cases(job, cases, control, is_comparable, jobs, note)
+    except asyncio.CancelledError:
+        finished = tuple(done[case.name] for case in cases if case.name in done)
+        notes.append(f"interrupted: {len(finished)} of {counted(len(cases), 'case')} finished")
+        on_interrupt(replace(profile, rows=finished, notes=tuple(notes), is_whole=False))
+        raise
+    return replace(profile, rows=rows, notes=tuple(notes))
 
 
 async def _run_cases(
