@@ -142,6 +142,19 @@ def test_a_fault_of_the_model_that_never_acted_is_not_exercised(tmp_path: Path) 
     assert "no request to the model met it" in row(results, "searched").message
 
 
+@pytest.mark.parametrize("kind", ["replace_prompt", "add_instruction"])
+def test_a_fault_of_the_prompt_needs_a_mock_of_the_model(kind: str, tmp_path: Path) -> None:
+    fault = f"kind: {kind}" + (", pattern: Look" if kind == "replace_prompt" else "")
+    refused = row(
+        run(suite(tmp_path, fault, "model: gpt-4o\n    prompt: Look."), allow_stub=True), "searched"
+    )
+    assert (refused.verdict, refused.message) == (
+        "error",
+        f"searched: inject model: {kind} changes the request to the model, which only `mock_model` takes",
+    )
+    assert verdicts(run(suite(tmp_path, fault, LOOP)))["searched"] == "passed"
+
+
 def test_a_run_without_a_fault_of_its_model_has_no_requests_to_it(tmp_path: Path) -> None:
     results = run(suite(tmp_path, "kind: clean_end", inject="hung"))
     (one,) = row(results, "searched (recovery)").runs

@@ -60,9 +60,7 @@ def test_a_client_that_does_not_return_is_left_behind_at_the_limit(llm_profile: 
 def test_wrong_cases_and_clients_that_fail_without_a_fault_are_errors(llm_profile: LlmProfiler) -> None:
     with pytest.raises(InputError, match="expected one of answer_cut:close, answer_cut:reset"):
         llm_profile("answer_cut", ask)
-    with pytest.raises(
-        InputError, match=r'^case: expected .*, got "rate_limit".*llm_rate_limit'
-    ):
+    with pytest.raises(InputError, match=r'^case: expected .*, got "rate_limit".*llm_rate_limit'):
         llm_profile("rate_limit", ask)
     with pytest.raises(RunError, match="never called a model"):
         llm_profile("auth", lambda server: "nothing")

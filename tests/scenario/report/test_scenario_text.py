@@ -33,6 +33,14 @@ def test_an_item_is_shown_from_its_verdict_to_its_sections() -> None:
     ]
 
 
+def test_a_run_is_said_to_have_faults_only_where_some_were_set() -> None:
+    (item,) = LOAD.items
+    broken, plain = render_item(item), render_item(replace(item, faults=(), baseline=None, impact=()))
+    assert any(line.startswith("    with faults ") for line in broken)
+    assert any(line.startswith("    no faults ") for line in plain)
+    assert "with faults" not in "\n".join(plain).lower()
+
+
 def test_numbers_stand_right_and_words_left() -> None:
     lines = render_item(LOAD.items[0])
     begin = lines.index("  Impact")

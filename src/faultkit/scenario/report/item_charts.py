@@ -193,9 +193,10 @@ def _tooltip_area(each: Slice, across: Axis, height: float) -> Markup:
 
 
 def percentile_chart(
-    run: Distribution, baseline: Distribution | None, goals: Sequence[LatencyGoal]
+    run: Distribution, baseline: Distribution | None, goals: Sequence[LatencyGoal], name: str = "with faults"
 ) -> Markup:
-    """Draw the response time by percentile. The axis is finer towards 100, where problems show first."""
+    """Draw the response time by percentile. The axis is finer towards 100, where problems show first. `name`
+    is that of the run."""
     curves = [run.curve] + ([baseline.curve] if baseline and baseline.count else [])
     nines = [_nines(at) for curve in curves for at, _ in curve if at < 100]
     span = max([1.0, *nines, *(_nines(goal.percent) for goal in goals)]) * 1.06
@@ -236,7 +237,7 @@ def percentile_chart(
         *(_goal_mark(goal, place(goal.percent), up.at(goal.ms)) for goal in goals),
         ticks_below([(x, name) for x, name in marks if x < _EDGE], _TALL_PX),
     ]
-    keys = [("run", "with faults")]
+    keys = [("run", name)]
     if len(curves) > 1:
         keys.append(("base", "baseline"))
     if goals:

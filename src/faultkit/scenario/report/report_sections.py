@@ -191,9 +191,14 @@ def _parts(run: Summary) -> ReportSection:
     )
 
 
+def name_of_run(item: ItemReport) -> str:
+    """Return what the item's own run is called beside its baseline."""
+    return "with faults" if item.faults else "no faults"
+
+
 def runs_of(item: ItemReport) -> list[tuple[str, Summary]]:
-    """Return the runs of an item with their names: with the faults, and the baseline if there is one."""
-    return [("with faults", item.run), *([("baseline", item.baseline)] if item.baseline else [])]
+    """Return the runs of an item with their names: the item's own, and the baseline if there is one."""
+    return [(name_of_run(item), item.run), *([("baseline", item.baseline)] if item.baseline else [])]
 
 
 def _streams(item: ItemReport) -> ReportSection:

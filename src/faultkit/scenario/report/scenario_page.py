@@ -63,6 +63,7 @@ from faultkit.scenario.report.item_tables import (
     tool_call_table,
 )
 from faultkit.scenario.report.report_model import USUAL_PLACE, ItemReport, Report, ReportedFault, Verdict
+from faultkit.scenario.report.report_sections import name_of_run
 from faultkit.scenario.report.review import review_report
 from faultkit.scenario.report.review_model import ReviewFinding
 from faultkit.scenario.report.search_page import search_blocks
@@ -380,7 +381,7 @@ def _charts(item: ItemReport) -> Iterator[Block]:
     before = item.baseline.response if item.baseline else None
     pair: list[Block] = []
     if item.run.response.curve:
-        pair.append(Drawing(percentile_chart(item.run.response, before, goals)))
+        pair.append(Drawing(percentile_chart(item.run.response, before, goals, name_of_run(item))))
     if (bars := impact_chart(item.impact)) is not None:
         pair.append(Group([Drawing(bars), impact_table(item.impact)], "impact"))
     yield Group(pair, "pair")
