@@ -252,6 +252,17 @@ def test_connections_of_several_workers_cannot_share_a_rate(capsys: pytest.Captu
     )
 
 
+def test_several_workers_cannot_share_a_quota_of_a_model(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.yml"
+    file.write_text("rules: [{name: quota, fault: llm_rate_limit, with: {requests: 5}}]")
+    assert complaint(capsys, "--workers", "2", "--plan", str(file)) == (
+        "error: --workers: expected 1 with the rule quota: with: expected nothing that connections share "
+        "with more than one worker, got requests 5\n"
+    )
+
+
 def test_several_workers_cannot_count_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text("rules: [{name: third, fault: reset, trigger: {every: 3}}]")

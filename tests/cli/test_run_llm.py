@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from faultkit.base.address import Endpoint
 from faultkit.cli.main import invoke
+from faultkit.cli.mock_llm import command as mock_command
 from faultkit.cli.run_llm import base_url_line, command, job_of
 from faultkit.cli.run_session import RunJob
 from faultkit.plan import dump_plan
@@ -124,6 +127,18 @@ def test_clients_are_told_the_port_that_is_open() -> None:
     )
 
 
+PAGE = (Path(__file__).parents[2] / "docs" / "llm.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("line", re.findall(r"^fault (?:run|mock) llm .+$", PAGE, re.MULTILINE))
+def test_the_commands_of_the_page_are_understood(line: str) -> None:
+    _, name, _, *args = shlex.split(line)
+    if name == "run":
+        assert job(*args).maps
+    else:
+        assert mock_command.make_context("mock llm", args).params["port"]
+
+
 def test_cases_flags_and_a_plan_add_up(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yml"
     plan.write_text("seed: 3\nrules:\n  - fault: canary\n")
@@ -187,3 +202,8 @@ def test_a_mistake_is_one_line_that_names_it(
     assert shown.out == ""
     assert shown.err.startswith(f"error: {problem}")
     assert shown.err.count("\n") == 1
+
+
+def test_a_mock_has_one_source_of_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["mock", "llm", "--echo", "prompt", "--lorem", "3"]) == 2
+    assert capsys.readouterr().err == "error: --echo: expected no --lorem beside it\n"

@@ -19,6 +19,7 @@ from hpack import Encoder
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError
 from faultkit.faults.dialects.recording import LlmReplay, parse_recording
+from faultkit.llm.mock.mock_answers import MockAnswers
 from faultkit.plan import Plan, Rule, parse_rule
 from faultkit.plan.llm_cases import CaseSettings, rules_of_cases
 from faultkit.proxy.data_plane import ListenerTls, ProxySpec
@@ -98,6 +99,16 @@ def test_prompt_scramble_changes_what_the_model_gets(target: Any, streamed: bool
     settings = CaseSettings(scramble_pattern="good (old)?", scramble_with=r"bad \1")
     proxy = plan(target, *rules_of_cases(("prompt-scramble",), settings))
     assert Got(proxy, streamed=streamed).text == "one bad thing about the bad old days"
+
+
+@BOTH
+def test_an_instruction_is_seen_where_the_model_echoes_its_prompt(streamed: bool) -> None:
+    rules = rules_of_cases(("prompt-scramble",), CaseSettings(instruction="Respond in French"))
+    with mock(MockAnswers("prompt")) as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        spec = ProxySpec("llm", ANY_PORT, Endpoint(host, int(port)), speaks="http", rewrite_host=True)
+        with proxied(spec, *rules) as (_, proxy):
+            assert Got(proxy, streamed=streamed).text == f"{TEXT}\nRespond in French"
 
 
 @BOTH

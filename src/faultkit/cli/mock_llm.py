@@ -21,6 +21,7 @@ Examples:
   fault mock llm
   fault mock llm --lorem 200 --tokens-per-second 50
   fault mock llm --script turns.yml --plan faults.yml --seed 7
+  fault mock llm --echo prompt
   fault mock llm --replay answers.jsonl
 Then, for example:
   OPENAI_BASE_URL=http://127.0.0.1:8770/v1 OPENAI_API_KEY=none python app.py
@@ -28,6 +29,12 @@ Then, for example:
 `fault faults` lists the faults; those of level llm can be used here.""",
 )
 @click.option("--script", metavar="FILE", help="Answer with the turns of a file (YAML or JSON).")
+@click.option(
+    "--echo",
+    type=click.Choice(("user", "prompt")),
+    help="Answer with the user's last text, as without it, or with all texts that the model gets, "
+    "instructions among them.",
+)
 @click.option("--lorem", metavar="WORDS", type=click.IntRange(1, 100_000), help="Answer with filler text.")
 @click.option(
     "--replay",
@@ -47,6 +54,7 @@ Then, for example:
 @json_option(EVENTS_HELP)
 def command(
     script: str | None,
+    echo: str | None,
     lorem: int | None,
     replay: str | None,
     rate: float,
@@ -59,8 +67,9 @@ def command(
     """Serve the APIs of models without a key: OpenAI Chat Completions and Responses, Anthropic Messages,
     Gemini and Ollama, on one port, streamed and whole.
 
-    Without --script and --lorem, the answer is an echo of the user's last text. Equal requests get equal
-    answers. The turn of a script is chosen by the number of answers that a conversation has already.
+    Without --script, --lorem and --replay, the answer is an echo of the user's last text. Equal requests
+    get equal answers. The turn of a script is chosen by the number of answers that a conversation has
+    already.
     """
     from faultkit.base.files import read_text
     from faultkit.base.signals import run_async
@@ -69,10 +78,10 @@ def command(
     from faultkit.llm.mock.mock_server import LlmMockJob, run_llm_mock
     from faultkit.plan import Plan, check_llm_plan, load_plan_file
 
-    if script is not None and lorem is not None:
-        raise InputError("--lorem", "expected no --script beside it")
-    if replay is not None and (script is not None or lorem is not None):
-        raise InputError("--replay", f"expected no {'--lorem' if script is None else '--script'} beside it")
+    sources = {"--script": script, "--lorem": lorem, "--echo": echo, "--replay": replay}
+    given = [flag for flag, value in sources.items() if value is not None]
+    if len(given) > 1:
+        raise InputError(given[1], f"expected no {given[0]} beside it")
     if not math.isfinite(rate):
         raise InputError("--tokens-per-second", f"expected a number, got {rate}")
     if not host.strip():
@@ -92,6 +101,8 @@ def command(
     answers = MockAnswers(seed=plan.seed)
     if script is not None:
         answers = MockAnswers("script", load_script(script), seed=plan.seed)
+    elif echo == "prompt":
+        answers = MockAnswers("prompt", seed=plan.seed)
     elif lorem is not None:
         answers = MockAnswers("lorem", words=lorem, seed=plan.seed)
     recorded = None if replay is None else LlmReplay(parse_recording(read_text(replay), replay))

@@ -20,7 +20,8 @@ from faultkit.base.rng import Rng
 from faultkit.faults.dialects.dialect import LlmRequest
 from faultkit.faults.dialects.turn import ToolCall, Turn, count_tokens, token_pieces
 
-Mode: TypeAlias = Literal["script", "echo", "lorem"]
+Mode: TypeAlias = Literal["script", "echo", "prompt", "lorem"]
+"""`echo` gives back the last text of the user, `prompt` all texts that the model gets."""
 _WORDS = [
     "lorem",
     "ipsum",
@@ -111,6 +112,8 @@ class MockAnswers:
         said = ScriptedTurn(asked)
         if self.mode == "script":
             said = self.turns[min(answers_before(request.body), len(self.turns) - 1)]
+        elif self.mode == "prompt":
+            said = ScriptedTurn("\n".join(dialect.prompts(request.body).values()))
         elif self.mode == "lorem":
             words = [_WORDS[key.below(len(_WORDS))] for _ in range(self.words)]
             said = ScriptedTurn(" ".join(words).capitalize() + ".")
