@@ -52,11 +52,11 @@ class _Paced(LlmFilter):
         head, self._head = self._head, None
         at = chunk.at
         if is_delta(chunk):
-            gap_s = tokens_of(chunk) / self._fault.tokens_per_s
+            # The first token of an answer is not delayed: it came before the event, or before the others.
+            gap_s = max(0, tokens_of(chunk) - chunk.is_whole) / self._fault.tokens_per_s
             if self._fault.jitter:
                 gap_s *= 1 + self._given.rng.between(-self._fault.jitter, self._fault.jitter)
             begin = at if self._free_at is None else self._free_at
-            # The first event of a stream is not delayed: its tokens came before it.
             at = max(at, begin + gap_s) if self._free_at is not None or chunk.is_whole else at
             if self._free_at is None:
                 self._given.note("tokens_per_s", self._fault.tokens_per_s)
