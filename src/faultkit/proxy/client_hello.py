@@ -6,6 +6,7 @@ to the upstream. Nothing else of TLS is read here (RFC 8446 §4.1.2, §5.1; RFC 
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
 MOST_BYTES = 65536
@@ -14,6 +15,8 @@ MOST_BYTES = 65536
 _HANDSHAKE, _CLIENT_HELLO = 22, 1
 _SERVER_NAME, _ALPN = 0, 16
 _RECORD_HEADER = 5
+_EXTENSION = struct.Struct(">HH")
+"""Kind and size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ def read_client_hello(data: bytes) -> ClientHello | None:
         return None
     try:
         return _read(message)
-    except (IndexError, UnicodeDecodeError):
+    except (IndexError, UnicodeDecodeError, struct.error):
         raise NotTls("its ClientHello is malformed") from None
 
 
@@ -71,61 +74,54 @@ def _first_message(data: bytes) -> bytes | None:
         place += size
 
 
-class _Reader:
-    """A cursor. Raises IndexError where bytes are missing."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    @property
-    def left(self) -> int:
-        return len(self._data) - self._at
-
-    def number(self, size: int) -> int:
-        return int.from_bytes(self.take(size), "big")
-
-    def take(self, size: int) -> bytes:
-        if self.left < size:
-            raise IndexError
-        self._at += size
-        return self._data[self._at - size : self._at]
-
-    def vector(self, size_bytes: int) -> _Reader:
-        """Return a reader of bytes that their length precedes."""
-        return _Reader(self.take(self.number(size_bytes)))
-
-    def rest(self) -> bytes:
-        return self.take(self.left)
-
-
 def _read(body: bytes) -> ClientHello:
-    reader = _Reader(body)
-    reader.take(2 + 32)  # Version and random.
+    place = 2 + 32  # Behind the version and the random bytes.
     for size_bytes in (1, 2, 1):  # Session, cipher suites, compression methods.
-        reader.vector(size_bytes)
-    if not reader.left:
+        place = _end_of_vector(body, place, size_bytes)
+    if place == len(body):
         return ClientHello()
-    extensions = reader.vector(2)
+    extensions = body[place + 2 : _end_of_vector(body, place, 2)]
     server_name: str | None = None
     protocols: tuple[str, ...] = ()
-    while extensions.left:
-        kind = extensions.number(2)
-        content = extensions.vector(2)
+    place, end = 0, len(extensions)
+    while place < end:
+        kind, size = _EXTENSION.unpack_from(extensions, place)
+        begin, place = place + 4, place + 4 + size
+        if place > end:
+            raise IndexError
         if kind == _SERVER_NAME:
-            server_name = _server_name(content.vector(2))
+            server_name = _server_name(_only_vector(extensions[begin:place]))
         elif kind == _ALPN:
-            names = content.vector(2)
-            found = []
-            while names.left:
-                found.append(names.vector(1).rest().decode("latin-1"))
-            protocols = tuple(found)
+            protocols = _protocols(_only_vector(extensions[begin:place]))
     return ClientHello(server_name, protocols)
 
 
-def _server_name(names: _Reader) -> str | None:
-    while names.left:
-        kind, name = names.number(1), names.vector(2).rest()
-        if kind == 0:
-            return name.decode("ascii").lower().removesuffix(".")
+def _only_vector(data: bytes) -> bytes:
+    return data[2 : _end_of_vector(data, 0, 2)]
+
+
+def _end_of_vector(data: bytes, place: int, size_bytes: int) -> int:
+    """Return the end of bytes that their length precedes. Raises IndexError."""
+    begin = place + size_bytes
+    end = begin + int.from_bytes(data[place:begin], "big")
+    if end > len(data):
+        raise IndexError
+    return end
+
+
+def _server_name(names: bytes) -> str | None:
+    place = 0
+    while place < len(names):
+        begin, end = place + 3, _end_of_vector(names, place + 1, 2)
+        if names[place] == 0:  # The kind: the name of a host.
+            return names[begin:end].decode("ascii").lower().removesuffix(".")
+        place = end
     return None
+
+
+def _protocols(names: bytes) -> tuple[str, ...]:
+    found, place = [], 0
+    while place < len(names):
+        begin, place = place + 1, _end_of_vector(names, place, 1)
+        found.append(names[begin:place].decode("latin-1"))
+    return tuple(found)
