@@ -69,7 +69,7 @@ LEAST_PYTHON = (3, 11)
 CORE: tuple[Package, ...] = (
     _package("click", "8.1.7"),
     _package("google-re2", "1.1.20250722", "re2"),
-    _package("h2", "4.1"),
+    _package("h2", "4.1", "h2", "hpack"),
     _package("httptools", "0.6.2"),
     _package("jsonschema", "4.21", "jsonschema", "referencing"),
     _package("PyYAML", "6.0.2", "yaml"),

@@ -30,7 +30,7 @@ from faultkit.proxy.http import Dial, Hangup, Mode, Output, ToClient, ToUpstream
 from faultkit.proxy.http1_session import Http1Session
 from faultkit.proxy.postgres_start import PostgresStart
 from faultkit.proxy.rule_delay import RequestDelays
-from faultkit.proxy.tls import straight
+from faultkit.proxy.tls import TlsLeg, straight
 from faultkit.proxy.upstream_tls import UpstreamTls
 
 _MOST_WAITING = 1 << 20
@@ -262,11 +262,18 @@ class ProtocolLayer:
 
     def _begin_http_2(self) -> None:
         # Imported here, because the `h2` library takes a while.
-        from faultkit.proxy.http2_session import Http2Session
-
-        host, own_port = self._upstream_host()
+        proxy, (host, own_port) = self._link.proxy, self._upstream_host()
         if self._plain is not None:
             self._plain.let_go()
+        if host is not None and not proxy.understands_http() and not proxy.services.observed:
+            from faultkit.proxy.http2_passage import Http2Passage
+
+            self._plain = Http2Passage(proxy, self._carry_out, host, own_port)
+            if (legs := self._agreed_legs()) is not None:
+                self._link.down.straight = straight(*reversed(legs))
+            return
+        from faultkit.proxy.http2_session import Http2Session
+
         self._plain = Http2Session(self._link, self._carry_out, self._spares_tunnel, host, own_port)
 
     def _read(self, event: Event) -> None:
@@ -306,11 +313,17 @@ class ProtocolLayer:
 
     def _go_straight(self) -> None:
         """Let bytes pass between the two sides without a look at them, once all have agreed to TLS."""
+        if (legs := self._agreed_legs()) is not None:
+            self._passes = False
+            self._link.up.straight, self._link.down.straight = straight(*legs), straight(*reversed(legs))
+
+    def _agreed_legs(self) -> tuple[TlsLeg | None, TlsLeg | None] | None:
+        """Return TLS with the client and with the upstream, where it is spoken, once all have agreed."""
         front, tls = self._front, self._tls
         near, far = None if front is None else front.agreed, None if tls is None else tls.agreed
-        if (front is None or near is not None) and (tls is None or far is not None):
-            self._passes = False
-            self._link.up.straight, self._link.down.straight = straight(near, far), straight(far, near)
+        if (front is not None and near is None) or (tls is not None and far is None):
+            return None
+        return near, far
 
     def connected(self, at: float) -> None:
         """Begin TLS, or the exchange, now that the upstream's socket is connected."""

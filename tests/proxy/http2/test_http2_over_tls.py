@@ -21,9 +21,10 @@ from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.http.http_lost_reply import HttpLostReply
 from faultkit.faults.http.http_wrong_encoding import HttpWrongEncoding
 from faultkit.faults.http2.grpc_status import GrpcStatus
-from faultkit.plan import Match, Rule
+from faultkit.plan import Match, Plan, Rule
 from faultkit.proxy.data_plane import ListenerTls, ProxySpec
 from faultkit.proxy.http2.frame_scanner import PREFACE
+from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import DialFailed, Requested
 from tests.proxy.http2.raw_client import FIELDS, frame
 from tests.proxy.http2.secure_origin import TEXT, serving_h2
@@ -126,14 +127,20 @@ def test_http_2_passes_between_two_tls_connections_and_rules_act_in_it(
         assert origin.seen == (expected[:2] if rules else expected)
 
 
+@pytest.mark.parametrize("observed", [True, False], ids=["read", "passed"])
 def test_a_map_that_replaces_the_host_replaces_the_authority_without_rules_too(
-    folder: Path, upstreams: tuple[trustme.CA, str], server: ssl.SSLContext
+    observed: bool, folder: Path, upstreams: tuple[trustme.CA, str], server: ssl.SSLContext
 ) -> None:
     with serving_h2(server, *ALL) as origin:
-        with proxied(mapped(origin.endpoint, folder, upstreams[1], rewrites=True)) as (plane, proxy):
-            assert fetch(f"https://localhost:{proxy.port}/a", folder) == ("HTTP/2", 200, TEXT)
+        with Plane(Plan(), observed=observed) as plane:
+            proxy = plane.open_proxy(mapped(origin.endpoint, folder, upstreams[1], rewrites=True))
+            with httpx.Client(http2=True, verify=trusting(folder), timeout=PATIENCE_S) as client:
+                for path in ("/a", "/b", "/c"):
+                    response = client.get(f"https://localhost:{proxy.port}{path}")
+                    assert (response.http_version, response.content) == ("HTTP/2", TEXT)
             assert troubles(plane) == []
-        assert origin.seen == [("h2", str(origin.endpoint), "/a")]
+            assert plane.snapshot().proxies[0].requests == 3
+        assert origin.seen == [("h2", str(origin.endpoint), path) for path in ("/a", "/b", "/c")]
 
 
 @pytest.mark.parametrize(

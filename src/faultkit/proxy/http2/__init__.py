@@ -1,6 +1,7 @@
 """HTTP/2 without I/O: bytes and times in, bytes and times out.
 
     frame_scanner    frames cut out of a stream of bytes: GOAWAY apart, floods refused, work in slices
+    authority        the authority of requests, replaced in frames that pass as they are
     grpc             messages, status and deadline of gRPC calls
     leg              one of the two connections: the `h2` library, windows and credit
     items            what is sent on a stream, with its time

@@ -22,6 +22,7 @@ from faultkit.faults.http_fault import HttpVerdict
 from faultkit.proxy.http import Output, ToClient, ToUpstream
 from faultkit.proxy.http2 import stream_effects
 from faultkit.proxy.http2.answer_pump import AnswerPump, JudgeAnswer
+from faultkit.proxy.http2.authority import HOST_FIELDS, rehosting
 from faultkit.proxy.http2.frame_scanner import BadFrames, FrameScanner, GoawayFrame, Slice
 from faultkit.proxy.http2.items import Chunk, End, Head
 from faultkit.proxy.http2.leg import Fields, reason
@@ -58,7 +59,6 @@ class Http2Exchange(AnswerPump):
     """An HTTP/2 connection: feed it the events of both legs, and carry out what it returns, in order."""
 
     __slots__ = (
-        "_authority",
         "_client_end",
         "_draining",
         "_ends_passed",
@@ -67,8 +67,8 @@ class Http2Exchange(AnswerPump):
         "_judged",
         "_last_client_id",
         "_out",
-        "_own_port",
         "_refusing",
+        "_rehost",
         "_scanners",
         "_upstream_end",
         "closed",
@@ -85,8 +85,7 @@ class Http2Exchange(AnswerPump):
         """`host`: what replaces the authority of requests; with `own_port`, only where it has that port."""
         super().__init__(judge_answer)
         self._judge = judge
-        self._authority = None if host is None else host.encode()
-        self._own_port = own_port
+        self._rehost = None if host is None else rehosting(host, own_port)
         self._scanners: dict[Side, FrameScanner] = {
             "client": FrameScanner(preface=True),
             "upstream": FrameScanner(preface=False),
@@ -261,13 +260,11 @@ class Http2Exchange(AnswerPump):
 
     def _for_upstream(self, fields: Fields) -> Fields:
         """Return the fields of a request, with the upstream's authority where it replaces the client's."""
-        if self._authority is None:
+        rehost = self._rehost
+        if rehost is None:
             return fields
-        port = b"" if self._own_port is None else b":%d" % self._own_port
         return [
-            (each[0], self._authority)
-            if each[0] in (b":authority", b"host") and each[1].endswith(port)
-            else each
+            (each[0], host) if each[0] in HOST_FIELDS and (host := rehost(each[1])) != each[1] else each
             for each in fields
         ]
 
