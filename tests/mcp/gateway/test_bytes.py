@@ -145,6 +145,39 @@ def test_from_http_to_http_the_request_and_the_answer_stay_as_they_are() -> None
     run(main)
 
 
+def test_calls_with_the_same_head_arrive_as_they_were_sent_and_are_answered_each() -> None:
+    seen: list[tuple[bytes, bytes]] = []
+    answers = [
+        (b"one", b"200 OK"),
+        (b"one", b"200 OK"),
+        (b"of three", b"200 OK"),
+        (b"none", b"404 Not Found"),
+    ]
+
+    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for body, status in answers:
+            seen.append(await http_request(reader))
+            writer.write(http_answer(body, status, b"X-Odd: y"))
+        await writer.drain()
+
+    async def main() -> None:
+        bodies = [b"1" * length for length in (1, 200, 3, 3)]
+        async with scripted(upstream) as url, relayed(url) as client:
+            for sent, (body, status) in zip(bodies, answers, strict=True):
+                reply = await client.request("POST", [*CONTENT, ("X-Two", "1")], sent)
+                assert (reply.status, reply.headers["x-odd"]) == (int(status[:3]), "y")
+                assert reply.headers["content-length"] == str(len(body))
+                assert await reply.body(100) == body
+                reply.close()
+        assert [body for _, body in seen] == bodies
+        for head, body in seen:
+            assert head.startswith(b"POST /mcp HTTP/1.1\r\n")
+            assert b"X-Two: 1\r\n" in head
+            assert head.lower().count(b"content-length: %d\r\n" % len(body)) == 1
+
+    run(main)
+
+
 def test_from_pipes_to_http_a_line_becomes_a_body_and_a_body_a_line() -> None:
     bodies: list[bytes] = []
 

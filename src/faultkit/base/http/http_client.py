@@ -11,7 +11,7 @@ import select
 import ssl
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httptools
 
@@ -19,6 +19,7 @@ from faultkit.base.address import Verify
 from faultkit.base.certificates import client_context
 from faultkit.base.http.http_exchange import Headers, read_in_small_pieces
 from faultkit.base.http.http_url import HttpUrl, parse_url
+from faultkit.base.http.known_head import KnownHead, known_head
 
 if TYPE_CHECKING:
     from faultkit.base.http.http_proxy import HttpProxy
@@ -45,13 +46,23 @@ class ConnectionLost(Exception):
 class HttpReply:
     """A response whose head has arrived."""
 
-    __slots__ = ("_connection", "headers", "lines", "status")
+    __slots__ = ("_connection", "headers", "lines", "memo", "status")
 
-    def __init__(self, connection: _Connection, status: int, lines: Headers) -> None:
+    def __init__(
+        self,
+        connection: _Connection,
+        status: int,
+        lines: Headers,
+        headers: dict[str, str],
+        memo: dict[object, Any],
+    ) -> None:
         self._connection = connection
         self.status = status
         self.lines = lines
-        self.headers = {name.lower(): value for name, value in lines}
+        self.headers = headers
+        self.memo = memo
+        """What the receiver keeps for the next responses of this connection with the same head, but for
+        Content-Length."""
 
     @property
     def is_stream(self) -> bool:
@@ -133,25 +144,31 @@ class HttpClient:
 
     def start(
         self,
-        method: str,
-        headers: Iterable[tuple[str, str]],
+        head: bytes,
         body: bytes,
-        target: str | None,
         on_reply: Callable[[HttpReply | ConnectionLost], None],
     ) -> Callable[[], None] | None:
-        """Send a request at once on a kept connection; None if there is no such connection, and nothing was
-        sent.
+        """Send a POST request at once on a kept connection; None if there is no such connection, and nothing
+        was sent.
 
-        `on_reply` is called once, when the head of the response has arrived or the connection was lost, in
-        the turn of the event loop that reads it. The result gives the request up."""
+        `head`: what `head_of` has returned. `on_reply` is called once, when the head of the response has
+        arrived or the connection was lost, in the turn of the event loop that reads it. The result gives the
+        request up."""
         connection = self._kept()
         if connection is None:
             return None
         self._busy.add(connection)
-        connection.start(self._raw(method, headers, body, target), method == "HEAD", on_reply)
+        connection.start(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body), on_reply)
         return connection.release
 
     def _raw(self, method: str, headers: Iterable[tuple[str, str]], body: bytes, target: str | None) -> bytes:
+        head = self.head_of(method, headers, target)
+        if body or method in ("POST", "PUT", "PATCH"):
+            return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body)
+        return head + b"\r\n"
+
+    def head_of(self, method: str, headers: Iterable[tuple[str, str]], target: str | None) -> bytes:
+        """Return the head of a request, but for its length."""
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
         asked = target or self.target
         if self._proxy is not None and self._tls is None:
@@ -160,9 +177,7 @@ class HttpClient:
             if self._proxy.authorization:
                 lines += f"proxy-authorization: {self._proxy.authorization}\r\n"
         head = f"{method} {asked} HTTP/1.1\r\nhost: {self.address.authority}\r\n{lines}"
-        if body or method in ("POST", "PUT", "PATCH"):
-            head += f"content-length: {len(body)}\r\n"
-        return f"{head}\r\n".encode("latin-1", "replace") + body
+        return head.encode("latin-1", "replace")
 
     def _kept(self) -> _Connection | None:
         """Take a kept connection that can be used again."""
@@ -223,6 +238,12 @@ class _Connection(asyncio.Protocol):
         self._lines: Headers = []
         self._is_head = False
         self._parser: httptools.HttpResponseParser | None = None
+        """The parser of the present response; None before its first bytes."""
+        self._reply: HttpReply | None = None
+        """The present response, once its head has arrived."""
+        self._known: tuple[int, KnownHead] | None = None
+        """The status and head of a response that were parsed, and are not parsed again when the same bytes
+        come."""
         self._idle_since = 0.0
         self._on_reply: Callable[[HttpReply | ConnectionLost], None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -245,22 +266,26 @@ class _Connection(asyncio.Protocol):
 
     async def ask(self, raw: bytes, *, is_head: bool) -> HttpReply:
         self._send(raw, is_head)
-        assert self._parser is not None
         while not self._has_head:
             if self._lost is not None:
                 raise self._lost
             await self._wait()
-        return HttpReply(self, self._parser.get_status_code(), self._lines)
+        return self._its_reply()
 
-    def start(
-        self, raw: bytes, is_head: bool, on_reply: Callable[[HttpReply | ConnectionLost], None]
-    ) -> None:
+    def start(self, raw: bytes, on_reply: Callable[[HttpReply | ConnectionLost], None]) -> None:
         self._on_reply = on_reply
-        self._send(raw, is_head)
+        self._send(raw, False)
+
+    def _its_reply(self) -> HttpReply:
+        if self._reply is None:
+            assert self._parser is not None
+            headers = {name.lower(): value for name, value in self._lines}
+            self._reply = HttpReply(self, self._parser.get_status_code(), self._lines, headers, {})
+        return self._reply
 
     def _send(self, raw: bytes, is_head: bool) -> None:
         assert self._transport is not None
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser = self._reply = None
         self._lines = []
         self._asked, self._complete, self._has_head, self._keep = True, False, False, False
         self._is_head = is_head
@@ -324,8 +349,7 @@ class _Connection(asyncio.Protocol):
         if self._on_reply is not None and (self._has_head or self._lost is not None):
             on_reply, self._on_reply = self._on_reply, None
             if self._has_head:
-                assert self._parser is not None
-                on_reply(HttpReply(self, self._parser.get_status_code(), self._lines))
+                on_reply(self._its_reply())
             else:
                 assert self._lost is not None
                 on_reply(self._lost)
@@ -341,11 +365,18 @@ class _Connection(asyncio.Protocol):
         self._watch.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
-        if self._parser is None or not self._asked:
+        begins = self._parser is None
+        if not self._asked or (begins and self._complete):
             self.drop()
             return
+        if begins and self._known is not None and self._take_known(*self._known, data):
+            return
         try:
+            if self._parser is None:
+                self._parser = httptools.HttpResponseParser(self)
             self._parser.feed_data(data)
+            if begins and self._keep and not self._is_head:
+                self._learn_head(data)
         except httptools.HttpParserUpgrade:
             self._lost = ConnectionLost(
                 "the response switches to a protocol that was not requested", began=True
@@ -355,6 +386,27 @@ class _Connection(asyncio.Protocol):
             self._lost = ConnectionLost(f"this is no HTTP answer: {error}", began=True)
             self.drop()
         self._wake()
+
+    def _take_known(self, status: int, head: KnownHead, data: bytes) -> bool:
+        """Take a complete response whose head is known; return False for any other bytes."""
+        taken = None if self._is_head else head.take(data)
+        if taken is None:
+            return False
+        self._lines, headers, body = taken
+        self._reply = HttpReply(self, status, self._lines, headers, head.memo)
+        self._has_head = self._complete = self._keep = True
+        if body:
+            self._parts.append(body)
+            self._held += len(body)
+        self._wake()
+        return True
+
+    def _learn_head(self, data: bytes) -> None:
+        """Keep the head of a response that has come in one piece, if the next one with the same head means
+        the same."""
+        reply = self._its_reply()
+        head = known_head(data, reply.lines, reply.headers, reply.memo)
+        self._known = None if head is None else (reply.status, head)
 
     def eof_received(self) -> bool:
         return False

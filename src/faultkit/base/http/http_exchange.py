@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 Headers: TypeAlias = list[tuple[str, str]]
 
@@ -38,6 +38,9 @@ class HttpRequest:
     """Header lines as received."""
     body: bytes
     peer: str
+    memo: dict[object, Any] = field(default_factory=dict)
+    """What a handler keeps for the next requests of this connection whose head has the same bytes, but for
+    Content-Length. They may share headers and lines too, which are not changed."""
 
     @property
     def path(self) -> str:
@@ -91,6 +94,13 @@ class ResponseWriter:
         self.began = True
         self._connection.write(self._head(status, headers, f"content-length: {len(body)}") + body)
         self._end()
+
+    def respond_prepared(self, head: bytes, body: bytes) -> None:
+        """Send a complete response; `head` is ready but for its length."""
+        if not self.began and not self.ended:
+            self.began = True
+            self._connection.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
+            self._end()
 
     def begin(self, status: int, headers: Iterable[tuple[str, str]] = (), first: bytes = b"") -> None:
         """Start a chunked response (RFC 9112 §7.1); `first` goes out together with the head."""
@@ -173,11 +183,13 @@ def _chunk(data: bytes) -> bytes:
 
 def head_of(status: int, headers: Iterable[tuple[str, str]], framing: str) -> bytes:
     """Return status line and header lines. `framing` is one more line, unless empty."""
+    return prepared_head(status, headers) + (f"{framing}\r\n\r\n" if framing else "\r\n").encode("latin-1")
+
+
+def prepared_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:
+    """Return status line and header lines, to which more lines can be added."""
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-    if framing:
-        lines += framing + "\r\n"
-    text = f"HTTP/1.1 {status} {_PHRASES.get(status, 'Unknown')}\r\n{lines}\r\n"
-    return text.encode("latin-1", "replace")
+    return f"HTTP/1.1 {status} {_PHRASES.get(status, 'Unknown')}\r\n{lines}".encode("latin-1", "replace")
 
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}

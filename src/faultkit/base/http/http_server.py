@@ -28,6 +28,7 @@ from faultkit.base.http.http_exchange import (
     head_of,
     read_in_small_pieces,
 )
+from faultkit.base.http.known_head import KnownHead, known_head
 from faultkit.base.http.listener import Listener
 
 MOST_HEADER_BYTES = 64 << 10
@@ -72,6 +73,12 @@ class _Connection(asyncio.Protocol):
         self._due_s: float | None = None
         self._writable: asyncio.Future[None] | None = None
         self._paused = False
+        self._known: tuple[HttpRequest, KnownHead] | None = None
+        """A request whose head was parsed, and is not parsed again when the same bytes come."""
+        self._completed = 0
+        """Requests that the bytes being parsed have completed."""
+        self._latest: tuple[HttpRequest, bool] | None = None
+        """The latest of them, and whether the connection is kept after it."""
         self._begin()
 
     def _begin(self) -> None:
@@ -107,6 +114,17 @@ class _Connection(asyncio.Protocol):
             current.client_disconnected()
 
     def data_received(self, data: bytes) -> None:
+        if self._known is not None and not self._in_request and self._current is None and not self._waiting:
+            request, head = self._known
+            taken = head.take(data)
+            if taken is not None and len(taken[2]) <= self._limits.body_bytes:
+                lines, headers, body = taken
+                same = HttpRequest(
+                    request.method, request.target, headers, lines, body, self._peer, head.memo
+                )
+                self._keep_alive = True
+                self._handle(same)
+                return
         try:
             self._feed(data)
         except httptools.HttpParserError as error:
@@ -127,8 +145,11 @@ class _Connection(asyncio.Protocol):
         httptools takes what follows such a request for another protocol, also its body. So the request is
         parsed again without the offer."""
         while data:
+            begins, self._completed = not self._in_request, 0
             try:
                 self._parser.feed_data(data)
+                if self._completed == 1 and begins and not self._in_request:
+                    self._learn_head(data)
             except httptools.HttpParserUpgrade as offer:
                 method = self._parser.get_method()
                 if method == b"CONNECT":
@@ -142,6 +163,14 @@ class _Connection(asyncio.Protocol):
                 self._begin()
             else:
                 return
+
+    def _learn_head(self, data: bytes) -> None:
+        """Keep a request that has come in one piece, if the next one with the same head means the same."""
+        assert self._latest is not None
+        (request, keeps_alive), self._latest = self._latest, None
+        if keeps_alive and "expect" not in request.headers:
+            head = known_head(data, request.lines, request.headers, request.memo)
+            self._known = None if head is None else (request, head)
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -202,7 +231,9 @@ class _Connection(asyncio.Protocol):
             self._peer,
         )
         self._begin()
-        self._waiting.append((request, self._parser.should_keep_alive()))
+        self._completed += 1
+        self._latest = (request, self._parser.should_keep_alive())
+        self._waiting.append(self._latest)
         if self._current is None:
             self._next()
         elif len(self._waiting) >= _MOST_WAITING and self.transport is not None:
@@ -253,6 +284,9 @@ class _Connection(asyncio.Protocol):
         if self._current is not None or not self._waiting or self.transport is None:
             return
         request, self._keep_alive = self._waiting.popleft()
+        self._handle(request)
+
+    def _handle(self, request: HttpRequest) -> None:
         self._due_s = None
         self._current = answer = ResponseWriter(self)
         self._handler(request, answer)

@@ -26,7 +26,7 @@ from functools import partial
 from faultkit.base.address import Verify
 from faultkit.base.http.callers import has_token, is_allowed_caller, refuse_without_token
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
-from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter
+from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter, prepared_head
 from faultkit.base.tasks import TaskSet
 from faultkit.faults.call_fault import Era, Verdict
 from faultkit.mcp.gateway.forwarding import (
@@ -58,6 +58,9 @@ from faultkit.mcp.wire.message import Incoming, cancelled_id, encode, read
 from faultkit.plan import Plan
 
 _MOST_SESSIONS = 10_000
+_OK = 200
+_OF_REQUEST = frozenset(("location", "www-authenticate"))
+"""Headers of a response that are not the same for all requests."""
 
 
 class HttpRelay:
@@ -113,15 +116,24 @@ class HttpRelay:
 
     def handle(self, request: HttpRequest, answer: ResponseWriter) -> None:
         """Serve one request."""
-        if not is_allowed_caller(request, self._hosts, ()):
-            answer.respond(403, [("content-type", "text/plain")], b"this host or origin may not call")
+        head: bytes | None = request.memo.get(self)
+        if head is None:  # Otherwise requests with this head were let in before.
+            if not is_allowed_caller(request, self._hosts, ()):
+                answer.respond(403, [("content-type", "text/plain")], b"this host or origin may not call")
+                return
+            if self._token is not None and not has_token(request, self._token):
+                refuse_without_token(answer)
+                return
+        if request.method != "POST" or not request.body:
+            self._serve_in_task(request, None, answer)
             return
-        if self._token is not None and not has_token(request, self._token):
-            refuse_without_token(answer)
-            return
-        incoming = read(request.body) if request.method == "POST" and request.body else None
-        if incoming is not None and self._forward_at_once(request, incoming, answer):
-            return
+        if head is None:
+            headers = self._request_headers(request, is_read=False)
+            head = request.memo[self] = self._client.head_of("POST", headers, self._target(request))
+        if not self._forward_at_once(request, head, answer):
+            self._serve_in_task(request, read(request.body), answer)
+
+    def _serve_in_task(self, request: HttpRequest, incoming: Incoming | None, answer: ResponseWriter) -> None:
         task = self._tasks.start(self._serve(request, incoming, answer))
         # Cancelling the task closes the upstream connection, so the server sees its client disconnect.
         answer.on_disconnect(task.cancel)
@@ -252,44 +264,49 @@ class HttpRelay:
 
     # --- forwarding ---------------------------------------------------------------------------
 
-    def _forward_at_once(self, request: HttpRequest, incoming: Incoming, answer: ResponseWriter) -> bool:
-        """Forward a request that nothing acts on, and its response, without a task; return False if that is
-        not possible, and nothing was done.
+    def _forward_at_once(self, request: HttpRequest, head: bytes, answer: ResponseWriter) -> bool:
+        """Forward a POST request that nothing acts on, and its response, without a task; return False if that
+        is not possible, and nothing was done. `head` is that of the request to the upstream.
 
         A task costs as much as all the rest: it begins and goes on in turns of the event loop of its own."""
         interception = self._interception
         if (
-            incoming.kind != "request"
-            or incoming.id is None
-            or self._sessions  # One of them may be frozen, or count replies.
+            self._sessions  # One of them may be frozen, or count replies.
             or interception.has_rules
-            or interception.wants_reply_to(incoming.method)
-            or tools_changed_for(incoming) is not None
+            or interception.is_recording
+            or (_may_concern_relay(request.body) and self._concerns_relay(read(request.body)))
         ):
             return False
-        arrived = partial(self._arrived, request, incoming, answer)
-        headers, target = self._request_headers(request, is_read=False), self._target(request)
-        give_up = self._client.start(request.method, headers, request.body, target, arrived)
+        give_up = self._client.start(head, request.body, partial(self._arrived, request, answer))
         if give_up is None:
             return False
         answer.on_disconnect(give_up)
         return True
 
+    def _concerns_relay(self, incoming: Incoming) -> bool:
+        """Return whether the response is read too, or the relay may add to it."""
+        wants_reply = self._interception.wants_reply_to(incoming.method)
+        return wants_reply or tools_changed_for(incoming) is not None
+
     def _arrived(
-        self,
-        request: HttpRequest,
-        incoming: Incoming,
-        answer: ResponseWriter,
-        reply: HttpReply | ConnectionLost,
+        self, request: HttpRequest, answer: ResponseWriter, reply: HttpReply | ConnectionLost
     ) -> None:
         """Pass on a response whose head has arrived."""
         if isinstance(reply, ConnectionLost):
             answer.abort(reply.reset)
             return
-        self._check_redirect(reply, self._target(request))
-        if copy_whole_response(request, reply, self._response_headers(reply, request), answer):
+        if (head := reply.memo.get(self)) is not None and (body := reply.whole()) is not None:
+            answer.respond_prepared(head, body)
             reply.close()
             return
+        self._check_redirect(reply, self._target(request))
+        lines = self._response_headers(reply, request)
+        if reply.status == _OK and not answer.extra_headers and _OF_REQUEST.isdisjoint(reply.headers):
+            reply.memo[self] = prepared_head(_OK, lines)
+        if copy_whole_response(request, reply, lines, answer):
+            reply.close()
+            return
+        incoming = read(request.body)
         era = era_of(incoming, request.headers)
         session = Session(request.headers.get(SESSION_HEADER, era), "http", era, lambda raw: None)
         task = self._tasks.start(self._copy_reply(request, incoming, answer, session, reply, is_read=False))
@@ -413,6 +430,12 @@ class HttpRelay:
         is_local = self._interception.local_calls.is_cancellation(session, incoming)
         session.cancel(cancelled)
         return is_local
+
+
+def _may_concern_relay(body: bytes) -> bool:
+    """Return whether a message without rules may concern the relay: it asks for a list, or listens. Only two
+    kinds of escapes in a JSON text can hide the name of a method (RFC 8259 §7)."""
+    return b"/list" in body or b"\\u" in body or b"\\/" in body
 
 
 def _own_origin(request: HttpRequest) -> str:
