@@ -39,7 +39,7 @@ CASES = [
         }
         """,
         6,
-        14,
+        13,
     ),
     good(
         _LOADED,
@@ -184,7 +184,7 @@ CASES = [
             private suspend fun load(market: Market): PriceList = repository.compute(market)
         }
         """,
-        7,
+        6,
     ),
     good(
         _LOADED,
@@ -225,7 +225,7 @@ CASES = [
           }
         }
         """,
-        7,
+        6,
         12,
     ),
     bad(
@@ -256,7 +256,7 @@ CASES = [
         	return rate, nil
         }
         """,
-        21,
+        17,
     ),
     bad(
         _LOADED,
@@ -278,7 +278,7 @@ CASES = [
             }
         }
         """,
-        12,
+        11,
     ),
     good(
         _LOADED,

@@ -213,7 +213,7 @@ CASES = [
                     self._token = resp.json()["access_token"]
                 return self._token
         """,
-        6,
+        5,
     ),
     bad(
         "busy-loop",

@@ -44,6 +44,9 @@ _WAITS = frozenset(
         "concurrent.futures.ProcessPoolExecutor.submit().result", "threading.Event.wait",
         "threading.Thread.join", "asyncio.run_coroutine_threadsafe().result", "queue.Queue.get",
         "queue.Queue.join",
+        "PIL.Image.open", "PIL.Image.open().save", "PIL.Image.open().thumbnail", "PIL.Image.open().resize",
+        "socket.socket.connect", "socket.socket.recv", "ldap3.Connection", "pdfkit.from_string",
+        "pdfkit.from_file",
         "hashlib.pbkdf2_hmac", "hashlib.scrypt", "passlib.context.CryptContext.hash",
         "passlib.context.CryptContext.verify", "argon2.PasswordHasher.hash", "argon2.PasswordHasher.verify",
     )
@@ -82,6 +85,8 @@ _RUST = NamePattern(
     r"^(std\.thread\.sleep|std\.net\.TcpStream\.connect|reqwest\.blocking\..*|ureq\..*\.(call|send\w*)"
     r"|std\.process\.Command\b.*\.(output|status|wait|wait_with_output)"
     r"|argon2\..*(hash_password|verify_password|hash_password_into)|bcrypt\.(hash|verify|hash_with_result)"
+    r"|image\.(open|load_from_memory\w*|ImageReader\.\w+)|image\..*\.(resize\w*|thumbnail\w*|save\w*|write_to|decode)"
+    r"|postgres\.Client\b.*\.(query\w*|execute)|redis\.Client\b.*\.get_connection|zip\.ZipArchive\b.*\.extract"
     r"|scrypt\.(scrypt|Scrypt\.\w+)|pbkdf2\.\w+|rusqlite\.Connection\b.*\.(execute|query_row|query_map|execute_batch)"
     r"|(futures\.executor|futures_executor|tokio\.runtime\.(Runtime|Handle)\b.*)\.block_on)$"
 )
@@ -91,6 +96,8 @@ _RUST_FILES = NamePattern(
 _CSHARP = NamePattern(
     r"^(Thread\.Sleep|Task\.WaitAll|Task\.WaitAny|File\.(ReadAll|WriteAll|AppendAll)(Text|Lines|Bytes)"
     r"|(StreamReader|File\.OpenText\(\))\.ReadToEnd|.*\bSaveChanges|SqlCommand\.Execute(Reader|Scalar|NonQuery)"
+    r"|BCrypt(\.Net\.BCrypt)?\.(Verify|HashPassword|EnhancedVerify)|Image\.(Load|Save\w*)|SmtpClient\.Send|ZipFile\.\w+"
+    r"|Rfc2898DeriveBytes\.Pbkdf2|Dns\.GetHost\w+|TcpClient\.Connect"
     r"|SqlConnection\.Open|Process\b.*\.WaitForExit|(HttpClient|WebClient)\.(Send|DownloadString|DownloadData))$"
 )
 _KOTLIN = NamePattern(
@@ -99,7 +106,10 @@ _KOTLIN = NamePattern(
     r"|.*\.(prepareStatement|createStatement)\(\)\.execute\w*|(java\.lang\.)?ProcessBuilder\b.*\.waitFor"
     r"|.*\bRestTemplate\.\w+|java\.net\.http\.HttpClient\b.*\.send"
     r"|.*\bBCrypt\.(hashpw|checkpw)|.*\bBCryptPasswordEncoder(\(\))?\.(matches|encode)"
-    r"|javax\.crypto\.SecretKeyFactory\b.*\.generateSecret)$"
+    r"|javax\.crypto\.SecretKeyFactory\b.*\.generateSecret|javax\.imageio\.ImageIO\.(read|write)"
+    r"|java\.util\.concurrent\.(CountDownLatch|Future|CompletableFuture|LinkedBlockingQueue|ArrayBlockingQueue)\b.*"
+    r"\.(await|get|join|take)|redis\.clients\.jedis\.\w+\.\w+|com\.mongodb\.client\.\w+\.(find|insertOne|updateOne|deleteOne)"
+    r"|(jakarta|javax)\.mail\.Transport\.send|java\.net\.URL\b.*\.openConnection\(\)\.\w+)$"
 )
 _KOTLIN_TEMPLATES = re.compile(
     r".*\b(Named)?(Parameter)?JdbcTemplate\.(query\w*|update|batchUpdate|execute)"

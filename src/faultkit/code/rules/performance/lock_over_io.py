@@ -47,12 +47,44 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _of_items(facts)
     for call in sorted(waits, key=lambda each: each.span):
         found = _lock_around(call, facts)
-        if found is not None:
+        if found is not None and not _is_asked_before(found[0], call, facts):
             lock, is_shared = found
             what = f"{call.written}() waits while {lock} is held"
             # Tasks that wait for a lock cost little, and a query is short if the database is well.
             mild: Severity | None = None if is_shared and call in http else "medium"
             yield Hit(call.span, what, LIKELY if is_shared else POSSIBLE, mild)
+
+
+_EARLY = re.compile(r"\breturn\b")
+_MEMBER = re.compile(r"(?:\b(?:self|this)\.|\b_)?\b[A-Za-z_]\w*")
+
+
+def _is_asked_before(lock: str, call: Call, facts: Facts) -> bool:
+    """Return whether the function leaves with the value before it takes the lock, and asks again inside.
+
+    Then only those wait that need the load as well: it is how one of them loads for all."""
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    taken = next(
+        (
+            each.taken.start if each.taken is not None else each.span.start
+            for each in lock_regions(facts)
+            if is_within(call.span, each.span) and is_within(each.span, scope.span)
+        ),
+        None,
+    )
+    if taken is None or taken <= scope.body.start:
+        return False
+    before, inside = facts.text(Span(scope.body.start, taken)), facts.text(Span(taken, call.span.start))
+    last = lock.rpartition(".")[2]
+    if not _EARLY.search(before) or re.search(rf"\b{re.escape(last)}\b\s*\.\s*\w", before):
+        return False
+    members = {name.rpartition(".")[2] for name in facts.assigned_names if name.startswith("self.")}
+    members |= {each.short_name for each in facts.scopes if each.name} | {*facts.file_names}
+    common = {*_MEMBER.findall(before)} & {*_MEMBER.findall(inside)}
+    names = {name.removeprefix("self.").removeprefix("this.") for name in common}
+    return bool(names & members - {last})
 
 
 _TALKS = frozenset(

@@ -17,10 +17,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             scope = facts.function_of(access)
             if scope is None or facts.tries_around(access) or _is_written(access.span.start, facts):
                 continue
-            in_route = facts.route_of(access) is not None
-            if in_route or scope.is_async:
+            if facts.route_of(access) is not None:
                 what = "os.environ[…] raises KeyError in the middle of a request if it is not set"
-                yield Hit(access.span, what, LIKELY if in_route else POSSIBLE)
+                yield Hit(access.span, what, LIKELY)
         return
     for access in facts.accesses.where(lambda start, end: source.find(b"process", start, end) >= 0):
         if not access.written.startswith("process.env.") or facts.route_of(access) is None:

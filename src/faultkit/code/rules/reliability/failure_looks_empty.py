@@ -84,8 +84,19 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
         and only_reports(handler, facts)
         and _ASKS.match(scope.short_name)
         and not _WELCOME.search(scope.name)
+        and not (given in ("null", "None", "undefined") and _may_be_none(scope, facts))
     ):
         yield Hit(handler.span, what, POSSIBLE)
+
+
+_OPTIONAL = re.compile(r"\?\s*=?\s*$|\|\s*(null|None|undefined)|Optional\[")
+
+
+def _may_be_none(scope: Scope, facts: Facts) -> bool:
+    """Return whether a private function says that it may have no answer, so that its callers must ask."""
+    head = facts.text(scope.head)
+    is_private = "private" in head or scope.short_name.startswith("_")
+    return is_private and _OPTIONAL.search(head.rstrip("{ :\n")) is not None
 
 
 _ASKS = re.compile(r"_*(?i:get|find|load|list|fetch|search|query|read|lookup|is|has|count|balance|all)")

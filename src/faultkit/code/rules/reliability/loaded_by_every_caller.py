@@ -9,16 +9,29 @@ from faultkit.code.facts import Assignment, Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.collaborators import is_store_call
+from faultkit.code.rules.vocabulary.lock_regions import lock_regions, regions_around
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.stores import ATOMIC, MapStore, Put, lookups, map_stores, puts_of, words
 
 _GUARDS = re.compile(
-    r"lock|mutex|semaphore|synchroni[sz]ed|single_?flight|in_?flight|pending|deferred|\bonce\b|acquire|WaitAsync"
+    r"(?<![bcBC])lock|mutex|semaphore|synchroni[sz]ed|single_?flight|in_?flight|pending|deferred|\bonce\b|acquire|WaitAsync"
     r"|loading|refreshing|Lazy|AsyncCache|LoadingCache|(?-i:\w+Promise\b|\bpromise\b)|compareAndSet|\bnx\b|setnx|SetNX|setIfAbsent"
     r"|jitter|stale|lease|\bgroup\.Do\b|\bsf\.Do\b|coalesc|dedup|shared\(\)|\.shared\b|\bactor\b",
     re.IGNORECASE,
 )
+_LOCK_WORDS = re.compile(r"(?i:\b\w*(?:lock|mutex|mu|sem\w*|gate))\.(?:R?Lock|R?Unlock|read|write|lock)\(\)")
+"""A lock by its use; whether it is held during the load is known by its regions."""
+_ONE_OF_MANY = re.compile(
+    r"user|member|customer|session|number|text|query|term|prefix|address|\bip\b|remote_?addr|email|mail|token|phone|search|url"
+    r"|host|visitor|account|input|phrase|word|order|device|serial|plate|vin\b|isbn|\bcode\b|hash|postcode|zip",
+    re.IGNORECASE,
+)
+"""Keys of which each is asked for by few callers at a time."""
+_SHARE = frozenset(("Do", "DoChan", "runExclusive", "withLock", "computeIfAbsent", "singleflight", "compute"))
+"""Methods that run a function that they are given for one caller at a time."""
+_THREADED = ("threading", "flask", "django", "fastapi", "concurrent.futures", "celery", "starlette")
 _SHARED = re.compile(r"\b(Concurrent\w*|DashMap|sync\.Map)\b")
 _MISSING = re.compile(
     r"!|\bnot\b|null|None|nil|undefined|[<>]|[eE]xpir|ContainsKey|is_none|Before|After|isEmpty"
@@ -26,6 +39,10 @@ _MISSING = re.compile(
 _TOKEN_LIKE = re.compile(
     r"token|jwks|key_?set|\bkeys\b|cache|cached|session|credential|config|rates|prices|settings|flags|catalog|list"
     r"|snapshot|secret|access|auth|discovery|metadata|client|conn|connection|channel|pool|db",
+    re.IGNORECASE,
+)
+_AGE = re.compile(
+    r"expir|\bage\b|max_?age|ttl|until|isBefore|isAfter|elapsed|time\.|Date\.now|now\(|Now\b|fresh|stale",
     re.IGNORECASE,
 )
 _STARTS = re.compile(
@@ -64,11 +81,12 @@ def loads_by_every_caller(facts: Facts) -> Iterator[Hit]:
         if (hit := _of_cache(call, scope, facts)) is not None:
             seen.add(scope)
             yield hit
+    yield from _through_helpers(facts, seen)
 
 
 def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
     """Return `if key not in map: map[key] = await load(key)`, where nothing makes other callers wait."""
-    if not put.key or _is_guarded(put.scope, facts):
+    if not put.key or _is_guarded(put.scope, facts, _load_in(put.scope, facts)):
         return None
     asked = next(lookups(store, put, facts), None)
     if asked is None:
@@ -77,9 +95,14 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
     if _SHARED.search(store.text) and _is_counted(store, put, facts):
         what = f"{store.bare} is read and written back in two steps: changes in between are lost"
         return Hit(put.span, what, LIKELY)
-    if _is_loaded(put.span, put.value, between, put.scope, facts):
+    loaded = (
+        None
+        if _is_one_of_many(put.key, put.scope, facts)
+        else _loaded(put.span, put.value, between, put.scope, facts)
+    )
+    if loaded is not None:
         what = f"until {store.bare} has the value, every caller loads it again"
-        return Hit(put.span, what, LIKELY)
+        return Hit(loaded, what, LIKELY)
     if _SHARED.search(store.text) and _makes(put, between, facts) and facts.language != "rust":
         what = (
             f"{store.bare} is asked and filled in two steps: several callers make the value, and one is kept"
@@ -126,16 +149,26 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     is_member = target.startswith("self.") or f"self.{target}" in facts.file_names
     is_global = target in facts.file_names and target.isidentifier()
     bare = target.removeprefix("self.")
-    if not (is_member or is_global) or "[" in bare or not _TOKEN_LIKE.search(bare):
+    if not (is_member or is_global) or "[" in bare:
         return None
     named = facts.named_function_of(each) or scope
     if _STARTS.match(named.short_name):
         return None
+    own = [bare] + [
+        other.targets[0]
+        for other in facts.within(facts.assignments, named.body)
+        if other.value is not None
+        and len(other.targets) == 1
+        and other.targets[0].isidentifier()
+        and other.value.text.removeprefix("this.").removeprefix("self.") == bare
+    ]
+    asked = re.compile(rf"\b({'|'.join(map(re.escape, own))})\b")
     tested = [
         step
         for step in facts.within(facts.steps, named.body)
         if step.kind == "branch"
-        and re.search(rf"\b{re.escape(bare)}\b", step.text)
+        and asked.search(step.text)
+        and (_TOKEN_LIKE.search(bare) or _AGE.search(step.text))
         and _MISSING.search(step.text)
         and (is_within(each.span, step.span) or _returns_early(step, facts))
         and step.span.start < each.span.start
@@ -144,9 +177,109 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
         return None
     last = tested[-1].span
     begin = last.start if is_within(each.span, last) else last.end
-    if not _is_loaded(each.span, each.value.text, Span(begin, each.span.end), named, facts):
+    loaded = _loaded(each.span, each.value.text, Span(begin, each.span.end), named, facts)
+    if loaded is None:
         return None
-    return Hit(each.span, f"while {bare} is missing or too old, every caller loads it again", LIKELY)
+    return Hit(loaded, f"while {bare} is missing or too old, every caller loads it again", LIKELY)
+
+
+_EXPIRES = re.compile(
+    r"expir|valid|fresh|[sS]tale|\bage\b|max_?age|ttl|until|deadline|loaded|fetched|updated|refresh|[<>]",
+    re.IGNORECASE,
+)
+_FETCHES = re.compile(
+    r"^_?(load|reload|fetch|refresh|renew|request|download|get|retrieve|query|pull|acquire|obtain|authenticate|login|compute"
+    r"|build|update)",
+    re.IGNORECASE,
+)
+
+
+def _through_helpers(facts: Facts, seen: set[Scope]) -> Iterator[Hit]:
+    """Yield calls of a helper that loads and stores what the caller has just found missing or too old."""
+    for helper in facts.scopes:
+        if not helper.name or helper.is_anonymous or not _FETCHES.match(helper.short_name):
+            continue
+        kept = _kept_by(helper, facts)
+        if not kept or _is_guarded(helper, facts, _load_in(helper, facts)):
+            continue
+        for call in facts.callers_of(helper):
+            scope = facts.named_function_of(call)
+            if scope is None or scope is helper or scope in seen or call.is_launched:
+                continue
+            name = _asked_before(kept, call, scope, facts)
+            if name and not _is_guarded(scope, facts, call):
+                seen.add(scope)
+                what = f"while {name} is missing or too old, every caller loads it again"
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _kept_by(helper: Scope, facts: Facts) -> set[str]:
+    """Return members that a function sets after it has waited for another service; `*` for a cache."""
+    loads = _load_in(helper, facts)
+    if loads is None:
+        return set()
+    kept = {
+        target.removeprefix("self.").removesuffix("[]")
+        for each in facts.within(facts.assignments, helper.body)
+        for target in each.targets
+        if each.span.end > loads.span.end
+        and (target.startswith("self.") or target.removesuffix("[]") in _members(facts))
+        and each.operator in ("=", ":=")
+    }
+    for call in facts.within(facts.calls_of_method(*_STORES, "put", "insert"), helper.body):
+        bare = call.receiver_written.removeprefix("self.").removeprefix("this.")
+        if call.span.start > loads.span.start and (bare in _members(facts) or _CACHES.search(bare)):
+            kept.add(bare)
+    return {name for name in kept if "." not in name}
+
+
+def _members(facts: Facts) -> frozenset[str]:
+    return frozenset(name.removeprefix("self.") for name in facts.file_names if name.startswith("self."))
+
+
+def _asked_before(kept: set[str], call: Call, scope: Scope, facts: Facts) -> str:
+    """Return the member that a function looks at before it calls the helper, and leaves if it is there."""
+    before = facts.text(Span(scope.body.start, call.span.start))
+    looked = "|".join(map(re.escape, kept))
+    asks = re.search(rf"(?<!\w)({looked})\b(?!\s*(?::?=)(?!=))", before)
+    if asks is None:
+        readers = {
+            other.short_name
+            for other in facts.scopes
+            if other.name
+            and other is not scope
+            and re.search(rf"(?<!\w)({looked})\b", facts.text(other.body))
+        }
+        if not any(
+            each.method in readers and each.span.end <= call.span.start
+            for each in facts.within(facts.calls, scope.body)
+        ):
+            return ""
+    around = [
+        step
+        for step in facts.within(facts.steps, scope.body)
+        if step.kind == "branch" and step.span.start < call.span.start
+    ]
+    is_chosen = any(
+        is_within(call.span, step.span) or _returns_early(step, facts) for step in around
+    ) or re.search(r"\breturn\b|\?:\s*$", before)
+    if not is_chosen or not (_EXPIRES.search(before) or _MISSING.search(before)):
+        return ""
+    return asks[1] if asks is not None else sorted(kept)[0]
+
+
+def _load_in(scope: Scope, facts: Facts) -> Call | None:
+    """Return the first call of a function that waits for another service."""
+    calls = [call for call in facts.within(facts.calls, scope.body) if not is_logging(call)]
+    if facts.language in ("python", *JAVASCRIPT, "csharp", "rust") and scope.is_async:
+        return next(
+            (call for call in calls if call.is_awaited and not _CACHES.search(call.receiver_written)), None
+        )
+    if facts.language == "python" and not facts.imports_any(*_THREADED):
+        return None
+    remote = {each.call for each in remote_calls(facts) if each.kind != "cache"}
+    return next((call for call in calls if call in remote or is_store_call(call, facts)), None)
 
 
 def _returns_early(step: Step, facts: Facts) -> bool:
@@ -157,6 +290,8 @@ def _of_cache(stored: Call, scope: Scope, facts: Facts) -> Hit | None:
     """Return `redis.get(key)`, a load, and `redis.set(key, …)` in one function."""
     owner, key = stored.receiver_written, stored.argument(place=1 if _takes_context(stored) else 0)
     if key is None or not _CACHES.search(owner) or _is_guarded(scope, facts) or len(stored.arguments) < 2:
+        return None
+    if _is_one_of_many(key.value.text, scope, facts):
         return None
     asked = [
         call
@@ -170,31 +305,53 @@ def _of_cache(stored: Call, scope: Scope, facts: Facts) -> Hit | None:
         return None
     remote = {each.call for each in remote_calls(facts) if each.kind != "cache"}
     inside = Span(asked[-1].span.end, stored.span.start)
-    if not any(call in remote for call in facts.within(facts.calls, inside)):
+    if not any(
+        call in remote or (call.assigned and call.receiver_written != owner and is_store_call(call, facts))
+        for call in facts.within(facts.calls, inside)
+    ):
         return None
     what = f"when {key.value.text} expires, every caller loads the value again at once"
     return Hit(stored.span, what, POSSIBLE)
+
+
+def _is_one_of_many(key: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a key, or what it is made of, stands for one of many things."""
+    made = [
+        each.value.text
+        for each in facts.within(facts.assignments, scope.body)
+        if each.value is not None and key in each.targets
+    ]
+    return any(map(_ONE_OF_MANY.search, (key, *made)))
 
 
 def _takes_context(call: Call) -> bool:
     return bool(call.positional) and re.fullmatch(r"\w*[cC]tx", call.positional[0].value.text) is not None
 
 
-def _is_guarded(scope: Scope, facts: Facts) -> bool:
+def _is_guarded(scope: Scope, facts: Facts, load: Call | None = None) -> bool:
+    """Return whether a function makes other callers wait, or one of them load for all.
+
+    A lock that is given back before the load does neither (Go, Java, Python)."""
     text = facts.text(scope.span)
+    if load is not None and any(each.method in _SHARE for each in facts.calls_around(load)):
+        return True
+    if load is not None and facts.language in ("go", "java", "python"):
+        if regions_around(load, lock_regions(facts)):
+            return True
+        text = _LOCK_WORDS.sub("", text)
     called = [other for other in facts.scopes if other.name and other is scope.outer]
     return _GUARDS.search(text) is not None or any(_GUARDS.search(facts.text(each.span)) for each in called)
 
 
-def _is_loaded(stored: Span, value: str, between: Span, scope: Scope, facts: Facts) -> bool:
-    """Return whether the stored value is loaded where it is stored, or in a variable shortly before."""
+def _loaded(stored: Span, value: str, between: Span, scope: Scope, facts: Facts) -> Span | None:
+    """Return from where a value is loaded to where it is stored: at once, or in a variable before."""
     if _waits(stored, scope, facts):
-        return True
+        return stored
     used = words(value)
-    return any(
-        not used.isdisjoint(each.targets) and _waits(each.span, scope, facts)
-        for each in facts.within(facts.assignments, between)
-    )
+    for each in facts.within(facts.assignments, between):
+        if not used.isdisjoint(each.targets) and _waits(each.span, scope, facts):
+            return Span(each.span.start, stored.end)
+    return None
 
 
 def _waits(span: Span, scope: Scope, facts: Facts) -> bool:
@@ -205,8 +362,8 @@ def _waits(span: Span, scope: Scope, facts: Facts) -> bool:
     remote = {each.call for each in remote_calls(facts)}
     if facts.language == "kotlin" and scope.is_async:
         own = {each.short_name for each in facts.scopes if each.is_async}
-        return any(call in remote or call.method in own for call in calls)
-    return any(call in remote for call in calls)
+        return any(call in remote or call.method in own or is_store_call(call, facts) for call in calls)
+    return any(call in remote or is_store_call(call, facts) for call in calls)
 
 
 RULE = Rule(

@@ -129,8 +129,20 @@ def _is_lock(call: Call) -> bool:
     return any(name == word or name.endswith(word) for word in _LOCKS)
 
 
+_AT_END = frozenset(
+    (
+        "invokeOnCompletion", "whenComplete", "finally", "doFinally", "doOnTerminate", "ContinueWith",
+        "handle", "add_done_callback", "addListener", "onCompletion", "callback", "push_async_callback",
+        "whenCompleteAsync",
+    )
+)  # fmt: skip
+"""Functions that run what they are given at the end of a task, whether it failed or not."""
+
+
 def _is_sure(end: Call, facts: Facts) -> bool:
-    return facts.is_deferred(end) or facts.is_in_finally(end)
+    if facts.is_deferred(end) or facts.is_in_finally(end):
+        return True
+    return any(each.method in _AT_END for each in facts.calls_around(end))
 
 
 def _may_fail(call: Call, begin: int, ends: list[Call], facts: Facts) -> bool:

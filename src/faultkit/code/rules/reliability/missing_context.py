@@ -11,7 +11,7 @@ from faultkit.code.rules.rule import GO, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
 _CONTEXT = ("context.Context", "net/http.Request", "github.com/gin-gonic/gin.Context")
-_CONTEXT_NAME = re.compile(r"ctx\b|[cC]ontext\b")
+_CONTEXT_NAME = re.compile(r"[cC]tx\w*|[cC]ontext\b")
 _PLAIN = {
     "net/http.NewRequest": "http.NewRequestWithContext",
     "net/http.Get": "http.NewRequestWithContext and Do",

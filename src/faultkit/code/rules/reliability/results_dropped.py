@@ -43,6 +43,7 @@ def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
             continue
         if (
             call.is_discarded
+            and not _is_ending(call, facts)
             and not any(each.value.shape == "list" for each in call.positional[:1])
             and (call.method == "invokeAll" or call.name == "Promise.allSettled")
             and not re.search(r"\.catch\(|close\(|stop\(|abort\(|\btry\b", facts.text(call.span))
@@ -51,6 +52,19 @@ def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
                 call,
                 f"{call.written}() never fails: which of the tasks failed is dropped with its result",
             )
+
+
+_RUNNING = re.compile(r"running|in_?[fF]light|active|pending|open|inProgress", re.IGNORECASE)
+_ENDING = re.compile(r"shutdown|stop|close|drain|exit|dispose|SIGTERM|SIGINT", re.IGNORECASE)
+
+
+def _is_ending(call: Call, facts: Facts) -> bool:
+    """Return whether the program waits before its end for work whose errors are handled where it began."""
+    first = call.argument(place=0)
+    if first is None or not _RUNNING.search(first.value.text):
+        return False
+    scope = facts.function_of(call)
+    return scope is not None and _ENDING.search(facts.text(scope.span)) is not None
 
 
 def _go(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:

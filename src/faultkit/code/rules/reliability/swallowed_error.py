@@ -349,6 +349,8 @@ def _may_be_dropped(source: Call, call: Call, facts: Facts) -> bool:
     """Return whether the error of a promise is no loss: of a lookup, of a clean-up, or with a reason."""
     if _is_no_loss(source) or _READS.match(source.method) or is_clean_up(call, facts):
         return True
+    if source.method in ("json", "formData", "parseBody"):
+        return True  # The body of a request: what comes instead is refused as no valid input.
     if facts.comment_at(call) or "//" in facts.syntax.line_text(call.end_line):
         return True
     return any(_CLEANS_UP.match(scope.short_name) for scope in facts.functions_around(call))

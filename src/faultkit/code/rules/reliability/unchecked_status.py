@@ -155,8 +155,19 @@ def _is_read(request: HttpRequest, facts: Facts) -> bool:
     return any(each in _READS for each in used)
 
 
+_OF_STATUS = re.compile(r"(^|\.)((Redirect|Server)?ResponseException|ClientRequestException)$")
+"""Errors that a client of Ktor raises for bad statuses, where it is told to."""
+
+
 def _is_checked(request: HttpRequest, facts: Facts) -> bool:
     call = request.call
+    if facts.language == "kotlin" and any(
+        _OF_STATUS.search(name)
+        for each in facts.tries_around(call)
+        for handler in each.handlers
+        for name in handler.types
+    ):
+        return True
     client = request.client
     if request.library.name == "aiohttp" and (
         call.has("raise_for_status") or (client and client.has("raise_for_status"))

@@ -70,7 +70,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for step in facts.steps_of("binary") if clocks else ():
         if len(step.sides) != 2:
             continue
-        if _is_deadline(step, clocks, facts):
+        if _is_deadline(step, clocks, facts) and facts.language not in JAVASCRIPT:
             shown = one_line(facts.text(step.span))[:60]
             yield Hit(step.span, f"{shown} is a deadline by the wall clock; use {better}", LIKELY, mild)
         if step.word != "-":
@@ -82,10 +82,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if left.span.start <= call.span.start < left.span.end and _alone(call, left.text)
         ]
         if (reads or _plain(left.text) in names) and _plain(right.text) in names:
-            if _is_only_shown(step, facts):
+            if _is_only_shown(step, facts) or (facts.language in JAVASCRIPT and _is_age(step, facts)):
                 continue
             shown = one_line(facts.text(step.span))[:60]
             yield Hit(step.span, f"{shown} is a duration by the wall clock; use {better}", sure, mild)
+
+
+def _is_age(step: Step, facts: Facts) -> bool:
+    """Return whether it is compared at once with a limit: a jump of the clock costs one round."""
+    return any(
+        each.word in ("<", "<=", ">", ">=") and any(side.span == step.span for side in each.sides)
+        for each in facts.steps_of("binary")
+    )
 
 
 def _is_only_shown(step: Step, facts: Facts) -> bool:

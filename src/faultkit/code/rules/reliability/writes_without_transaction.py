@@ -16,7 +16,7 @@ from faultkit.code.rules.vocabulary.transactions import transactions
 from faultkit.code.rules.vocabulary.void_transactions import void_transactions
 
 _BEGINS = re.compile(
-    r"\b(begin|transaction|atomic|savepoint|BeginTx|withTransaction|in_transaction|startTransaction)"
+    r"\b(begin|atomic|savepoint|BeginTx|in_?tx\b|with_?tx\b|run_?in_?tx)|transaction"
     r"|setAutoCommit\(false|@Transactional",
     re.IGNORECASE,
 )

@@ -18,9 +18,32 @@ def callers_of_function(scope: Scope, facts: Facts) -> tuple[Call, ...]:
     typed = [
         call
         for call in facts.calls_of_method(scope.short_name)
-        if call.receiver == scope.owner or type_of_receiver(call, facts) == scope.owner
+        if call.receiver == scope.owner
+        or type_of_receiver(call, facts) == scope.owner
+        or _is_declared(call, scope.owner, facts)
     ]
     return (*found, *(call for call in typed if call not in found))
+
+
+def _is_declared(call: Call, owner: str, facts: Facts) -> bool:
+    """Return whether the object of a call is a variable or parameter with a class of this text as its type.
+
+    Also one that is named like the only class of this text with such a method: `app.state.geocoder`."""
+    name, short = call.receiver_written, owner.rpartition(".")[2]
+    if not name or name in ("self", "this") or name.endswith((")", "]")):
+        return False
+    if name.isidentifier():
+        for scope in facts.functions_around(call):
+            for each in scope.parameters:
+                if each.name == name and each.type:
+                    return each.type.rpartition(".")[2].strip("~?&*") == short
+        made = facts.assignments_to(name, call)
+        types = {each.type.rpartition(".")[2].strip("~?&*") for each in made if each.type}
+        if types:
+            return short in types
+    last = name.rpartition(".")[2].strip("_").replace("_", "").lower()
+    own = [each for each in facts.scopes if each.short_name == call.method and each.owner]
+    return len(own) == 1 and len(last) > 3 and short.lower().endswith(last)
 
 
 def callers_through(inner: Call, facts: Facts, levels: int = _LEVELS) -> Iterator[Call]:
