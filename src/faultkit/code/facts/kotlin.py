@@ -189,6 +189,13 @@ def _is_async(node: Node) -> bool:
     return modifiers is not None and "suspend" in text_of(modifiers).split()
 
 
+_ITERATORS = frozenset(
+    (
+        "map", "forEach", "flatMap", "mapNotNull", "onEach", "associateWith", "filter", "forEachLine",
+        "forEachIndexed", "mapIndexed",
+    )
+)  # fmt: skip
+
 KOTLIN = Grammar(
     names=frozenset({"identifier"}),
     self_names=frozenset({"this"}),
@@ -267,7 +274,7 @@ KOTLIN = Grammar(
     bare_fields=True,
     constructs=lambda name: name.rpartition(".")[2][:1].isupper() and not name.isupper(),
     broad=JAVA.broad,
-    iterators=frozenset({"map", "forEach", "flatMap", "mapNotNull", "onEach", "associateWith", "filter"}),
+    iterators=_ITERATORS,
     predefined={**JAVA.predefined, **known_names(_KNOWN)},
     is_async=_is_async,
 )  # fmt: skip

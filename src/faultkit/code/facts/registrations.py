@@ -69,6 +69,11 @@ def _registrations(call: Call, language: str, found: CollectedNodes) -> Iterator
     if not _may_register(call, language):
         return
     first = call.argument(place=0)
+    if language == "kotlin" and first is not None and first.value.shape == "function":
+        # `route("/users") { get { … } }`
+        if len(call.positional) == 1 and any(each.startswith("io.ktor.server") for each in found.modules):
+            yield Route(call.written.upper(), "", "ktor"), ""
+        return
     if first is None or first.value.shape != "text" or len(call.positional) < 2:
         return
     path = first.value.literal

@@ -302,7 +302,30 @@ def _stops_coroutine(call: Call, facts: Facts) -> bool:
         for argument in each.arguments
         if argument.value.text != "NonCancellable"
     )
-    return not on_pool and all(each.method in _KOTLIN_INLINE for each in around)
+    if on_pool or not all(each.method in _KOTLIN_INLINE for each in around):
+        return False
+    return is_route or on_screen or not _is_run_on_pool(scope, facts)
+
+
+def _is_run_on_pool(scope: Scope, facts: Facts, levels: int = 3) -> bool:
+    """Return whether all callers in this text run a function on threads that may wait."""
+    callers = [call for call in facts.callers_of(scope) if facts.named_function_of(call) is not scope]
+    if not callers or levels == 0:
+        return False
+    return all(
+        any(
+            re.search(
+                r"\bIO\b|[dD]ispatcher|[eE]xecutor",
+                facts.text(each.callee) + argument.value.text.partition("{")[0],
+            )
+            for each in facts.calls_around(call)
+            for argument in each.arguments
+        )
+        or (
+            (outer := facts.named_function_of(call)) is not None and _is_run_on_pool(outer, facts, levels - 1)
+        )
+        for call in callers
+    )
 
 
 _JAVA = re.compile(

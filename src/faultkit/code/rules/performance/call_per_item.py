@@ -49,6 +49,8 @@ _LISTS_OF_GROUPS = re.compile(
     re.IGNORECASE,
 )
 """Lists whose items are groups. The items of one page or batch are rows: `for order in batch`."""
+_ONE_PAGE = re.compile(r"\b(?:find|get|load|fetch|list|read|query)_?\w*[pP]age\(")
+"""A call whose answer is one page: its items are rows."""
 _PAGES = re.compile(r"offset|cursor|skip|\bstart|\bsince\b|\bpart(s|_?num\w*)?\b", re.IGNORECASE)
 _MESSAGES = re.compile(r"message|job|task|msgs|consumer|queue", re.IGNORECASE)
 _FETCHES = re.compile(r"^_?(fetch|load|query|lookup|request|download|enrich)(_|[A-Z]|$)")
@@ -194,6 +196,7 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
         return loop if _is_for_each_number(call, loop, facts) else None
     # The page that a query is given is no list of pages: `orders.findOpen(page)`.
     over = re.sub(r"\([^()]*\)", "()", loop.over) if facts.language in ("java", "kotlin") else loop.over
+    over = _ONE_PAGE.sub("", over)
     if _LISTS_OF_GROUPS.search(over) or any(_GROUPS.search(name) for name in loop.targets):
         return None
     if (

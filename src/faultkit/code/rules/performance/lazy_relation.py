@@ -186,7 +186,7 @@ _JOINED = re.compile(r"join\s+fetch\s+\w+\.(\w+)|attributePaths\s*=\s*([{\[]?[^)
 _READ = frozenset(("size", "stream", "isEmpty", "forEach", "iterator", "get", "contains"))
 _GETTER = re.compile(r"get([A-Z]\w*)")
 _SHOWN = re.compile(
-    r"get(Name|Title|Email|Username|FirstName|LastName|FullName|Phone|Address|City|Code|Price|Sku)"
+    r"get((First|Last|Full|Display|Company|Short|User)?[nN]ame|Title|Email|Username|Phone|Address|City|Code|Price|Sku)"
 )
 _VALUES = re.compile(
     r"(Date|Time|At|Status|State|Type|Kind|Role|Level|Mode|Enum|Id|Key|Value|Class|Metadata|File)$"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_given, is_in_steps, is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import (
     frequency_of,
@@ -78,9 +78,21 @@ def _saved(facts: Facts) -> Iterator[Hit]:
 
 
 def _may_be_long(loop: Loop, facts: Facts) -> bool:
-    if is_over_data(loop, facts) or is_given(loop, facts):
+    if is_over_data(loop, facts) or is_given(loop, facts) or _is_over_query(loop, facts):
         return True
     return frequency_of(loop, facts) in ("request", "message")
+
+
+def _is_over_query(loop: Loop, facts: Facts) -> bool:
+    """Return whether the items are the rows that a query has found."""
+    name = base_name(loop.over)
+    made = [each.span for each in facts.assignments_to(name, loop)] if name else [loop.head]
+    return any(
+        is_within(each.call.span, span)
+        for each in remote_calls(facts)
+        if each.kind == "database" and each.is_read and each.through is None
+        for span in made
+    )
 
 
 def _words(loop: Loop) -> set[str]:

@@ -86,6 +86,7 @@ from faultkit.code.rules.reliability import (
     secret_in_log,
     shared_date_format,
     shared_mutable_state,
+    slow_receiver,
     socket_without_timeout,
     subprocess_without_timeout,
     survived_exception,
@@ -109,6 +110,7 @@ from faultkit.code.rules.reliability import (
     unguarded_access,
     unguarded_parse,
     unhandled_error_event,
+    unit_of_work_kept,
     upstream_error_unmapped,
     wait_not_cancelled,
     waitgroup_add_inside,
@@ -239,4 +241,6 @@ RELIABILITY: tuple[Rule, ...] = (
     default_secret.RULE,
     length_from_peer.RULE,
     liveness_asks_others.RULE,
+    slow_receiver.RULE,
+    unit_of_work_kept.RULE,
 )

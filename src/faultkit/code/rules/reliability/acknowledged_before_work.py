@@ -216,11 +216,19 @@ def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
     for each in facts.within(facts.calls, body):
         if (
             call.span.end < each.span.start <= end
-            and facts.function_of(each) is scope
+            and _is_run_by(each, scope, facts)
             and _is_work(each, facts)
         ):
             return each
     return None
+
+
+def _is_run_by(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function makes a call itself, or by what it gives to `forEach`."""
+    inner = facts.function_of(call)
+    if inner is not scope and inner is not None and inner.is_anonymous and inner.outer is scope:
+        return any(loop.kind == "comprehension" and loop.body == inner.span for loop in facts.loops)
+    return inner is scope
 
 
 RULE = Rule(

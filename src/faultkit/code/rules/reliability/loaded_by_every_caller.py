@@ -219,19 +219,26 @@ def _kept_by(helper: Scope, facts: Facts) -> set[str]:
     loads = _load_in(helper, facts)
     if loads is None:
         return set()
+    has_bare = facts.language in ("java", "kotlin", "csharp")
     kept = {
         target.removeprefix("self.").removesuffix("[]")
         for each in facts.within(facts.assignments, helper.body)
         for target in each.targets
         if each.span.end > loads.span.end
-        and (target.startswith("self.") or target.removesuffix("[]") in _members(facts))
+        and (target.startswith("self.") or (has_bare and target.removesuffix("[]") in _members(facts)))
         and each.operator in ("=", ":=")
     }
     for call in facts.within(facts.calls_of_method(*_STORES, "put", "insert"), helper.body):
         bare = call.receiver_written.removeprefix("self.").removeprefix("this.")
         if call.span.start > loads.span.start and (bare in _members(facts) or _CACHES.search(bare)):
             kept.add(bare)
-    return {name for name in kept if "." not in name}
+    return {name for name in kept if "." not in name and not _PROGRESS.search(name)}
+
+
+_PROGRESS = re.compile(
+    r"^_?(err(or)?|end|done|closed|started|state|next|page|cursor|offset|html|rows?|count)$|[eE]nd$"
+)
+"""Members that say how far something has come."""
 
 
 def _members(facts: Facts) -> frozenset[str]:
@@ -265,6 +272,8 @@ def _asked_before(kept: set[str], call: Call, scope: Scope, facts: Facts) -> str
         is_within(call.span, step.span) or _returns_early(step, facts) for step in around
     ) or re.search(r"\breturn\b|\?:\s*$", before)
     if not is_chosen or not (_EXPIRES.search(before) or _MISSING.search(before)):
+        return ""
+    if not _AGE.search(before) and not any(map(_TOKEN_LIKE.search, kept)):
         return ""
     return asks[1] if asks is not None else sorted(kept)[0]
 

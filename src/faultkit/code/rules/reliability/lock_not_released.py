@@ -54,9 +54,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if call.is_discarded and not _is_released_elsewhere(call, facts):
                 yield Hit(call.span, f"{call.written}() is never followed by {release}()", LIKELY)
         elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, begin, ends, facts):
-            yield Hit(
-                call.span, f"{release}() is left out when something in between fails or returns", LIKELY
-            )
+            what = f"{release}() is left out when something in between fails or returns"
+            late = [each.span.end for each in ends if each.span.start > begin]
+            yield Hit(Span(call.span.start, min(late, default=call.span.end)), what, LIKELY)
 
 
 def _releases(end: Call, call: Call) -> bool:

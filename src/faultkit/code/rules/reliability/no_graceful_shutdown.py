@@ -149,6 +149,7 @@ def _go(facts: Facts) -> Iterator[Hit]:
 def _jvm(facts: Facts) -> Iterator[Hit]:
     """Yield servers that nothing stops, and pools whose tasks a shutdown does not wait for."""
     hooked = facts.calls_of_method("addShutdownHook", "shutdown", "stop")
+    yield from _workers_of_main(facts)
     for call in facts.calls_of_method("start"):
         if _JVM.search(call.name) and not hooked:
             what = f"nothing stops {call.written}() in order: it is cut off with its requests"
@@ -179,6 +180,52 @@ def _jvm(facts: Facts) -> Iterator[Hit]:
         if at_end and given and not waits:
             what = f"nothing waits for the tasks behind {call.written}(): the process ends before they do"
             yield Hit(call.span, what, LIKELY, "medium")
+
+
+_TAKES_WORK = re.compile(
+    r"^(take\w*|poll\w*|receive\w*|next\w*|claim\w*|fetch\w*|consume\w*|dequeue\w*|pop\w*|lease\w*|pull\w*|reserve\w*)$",
+    re.I,
+)
+_WORK = re.compile(
+    r"job|queue|task|work|message|inbox|outbox|consumer|batch|export|order|event|record", re.IGNORECASE
+)
+_HOOKS = re.compile(
+    r"addShutdownHook|SignalHandler|Signal\.handle|SpringApplication|awaitShutdown|embeddedServer|sigterm",
+    re.I,
+)
+
+
+def _workers_of_main(facts: Facts) -> Iterator[Hit]:
+    """Yield what `main` runs that takes jobs without an end, in a program that no signal stops."""
+    mains = [scope for scope in facts.scopes if scope.short_name == "main"]
+    if not mains or _HOOKS.search(facts.whole_text):
+        return
+    for loop in facts.loops:
+        endless = loop.kind == "endless" or re.fullmatch(
+            r"\(?\s*(true|isActive|running|!Thread.*)\s*\)?", loop.over
+        )
+        if not endless:
+            continue
+        takes = [
+            call
+            for call in facts.within(facts.calls, loop.body)
+            if _TAKES_WORK.match(call.method) and _WORK.search(f"{call.written} {' '.join(call.assigned)}")
+        ]
+        if not takes:
+            continue
+        runner = facts.named_function_of(loop)
+        if runner is mains[0]:
+            yield Hit(loop.head, "a job is cut off in its middle when the process is ended", POSSIBLE)
+            return
+        started = [
+            call
+            for call in facts.within(facts.calls, mains[0].body)
+            if runner is not None and call.method == runner.short_name
+        ]
+        if started:
+            what = f"{started[0].written}() is cut off in the middle of a job when the process is ended"
+            yield Hit(started[0].span, what, POSSIBLE)
+            return
 
 
 _POOLS = re.compile(r"(executor|pool|workers?|scheduler|threads)\w*$", re.IGNORECASE)

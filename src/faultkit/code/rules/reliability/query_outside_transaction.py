@@ -1,19 +1,29 @@
-"""JavaScript: finds writes inside a transaction's function that run on another connection."""
+"""Finds queries inside a transaction that run on another connection of the pool (JavaScript, Go)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.transactions import transactions
 
 _OPENS = frozenset({"transaction", "$transaction"})
 _HEAD = re.compile(r"[\w$]+")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    beside = () if facts.language == "go" else tuple(_writes_beside(facts))
+    yield from beside
+    told = {each.span for each in beside}
+    yield from (each for each in _second_connections(facts) if each.span not in told)
+
+
+def _writes_beside(facts: Facts) -> Iterator[Hit]:
+    """Yield writes inside the function of a transaction on the object that opened it (JavaScript)."""
     for opened in facts.calls_of_method(*_OPENS):
         scope = _given_function(opened, facts)
         if scope is None or not opened.receiver_written:
@@ -31,6 +41,54 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if _is_on(call, opened.receiver_written, scope, facts):
                 what = f"{call.written}() does not use {inside}: it stays when the transaction is rolled back"
                 yield Hit(call.span, what, LIKELY)
+
+
+_QUERIES = frozenset(
+    (
+        "query", "execute", "connect", "getConnection", "Query", "QueryRow", "QueryContext",
+        "QueryRowContext", "Exec", "ExecContext", "GetContext", "SelectContext", "Begin", "BeginTx",
+    )
+)  # fmt: skip
+_POOLS = re.compile(r"(^|[._])(\w*[pP]ool|db|DB|\w+Db|conn|database|client)$")
+_TAKES = frozenset(("connect", "getConnection", "Begin", "BeginTx", "Beginx", "BeginTxx", "acquire"))
+
+
+def _second_connections(facts: Facts) -> Iterator[Hit]:
+    """Yield queries on the pool inside a transaction that has taken one of its connections."""
+    pools = {
+        call.receiver_written
+        for call in facts.calls_of_method(*_TAKES)
+        if call.assigned and _POOLS.search(call.receiver_written)
+    }
+    if not pools:
+        return
+    asks = [call for call in facts.calls_of_method(*_QUERIES) if call.receiver_written in pools]
+    helpers = {
+        scope: call
+        for call in asks
+        if (scope := facts.named_function_of(call)) is not None and not scope.is_anonymous
+    }
+    opened = [*transactions(facts)]
+    told = set[Span]()
+    for one in opened:
+        # What opens the transaction stands before it.
+        inside = [call for call in asks if is_within(call.span, one.span) and not call.is_launched]
+        for helper, ask in helpers.items():
+            if any(is_within(ask.span, other.span) for other in opened) or ask.method in _TAKES:
+                continue
+            inside += [
+                call
+                for call in facts.callers_of(helper)
+                if is_within(call.span, one.span) and facts.named_function_of(call) is not helper
+            ]
+        for call in sorted(inside, key=lambda each: each.span.start):
+            if call.span not in told and one.span not in told:
+                told |= {call.span, one.span}
+                what = (
+                    f"{call.written}() takes a second connection while the transaction keeps one of the pool"
+                )
+                yield Hit(call.span, what, LIKELY)
+                break
 
 
 def _given_function(opened: Call, facts: Facts) -> Scope | None:
@@ -55,12 +113,12 @@ def _is_on(call: Call, owner: str, scope: Scope, facts: Facts) -> bool:
 RULE = Rule(
     id="FK-R075",
     slug="query-outside-transaction",
-    title="Write beside the transaction around it",
-    why="It runs on another connection: it stays when the rest is rolled back, and it may wait for locks "
-    "that the transaction holds.",
+    title="Query beside the transaction around it",
+    why="It runs on another connection: it stays when the rest is rolled back, it may wait for locks that "
+    "the transaction holds, and when all connections are taken by transactions, each waits for the others.",
     fix="Use the object that the function is given (trx, tx, manager) for every query inside it.",
     kind="reliability",
     severity="high",
-    languages=JAVASCRIPT,
+    languages=(*JAVASCRIPT, *GO),
     check=_check,
 )

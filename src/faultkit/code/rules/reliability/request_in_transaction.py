@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
-from faultkit.code.rules.vocabulary.service_clients import service_calls
+from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
 from faultkit.code.rules.vocabulary.transactions import transactions
 
 _MAILS = frozenset(
@@ -25,6 +26,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     sent = [each.call for each in remote_calls(facts) if each.kind == "http"]
     sent += [call for call in facts.calls if _sends(call) and call not in sent]
     sent += [call for call in service_calls(facts) if call not in sent]
+    inside = [call for one in open_ for call in facts.within(facts.calls, one.span)]
+    sent += [call for call in inside if call not in sent and _asks_provider(call, facts)]
     told: set[Span] = set()
     for call in sent:
         around = [one for one in open_ if is_within(call.span, one.span)]
@@ -36,6 +39,50 @@ def _check(facts: Facts) -> Iterator[Hit]:
         opened = around[-1].opened_by
         what = f"{call.written}() waits for another service inside the transaction of {opened}"
         yield Hit(call.span, what, LIKELY)
+
+
+_PROVIDERS = NamePattern(
+    r"^_?(payments?|billing|stripe|paypal|adyen|psp|carriers?|shipping|courier|mailer|mails?|sms|crm|erp|notifier"
+    r"|notifications|geocoder|tax\w*|fraud\w*|push|webhooks?|slack|invoicing|kyc|scoring|partner|supplier|provider|upstream"
+    r"|remote|bank|gateway|warehouse)(_?([sS]ervice|[pP]rovider|[pP]ort|[aA]dapter|[gG]ateway|[cC]lient))?$"
+)
+_LOCAL = NamePattern(r"(Repository|Repo|Dao|DAO|Store|Mapper|Queries|Cache|Model|Table|Outbox\w*|Publisher)$")
+_ANSWERS_AT_ONCE = NamePattern(
+    r"^(get|is|has|with|on|to|of|build|new|map|add|set|enqueue|delay|schedule|outbox|from)([A-Z_]\w*)?$"
+)
+_BESIDE = NamePattern(
+    r"db|pool|repo|store|quer|cache|log|metric|trac|clock|tx|lock|outbox|event|audit|sql|dao|conn|bus|queue|mu$|stat|id|gen"
+    r"|rand|time|valid|users?$|orders?$|accounts?$|config|table",
+    re.IGNORECASE,
+)
+
+
+def _asks_provider(call: Call, facts: Facts) -> bool:
+    """Return whether a call asks a member that stands for another service, by its name."""
+    owner = call.receiver_written.removeprefix("self.").removeprefix("this.")
+    if not owner.isidentifier() or call.is_launched or call.constructs or _ANSWERS_AT_ONCE.match(call.method):
+        return False
+    is_named = _PROVIDERS.match(owner) is not None
+    if facts.language == "go":
+        return _waits_in_go(call) and (is_named or not _BESIDE.search(owner))
+    if not is_named or _LOCAL.search(type_of_receiver(call, facts)):
+        return False
+    if facts.language in ("java", "kotlin"):
+        return bool(call.arguments)
+    return call.is_awaited
+
+
+def _waits_in_go(call: Call) -> bool:
+    """Return whether a member is given a context, but not the transaction, and returns an error."""
+    if re.fullmatch(r"self\.\w+\.\w+", call.written) is None or not call.assigned:
+        return False
+    given = [each.value.text for each in call.positional]
+    has_context = bool(given) and re.fullmatch(r"\w*[cC]tx", given[0]) is not None
+    return (
+        has_context
+        and call.assigned[-1].lower().endswith("err")
+        and not {*given} & {"tx", "q", "conn", "dbtx"}
+    )
 
 
 def _sends(call: Call) -> bool:

@@ -92,6 +92,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     """Return whether a function stores under keys of an open set that it is given, and looks them up."""
     shared = _SHARED.search(store.text) is not None or is_long_lived(store.owner, facts)
+    shared = shared or (facts.language == "go" and _has_lock(store, facts))
+    asked = re.search(
+        rf"\b{re.escape(store.bare)}\b\??\.(get|has|TryGetValue|ContainsKey|containsKey)\(", facts.whole_text
+    )
     of_cache = _OF_OBJECTS.search(store.owner) is not None
     named = of_cache or _OF_OBJECTS.search(store.name) is not None
     for put in puts_of(store, facts):
@@ -112,7 +116,23 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
         counts = put.operator in ("+=", "++")
         if counts or put.method in ATOMIC or of_cache or any(lookups(store, put, facts)):
             return True
+        if asked and put.method in ("set", "put") and _TOUCHES.match(put.scope.short_name):
+            return True
     return False
+
+
+_TOUCHES = re.compile(
+    r"^_?(touch|seen|mark|note|hit|record|track|ping|heartbeat|remember|observe|report|count|on[A-Z]|handle)"
+)
+"""Functions that are called again and again for whoever comes."""
+
+
+def _has_lock(store: MapStore, facts: Facts) -> bool:
+    """Return whether the map stands beside a mutex: goroutines share the object, which lives long (Go)."""
+    return any(
+        each.scope is None and each.owner == store.made.owner and "Mutex" in facts.syntax.line_text(each.line)
+        for each in facts.assignments
+    )
 
 
 def _is_trimmed(store: MapStore, facts: Facts) -> bool:

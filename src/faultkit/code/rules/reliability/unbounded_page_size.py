@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 
 _SIZE = r"(?:limit|page_?[sS]ize|per_?[pP]age|max_?[rR]esults|take|top|batch_?[sS]ize)"
 _NAME = re.compile(rf"^{_SIZE}$", re.IGNORECASE)
@@ -27,7 +27,48 @@ _BOUNDED = re.compile(
 _CAST = re.compile(r"^(int|Number|parseInt|Integer|strconv|toInt|Int)")
 
 
+_OF_ARGS = re.compile(
+    r"\b(?:args|input|params|pagination|paging)\??\.(first|last|limit|take|pageSize|perPage|page_size|per_page|size)\b"
+)
+"""Arguments of a resolver of GraphQL."""
+_ARGS = frozenset(("args", "input", "pagination", "paging"))
+_NEST = re.compile(rf"@Query\(\s*[\"']({_SIZE})[\"'][^)]*\)\s*(\w+)", re.IGNORECASE)
+_BY_NAME = re.compile(
+    rf"^(?:await )?(?:\w+\.)*(\w+)\([^()]*[\"']({_SIZE}|size|count)[\"'][^()]*\)$", re.IGNORECASE
+)
+"""A helper that is given the name of a parameter: `intArg("limit", 50)`."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    told = set[Scope]()
+    for scope, hit in _of_routes(facts):
+        told.add(scope)
+        yield hit
+    if facts.language in JAVASCRIPT:
+        yield from (hit for scope, hit in _of_resolvers(facts) if scope not in told)
+
+
+def _of_resolvers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
+    """Yield sizes that a resolver of GraphQL takes from its arguments (JavaScript)."""
+    for each in facts.assignments:
+        scope = each.scope
+        if scope is None or each.value is None or len(each.value.text) > 200 or len(each.targets) != 1:
+            continue
+        found = _OF_ARGS.search(each.value.text)
+        if found is None or not any(one.name in _ARGS for one in scope.parameters):
+            continue
+        text, name = facts.text(scope.span), each.targets[0]
+        if _BOUNDED.search(text) or _is_compared(name, text) or not name.isidentifier():
+            continue
+        returned = any(
+            step.kind == "return" and re.search(rf"\b{re.escape(name)}\b", step.text)
+            for step in facts.within(facts.steps, scope.body)
+        )
+        if returned or _is_used(name, each, scope, facts):
+            yield scope, Hit(each.span, f"a client may ask for any {found[1]}: nothing limits it", LIKELY)
+
+
+def _of_routes(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
     for scope in facts.scopes:
         if scope.route is None or scope.route.method not in ("GET", "ANY", "POST"):
             continue
@@ -37,7 +78,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for name, place in _sizes(scope, text, facts):
             if not _is_compared(name, text) and _is_used(name, place, scope, facts):
                 what = f"a client may ask for any {name}: nothing limits it"
-                yield Hit(place.span, what, LIKELY)
+                yield scope, Hit(place.span, what, LIKELY)
                 break
 
 
@@ -60,12 +101,28 @@ def _sizes(scope: Scope, text: str, facts: Facts) -> Iterator[tuple[str, Placed]
             start = scope.span.start
             plain = Span(start, start + len(each.name.encode()))
             yield each.name, _Place(facts.syntax.place_of(at, start) if at else plain)
+    for decorated in _NEST.finditer(text) if facts.language in JAVASCRIPT else ():
+        yield decorated[2], _Place(facts.syntax.place_of(decorated, scope.span.start))
     for found in facts.own(facts.assignments, scope):
         value = "" if found.value is None else found.value.text
         if len(value) > 200 or not found.targets or not found.targets[0].isidentifier():
             continue
-        if _ASKED.search(value) or (facts.language == "rust" and _is_rust_size(value)):
+        if (
+            _is_helped(value, facts)
+            or _ASKED.search(value)
+            or (facts.language == "rust" and _is_rust_size(value))
+        ):
             yield found.targets[0], found
+
+
+def _is_helped(value: str, facts: Facts) -> bool:
+    """Return whether a function of this text that sets no limit reads the parameter."""
+    found = _BY_NAME.match(value)
+    helpers = [] if found is None else [each for each in facts.scopes if each.short_name == found[1]]
+    if not helpers:
+        return False
+    text = facts.text(helpers[0].span)
+    return not _BOUNDED.search(text) and not re.search(r"\w\s*(>|>=|<=)\s*[\w.]", text)
 
 
 def _is_rust_size(value: str) -> bool:
@@ -109,6 +166,8 @@ RULE = Rule(
         b"take",
         b"top",
         b"count",
+        b"first",
+        b"last",
         b"max_results",
         b"maxResults",
     ),

@@ -57,9 +57,12 @@ def uses_without_lock(facts: Facts) -> Iterator[Hit]:
         for field, kind in fields.items():
             changes = [each for each in _changes(field, owner, facts) if _is_late(each, owner)]
             yield from _for_readers(field, changes, regions)
-            if not any(_is_held(each, regions) for each in changes):
+            if not changes:
                 continue
-            reads = _reads(field, owner, changes, facts)
+            reads = [*_reads(field, owner, changes, facts)]
+            guarded = [*changes, *(reads if facts.language == "go" and kind == "map" else ())]
+            if not any(_is_held(each, regions) for each in guarded):
+                continue
             late = [*changes, *(each for each in reads if _is_late(each, owner))]
             held = [each for each in late if _is_held(each, regions)]
             loose = [

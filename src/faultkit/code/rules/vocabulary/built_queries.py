@@ -23,7 +23,31 @@ def built_query(call: Call, facts: Facts) -> tuple[Kind, bool] | None:
     """Return what a call asks, and whether it only reads; None if it is no query."""
     if facts.language == "rust":
         return _rust(call, facts)
-    return _csharp(call) if facts.language == "csharp" else None
+    if facts.language == "kotlin":
+        return _kotlin(call, facts)
+    return _csharp(call)
+
+
+_EXPOSED_WRITES = frozenset(
+    (
+        "insert",
+        "insertIgnore",
+        "insertAndGetId",
+        "insertIgnoreAndGetId",
+        "upsert",
+        "replace",
+        "update",
+        "deleteWhere",
+    )
+)
+
+
+def _kotlin(call: Call, facts: Facts) -> tuple[Kind, bool] | None:
+    """Return `Products.insert { … }` of Exposed, whose tables are objects."""
+    if call.method not in _EXPOSED_WRITES or not facts.imports_any("org.jetbrains.exposed"):
+        return None
+    owner = call.receiver_written
+    return ("database", False) if owner[:1].isupper() and owner.isidentifier() else None
 
 
 _EF_READS = re.compile(

@@ -48,7 +48,7 @@ _NAMELESS = frozenset(
 )
 """Lists that are named by what they are: the name of the item says more."""
 _QUEUE = re.compile(r"queue|backlog|frontier|jobs|messages|events|open_?list", re.I)
-_STEP = re.compile(r"\+=\s*(?!1\b)\w")
+_STEP = re.compile(r"\+=\s*(?![12]\b)\w")
 _READS = re.compile(r"\b(read\w*|[nN]ext|Scan|hasNext\w*|poll)\(")
 _SOURCES = re.compile(
     r"\b(fetchall|fetch_all|readlines|readAllLines|splitlines|split|findAll|findMany|find|query|Query|all|json"

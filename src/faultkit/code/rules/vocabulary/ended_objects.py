@@ -208,6 +208,10 @@ def _is_of_connection(scope: Scope) -> bool:
     return scope.short_name in _OPENS or any(_OF_CONNECTION.search(one.type) for one in scope.parameters)
 
 
+_OF_CONNECTION = re.compile(r"(Session|Connection|Subscription|Socket|Peer|Room|Stream)$")
+"""Names of types of which each client has an object."""
+
+
 def kept_timers_of_ended(facts: Facts) -> Iterator[Kept]:
     """Yield timers of an object that has an end, which nothing stops."""
     if facts.language == "csharp" and not is_for_screen(facts):
@@ -218,7 +222,9 @@ def kept_timers_of_ended(facts: Facts) -> Iterator[Kept]:
                 and call.constructs
                 and (_TIMERS.match(call.name) or _TIMERS.match(each.type))
             )
-            if call is None or not made or not each.owner or not _ends_of(each.owner, facts):
+            if call is None or not made or not each.owner:
+                continue
+            if not _ends_of(each.owner, facts) and not _OF_CONNECTION.search(each.owner):
                 continue
             name = each.targets[0].removeprefix("self.")
             is_field = any(

@@ -9,6 +9,12 @@ from faultkit.code.facts import Call, Facts, Handler
 from faultkit.code.languages.syntax import Span
 
 LANGUAGES = ("csharp", "kotlin", "rust")
+_DOWN = re.compile(
+    r"(^|\.)(Exception|Throwable|IOException|SQLException|SqlException|DbException|RestClientException|HttpRequestException"
+    r"|WebClientException|DataAccessException|TimeoutException|RpcException|FeignException|HttpException|SocketException"
+    r"|ConnectException|DbUpdateException|NpgsqlException|ResponseException|HttpRequestTimeoutException)$"
+)
+"""Errors that say that something does not work, not that a client asked for the wrong thing."""
 _FALSE = r"\b(success|Success|ok|Ok|succeeded|IsSuccess|isSuccess)\"?\s*(=|:|to|,)\s*false\b"
 _ERROR = r"\b[eE]rror(s|Message|_message)?\"?\s*(=|:|to|,)\s*(?!null\b|None\b|\"\")\S"
 _STATUS = r"\bstatus\"?\s*(=|:|to|,)\s*\"(error|fail\w*)\""
@@ -37,7 +43,12 @@ def _csharp(call: Call, handler: Handler, facts: Facts) -> bool:
     if not _CSHARP.match(call.written.removeprefix("this.")) or not _is_returned(call, facts):
         return False
     is_error = _BODY.search(text) or (handler.name and re.search(rf"\b{handler.name}\.Message\b", text))
-    return bool(is_error) and not _CODED.search(facts.text(handler.body))
+    hides = bool(call.arguments) and _is_down(handler) and facts.route_of(call) is not None
+    return (hides or bool(is_error)) and not _CODED.search(facts.text(handler.body))
+
+
+def _is_down(handler: Handler) -> bool:
+    return handler.is_broad or any(_DOWN.search(each) for each in handler.types)
 
 
 def _is_returned(call: Call, facts: Facts) -> bool:
@@ -50,7 +61,7 @@ def _is_returned(call: Call, facts: Facts) -> bool:
 def _kotlin(call: Call, handler: Handler, facts: Facts) -> bool:
     text = facts.text(call.span)
     is_error = _BODY.search(text) or (handler.name and re.search(rf"\b{handler.name}\.message\b", text))
-    if not is_error:
+    if not is_error and not (_is_down(handler) and facts.route_of(call) is not None and call.arguments):
         return False
     if call.written in ("call.respond", "call.respondText"):
         return not _CODED.search(facts.text(handler.body)) or _KOTLIN_OK.search(text) is not None

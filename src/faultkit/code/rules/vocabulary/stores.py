@@ -30,7 +30,8 @@ _OPEN_TYPES = frozenset(
     (
         "string", "String", "str", "Long", "long", "Integer", "int", "Int", "UUID", "Guid", "Uuid", "number",
         "bigint", "int64", "int32", "uint64", "uint32", "i64", "u64", "i32", "u32", "object", "Any", "any",
-        "tuple", "bytes", "K",
+        "tuple", "bytes", "K", "IpAddr", "Ipv4Addr", "Ipv6Addr", "SocketAddr", "InetAddress", "IPAddress",
+        "netip.Addr",
     )
 )  # fmt: skip
 PUTS = frozenset(
@@ -42,7 +43,7 @@ PUTS = frozenset(
 ATOMIC = frozenset(
     (
         "computeIfAbsent", "getOrPut", "GetOrAdd", "putIfAbsent", "LoadOrStore", "merge", "compute",
-        "AddOrUpdate", "setdefault", "TryAdd",
+        "AddOrUpdate", "setdefault", "TryAdd", "entry",
     )
 )  # fmt: skip
 _GUARD = re.compile(r"\.(read|write|lock|borrow_mut|unwrap|await|expect|get_mut)\b(\([^()]*\))?")
@@ -148,6 +149,14 @@ def puts_of(store: MapStore, facts: Facts) -> Iterator[Put]:
             continue
         key, value = call.positional[0].value.text, call.positional[1].value.text
         yield Put(key, value.removeprefix("await "), call.span, scope, call.method)
+    if facts.language == "rust":
+        # `map.entry(key).or_insert(value)`
+        for call in facts.calls_of_method("entry"):
+            scope = facts.named_function_of(call)
+            if scope is None or scope.short_name in made_in or len(call.positional) != 1:
+                continue
+            if is_on(call, store):
+                yield Put(call.positional[0].value.text, "", call.span, scope, "entry")
 
 
 def _is_of(target: str, store: MapStore) -> bool:

@@ -17,6 +17,8 @@ _REMOVES = re.compile(
 )
 _ARRIVALS = frozenset({"connection", "request", "session", "upgrade", "secureConnection"})
 """Events that come once for every client."""
+_CONNECTS = frozenset(("handleConnection", "onConnection", "onConnect", "onOpen", "handleUpgrade"))
+"""Methods that frameworks call for every client."""
 _SHARED = re.compile(r"(bus|emitter|events|pubsub|redis|broker)$", re.IGNORECASE)
 _GLOBALS = frozenset({"process", "window", "document", "globalThis", "self"})
 _EFFECTS = frozenset({"useEffect", "useLayoutEffect", "React.useEffect"})
@@ -71,6 +73,8 @@ def _how_often(call: Call, facts: Facts, levels: int = 1) -> str:
         own = call.receiver_written.startswith("self") and not _SHARED.search(call.receiver_written)
         if each.name == "Promise" and call.method in _LISTENS and not own:
             return "call"
+    if any(scope.short_name in _CONNECTS for scope in facts.functions_around(call)):
+        return "connection"
     found = frequency_of(call, facts)
     if found in ("request", "message"):
         return found
