@@ -106,6 +106,9 @@ class HttpFront:
         await self._server.stop()
 
     def _handle(self, request: HttpRequest, answer: ResponseWriter) -> None:
+        if self in request.memo:  # A request with the same head has passed these checks, and is JSON.
+            self._let_in(request, answer)
+            return
         if not is_allowed_caller(request, self._hosts, self._origins):
             self._on_foreign_caller(request)
             answer.respond(403, JSON, b'{"error":"this host or origin may not call"}')
@@ -122,7 +125,13 @@ class HttpFront:
             self._other_handler(request, answer)
         elif self._other_handler is None and request.path != self._path:
             _respond_text(answer, 404, f"expected the path {self._path}")
-        elif self._admit is None:
+        else:
+            if not self._origins and _is_json(request):  # With origins, each response has headers of its own.
+                request.memo[self] = True
+            self._let_in(request, answer)
+
+    def _let_in(self, request: HttpRequest, answer: ResponseWriter) -> None:
+        if self._admit is None:
             self._serve(request, answer, "")
         else:
             self._admit(request, answer, partial(self._serve, request, answer))
@@ -140,8 +149,7 @@ class HttpFront:
             answer.respond(405, [("allow", "GET, POST, DELETE")])
 
     def _post(self, request: HttpRequest, answer: ResponseWriter, caller: str, sender: object) -> None:
-        content = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content != "application/json":
+        if self not in request.memo and not _is_json(request):
             _respond_text(answer, 415, "expected content-type: application/json")
             return
         incoming = read(request.body)
@@ -325,6 +333,10 @@ class HttpFront:
     def forget(self, session: Session) -> None:
         """End a session whose server is gone; later requests for it get 404."""
         self._sessions.end(session.id)
+
+
+def _is_json(request: HttpRequest) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
 
 
 def _is_for_page(request: HttpRequest) -> bool:
