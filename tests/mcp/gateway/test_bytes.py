@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.base.http.http_client import HttpClient
+from faultkit.base.http.http_client import ConnectionLost, HttpClient
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY, headers_of
 from faultkit.mcp.wire.json_text import replace_values
 from faultkit.mcp.wire.message import encode, read
@@ -174,6 +174,54 @@ def test_calls_with_the_same_head_arrive_as_they_were_sent_and_are_answered_each
             assert head.startswith(b"POST /mcp HTTP/1.1\r\n")
             assert b"X-Two: 1\r\n" in head
             assert head.lower().count(b"content-length: %d\r\n" % len(body)) == 1
+
+    run(main)
+
+
+def test_calls_on_kept_connections_stay_as_they_are_however_their_answers_come() -> None:
+    plain = http_answer(ODD_REPLY, b"200 OK", b"X-Odd:  y ")
+    body_begins = plain.index(b"\r\n\r\n") + 4
+    moved = http_answer(b"{}", b"307 Temporary Redirect", b"Location: http://127.0.0.1:1/other")
+    answers = (
+        [plain],
+        [plain],
+        [plain],
+        [plain[:body_begins], plain[body_begins:]],
+        [plain[: body_begins + 5], plain[body_begins + 5 : -3], plain[-3:]],
+        [moved],
+        [moved],
+        [moved],
+        [plain[:body_begins], plain[body_begins:-1]],
+    )
+    heads: list[bytes] = []
+
+    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for parts in answers:
+            head, body = await http_request(reader)
+            heads.append(head)
+            assert body == ODD
+            for part in parts:
+                writer.write(part)
+                await writer.drain()
+                for _ in range(5):
+                    await asyncio.sleep(0)  # The relay, in the same loop, reads each part by itself.
+        writer.close()
+
+    async def main() -> None:
+        async with scripted(upstream) as url, relayed(url) as client:
+            for parts in answers[:-1]:
+                reply = await client.request("POST", [*CONTENT, ("X-Two", "1")], ODD)
+                whole = b"".join(parts)
+                assert b" %d " % reply.status in whole
+                assert await reply.body(10_000) == whole[whole.index(b"\r\n\r\n") + 4 :]
+                assert reply.headers["content-length"] == str(len(whole) - whole.index(b"\r\n\r\n") - 4)
+                if reply.status == 200:
+                    assert reply.headers["x-odd"].strip() == "y"
+            reply = await client.request("POST", [*CONTENT, ("X-Two", "1")], ODD)
+            with pytest.raises(ConnectionLost):
+                await reply.body(10_000)
+        assert len(set(heads)) == 1
+        assert b"X-Two: 1\r\n" in heads[0]
 
     run(main)
 

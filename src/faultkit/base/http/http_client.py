@@ -82,6 +82,12 @@ class HttpReply:
         """Return the rest of the body if all of it has arrived; None otherwise."""
         return self._connection.whole()
 
+    def on_more(self, callback: Callable[[bytes | ConnectionLost | None], None]) -> None:
+        """Call back with each part that arrives, in the turn of the event loop that reads it; with None at
+        the end, with ConnectionLost where that does not come. Instead of `chunk`, for a response of which
+        something is still to arrive."""
+        self._connection.on_more(callback)
+
     async def body(self, most: int) -> bytes:
         """Return the whole body. Raises ConnectionLost, also for more than `most` bytes."""
         parts: list[bytes] = []
@@ -246,6 +252,7 @@ class _Connection(asyncio.Protocol):
         come."""
         self._idle_since = 0.0
         self._on_reply: Callable[[HttpReply | ConnectionLost], None] | None = None
+        self._on_more: Callable[[bytes | ConnectionLost | None], None] | None = None
         self._loop = asyncio.get_running_loop()
         self._watch = select.poll()
 
@@ -320,8 +327,11 @@ class _Connection(asyncio.Protocol):
             self._transport.resume_reading()
         return body
 
+    def on_more(self, callback: Callable[[bytes | ConnectionLost | None], None]) -> None:
+        self._on_more = callback
+
     def release(self) -> None:
-        self._on_reply = None
+        self._on_reply = self._on_more = None
         if self._asked and not self._complete:
             self._lost = self._lost or ConnectionLost("the response was discarded", began=True)
             self.drop()
@@ -353,8 +363,17 @@ class _Connection(asyncio.Protocol):
             else:
                 assert self._lost is not None
                 on_reply(self._lost)
+        elif self._on_more is not None:
+            self._give_more(self._on_more)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+    def _give_more(self, give: Callable[[bytes | ConnectionLost | None], None]) -> None:
+        while self._on_more is not None and (part := self.ready()):
+            give(part)
+        if self._on_more is not None and (self._complete or self._lost is not None):
+            self._on_more = None
+            give(None if self._complete else self._lost)
 
     # Called by asyncio.
 

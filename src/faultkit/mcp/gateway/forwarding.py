@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 
 from faultkit.base.framing import MOST_MESSAGE_BYTES, SseReader, SseTooLong
-from faultkit.base.http.http_client import HttpReply
+from faultkit.base.http.http_client import ConnectionLost, HttpReply
 from faultkit.base.http.http_exchange import Headers, HttpRequest, ResponseWriter
 from faultkit.base.http.http_url import HttpUrl
 from faultkit.mcp.wire.message import Incoming, read
@@ -29,6 +29,8 @@ _HOP_HEADERS = {
     "transfer-encoding",
     "upgrade",
 }
+_SHORT_BYTES = 64 << 10
+"""Length of a response that is buffered for a client that does not read."""
 _STATUSES_WITHOUT_BODY = (204, 304)
 """RFC 9112 §6.3: responses with these statuses end after their headers, as do those to HEAD."""
 
@@ -135,6 +137,30 @@ def copy_whole_response(
     else:
         answer.begin(reply.status, lines, body)
         answer.end()
+    return True
+
+
+def copy_as_it_comes(reply: HttpReply, lines: Headers, answer: ResponseWriter) -> bool:
+    """Copy a short response, of which a part has arrived, without a task; return False if it may be long, or
+    is without a length.
+
+    Some servers send the head and the body one after the other."""
+    size = reply.headers.get("content-length", "")
+    if reply.status in _STATUSES_WITHOUT_BODY or not size.isdecimal() or int(size) > _SHORT_BYTES:
+        return False
+
+    def copy(part: bytes | ConnectionLost | None) -> None:
+        if isinstance(part, bytes):
+            answer.write_sized(part)
+            return
+        reply.close()
+        if part is None:
+            answer.end_sized()
+        else:
+            answer.abort(part.reset)
+
+    reply.on_more(copy)
+    answer.begin_sized(reply.status, lines, int(size), reply.ready())
     return True
 
 

@@ -32,6 +32,7 @@ from faultkit.faults.call_fault import Era, Verdict
 from faultkit.mcp.gateway.forwarding import (
     ListeningStream,
     MessageTee,
+    copy_as_it_comes,
     copy_response,
     copy_whole_response,
     end_to_end_headers,
@@ -305,6 +306,8 @@ class HttpRelay:
             reply.memo[self] = prepared_head(_OK, lines)
         if copy_whole_response(request, reply, lines, answer):
             reply.close()
+            return
+        if copy_as_it_comes(reply, lines, answer):
             return
         incoming = read(request.body)
         era = era_of(incoming, request.headers)
