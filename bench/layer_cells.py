@@ -33,11 +33,9 @@ def _wrk(layer: str, *, afresh: bool = False) -> Measure:
     def measure(relay: Relay, sizes: Sizes) -> dict[str, float]:
         scheme = "http" if LAYERS[layer].to_clients == "tcp" else "https"
         port = relay.ports[LAYERS[layer].upstream]
-        if afresh:
-            meter = Meter(relay)
-            return _cost(load.timed_requests(port, sizes.seconds, _CONNECTIONS, scheme, afresh), meter)
-        # One handshake costs as much as some tens of requests.
-        return _cost(*load.warm_requests(port, sizes.seconds, _CONNECTIONS, scheme, lambda: Meter(relay)))
+        return _cost(
+            *load.warm_requests(port, sizes.seconds, _CONNECTIONS, scheme, lambda: Meter(relay), afresh)
+        )
 
     return measure
 

@@ -144,20 +144,25 @@ def requests(port: int, seconds: float, connections: int) -> Count:
     return timed_requests(port, seconds, connections).count
 
 
-def timed_requests(
-    port: int, seconds: float, connections: int, scheme: str = "http", afresh: bool = False
-) -> Timed:
-    """The same, with how long they took. `afresh`: a new connection for each."""
-    return _timed(_run(_wrk(port, seconds, connections, scheme, "wrk.lua", afresh), seconds))
+def timed_requests(port: int, seconds: float, connections: int) -> Timed:
+    """The same, with how long they took."""
+    return _timed(_run(_wrk(port, seconds, connections, "http", "wrk.lua"), seconds))
+
+
+WARM_UP = 2000
+"""Requests of kept connections that do not count: until then all have made their handshakes."""
 
 
 def warm_requests(
-    port: int, seconds: float, connections: int, scheme: str, on_ready: Callable[[], T]
+    port: int, seconds: float, connections: int, scheme: str, on_ready: Callable[[], T], afresh: bool = False
 ) -> tuple[Timed, T]:
-    """Send HTTP requests over kept-alive connections, with wrk, of which the first do not count.
+    """Send HTTP requests with wrk, of which the first do not count. `afresh`: a new connection for each.
 
     on_ready: called when these are over; its result is returned, too"""
-    command = _wrk(port, seconds + 1, connections, scheme, "wrk_warm.lua")
+    # Connections that are half made when the count begins then make up for those at its end.
+    warm_up = 2 * connections if afresh else WARM_UP
+    command = ["env", f"WARM_UP={warm_up}"]
+    command += _wrk(port, seconds + 1, connections, scheme, "wrk_warm.lua", afresh)
     answer, elapsed_s, seen = _run_when_ready(command, seconds, on_ready)
     return _timed({**answer, "elapsed_us": elapsed_s * 1e6}), seen
 
@@ -255,7 +260,7 @@ def _run_when_ready(
 ) -> tuple[Any, float, T]:
     """Run a client to its end, and return the JSON on its last line, the seconds since it has printed
     `ready`, and the result of `on_ready`, which is called then. It gets a line after that."""
-    name = Path(command[2] if command[1] == "-m" else command[0]).name
+    name = Path(command[2]).name
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None

@@ -49,13 +49,14 @@ round trip less what was asked for. Memory is the most by which the proportional
 """
 
 _LAYER_METHOD = """\
-TLS without a rule is a `tls:` map, beside haproxy in TCP mode and nginx `stream` with the same certificate
-(a P-256 key) and a verified upstream; requests are those of wrk. HTTP/2 is an `https:` or `http:` map, with
-16 connections of 8 streams (h2load); haproxy speaks HTTP/2 to both sides, nginx to its clients only. gRPC
-is one connection of grpcio with 16 calls in flight. WebSocket is 16 connections with one message in flight
-each; peers pass it as bytes. Interception is `fault run --intercept` beside mitmdump without scripts, with
-16 connections (`bench/tls_client.py`). Kept connections of TLS are measured without their handshakes: the
-count and the CPU time of every relay begin after a warm-up, of 2,000 requests with wrk.
+TLS without a rule is a `tls:` map, beside haproxy in TCP mode and nginx `stream` with the same certificate (a
+P-256 key) and a verified upstream; requests are those of wrk. HTTP/2 is an `https:` or `http:` map, with 16
+connections of 8 streams (h2load); haproxy speaks HTTP/2 to both sides, nginx to its clients only. gRPC is one
+connection of grpcio with 16 calls in flight. WebSocket is 16 connections with one message in flight each,
+which peers pass as bytes. Interception is `fault run --intercept` beside mitmdump without scripts, with 16
+connections (`bench/tls_client.py`). Kept connections of TLS are measured without their handshakes: the count
+and the CPU time of every relay begin after a warm-up, of 2,000 requests with wrk. For new connections it is
+128: those that are half made when the count begins make up for those at its end.
 *Beyond* is the time to an answer less the delay that was asked for. Only these rows: `python -m bench.proxy
 --only tls-both --only intercept …` (`--help` lists all names).
 """

@@ -1,6 +1,6 @@
--- As wrk.lua, without what comes first: the connections, their handshakes and WARM_UP requests. The line `ready`
+-- As wrk.lua, without what comes first: the connections, their handshakes and so many requests (WARM_UP). The line `ready`
 -- says that these are over.
-local WARM_UP = 2000
+local WARM_UP = tonumber(os.getenv("WARM_UP"))
 local sent, text = 0, nil
 
 function request()
