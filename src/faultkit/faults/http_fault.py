@@ -30,7 +30,7 @@ it as it is. Interim answers (1xx), answers that switch protocols, and own answe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -146,6 +146,19 @@ class AnswerContext:
     """Records what was injected: an effect such as `delay_ms` and its value."""
 
 
+@dataclass(frozen=True, slots=True)
+class Skipping:
+    """Content of which a filter only needs the texts: events that are alike but for their text."""
+
+    before: bytes
+    """What stands before the text of each event."""
+    behind: bytes
+    """What stands behind it, from the quotation mark on."""
+    takes: Callable[[Sequence[str]], bool]
+    """Takes events by their texts, none of which is empty, and returns True, if all of them pass as they are,
+    at once. False: nothing was taken, and their content is to be fed."""
+
+
 class AnswerFilter:
     """One fault at work on one answer. This base lets everything pass."""
 
@@ -162,11 +175,8 @@ class AnswerFilter:
         """Take one piece, and return what is to be sent."""
         return (piece,)
 
-    def skipping(self, at: float) -> Callable[[bytes], bool] | None:
-        """Return a function for content from `at` on, until anything else is fed; None if there is none.
-
-        It takes content that is known to pass as it is, at once, and returns True. False: nothing was taken,
-        and it is to be fed."""
+    def skipping(self, at: float) -> Skipping | None:
+        """Return which content from `at` on may pass without being fed, until any is; None if none may."""
         return None
 
     def let_go(self, at: float) -> Iterable[AnswerPiece]:

@@ -16,7 +16,15 @@ from itertools import chain
 from faultkit.faults.dialects.dialect import CONTENT_TYPES, AnswerReader, LlmRequest
 from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent
 from faultkit.faults.fault import FOREVER
-from faultkit.faults.http_fault import AnswerFilter, AnswerHead, AnswerPiece, Broken, Content, Finished
+from faultkit.faults.http_fault import (
+    AnswerFilter,
+    AnswerHead,
+    AnswerPiece,
+    Broken,
+    Content,
+    Finished,
+    Skipping,
+)
 from faultkit.faults.llm_fault import LlmChain
 
 _READABLE = frozenset(("", "application/jsonl", *CONTENT_TYPES.values()))
@@ -121,20 +129,15 @@ class LlmAnswerFilter(AnswerFilter):
             self._untouched(f"an answer that is none of {self._request.dialect.title}")
         return self._take(piece.at, self._through([*rest, End(piece.at)]))
 
-    def skipping(self, at: float) -> Callable[[bytes], bool] | None:
+    def skipping(self, at: float) -> Skipping | None:
         reader = self._reader
         if reader is None or self._head is not None or self._pending is not None or self._is_over:
             return None
         takes = self._chain.skipping(at)
-        texts_of = None if takes is None else reader.reading_texts()
-        if takes is None or texts_of is None:
+        template = None if takes is None else reader.template()
+        if takes is None or template is None:
             return None
-
-        def skip(content: bytes) -> bool:
-            texts = texts_of(content)
-            return texts is not None and all(texts) and takes(texts)
-
-        return skip
+        return Skipping(template.before, template.behind, takes)
 
     def cut_short(self, at: float) -> Iterable[AnswerPiece]:
         if self._reader is None or self._is_over or self._has_ended:

@@ -32,7 +32,7 @@
 #endif
 
 /* As in native.py: an extension of another revision is not used. Raise both when what they share changes. */
-#define REVISION 4
+#define REVISION 5
 
 #define MOST_EVENTS 512
 
@@ -649,6 +649,7 @@ static int pass_straight(Fields *f)
 }
 
 #include "_native_http.c"
+#include "_native_llm.c"
 
 static int pump_chain(Fields *f)
 {
@@ -1037,7 +1038,7 @@ PyMODINIT_FUNC PyInit__native(void)
     PyObject *fields = PyType_FromSpec(&fields_spec);
     straight_type = native_straight_type();
     if (straight_type == NULL || heappush == NULL || heappop == NULL || module == NULL || fields == NULL ||
-        PyModule_AddFunctions(module, native_socket_methods) < 0 ||
+        PyModule_AddFunctions(module, native_socket_methods) < 0 || PyModule_AddFunctions(module, llm_methods) < 0 ||
         PyModule_AddObject(module, "DirectionFields", fields) < 0 || PyModule_AddType(module, straight_type) < 0 ||
         add_link_types(module) < 0 ||
         PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)

@@ -26,7 +26,9 @@ from faultkit.proxy.http import (
     WholeMessages,
     origin_of,
 )
+from faultkit.proxy.http.answer_rewrite import TextsOfChunks, texts_of_chunks
 from faultkit.proxy.llm_bodies import LlmBodies
+from faultkit.proxy.native import native
 from faultkit.proxy.plane_events import Directed
 from faultkit.proxy.request_rules import judge_answer, judge_request, paces, plans_messages
 from faultkit.proxy.rule_delay import RequestDelays
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
 _MOST_WAITING = 1 << 20
 _MOST_PACED = 1 << 16
+
+
+_texts_of_chunks: TextsOfChunks = texts_of_chunks if native is None else native.texts_of_chunks
 
 
 class Http1Session:
@@ -139,7 +144,7 @@ class Http1Session:
         """Take bytes of the upstream if they are whole chunks of a model's answer: `Direction.whole`, until
         the answer ends. Return when they go to the client as they are; FOREVER: something else was done."""
         exchange = self._exchange
-        taken = exchange.take_chunks(payload, at)
+        taken = exchange.take_chunks(payload, at, _texts_of_chunks)
         if isinstance(taken, bytes):
             return at
         if taken is not None:

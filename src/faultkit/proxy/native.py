@@ -8,6 +8,7 @@ FAULTKIT_PURE, if it is not empty, chooses Python. Nothing else depends on the c
     _native.run_rounds          event_loop.Loop._run_rounds
     _native.DirectionFields     direction_fields.PureFields
     _native_http.c              direction.Direction._pump_layer
+    _native_llm.c               http.answer_rewrite.texts_of_chunks
     _native_sockets.c           the functions of `sockets`
     _native_tls.c               tls.straight, DirectionSource._pass_straight
     _native.LinkFields          link_fields.PureLinkFields
@@ -27,7 +28,7 @@ from typing import Final
 PURE_VARIABLE: Final = "FAULTKIT_PURE"
 
 
-_REVISION: Final = 4
+_REVISION: Final = 5
 
 
 def load_native(name: str = "faultkit.proxy._native", revision: int = _REVISION) -> ModuleType | None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from faultkit.faults.dialects.dialect import CONTENT_TYPES, AnswerReader, LlmRequest
 from faultkit.faults.dialects.dialect_table import DIALECTS
+from faultkit.faults.dialects.event_template import texts_between
 from faultkit.faults.dialects.llm_events import Chunk
 from faultkit.faults.dialects.turn import ToolCall, Turn
 from tests.faults.dialects.recorded import STREAMS, Recorded
@@ -24,8 +25,8 @@ def new_reader(asked: LlmRequest) -> AnswerReader:
 
 
 def texts_in(reader: AnswerReader, data: bytes) -> list[str] | None:
-    texts_of = reader.reading_texts()
-    return None if texts_of is None else texts_of(data)
+    template = reader.template()
+    return None if template is None else texts_between(data, template.before, template.behind)
 
 
 def parsed(asked: LlmRequest, unit: bytes, at: float) -> list[Chunk]:
@@ -90,12 +91,10 @@ def test_a_text_that_stands_elsewhere_too_is_found_in_its_place() -> None:
 def test_events_that_always_differ_are_parsed_and_cost_no_more_trials() -> None:
     asked = request("openai_chat", streamed=True)
     reader = new_reader(asked)
-    for number in range(9):
+    for number in range(40):
         unit = (EVENT % (number, f" {number}")).encode()
         (chunk,) = reader.feed(unit, 1.0)
         assert (chunk.raw, chunk.values("text")) == (unit, [f" {number}"])
         assert json.loads(chunk.payload)["id"] == str(number)
-    last, same = ((EVENT % (number, " x")).encode() for number in (8, 3))
-    assert (texts_in(reader, last), texts_in(reader, same)) == (None, [" x"]), (
-        "the fourth is the last template"
-    )
+    last, same = ((EVENT % (number, " x")).encode() for number in (39, 15))
+    assert (texts_in(reader, last), texts_in(reader, same)) == (None, [" x"]), "the sixteenth is the last"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.faults.events import Data
-from faultkit.faults.http_fault import AnswerFilter, AnswerPiece, Content, HttpVerdict
+from faultkit.faults.http_fault import AnswerFilter, AnswerPiece, Content, HttpVerdict, Skipping
 from faultkit.proxy.http import HttpExchange, Output, ToClient
-from faultkit.proxy.http.framing import chunks_content
+from faultkit.proxy.http.answer_rewrite import TextsOfChunks, texts_of_chunks
+from faultkit.proxy.http.framing import chunk_contents
+from faultkit.proxy.native import native
 
 ASKED = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-PARTS = (b"3\r\n012\r\n", b"A\r\nabcdefghij\r\n", b"2\r\n!!\r\n", b"1\r\nz\r\n")
+PARTS = (b'5\r\n("012\r\n', b'9\r\n")("abc")\r\n', b'6\r\n("!!")\r\n', b'A\r\n("x")("y")\r\n')
 LAST = b"0\r\n\r\n"
+CONTENT = b'("012")("abc")("!!")("x")("y")'
 
 
 class Late(AnswerFilter):
@@ -36,13 +39,13 @@ class Late(AnswerFilter):
             self.until = piece.at + 10
         return (piece,) if piece.at >= self.until else (Content(self.until, piece.payload),)
 
-    def skipping(self, at: float) -> Callable[[bytes], bool] | None:
-        return self.skip if self.skips and at >= self.until else None
+    def skipping(self, at: float) -> Skipping | None:
+        return Skipping(b'("', b'")', self.skip) if self.skips and at >= self.until else None
 
-    def skip(self, content: bytes) -> bool:
-        if b"!" in content:
+    def skip(self, texts: Sequence[str]) -> bool:
+        if "!!" in texts:
             return False
-        self.seen += content
+        self.seen += b"".join(b'("%b")' % text.encode() for text in texts)
         return True
 
 
@@ -60,9 +63,7 @@ def sent(outputs: list[Output]) -> list[Data]:
 def content_of(events: list[Data]) -> bytes:
     body = b"".join(event.payload for event in events).partition(b"\r\n\r\n")[2]
     assert body.endswith(LAST)
-    content = chunks_content(body.removesuffix(LAST))
-    assert content is not None
-    return content
+    return b"".join(chunk_contents(body.removesuffix(LAST)) or ())
 
 
 @given(st.lists(st.integers(0, 200), max_size=6), st.booleans())
@@ -82,38 +83,39 @@ def test_an_answer_cut_anywhere_gives_the_same_content_at_the_same_times(
             out.append(Data(float(at), taken))
         else:
             out += sent(short.from_upstream(Data(float(at), data)) if taken is None else taken)
-    assert content_of(out) == content_of(expected) == b"012abcdefghij!!z"
+    assert content_of(out) == content_of(expected) == CONTENT
     assert [event.at for event in out] == [event.at for event in expected]
     assert by_chunks.seen == by_events.seen
     assert (short.rewrites, long.rewrites) == (False, False)
 
 
 def test_whole_chunks_pass_as_the_same_bytes_until_a_filter_acts() -> None:
-    exchange, _ = begun(skips=True)
+    exchange, late = begun(skips=True)
     assert exchange.take_chunks(HEAD, 1.0) is None
     exchange.from_upstream(Data(1.0, HEAD))
-    first, second, act, after = PARTS
-    assert exchange.take_chunks(first, 2.0) is first
-    both = first + second
+    half, rest, act, after = PARTS
+    assert exchange.take_chunks(half, 2.0) is half
+    assert exchange.take_chunks(rest, 2.5) is rest
+    both = after + after
     assert exchange.take_chunks(both, 3.0) is both
-    assert exchange.take_chunks(first[:4], 4.0) is None
-    exchange.from_upstream(Data(4.0, first[:4]))
-    assert exchange.take_chunks(first[4:], 5.0) is None, "a chunk has begun"
-    exchange.from_upstream(Data(5.0, first[4:]))
-    acted = exchange.take_chunks(act, 6.0)
-    assert acted == [ToClient(Data(16.0, act))]
+    assert exchange.take_chunks(after[:4], 4.0) is None
+    exchange.from_upstream(Data(4.0, after[:4]))
+    assert exchange.take_chunks(after[4:], 5.0) is None, "a chunk has begun"
+    exchange.from_upstream(Data(5.0, after[4:]))
+    assert exchange.take_chunks(act, 6.0) == [ToClient(Data(16.0, act.lower()))]
     assert exchange.take_chunks(after, 7.0) is None, "earlier bytes still wait"
-    assert sent(exchange.from_upstream(Data(7.0, after))) == [Data(16.0, after)]
+    assert sent(exchange.from_upstream(Data(7.0, after))) == [Data(16.0, after.replace(b"A", b"a"))]
     assert exchange.take_chunks(LAST, 20.0) is None
     assert sent(exchange.from_upstream(Data(20.0, LAST))) == [Data(20.0, LAST)]
-    assert exchange.take_chunks(first, 21.0) is None, "no answer is expected"
+    assert exchange.take_chunks(after, 21.0) is None, "no answer is expected"
+    assert late.seen == CONTENT[:14] + b'("x")("y")' * 3 + b'("!!")("x")("y")'
 
 
 @pytest.mark.parametrize(
-    ("data", "content"),
+    ("data", "contents"),
     [
-        (b"3\r\n012\r\n", b"012"),
-        (b"3\r\n012\r\n1\r\nx\r\n", b"012x"),
+        (b"3\r\n012\r\n", [b"012"]),
+        (b"3\r\n012\r\n1\r\nx\r\n", [b"012", b"x"]),
         (b"3;a=b\r\n012\r\n", None),
         (b"3\r\n012\r", None),
         (b"3\r\n0123\r\n", None),
@@ -121,8 +123,51 @@ def test_whole_chunks_pass_as_the_same_bytes_until_a_filter_acts() -> None:
         (b"3\r\n012\r\n0\r\n\r\n", None),
         (b"-3\r\n012\r\n", None),
         (b"x", None),
-        (b"", b""),
+        (b"", []),
     ],
 )
-def test_the_content_of_whole_chunks(data: bytes, content: bytes | None) -> None:
-    assert chunks_content(data) == content
+def test_the_contents_of_whole_chunks(data: bytes, contents: list[bytes] | None) -> None:
+    assert chunk_contents(data) == contents
+
+
+USED: TextsOfChunks = texts_of_chunks if native is None else native.texts_of_chunks
+BEFORE, BEHIND = b'data: {"id":"\xc3\xa9","t":"', b'","n":[]}\n\n'
+
+
+def chunk(*texts: bytes) -> bytes:
+    content = b"".join(BEFORE + text + BEHIND for text in texts)
+    return b"%x\r\n%b\r\n" % (len(content), content)
+
+
+@pytest.mark.parametrize("texts_of", [texts_of_chunks, USED], ids=["python", "used"])
+def test_the_texts_of_events_in_whole_chunks(texts_of: TextsOfChunks) -> None:
+    cases: dict[bytes, list[str] | None] = {
+        chunk(b"a b"): ["a b"],
+        chunk(b"a", b"") + chunk("Łódź 🌍".encode()): ["a", "", "Łódź 🌍"],
+        chunk(b"a").upper(): None,
+        chunk(b"a\\n"): None,
+        chunk(b'a"b'): None,
+        chunk(b"a\tb"): None,
+        chunk(b"\x7f"): None,
+        chunk(b"\xff"): None,
+        chunk("\u2028".encode()): None,
+        chunk(b"a") + LAST: None,
+        chunk(b"a")[:-1]: None,
+        chunk(b"a") + b"\n": None,
+        b"%x\r\n%b\r\n" % (len(BEFORE + BEHIND) - 1, BEFORE + BEHIND[1:]): None,
+        b"ffffffffffffff\r\n": None,
+        LAST: None,
+        b"": None,
+    }
+    assert {data: texts_of(data, BEFORE, BEHIND) for data in cases} == cases
+
+
+PIECES = (chunk(b"one"), chunk(b" two", b"", b"3"), chunk("é🌍".encode()), b"1\r\nx\r\n", LAST)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=5), st.data())
+def test_compiled_code_finds_the_same_texts(pieces: list[bytes], data: st.DataObject) -> None:
+    stream = bytearray(b"".join(pieces))
+    for place in data.draw(st.lists(st.integers(0, max(0, len(stream) - 1)), max_size=2)) if stream else ():
+        stream[place] = data.draw(st.sampled_from(b'"\\\r\n a0f\xc3'))
+    assert USED(bytes(stream), BEFORE, BEHIND) == texts_of_chunks(bytes(stream), BEFORE, BEHIND)

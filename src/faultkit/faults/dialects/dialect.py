@@ -7,12 +7,12 @@ path, status, content type and headers, and no fault.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from faultkit.faults.dialects.event_template import LikeEvents
+from faultkit.faults.dialects.event_template import EventTemplate, LikeEvents
 from faultkit.faults.dialects.frames import READERS, SILENCE, Frame, FrameReader, Framing, framed, sse_frame
 from faultkit.faults.dialects.json_members import (
     Pattern,
@@ -370,11 +370,9 @@ class AnswerReader:
                 likes.remember(chunks[-1])
         return chunks
 
-    def reading_texts(self) -> Callable[[bytes], list[str] | None] | None:
-        """Return a function from whole events to their texts, until anything is fed; None if there is none.
-
-        It returns None for events that differ from one before them in more than their text: feed them."""
-        return self._likes.reading_texts() if self._is_between and self._likes is not None else None
+    def template(self) -> EventTemplate | None:
+        """Return what the next events may be like, if one begins with the next byte, until any is fed."""
+        return self._likes.template() if self._is_between and self._likes is not None else None
 
     def end(self, at: float) -> list[Chunk]:
         """Return what is left at the end of the body."""

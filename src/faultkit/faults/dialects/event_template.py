@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from faultkit.faults.dialects.llm_events import Chunk, Part
 
 _PROBE = "a probe of the place"
-_MOST_TRIALS = 4
-"""Templates in a row that may be made before one fits: some streams never repeat a document."""
+_MOST_TRIALS = 16
+"""Templates that are made of one answer: some streams never repeat a document."""
 _MOST_PLACES = 4
 """Places of an event with the same text that are looked at."""
 
@@ -31,7 +31,7 @@ class EventTemplate:
     """Which of the parts is the text."""
 
     def chunks(self, data: bytes, texts: list[str], at: float) -> list[Chunk]:
-        """Return the chunks of events of which `texts` returned these."""
+        """Return the chunks of events that have these texts."""
         if len(texts) == 1:
             return [self._chunk(at, data, texts[0])]
         begin = 0
@@ -42,22 +42,6 @@ class EventTemplate:
             begin = end
         return found
 
-    def texts(self, data: bytes) -> list[str] | None:
-        """Return the texts of whole events that all fit; None if one does not."""
-        before, behind = self.before, self.behind
-        start, end = len(before), len(data) - len(behind)
-        if not data.startswith(before) or end < start or not data.endswith(behind):
-            return None
-        middle = data[start:end]
-        try:
-            if b'"' not in middle:  # One event, as nearly all reads bring.
-                text = middle.decode()
-                return [text] if _is_plain(text) else None
-            found = [each.decode() for each in middle.split(behind + before)]
-        except UnicodeDecodeError:
-            return None
-        return found if all('"' not in each and _is_plain(each) for each in found) else None
-
     def _chunk(self, at: float, raw: bytes, text: str) -> Chunk:
         like, place = self.chunk, self.place
         old = like.parts[place]
@@ -65,6 +49,23 @@ class EventTemplate:
         parts = (part,) if len(like.parts) == 1 else (*like.parts[:place], part, *like.parts[place + 1 :])
         end = len(raw) - (len(like.raw) - like.end)
         return Chunk(at, raw, raw[like.start : end], like.start, end, like.name, parts)
+
+
+def texts_between(data: bytes, before: bytes, behind: bytes) -> list[str] | None:
+    """Return the texts of whole events that have these bytes before and behind their text; None if one of
+    them is other, or its text is not as it would stand in JSON. `behind` begins with the quotation mark."""
+    start, end = len(before), len(data) - len(behind)
+    if not data.startswith(before) or end < start or not data.endswith(behind):
+        return None
+    middle = data[start:end]
+    try:
+        if b'"' not in middle:  # One event, as nearly all reads bring.
+            text = middle.decode()
+            return [text] if _is_plain(text) else None
+        found = [each.decode() for each in middle.split(behind + before)]
+    except UnicodeDecodeError:
+        return None
+    return found if all('"' not in each and _is_plain(each) for each in found) else None
 
 
 def _is_plain(text: str) -> bool:
@@ -123,24 +124,17 @@ class LikeEvents:
 
     def read(self, data: bytes, at: float) -> list[Chunk] | None:
         """Return the chunks of whole events that are all alike; None if one is not."""
-        template = self._template or self._new_template()
-        texts = None if template is None else self._texts(data)
-        return None if template is None or texts is None else template.chunks(data, texts, at)
+        template = self.template()
+        texts = None if template is None else texts_between(data, template.before, template.behind)
+        if template is None or texts is None:
+            return None
+        return template.chunks(data, texts, at)
 
-    def reading_texts(self) -> Callable[[bytes], list[str] | None] | None:
-        """Return the function from whole events to their texts, until the next event is parsed."""
-        return None if (self._template or self._new_template()) is None else self._texts
-
-    def _texts(self, data: bytes) -> list[str] | None:
-        template = self._template
-        found = None if template is None else template.texts(data)
-        if found is not None:
-            self._trials = _MOST_TRIALS
-        return found
-
-    def _new_template(self) -> EventTemplate | None:
-        last, self._last = self._last, None
-        if last is not None and self._trials:
+    def template(self) -> EventTemplate | None:
+        """Return what the next events may be like, until another event is parsed."""
+        last = self._last
+        if self._template is None and last is not None and self._trials:
+            self._last = None
             self._trials -= 1
             self._template = template_of(last, self._parse)
         return self._template

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from faultkit.faults.dialects.event_template import texts_between
 from faultkit.faults.events import Data
 from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import (
@@ -23,9 +24,10 @@ from faultkit.faults.http_fault import (
     Broken,
     Content,
     Finished,
+    Skipping,
     feed_through,
 )
-from faultkit.proxy.http.framing import Chunks, chunks_content
+from faultkit.proxy.http.framing import Chunks, chunk_contents
 from faultkit.proxy.http.heads import CHUNKED, RequestHead, ResponseHead
 
 _FRAMING = frozenset(("content-length", "transfer-encoding"))
@@ -46,6 +48,22 @@ class Answered:
 
 JudgeAnswer: TypeAlias = Callable[[Answered], tuple[Sequence[AnswerFilter], bool]]
 """Returns the filters for an answer, none for most, and whether one of them paces it."""
+
+
+TextsOfChunks: TypeAlias = Callable[[bytes, bytes, bytes], list[str] | None]
+"""`texts_of_chunks`, or the same in compiled code."""
+
+
+def texts_of_chunks(data: bytes, before: bytes, behind: bytes) -> list[str] | None:
+    """Return the texts of bytes that are nothing but whole chunks, each of whole events that have `before`
+    before their text and `behind` behind it; None for any other bytes."""
+    found: list[str] = []
+    for content in chunk_contents(data) or ():
+        texts = texts_between(content, before, behind)
+        if texts is None:
+            return None
+        found += texts
+    return found or None
 
 
 def answer_head(head: ResponseHead, method: str, at: float) -> AnswerHead:
@@ -79,8 +97,8 @@ class AnswerRewrite:
 
     def __init__(self, filters: Sequence[AnswerFilter], head: ResponseHead, *, paces: bool = False) -> None:
         self._filters = tuple(filters)
-        self._skips: Callable[[bytes], bool] | None = None
-        """What takes content that passes as it is, if nothing has been fed since it was asked for."""
+        self._skips: Skipping | None = None
+        """What need not be fed, if nothing has been fed since that was asked for."""
         self._raw = head
         self._decoder = Chunks(collects=True) if head.length == CHUNKED else None
         self._chunks = False
@@ -112,18 +130,23 @@ class AnswerRewrite:
         """Whether the answer comes and goes in chunks, and the size of one comes next."""
         return self._chunks and not self._over and self._decoder is not None and self._decoder.is_between
 
-    def take_chunks(self, data: bytes, at: float) -> bytes | list[Data | Broken] | None:
+    def take_chunks(
+        self, data: bytes, at: float, texts_of: TextsOfChunks
+    ) -> bytes | list[Data | Broken] | None:
         """Take whole chunks of the body, where `is_between_chunks`. Return the same bytes if they pass as
         they are, otherwise what to send; None if `data` was not taken: `body` is the way for it."""
-        content = chunks_content(data)
-        if not content:
+        skips = self._skips
+        if skips is None and len(self._filters) == 1:
+            skips = self._skips = self._filters[0].skipping(at)
+        if skips is not None:
+            texts = texts_of(data, skips.before, skips.behind)
+            if texts is not None and all(texts) and skips.takes(texts):
+                return data
+        contents = chunk_contents(data)
+        if not contents:
             return None
-        if self._skips is None and len(self._filters) == 1:
-            self._skips = self._filters[0].skipping(at)
-        if self._skips is not None and self._skips(content):
-            return data
         self._skips = None
-        piece = Content(at, content)
+        piece = Content(at, b"".join(contents))
         pieces = feed_through(self._filters, piece)
         return data if len(pieces) == 1 and pieces[0] is piece else self._sent(pieces)
 

@@ -7,6 +7,7 @@ but whole chunks then needs no framer, and no event: filters get its content. Ev
 
 from __future__ import annotations
 
+from faultkit.proxy.http.answer_rewrite import TextsOfChunks, texts_of_chunks
 from faultkit.proxy.http.request_order import RequestOrder
 from faultkit.proxy.http.response_order import Output
 
@@ -21,7 +22,9 @@ class ChunkedAnswer(RequestOrder):
         """Whether the answer at hand goes through filters."""
         return bool(self._turns) and self._turns[0].rewrite is not None
 
-    def take_chunks(self, data: bytes, at: float) -> bytes | list[Output] | None:
+    def take_chunks(
+        self, data: bytes, at: float, texts_of: TextsOfChunks = texts_of_chunks
+    ) -> bytes | list[Output] | None:
         """Take what the upstream has sent if it is nothing but whole chunks of an answer that goes through
         filters: a short way for streams. Return the same bytes if they pass as they are and at once,
         otherwise the outputs; None if nothing was taken, so that `data` is to be fed as an event."""
@@ -35,7 +38,7 @@ class ChunkedAnswer(RequestOrder):
             self._chunked = rewrite
         if at < self._client_at:
             return None
-        taken = rewrite.take_chunks(data, at)
+        taken = rewrite.take_chunks(data, at, texts_of)
         if taken is None or isinstance(taken, bytes):
             return taken
         out = self._at(at)

@@ -379,8 +379,8 @@ _PLAIN_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})\r\n")
 _PARTIAL_SIZE_LINE = re.compile(rb"[0-9A-Fa-f]{1,15}[ \t]*(?:;[^\r\n]*)?\r?")
 
 
-def chunks_content(data: bytes) -> bytes | None:
-    """Return the content of chunks that are all there, without extensions and without the last one; None for
+def chunk_contents(data: bytes) -> list[bytes] | None:
+    """Return the contents of chunks that are all there, without extensions and without the last one; None for
     any other bytes."""
     pos, end = 0, len(data)
     parts: list[bytes] = []
@@ -394,7 +394,7 @@ def chunks_content(data: bytes) -> bytes | None:
             return None
         parts.append(data[start:pos])
         pos += 2
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    return parts
 
 
 class Chunks:
