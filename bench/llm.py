@@ -45,7 +45,8 @@ sending. Faultkit is `fault run` without a rule, and `fault run llm` with a rule
 never acts; mitmdump runs as a reverse proxy that streams bodies. One stream has 100 tokens/s; 200 streams
 have 50 tokens/s each. *On the way* is from the sending of a token until the client has it; *time × planned*
 is that of the slowest stream; CPU is that of the relay's processes. All take turns in each round. The first
-token of a stream that a rule delays is compared with that of a stream without a relay, one at a time.
+token of a stream that a rule delays is compared with that of a server that is late by itself, without a
+relay: one stream at a time, by turns.
 """
 CELLS = {"one": ("1 stream, 100 tokens/s", 1, 100.0), "many": ("200 streams, 50 tokens/s", 200, 50.0)}
 _NEVER = ("--with-token-stall", "--token-stall-after-tokens", "1000000000")
@@ -63,7 +64,7 @@ RULE_TARGETS = (
 )
 GROUP = "Streams of tokens"
 _FIRST_MS, _RATE = 200.0, 50.0
-_FIRSTS = 25
+_FIRSTS = 20
 _MOST_ERROR_MS = 1.0
 
 
@@ -140,8 +141,10 @@ def read_streams(port: int, streams: int, tokens: int, rate: float) -> dict[str,
 
 
 def read_firsts(direct: int, port: int, times: int) -> tuple[list[float], list[float]]:
-    """Return how long first tokens were on their way, directly and through a relay, by turns."""
-    one, other = _read({"ports": [direct, port], "times": times}, times)["firsts_ms"]
+    """Return how long first tokens were on their way, by turns: directly, from a server that is late by
+    itself, and through a relay that delays them."""
+    turns = [(direct, _FIRST_MS / 1000), (port, 0.0)]
+    one, other = _read({"turns": turns, "times": times}, times)["firsts_ms"]
     return one, other
 
 
@@ -192,7 +195,7 @@ def checks_of(
     firsts: Sequence[float], gaps: Sequence[float], beyond: Sequence[float], direct_ms: float
 ) -> list[Check]:
     """Return the rows of the card. `beyond`: by how much each token came later than its rate allows;
-    `direct_ms`: how long the first token of a stream is on its way without a relay."""
+    `direct_ms`: how long the first token of a server that is as late is on its way without a relay."""
     gap_ms = 1000 / _RATE
     asked, rate = f"{_FIRST_MS:g} ms", f"{gap_ms:g} ms"
     errors = [ms - direct_ms - _FIRST_MS for ms in firsts]

@@ -3,7 +3,7 @@
 `python -m bench.token_streams serve` prints its port. The request says how many tokens come, and at which
 rate. Each token is the instant of its sending on the monotonic clock, which all processes share, so that the
 client knows how long it was on its way. `python -m bench.token_streams read JOB` prints what it measured: of
-streams that come together, or, if the job has `ports`, of the first tokens of single streams by turns.
+streams that come together, or, if the job has `turns`, of the first tokens of single streams by turns.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
             asked = json.loads(await reader.readexactly(int(length[1]) if length else 0))
             writer.write(_HEAD)
             gap_s = 1 / asked["rate"] if asked["rate"] else 0.0
+            if asked["wait_s"]:
+                await asyncio.sleep(asked["wait_s"])
             begin = time.monotonic()
             for number in range(asked["tokens"]):
                 wait_s = begin + number * gap_s - time.monotonic()
@@ -48,10 +50,11 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     writer.close()
 
 
-async def _read_stream(port: int, tokens: int, rate: float) -> list[tuple[int, int]]:
+async def _read_stream(port: int, tokens: int, rate: float, wait_s: float = 0.0) -> list[tuple[int, int]]:
     """Return when each token was sent and when it came, in nanoseconds."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     asked = {"model": "bench", "stream": True, "messages": [], "tokens": tokens, "rate": rate}
+    asked["wait_s"] = wait_s
     body = json.dumps(asked).encode()
     writer.write(
         b"POST /v1/chat/completions HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
@@ -74,20 +77,20 @@ async def _read_stream(port: int, tokens: int, rate: float) -> list[tuple[int, i
     return found
 
 
-async def _read_firsts(ports: list[int], times: int) -> list[list[float]]:
-    """Return how long the first token was on its way, in milliseconds, by port: one stream at a time, so that
-    none waits for another."""
-    firsts: list[list[float]] = [[] for _ in ports]
+async def _read_firsts(turns: list[tuple[int, float]], times: int) -> list[list[float]]:
+    """Return how long the first token was on its way, in milliseconds, for each port and time for which the
+    server waits before it: one stream at a time, so that none waits for another."""
+    firsts: list[list[float]] = [[] for _ in turns]
     for _ in range(times):
-        for port, found in zip(ports, firsts, strict=True):
-            sent, came = (await _read_stream(port, 2, 0.0))[0]
+        for (port, wait_s), found in zip(turns, firsts, strict=True):
+            sent, came = (await _read_stream(port, 2, 0.0, wait_s))[0]
             found.append((came - sent) / 1e6)
     return firsts
 
 
 async def _read(job: dict[str, Any]) -> dict[str, Any]:
-    if "ports" in job:
-        return {"firsts_ms": await _read_firsts(job["ports"], job["times"])}
+    if "turns" in job:
+        return {"firsts_ms": await _read_firsts(job["turns"], job["times"])}
     streams = await asyncio.gather(
         *(_read_stream(job["port"], job["tokens"], job["rate"]) for _ in range(job["streams"]))
     )
