@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
 
-from faultkit.base.garbage import undisturbed, without_garbage_collection
+from faultkit.base import garbage
+from faultkit.base.garbage import collected_between, undisturbed, without_garbage_collection
 
 
 @pytest.fixture(autouse=True)
@@ -53,3 +55,30 @@ def test_what_was_frozen_before_stays_frozen() -> None:
         assert gc.get_freeze_count() == frozen
         assert gc.get_threshold() > before
     assert (gc.get_freeze_count(), gc.get_threshold()) == (frozen, before)
+
+
+def test_tasks_are_not_interrupted_and_circles_are_freed_between_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gc.enable()
+    with collected_between() as after_task:
+        assert not gc.isenabled()
+        gc.collect()
+        circle = list[object]()
+        circle.append(circle)
+        freed = list[int]()
+        gone = weakref.finalize(_Marked(circle), freed.append, 1)
+        del circle
+        after_task()
+        assert gone.alive
+        monkeypatch.setattr(garbage, "_MANY", 0)
+        after_task()
+        assert freed == [1]
+    assert gc.isenabled()
+
+
+class _Marked:
+    """A part of a circle, whose end can be seen."""
+
+    def __init__(self, circle: list[object]) -> None:
+        circle.append(self)

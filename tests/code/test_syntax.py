@@ -56,6 +56,10 @@ def test_the_text_of_a_node_and_of_a_span_is_returned() -> None:
     names = syntax.captures("(identifier) @name")["name"]
     assert [syntax.text(name) for name in names] == ["größe"]
     assert syntax.text(Span(10, 14)) == "'ß'"
+    assert [syntax.text_of(name) for name in names] == ["größe"]
+    plain = parse(b"size = f(a)", PYTHON)
+    names = plain.captures("(identifier) @name")["name"]
+    assert [plain.text_of(name) for name in names] == ["size", "f", "a"]
 
 
 def test_a_query_can_be_restricted_to_a_part_of_the_text() -> None:

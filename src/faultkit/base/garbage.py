@@ -6,11 +6,14 @@ Python frees most objects at once, by counting references; the collector looks f
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _RARE = (50_000, 50, 100)
 """Thresholds: pauses would make releases of bytes late, and circles are rare there."""
+
+_MANY = 100_000
+"""Objects that may be made between two collections by hand."""
 
 _FROZEN_BY_PYTHON = 1000
 """More objects than Python freezes at its start (3.12: some hundreds), and fewer than a program has."""
@@ -48,3 +51,19 @@ def undisturbed() -> Iterator[None]:
         gc.set_threshold(*thresholds)
         if is_first:
             gc.unfreeze()
+
+
+@contextmanager
+def collected_between() -> Iterator[Callable[[], None]]:
+    """Turn the collector off for a block of many tasks, and give the block a function to call after each.
+
+    The function collects if many objects were made since the last time. Between two tasks few of them are
+    alive; in the middle of one, the collector would look at all that the task has made so far."""
+    with undisturbed(), without_garbage_collection():
+        yield _collect_if_many
+
+
+def _collect_if_many() -> None:
+    if gc.get_count()[0] > _MANY:
+        # What lives now is kept for long: only what is new is looked at.
+        gc.collect(0)

@@ -88,17 +88,38 @@ def test_a_pattern_gives_the_same_answer_every_time() -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        (r"Pool|cache\W|\bDb", ("POOL", "a.db", "adb", "CACHE.", "Cache", "cachew", "pOOl")),
+        (r"(?<![a-z])Id$|[A-Z]x", ("userId", "user.ID", "aX", "1x", "x")),
+        (r"straße|kelvin", ("STRASSE", "Straße", "STRAßE", "\N{KELVIN SIGN}elvin")),
+    ],
+)
+def test_small_letters_and_capitals_are_the_same_to_a_pattern(
+    expression: str, names: tuple[str, ...]
+) -> None:
+    plain, kept = re.compile(expression, re.IGNORECASE), NamePattern(expression, re.IGNORECASE)
+    for name in names:
+        one, other = plain.search(name), kept.search(name)
+        assert (one and one[0]) == (other and other[0]), name
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "a = new HashMap<>()", "a = new ConcurrentHashMap<>()", "val a = mutableMapOf<String, Int>()",
         "val a = linkedMapOf<K, V>()", "a = new Dictionary<string, int>()", "a: DashMap<u64, X>",
         "a = new Map()", "a sync.Map", "a = make(map[string]int)", "a = defaultdict(list)", "a = dict()",
-        "a = collections.OrderedDict()", "a = {}", "a = { };", "a = Object.create(null)",
+        "a = collections.OrderedDict()", "a = {}", "a = { };", "a = {\n} ;\n", "a = Object.create(null)",
     ],
 )  # fmt: skip
 def test_every_map_has_one_of_the_words_of_maps(text: str) -> None:
     assert stores._MAP.search(text) is not None
-    assert any(word in text for word in stores._MAP_WORDS)
+    assert any(word in text for word in stores._MAP_WORDS) or stores._ends_with_empty_map(text)
+
+
+def test_a_map_with_content_is_not_empty() -> None:
+    assert not stores._ends_with_empty_map("a = {b: 1}")
 
 
 CODE = """\

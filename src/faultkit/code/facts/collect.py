@@ -87,6 +87,7 @@ class _Walk:
     def __init__(self, syntax: Syntax, grammar: Grammar) -> None:
         self.grammar = grammar
         self.found = CollectedNodes(syntax, grammar)
+        self.text_of = syntax.text_of
         self.function_names = FunctionNames(DIALECTS[syntax.language.name])
         self.names: dict[int, str] = {}
         """The names of functions, by the start of their bodies."""
@@ -188,7 +189,7 @@ class _Walk:
 
     def _step_word(self, node: Node) -> bool:
         """Note a step whose node is that of a name; return whether it is one."""
-        kind = self.grammar.step_words.get(text_of(node))
+        kind = self.grammar.step_words.get(self.text_of(node))
         if kind is not None:
             self.found.steps.append(Step(kind, span(node), partial(StepDetails, self._line(node))))
         return kind is not None
@@ -199,7 +200,7 @@ class _Walk:
             self.found.accesses.append((node, self.scope, self.owner))
 
     def _line(self, node: Node) -> int:
-        return node.start_point[0] + 1
+        return self.found.syntax.line(node.start_byte)
 
     def _type(self, node: Node, kind: str) -> None:
         named = node.child_by_field_name("name") or node.child_by_field_name("type")
@@ -238,14 +239,14 @@ class _Walk:
             for name in names:
                 value = self._promise_value(scope, place)
                 bound = RawBinding(inner.start, value, each.type, scope.outer)
-                _bind(scope.bound.setdefault(text_of(name), []), bound)
+                _bind(scope.bound.setdefault(self.text_of(name), []), bound)
         if kind in _DECLARES and not self._is_method(node):
             own = text_of(node.child_by_field_name("name"))
             self.found.defined.setdefault(own, []).append(self.scope)
         if (callee := self._iterating_callee(scope)) is not None:
             over = text_of(part_of(callee, self.grammar.members[callee.type][0]))
             whole = span(cast(RawCall, scope.given_to).node)
-            items = tuple(text_of(each.name) for each in scope.parameters)
+            items = tuple(self.text_of(each.name) for each in scope.parameters)
             if not items and self.grammar.implicit_item:
                 items = (self.grammar.implicit_item,)
             self.found.loops.append(
@@ -364,7 +365,7 @@ class _Walk:
                 self.scope,
                 is_first=place == 0 and has_known_value,
             )
-            kind, name = target.type, text_of(target)
+            kind, name = target.type, self.text_of(target)
             if name in imported:
                 continue
             if kind in grammar.names:
@@ -376,10 +377,10 @@ class _Walk:
                 _bind(self.found.fields.setdefault((self.owner, member), []), bound)
             elif kind not in grammar.members and kind not in grammar.subscripts:
                 for leaf in names_in(target, grammar):
-                    if text_of(leaf) in imported:
+                    if self.text_of(leaf) in imported:
                         continue
                     unknown = RawBinding(node.end_byte, None, None, self.scope)
-                    _bind(self._names().setdefault(text_of(leaf), []), unknown)
+                    _bind(self._names().setdefault(self.text_of(leaf), []), unknown)
 
     def _names(self) -> dict[str, list[RawBinding]]:
         return self.found.top if self.scope is None else self.scope.bound
@@ -411,14 +412,14 @@ class _Walk:
             body=span(parts.body),
             line=self._line(node),
             over=text_of(parts.over),
-            targets=tuple(map(text_of, parts.targets)),
+            targets=tuple(map(self.text_of, parts.targets)),
             is_async=parts.is_async,
         )
         self.found.loops.append(loop)
         for target in parts.targets:
             for leaf in names_in(target, self.grammar):
                 unknown = RawBinding(target.end_byte, None, None, self.scope)
-                _bind(self._names().setdefault(text_of(leaf), []), unknown)
+                _bind(self._names().setdefault(self.text_of(leaf), []), unknown)
 
     def _step(self, node: Node, kind: str) -> None:
         step = cast(StepKind, self.grammar.steps[kind])

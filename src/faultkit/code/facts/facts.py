@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import TypeVar, cast
+from typing import cast
 
 from faultkit.code.facts.fact_values import (
     Access,
@@ -28,6 +28,7 @@ from faultkit.code.facts.fact_values import (
     Text,
     Try,
 )
+from faultkit.code.facts.groups import grouped, merged
 from faultkit.code.facts.made_later import MadeLater
 from faultkit.code.facts.nesting import Nesting, P, Placed, is_within
 from faultkit.code.languages.syntax import Span, Syntax
@@ -115,13 +116,11 @@ class Facts:
 
     def calls_named(self, *names: str) -> tuple[Call, ...]:
         """Return calls by exact resolved name."""
-        found = [call for name in names for call in self._by_name.get(name, ())]
-        return tuple(sorted(found, key=_order))
+        return merged(self._by_name, names)
 
     def calls_of_method(self, *methods: str) -> tuple[Call, ...]:
         """Return calls by the last part of the name, on any object."""
-        found = [call for method in {*methods} for call in self._by_method.get(method, ())]
-        return tuple(sorted(found, key=_order))
+        return merged(self._by_method, methods)
 
     def calls_on(self, origin: Call) -> tuple[Call, ...]:
         """Return calls on the result of a call: of `s = Session()` all `s.get(…)`, `s.close()`."""
@@ -284,9 +283,15 @@ class Facts:
         if not isinstance(items, tuple):
             return (item for item in items if is_within(item.span, span))
         # Facts are in the order of the text, so that those in a span are adjacent.
-        first = bisect_left(items, span.start, key=_start)
-        after = bisect_left(items, span.end, lo=first, key=_start)
-        return (item for item in items[first:after] if item.span.end <= span.end)
+        start, end = span
+        starts = self._starts.get(id(items))
+        if starts is None:
+            first = bisect_left(items, start, key=_start)
+            after = bisect_left(items, end, lo=first, key=_start)
+        else:
+            first = bisect_left(starts, start)
+            after = bisect_left(starts, end, first)
+        return (item for item in items[first:after] if item.span.end <= end)
 
     def own(self, items: Iterable[P], scope: Scope | None) -> Iterator[P]:
         """Yield the facts in the body of a function, without those of functions inside it.
@@ -417,6 +422,12 @@ class Facts:
         return frozenset(name for each in self.assignments if each.scope is None for name in each.targets)
 
     @cached_property
+    def _starts(self) -> dict[int, list[int]]:
+        """Return the first bytes of the facts that rules look for most often, by the id of their tuple."""
+        listed: tuple[tuple[Placed, ...], ...] = (self.calls, self.assignments, self.steps)
+        return {id(items): [each.span.start for each in items] for items in listed}
+
+    @cached_property
     def _by_span(self) -> dict[Span, Scope]:
         return {scope.span: scope for scope in reversed(self.scopes)}
 
@@ -451,6 +462,9 @@ class Facts:
         """Return assignments by what they set: `a.b[0] = 1` sets a part of `a`, of `a.b` and of `a.b[0]`."""
         found: dict[str, list[Assignment]] = {}
         for each in self.assignments:
+            if len(each.targets) == 1 and each.targets[0].isidentifier():
+                found.setdefault(each.targets[0], []).append(each)
+                continue
             names = {
                 name
                 for target in each.targets
@@ -462,35 +476,20 @@ class Facts:
 
     @cached_property
     def _accesses_by_origin(self) -> dict[Call | None, list[Access]]:
-        return _grouped(self.accesses, attrgetter("origin"))
+        return grouped(self.accesses, attrgetter("origin"))
 
     @cached_property
     def _by_name(self) -> dict[str, list[Call]]:
-        return _grouped(self.calls, attrgetter("name"))
+        return grouped(self.calls, attrgetter("name"))
 
     @cached_property
     def _by_method(self) -> dict[str, list[Call]]:
-        return _grouped(self.calls, attrgetter("method"))
+        return grouped(self.calls, attrgetter("method"))
 
     @cached_property
     def _by_origin(self) -> dict[Call | None, list[Call]]:
-        return _grouped(self.calls, attrgetter("origin"))
-
-
-_Key = TypeVar("_Key")
-_Item = TypeVar("_Item")
-
-
-def _grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    found: dict[_Key, list[_Item]] = {}
-    for each in items:
-        found.setdefault(key(each), []).append(each)
-    return found
+        return grouped(self.calls, attrgetter("origin"))
 
 
 def _start(item: Placed) -> int:
     return item.span.start
-
-
-def _order(call: Call) -> tuple[int, int]:
-    return call.span.start, -call.span.end

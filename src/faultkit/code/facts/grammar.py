@@ -92,7 +92,12 @@ def part_of(node: Node, name: str) -> Node | None:
 
 def member_name(node: Node, name: str) -> str:
     """Return the name of a member in a field, without type arguments and the sign before it."""
-    return text_of(part_of(node, name)).lstrip(".?").partition("<")[0]
+    return bare_name(text_of(part_of(node, name)))
+
+
+def bare_name(text: str) -> str:
+    """Return the name of a member as written, without type arguments and the sign before it."""
+    return text if text.isidentifier() else text.lstrip(".?").partition("<")[0]
 
 
 def function_field(node: Node) -> Node | None:

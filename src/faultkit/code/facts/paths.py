@@ -5,9 +5,8 @@ from __future__ import annotations
 from faultkit.base.text import one_line
 from faultkit.code.facts.collected import RawScope
 from faultkit.code.facts.expressions import unwrap
-from faultkit.code.facts.grammar import Grammar, member_name, part_of
-from faultkit.code.languages.dialect import text_of
-from faultkit.code.languages.syntax import Node
+from faultkit.code.facts.grammar import Grammar, bare_name, part_of
+from faultkit.code.languages.syntax import Node, Syntax
 
 DEEPEST = 40
 """The longest chain of variables and members that is followed."""
@@ -23,8 +22,9 @@ class Paths:
     what was read is kept.
     """
 
-    def __init__(self, grammar: Grammar) -> None:
+    def __init__(self, grammar: Grammar, syntax: Syntax) -> None:
         self.grammar = grammar
+        self._text_of = syntax.text_of
         self._members: dict[int, tuple[Node | None, str]] = {}
         self._callees: dict[int, tuple[Node | None, str]] = {}
 
@@ -40,13 +40,18 @@ class Paths:
         known = self._members.get(node.id)
         if known is None:
             owner, name = self.grammar.members[kind]
-            known = self._members[node.id] = part_of(node, owner), member_name(node, name)
+            last = part_of(node, name)
+            text = "" if last is None else bare_name(self._text_of(last))
+            known = self._members[node.id] = part_of(node, owner), text
         return known
 
     def written(self, node: Node, scope: RawScope | None) -> str:
         """Return a path as written, in one line, with `self` for the object itself and `()` for calls."""
-        node = unwrap(self.grammar, node)
         grammar = self.grammar
+        node = unwrap(grammar, node)
+        if node.type in grammar.names:
+            text = self._text_of(node)
+            return "self" if self.means_self(text, scope) else text
         parts: list[str] = []
         for _ in range(DEEPEST):
             kind = node.type
@@ -65,7 +70,7 @@ class Paths:
                     break
             else:
                 is_name = kind in grammar.names
-                text = text_of(node) if is_name else one_line(text_of(node))
+                text = self._text_of(node) if is_name else one_line(self._text_of(node))
                 is_known = is_name or len(text) < LONGEST or text in grammar.self_names
                 parts.append("self" if self.means_self(text, scope) else text if is_known else _UNKNOWN)
                 break
@@ -94,4 +99,4 @@ class Paths:
         """Return whether a node is the object itself."""
         # The text of a long chain takes time to make, and is no name.
         is_short = node.end_byte - node.start_byte < LONGEST
-        return is_short and self.means_self(text_of(node), scope)
+        return is_short and self.means_self(self._text_of(node), scope)

@@ -75,7 +75,8 @@ class Resolver:
     def __init__(self, found: CollectedNodes) -> None:
         self.found = found
         self.grammar = found.grammar
-        self.paths = Paths(found.grammar)
+        self.paths = Paths(found.grammar, found.syntax)
+        self._text_of = found.syntax.text_of
         self._calls: dict[int, Call] = {}
         # Calls whose name is being resolved: a second visit is a cycle, such as `x = x.next()` in a loop.
         self._making: set[int] = set()
@@ -114,7 +115,7 @@ class Resolver:
                 is_anonymous=not raw.name,
                 parameters=tuple(
                     Parameter(
-                        text_of(each.name),
+                        self._text_of(each.name),
                         "" if each.type is None else self.imported_name(self.grammar.type_name(each.type)),
                         None if each.default is None else value_of(self.grammar, each.default),
                     )
@@ -156,7 +157,7 @@ class Resolver:
         place = span(node)
         line = self.found.syntax.line(place.start)
         # Most reads are of plain names, which need no walk along a path.
-        text = text_of(node) if node.type in self.grammar.names else ""
+        text = self._text_of(node) if node.type in self.grammar.names else ""
         if text and not self.paths.means_self(text, scope):
             name, origin = self._variable(text, place.start, scope, owner)
             return Access(name, text, place, line, origin)
@@ -311,7 +312,7 @@ class Resolver:
                 return self.imported_name(last), None
             around = base.type
             # Most paths begin with a plain name, which needs no walk; its text is made once.
-            text = text_of(base) if around in grammar.names else ""
+            text = self._text_of(base) if around in grammar.names else ""
             if self.paths.means_self(text, scope) if text else self.paths.is_self(base, scope):
                 known = self._member(owner, last)
                 return known if known is not None else (f"self.{last}", None)
@@ -328,7 +329,7 @@ class Resolver:
             base = part_of(node, grammar.subscripts[kind])
             path = _UNKNOWN if base is None else self.name(base, scope, owner)[0]
             return f"{path}[]", None
-        text = text_of(node)
+        text = self._text_of(node)
         if self.paths.means_self(text, scope):
             return "self", None
         if kind in grammar.names:
@@ -408,10 +409,11 @@ class Resolver:
                 return self._made_name(value, bound.scope, owner)
             if value.type in self.grammar.members or value.type in self.grammar.names:
                 # `x = x` resolves to itself, and `a = b` with an unknown `b` keeps the name `a`.
-                if text_of(value) != name:
+                written = self._text_of(value)
+                if written != name:
                     found, origin = self.name(value, bound.scope, owner)
                     bare = found.removeprefix(LOCAL)
-                    if origin is not None or bare != text_of(value) or "." in bare:
+                    if origin is not None or bare != written or "." in bare:
                         return found, origin
                 return None
         if bound.type is not None and (type_ := self.grammar.type_name(bound.type)):
@@ -451,7 +453,7 @@ class Resolver:
     def _constructs(self, node: Node) -> bool:
         callee = self.grammar.callee(node)
         return node.type in self.grammar.constructors or (
-            callee is not None and self.grammar.constructs(text_of(callee))
+            callee is not None and self.grammar.constructs(self._text_of(callee))
         )
 
     def _targets_of_calls(self) -> dict[int, Binding]:

@@ -99,6 +99,16 @@ class Syntax:
             return self.source[part.start : part.end].decode("utf-8", "replace")
         return self.source[part.start_byte : part.end_byte].decode("utf-8", "replace")
 
+    @cached_property
+    def text_of(self) -> Callable[[Node], str]:
+        """Return the text of a node, in half the time of `Node.text`: for the names that every text is full
+        of."""
+        source = self.source
+        if source.isascii():
+            whole = source.decode("ascii")
+            return lambda node: whole[node.start_byte : node.end_byte]
+        return lambda node: source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
     def has_any(self, *parts: bytes) -> bool:
         """Return whether the text has one of these parts, in small letters or capitals. They are given in
         small letters."""

@@ -160,6 +160,8 @@ _SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|cont
 
 
 def _says_generated(head: FileHead) -> bool:
+    if "generated" not in head.text.lower():
+        return False
     lines = list(_leading_comment(head.text))
     if _DO_NOT_EDIT.search("\n".join(text for _, text in lines)):
         return True

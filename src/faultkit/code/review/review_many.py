@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from faultkit.base.child_process import ChildProcess, Parent
 from faultkit.base.errors import InputError
-from faultkit.base.garbage import undisturbed
+from faultkit.base.garbage import collected_between
 from faultkit.code.review.cache import ReviewCache
 from faultkit.code.review.engine import ALL_RULES, DEFAULT_RULES
 from faultkit.code.review.review_files import FileToReview, ReviewedFile, review_all
@@ -141,8 +141,8 @@ def _known(wanted: FileToReview, key: bytes | None, cache: ReviewCache | None) -
 
 @contextmanager
 def _here(ids: tuple[str, ...]) -> Iterator[Reviewer]:
-    with undisturbed():
-        yield _Here(ids)
+    with ReviewWorker(None, ids) as worker:
+        yield _Here(worker)
 
 
 @contextmanager
@@ -170,8 +170,8 @@ def _processes(ids: tuple[str, ...], jobs: int) -> Iterator[Reviewer]:
 class _Here:
     """Reviews files in this process, at once."""
 
-    def __init__(self, rules: tuple[str, ...]) -> None:
-        self._worker = ReviewWorker(None, rules)
+    def __init__(self, worker: ReviewWorker) -> None:
+        self._worker = worker
 
     def __call__(self, files: list[FileToReview]) -> Future[list[str]]:
         done: Future[list[str]] = Future()
@@ -184,15 +184,19 @@ class ReviewWorker:
 
     def __init__(self, parent: Parent | None, rules: tuple[str, ...]) -> None:
         self._rules = tuple(rule for rule in ALL_RULES if rule.id in rules)
-        self._undisturbed = undisturbed()
+        self._stack = ExitStack()
 
     def __enter__(self) -> ReviewWorker:
-        self._undisturbed.__enter__()
+        self._after_file = self._stack.enter_context(collected_between())
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._undisturbed.__exit__(None, None, None)
+        self._stack.close()
 
     def review(self, files: list[FileToReview]) -> list[str]:
         """Return a text for each file."""
-        return [stored_text(each) for each in review_all(files, self._rules)]
+        texts = []
+        for each in review_all(files, self._rules):
+            texts.append(stored_text(each))
+            self._after_file()
+        return texts

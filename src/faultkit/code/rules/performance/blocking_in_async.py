@@ -154,6 +154,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _python(facts: Facts) -> Iterator[Hit]:
+    if not any(scope.is_async for scope in facts.scopes):
+        return
     told: set[tuple[Scope, Call | str]] = set()
     for call in facts.calls:
         waits = _is_blocking(call, facts)

@@ -12,10 +12,12 @@ from faultkit.code.rules.vocabulary.data_sizes import is_over_data
 _COPIES = frozenset(
     ("copy.deepcopy", "structuredClone", "lodash.cloneDeep", "lodash/cloneDeep", "_.cloneDeep", "cloneDeep")
 )
+_READS = ("JSON.parse", "json.loads")
+"""Of what was written just before, they make a copy."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls:
+    for call in facts.calls_named(*_COPIES, *_READS):
         subject = _subject(call)
         if not re.fullmatch(r"[A-Za-z_][\w.]*", subject):
             continue
@@ -46,10 +48,8 @@ def _subject(call: Call) -> str:
         return ""
     if call.name in _COPIES:
         return first.value.text
-    if call.name in ("JSON.parse", "json.loads"):
-        found = re.fullmatch(r"(?:JSON\.stringify|json\.dumps)\(([\w.]+)\)", first.value.text)
-        return "" if found is None else found[1]
-    return ""
+    found = re.fullmatch(r"(?:JSON\.stringify|json\.dumps)\(([\w.]+)\)", first.value.text)
+    return "" if found is None else found[1]
 
 
 RULE = Rule(

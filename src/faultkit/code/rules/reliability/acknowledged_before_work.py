@@ -51,7 +51,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(each.span, what, LIKELY)
     if facts.syntax.has_any(b"receiveanddelete", b"receive_and_delete"):
         yield from _received_and_deleted(facts)
-    if re.search(rb"auto.?commit", facts.syntax.source, re.IGNORECASE):
+    if facts.syntax.has_any(b"commit") and re.search(rb"auto.?commit", facts.syntax.source, re.IGNORECASE):
         yield from _committed_by_time(facts)
     if facts.imports_any("github.com/segmentio/kafka-go") and b"GroupID:" in facts.syntax.source:
         yield from _committed_when_read(facts)

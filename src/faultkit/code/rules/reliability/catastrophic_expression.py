@@ -148,7 +148,10 @@ def _in_csharp(facts: Facts) -> Iterator[_Expression]:
 
 
 def _in_javascript(facts: Facts) -> Iterator[_Expression]:
-    for node in facts.syntax.nodes_of(["regex"]):
+    source = facts.syntax.source
+    # Only a group that is repeated takes exponential time; to look for the nodes takes long.
+    has_repeated_group = any(mark in source for mark in (b")*", b")+", b"){"))
+    for node in facts.syntax.nodes_of(["regex"]) if has_repeated_group else ():
         pattern, flags = node.child_by_field_name("pattern"), node.child_by_field_name("flags")
         if pattern is not None:
             named = "" if flags is None else facts.syntax.text(flags)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.telling_types import is_secret_name
+from faultkit.code.rules.vocabulary.telling_types import is_about_secrets, is_secret_name
 
 _TEXT = r"[\"'`]([^\"'`\n$]{0,80})[\"'`]"
 _SETS = r"(?:set|put|stub|mock|with|override|replace|patch|write|save|update|export|add|define|unset|delete)"
@@ -49,11 +49,14 @@ _DATABASE = re.compile(
     re.IGNORECASE,
 )
 _MEMORY = re.compile(r"sqlite|:memory:|h2:mem|hsqldb:mem", re.IGNORECASE)
+_MEMORIES = (b"sqlite", b":memory:", b"h2:mem", b"hsqldb:mem")
 _GUARDED = re.compile(r"\btest|\bdev(?:elopment)?\b|\blocal\b|example|demo", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     text = facts.whole_text
+    if not is_about_secrets(facts) and not facts.syntax.has_any(*_MEMORIES):
+        return
     told = set[int]()
     for pattern in _LOOKUPS:
         for found in _found(pattern, text):

@@ -90,7 +90,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if scope.name and _RETURNS.search(facts.text(scope.head)) and not _never_fails(scope, facts)
     }
     for call in facts.calls:
-        if call.is_launched or call.name in _WITH_ERROR or facts.is_deferred(call):
+        # Of most calls the result is used. To ask for what stands around a call takes longer.
+        is_used = not (call.is_discarded or call.is_deferred or _LOST.match(call.method))
+        if is_used or call.is_launched or call.name in _WITH_ERROR or facts.is_deferred(call):
             continue
         if _BUFFERED.match(call.name):
             first = None if call.origin is None else call.origin.argument(place=0)

@@ -28,7 +28,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not _KEY.search(around + client):
             what = f"{request.call.written}({request.url[:60]}) sends no idempotency key"
             yield Hit(request.call.span, what, LIKELY)
-    for call in facts.calls:
+    for call in facts.calls_of_method("create"):
         if _STRIPE.match(call.name) and not call.has("idempotency_key") and not call.spreads:
             yield Hit(call.span, f"{call.written}() sends no idempotency_key", LIKELY)
 

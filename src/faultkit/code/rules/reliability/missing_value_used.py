@@ -249,7 +249,7 @@ def _is_made_here(owner: str, facts: Facts) -> bool:
 def _go_input(facts: Facts) -> Iterator[Hit]:
     """Yield `m["id"].(string)` and `strings.Split(header, " ")[1]`, which panic on other input."""
     text, told = facts.whole_text, set[Scope]()
-    for found in _GO_KEYED.finditer(text):
+    for found in _GO_KEYED.finditer(text) if '"].(' in text else ():
         line_start = text.rfind("\n", 0, found.start()) + 1
         before = text[line_start : found.start()]
         if re.search(r"\b\w+,\s*\w+\s*:?=\s*[\w.]*$|switch|//", before):
@@ -264,7 +264,7 @@ def _go_input(facts: Facts) -> Iterator[Hit]:
         told.add(scope)
         what = f"{found[0]} panics when the value is missing or of another type"
         yield Hit(span, what, LIKELY)
-    for found in _GO_SPLIT.finditer(text):
+    for found in _GO_SPLIT.finditer(text) if ")[" in text else ():
         span = facts.syntax.place_of(found)
         scope = facts.function_of(_Place(span))
         if not _OUTSIDE.search(found[2]) or scope is None or _GO_GUARDS.search(facts.text(scope.body)):

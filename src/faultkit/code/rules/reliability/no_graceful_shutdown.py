@@ -46,7 +46,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _rust(facts)
         return
     yield from _exits_at_once(facts)
-    signals = any("SIGTERM" in text.text or "SIGINT" in text.text for text in facts.texts)
+    signals = any(name in facts.syntax.source for name in (b"SIGTERM", b"SIGINT")) and any(
+        "SIGTERM" in text.text or "SIGINT" in text.text for text in facts.texts
+    )
     for call in () if signals else _consumers(facts):
         what = f"{call.written}() is cut off in the middle of its jobs when the process is ended"
         yield Hit(call.span, what, POSSIBLE)

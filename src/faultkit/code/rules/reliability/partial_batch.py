@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _BATCHES: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
     (
@@ -70,7 +71,9 @@ _BATCHES: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
     ),
 )
 _SEARCH = re.compile(rb"elasticsearch|opensearch|Elastic|OpenSearch|\bes\b|\bosclient", re.IGNORECASE)
-_NAMES = re.compile(r"(?i)batch|bulk|put_?(records|events)|delete_?objects|insert_rows_json|multicast")
+_NAMES = NamePattern(
+    r"batch|bulk|put_?(records|events)|delete_?objects|insert_rows_json|multicast", re.IGNORECASE
+)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -85,6 +85,11 @@ _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
     ),
 }
 _TAKES["kotlin"] = _TAKES["java"]
+_SOME = {
+    language: re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in takes))
+    for language, takes in _TAKES.items()
+}
+"""All of them as one: few names match."""
 _ANSWERS = re.compile(r"^net/http\.|RoundTrip$|retryablehttp|^okhttp3\.|HttpClient\b.*\.execute$")
 """Calls that give an HTTP response, which is released with its body."""
 _OF_ANSWER = frozenset(
@@ -248,7 +253,10 @@ def _properties(facts: Facts) -> Iterator[Hit]:
 @lru_cache(maxsize=4096)
 def _severity_by_name(name: str, language: str) -> Severity | None:
     """Return the severity for a call that takes something. The same names come again in every file."""
-    takes = _TAKES[language if language in _TAKES else "javascript"]
+    family = language if language in _TAKES else "javascript"
+    if _SOME[family].search(name) is None:
+        return None
+    takes = _TAKES[family]
     return next((severity for pattern, severity in takes if pattern.search(name)), None)
 
 

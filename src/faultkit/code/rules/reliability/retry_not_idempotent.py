@@ -38,6 +38,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _direct(facts: Facts) -> Iterator[Hit]:
     again = retries(facts)
+    if again:
+        yield from _requests(again, facts)
+        yield from _typed(again, facts)
+    yield from _of_adapter(facts)
+    if facts.language == "csharp":
+        yield from _of_handlers(facts)
+    if again:
+        yield from _acts(again, facts)
+
+
+def _requests(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
+    """Yield a POST or PATCH in the body of a retry."""
     for request in http_requests(facts):
         if request.method not in ("POST", "PATCH"):
             continue
@@ -46,10 +58,10 @@ def _direct(facts: Facts) -> Iterator[Hit]:
                 what = f"{request.call.written}() is a {request.method} and is tried again"
                 sure = POSSIBLE if _headers_from_elsewhere(request.call, facts) else LIKELY
                 yield Hit(request.call.span, what, sure)
-    yield from _typed(again, facts)
-    yield from _of_adapter(facts)
-    if facts.language == "csharp":
-        yield from _of_handlers(facts)
+
+
+def _acts(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
+    """Yield payments, orders and inserted rows in the body of a retry."""
     told = {request.call for request in http_requests(facts)}
     for call in service_calls(facts):
         if call in told or not _PAYS.match(call.method):
@@ -82,7 +94,7 @@ _POSTS = re.compile(
 def _typed(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
     """Yield a POST through a field that is declared as a client, and `client.Do(request)` of Go."""
     told = {request.call for request in http_requests(facts)}
-    for call in facts.calls if again else ():
+    for call in facts.calls:
         if call in told or not call.arguments or not call.receiver_written:
             continue
         request = request_of(call, facts) if facts.language == "go" and call.method == "Do" else None
@@ -123,7 +135,7 @@ _POST_TEXT = re.compile(
 
 def _through_helpers(again: tuple[Retry, ...], told: set[Span], facts: Facts) -> Iterator[Hit]:
     """Yield retries of what pays or orders, whose POST is written in other functions of the text."""
-    if not again or _KEY.search(facts.whole_text):
+    if not again:
         return
     posts = [request.call for request in http_requests(facts) if request.method == "POST"]
     posts += [each for each in facts.calls if _POSTS.match(each.method) and _is_client(each, facts)]
@@ -136,6 +148,8 @@ def _through_helpers(again: tuple[Retry, ...], told: set[Span], facts: Facts) ->
             _POST_TEXT.search(facts.text(each.body)) for each in reached
         )
         if sends and any(_MATTERS.search(f"{each.name} {facts.text(each.body)}") for each in reached):
+            if _KEY.search(facts.whole_text):
+                return
             yield Hit(retry.span, "this sends a POST again that pays or orders, without a key", LIKELY)
             return
 
@@ -156,6 +170,9 @@ def _reached(scope: Scope, facts: Facts) -> list[Scope]:
 
 def _of_adapter(facts: Facts) -> Iterator[Hit]:
     """Yield retries of a client that are told to repeat every method, in a text that sends a POST."""
+    adapters = facts.calls_of_method("Retry", "axiosRetry", "axios-retry")
+    if not adapters:
+        return
     posts = [request for request in http_requests(facts) if request.method in ("POST", "PATCH")]
     # A session from elsewhere: `session.post(…)`.
     others = [
@@ -163,7 +180,7 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
     ]
     if (not posts and not others) or _KEY.search(facts.whole_text):
         return
-    for call in facts.calls_of_method("Retry", "axiosRetry", "axios-retry"):
+    for call in adapters:
         given = call.argument("allowed_methods", "method_whitelist", "retryCondition")
         if given is not None and _ALL_METHODS.search(given.value.text):
             yield Hit(given.value.span, "this repeats every request that fails, a POST as well", LIKELY)

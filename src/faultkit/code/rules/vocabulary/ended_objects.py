@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 
-_ADDS = re.compile(
+_ADDS = NamePattern(
     r"^(add|Add)(\w*(Listener|Observer|Handler|Callback|Subscriber|Watcher|Client))?$"
     r"|^(register|Register)(\w*(Listener|Observer|Callback|Handler|Client))?$|^(add|register)_(listener|observer|callback"
     r"|handler|subscriber|client)$|^(subscribe|Subscribe|on|attach|observe|connect|join)$"
@@ -153,10 +154,9 @@ def _callback_flows(facts: Facts) -> Iterator[Kept]:
 
 def _added(facts: Facts) -> Iterator[Kept]:
     """Yield listeners that are added to a given object, in a file that removes none."""
-    adding = [call for call in facts.calls if _ADDS.match(call.method) and call.receiver_written]
-    if not adding or _TAKES_AWAY.search(facts.whole_text):
-        return
-    for call in adding:
+    for call in facts.calls:
+        if not _ADDS.match(call.method) or not call.receiver_written:
+            continue
         if call.assigned or call.is_returned:
             continue
         scope = facts.named_function_of(call)
@@ -173,6 +173,9 @@ def _added(facts: Facts) -> Iterator[Kept]:
         is_given = _is_given(head, scope, facts)
         if not (is_given or head in facts.file_names or f"self.{head}" in facts.file_names):
             continue
+        # To search the whole text takes long: it comes last.
+        if _TAKES_AWAY.search(facts.whole_text):
+            return
         if _is_of_connection(scope):
             yield Kept(
                 call.callee, f"{call.written}() adds a listener for every connection, and none is removed"

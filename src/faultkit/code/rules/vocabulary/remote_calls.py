@@ -404,9 +404,20 @@ def _is_sent(call: Call, facts: Facts) -> bool:
     return any(_is_sent(each, facts) or each.method in ("then", "exec") for each in facts.calls_on(call))
 
 
+@lru_cache(maxsize=8192)
+def _may_be_remote(name: str, owner: str, method: str) -> bool:
+    """Return whether the names of a call allow that it leaves the process. Those of most calls do not, and
+    the same names come again in every file."""
+    if _READS.match(method) or _WRITES.match(method) or method in _ENDS_QUERY or _SPRING.search(name):
+        return True
+    if _SEARCH.search(owner) or _REDIS.search(owner) or _REDIS_TYPES.match(name):
+        return True
+    return _AWS.match(name) is not None or _CACHE.match(name) is not None
+
+
 def _by_name(call: Call, has_orm: bool) -> RemoteCall | None:
     owner, method = call.receiver_written, call.method
-    if not owner:
+    if not owner or not _may_be_remote(call.name, owner, method):
         return None
     if _SPRING.search(call.name):
         return RemoteCall(call, "http", method.startswith(("getFor", "block")))

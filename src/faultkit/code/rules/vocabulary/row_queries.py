@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -74,6 +75,7 @@ class RowQuery:
     """The table or model; None if it is not known."""
 
 
+@lru_cache(maxsize=4)
 def row_queries(facts: Facts) -> tuple[RowQuery, ...]:
     """Return queries that return rows, by SQL or by an ORM."""
     return (*_sql(facts), *_orm(facts))

@@ -29,7 +29,7 @@ _BASES = frozenset(
 def singletons(facts: Facts) -> frozenset[str]:
     """Return the short names of the classes of a text of which all requests share one object."""
     text, language = facts.whole_text, facts.language
-    if _SCOPED.search(text) and language != "csharp":
+    if language != "csharp" and "Scope" in text and _SCOPED.search(text):
         return frozenset()
     declared = {name.rpartition(".")[2]: bases for name, bases in facts.classes.items()}
     found = {

@@ -16,8 +16,8 @@ _MAP = re.compile(
     r"|\bnew\s+Map\b|\bsync\.Map\b|\bmap\[|\b(collections\.)?(defaultdict|OrderedDict)\(|\bdict\(\)"
     r"|=\s*\{\s*\}\s*;?\s*$|Object\.create\(null\)"
 )
-_MAP_WORDS = ("Map", "map[", "Dict", "dict", "}", "create(null)")
-"""One of them is in each text that `_MAP` matches; they are found faster."""
+_MAP_WORDS = ("Map", "map[", "Dict", "dict", "create(null)")
+"""One of them is in each text that `_MAP` matches, unless it ends with `{}`; they are found faster."""
 _BOUNDED = re.compile(
     r"removeEldestEntry|maximumSize|LruCache|LRUCache|TTLCache|lru|moka|Caffeine|CacheBuilder|FIFO|WeakHashMap"
     r"|WeakMap|synchronizedMap\(new LinkedHashMap",
@@ -109,13 +109,18 @@ def map_stores(facts: Facts) -> tuple[MapStore, ...]:
         text = text if text in line else f"{line} {text}"
         if facts.language in ("java", "csharp", "kotlin", "rust"):
             text = f"{line} {text}"
-        if not any(word in text for word in _MAP_WORDS):
+        if not any(word in text for word in _MAP_WORDS) and not _ends_with_empty_map(text):
             continue
         if not _MAP.search(text) or _BOUNDED.search(text) or (each.value is not None and _is_filled(each)):
             continue
         is_static = re.search(r"\bstatic\b", line) is not None
         found.append(MapStore(each, name, text, is_member, is_static or not is_member))
     return tuple(found)
+
+
+def _ends_with_empty_map(text: str) -> bool:
+    end = text.rstrip().removesuffix(";").rstrip()
+    return end.endswith("}") and end[:-1].rstrip().endswith("{")
 
 
 def _is_filled(each: Assignment) -> bool:

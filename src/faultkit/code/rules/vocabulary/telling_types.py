@@ -59,6 +59,12 @@ def may_name_secret(text: str) -> bool:
     return any(word in small for word in _SOME_WORDS) or _SOME_PAIR.search(small) is not None
 
 
+@lru_cache(maxsize=4)
+def is_about_secrets(facts: Facts) -> bool:
+    """Return whether a whole text has a word of secrets."""
+    return may_name_secret(facts.whole_text)
+
+
 def is_secret_name(name: str, facts: Facts) -> bool:
     """Return whether a variable, field, header or setting of this name holds a secret itself."""
     words = [word.lower() for word in _WORD.findall(name)]
@@ -125,7 +131,7 @@ def telling_types(facts: Facts) -> dict[str, str]:
     """Return types of this text whose text shows a secret, each with the name of that part."""
     language = "typescript" if facts.language == "tsx" else facts.language
     parts, pattern = _PART.get(language), _WITH_BODY.get(language, _WITH_LIST)
-    if parts is None or not may_name_secret(facts.whole_text):
+    if parts is None or not is_about_secrets(facts):
         return {}
     own_text = {scope.owner.rpartition(".")[2] for scope in facts.scopes if scope.short_name in _OWN_TEXT}
     found = dict[str, str]()
