@@ -175,7 +175,8 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
     if _FUNCTIONS.match(call.name):
         loops = facts.loops_around(call)
         few = frequency == "item" and loops and not any(is_over_data(loop, facts) for loop in loops)
-        if frequency and not few:
+        # A message is worked on for longer than a connection takes to open.
+        if frequency and frequency != "message" and not few:
             what = f"{call.written}() has no client that keeps connections: every {frequency} opens a new one"
             yield Hit(call.span, what, LIKELY)
     elif call.name in _PYTHON and _is_short_lived(call, facts):

@@ -121,7 +121,9 @@ def _django(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found
 def _named(method: str, source: str) -> set[str] | None:
     """Return the relations that a query loads with it; None if they are not written out."""
     named = set[str]()
-    for found in re.finditer(rf"\.{method}\(([^()]*(?:\([^()]*\)[^()]*)*)\)", source):
+    for found in re.finditer(
+        rf"\.{method}\(([^()]*(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)[^()]*)*)\)", source
+    ):
         names = _NAMES.findall(found[1])
         if not names:
             return None

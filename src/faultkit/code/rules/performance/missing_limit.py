@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
@@ -10,6 +11,7 @@ from faultkit.code.rules.vocabulary.row_queries import row_queries
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    told = set[Call]()
     for rows in row_queries(facts):
         route = facts.route_of(rows.call)
         if route is None or route.route is None or not rows.is_narrowed or rows.is_limited or rows.is_one:
@@ -18,7 +20,43 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue  # Reported by FK-P004.
         if route.route.method not in ("GET", "ANY") or not _takes_many(rows.call, facts):
             continue
+        told.add(rows.call)
         yield Hit(rows.call.span, f"{rows.call.written}() gives out as many rows as there are", POSSIBLE)
+    for call in _listed(facts):
+        if call not in told:
+            yield Hit(call.span, f"{call.written}() gives out as many rows as there are", POSSIBLE)
+
+
+_MANY = re.compile(
+    r"audit|event|logs?\b|histor|message|transaction|notification|entr(y|ies)|activit|reading|measurement|click|visit|order"
+    r"|comment|invoice|payment",
+    re.IGNORECASE,
+)
+"""Things of which one owner gets more and more."""
+_LISTS = re.compile(r"\b(Mutable)?(List|Collection|Set|Iterable)<")
+_FOUND = re.compile(r"^(findAll|findBy|findAllBy|listBy|getBy|getAllBy|listAll)\w*$")
+
+
+def _listed(facts: Facts) -> Iterator[Call]:
+    """Yield lists of a repository, or of Kysely, that a handler asks for without a limit."""
+    if facts.language in JAVASCRIPT:
+        for call in facts.calls_of_method("execute"):
+            if call.is_awaited and ".selectFrom()" in call.name and facts.route_of(call) is not None:
+                text = facts.text(call.span)
+                if not re.search(r"\.(limit|top|fetch|groupBy)\(|\bcount", text) and _MANY.search(text):
+                    yield call
+        return
+    for call in facts.calls if facts.language == "java" else ():
+        route = facts.route_of(call)
+        if route is None or not call.is_returned or not _FOUND.match(call.method):
+            continue
+        if "Repository" not in call.name or not _MANY.search(call.name):
+            continue
+        head = facts.text(route.head)
+        if _LISTS.search(head) and not re.search(
+            r"Page|Slice|limit|Limit|Top|First", head + facts.text(call.span)
+        ):
+            yield call
 
 
 def _takes_many(call: Call, facts: Facts) -> bool:

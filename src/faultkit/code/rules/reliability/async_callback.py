@@ -45,7 +45,9 @@ def _given(call: Call, in_browser: bool) -> Argument | None:
         return None
     if call.name in _SCHEDULES:
         return call.argument(place=1)
-    if call.method in ("on", "once", "addListener") and _EMITTERS.search(call.receiver_written):
+    if call.method in ("on", "once", "addListener") and (
+        call.receiver_written in ("self", "this") or _EMITTERS.search(call.receiver_written)
+    ):
         first = call.argument(place=0)
         if first is None or first.value.shape != "text" or first.value.literal in _SIGNALS:
             return None  # After a signal the process ends anyway.

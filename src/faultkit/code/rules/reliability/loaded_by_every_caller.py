@@ -206,6 +206,8 @@ def _through_helpers(facts: Facts, seen: set[Scope]) -> Iterator[Hit]:
             scope = facts.named_function_of(call)
             if scope is None or scope is helper or scope in seen or call.is_launched:
                 continue
+            if facts.loops_around(call):
+                continue  # A loop is one caller.
             name = _asked_before(kept, call, scope, facts)
             if name and not _is_guarded(scope, facts, call):
                 seen.add(scope)
@@ -273,7 +275,7 @@ def _asked_before(kept: set[str], call: Call, scope: Scope, facts: Facts) -> str
     ) or re.search(r"\breturn\b|\?:\s*$", before)
     if not is_chosen or not (_EXPIRES.search(before) or _MISSING.search(before)):
         return ""
-    if not _AGE.search(before) and not any(map(_TOKEN_LIKE.search, kept)):
+    if not _AGE.search(before) and not any(_TOKEN_LIKE.search(name) or _CACHES.search(name) for name in kept):
         return ""
     return asks[1] if asks is not None else sorted(kept)[0]
 

@@ -222,7 +222,9 @@ def _workers_of_main(facts: Facts) -> Iterator[Hit]:
         started = [
             call
             for call in facts.within(facts.calls, mains[0].body)
-            if runner is not None and call.method == runner.short_name
+            if runner is not None
+            and call.method == runner.short_name
+            and (call.receiver_written or not runner.owner)
         ]
         if started:
             what = f"{started[0].written}() is cut off in the middle of a job when the process is ended"

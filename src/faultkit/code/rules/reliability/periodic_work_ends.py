@@ -200,6 +200,8 @@ def _workers(facts: Facts) -> Iterator[Hit]:
             found = _unwraps(loop, scope, facts)
         elif loop.kind in ("endless", "while") and _is_thread(loop, scope, facts):
             found = _fails_for_item(loop, facts)
+        elif facts.language == "csharp" and loop.is_async and _runs_aside(loop, scope, facts):
+            found = _failing(loop.body, facts)  # `await foreach` over a channel.
         else:
             found = None
         if found is not None:

@@ -64,6 +64,8 @@ def _asks_provider(call: Call, facts: Facts) -> bool:
         return False
     is_named = _PROVIDERS.match(owner) is not None
     if facts.language == "go":
+        if call.method.startswith(("Publish", "Emit", "Enqueue")):
+            return False  # A relay sends what it has locked, and deletes it then.
         return _waits_in_go(call) and (is_named or not _BESIDE.search(owner))
     if not is_named or _LOCAL.search(type_of_receiver(call, facts)):
         return False

@@ -139,6 +139,21 @@ def _go_open(call: Call, facts: Facts) -> bool:
     return not (closed or given or returned)
 
 
+def _closed_late(name: str, call: Call, facts: Facts) -> int | None:
+    """Return where `defer resp.Body.Close()` stands, if it is the only place that closes or reads the body
+    before it."""
+    scope = facts.function_of(call)
+    later = [
+        each
+        for each in (() if scope is None else facts.own(facts.calls, scope))
+        if each.span.start > call.span.end and f"{name}.Body" in facts.text(each.span)
+    ]
+    first = min(later, key=lambda each: each.span.start, default=None)
+    if first is None or not first.is_deferred or first.written != f"{name}.Body.Close":
+        return None
+    return first.span.start
+
+
 def _go_left(call: Call, facts: Facts) -> Span | None:
     """Return where a response that is else returned is left for its status, with its body open."""
     scope = facts.function_of(call)
@@ -146,9 +161,12 @@ def _go_left(call: Call, facts: Facts) -> Span | None:
         return None
     name = call.assigned[0]
     text = facts.text(scope.body)
-    if re.search(rf"\bdefer\b[^\n]*{name}\.Body|{name}\.Body\.Close", text) or f"return {name}" not in text:
+    late = _closed_late(name, call, facts)
+    if late is None and (f"{name}.Body" in text or f"return {name}" not in text):
         return None
     for step in facts.own(facts.steps, scope):
+        if late is not None and step.span.start > late:
+            break
         if step.kind != "branch" or step.span.start < call.span.end or f"{name}.StatusCode" not in step.text:
             continue
         inside = facts.text(step.span).replace(step.text, "", 1)

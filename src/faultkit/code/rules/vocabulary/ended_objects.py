@@ -168,7 +168,8 @@ def _added(facts: Facts) -> Iterator[Kept]:
             source
         ):
             continue
-        if any(one.name == head for one in scope.parameters) and scope.short_name not in ("constructor",):
+        makers = ("constructor", scope.owner.rpartition(".")[2])
+        if any(one.name == head for one in scope.parameters) and scope.short_name not in makers:
             continue  # What a method is given is as old as what it is given with.
         is_given = _is_given(head, scope, facts)
         if not (is_given or head in facts.file_names or f"self.{head}" in facts.file_names):
@@ -211,7 +212,7 @@ def _is_of_connection(scope: Scope) -> bool:
     return scope.short_name in _OPENS or any(_OF_CONNECTION.search(one.type) for one in scope.parameters)
 
 
-_OF_CONNECTION = re.compile(r"(Session|Connection|Subscription|Socket|Peer|Room|Stream)$")
+_OF_ONE_CLIENT = re.compile(r"(Session|Connection|Subscription|Socket|Peer|Room|Stream)$")
 """Names of types of which each client has an object."""
 
 
@@ -227,7 +228,7 @@ def kept_timers_of_ended(facts: Facts) -> Iterator[Kept]:
             )
             if call is None or not made or not each.owner:
                 continue
-            if not _ends_of(each.owner, facts) and not _OF_CONNECTION.search(each.owner):
+            if not _ends_of(each.owner, facts) and not _OF_ONE_CLIENT.search(each.owner):
                 continue
             name = each.targets[0].removeprefix("self.")
             is_field = any(

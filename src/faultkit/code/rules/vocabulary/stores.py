@@ -160,8 +160,17 @@ def puts_of(store: MapStore, facts: Facts) -> Iterator[Put]:
             scope = facts.named_function_of(call)
             if scope is None or scope.short_name in made_in or len(call.positional) != 1:
                 continue
-            if is_on(call, store):
+            if is_on(call, store) or _is_guard(call, store, facts):
                 yield Put(call.positional[0].value.text, "", call.span, scope, "entry")
+
+
+def _is_guard(call: Call, store: MapStore, facts: Facts) -> bool:
+    """Return whether a call is on a variable that keeps the lock of a map (Rust)."""
+    if not call.receiver_written.isidentifier():
+        return False
+    taken = re.compile(rf"(self\.)?{re.escape(store.bare)}\.(lock|write)\(\)")
+    made = facts.assignments_to(call.receiver_written, call)
+    return any(each.value is not None and taken.match(each.value.text) for each in made)
 
 
 def _is_of(target: str, store: MapStore) -> bool:
