@@ -20,6 +20,7 @@ from faultkit.code.rules.rule import (
     Rule,
     Severity,
 )
+from faultkit.code.rules.vocabulary.blocking_queries import waits_for_ef
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function, callers_through
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
@@ -386,35 +387,9 @@ def _is_on_loop(call: Call, scope: Scope, facts: Facts) -> bool:
     return any(each.method in _VERTX for each in around)
 
 
-_EF_SYNC = frozenset(
-    (
-        "ToList",
-        "ToArray",
-        "First",
-        "FirstOrDefault",
-        "Single",
-        "SingleOrDefault",
-        "Count",
-        "Any",
-        "Find",
-        "Sum",
-    )
-)
-_EF_ROOT = re.compile(
-    r"^(this\.|self\.)?_?(db|context|dbContext|\w+Db|\w+DbContext|\w*(?<!Http)(?<!http)Context)\.[A-Z]\w*\b"
-)
-
-
-def _asks_ef(call: Call, facts: Facts) -> bool:
-    """Return whether a call sends a query of Entity Framework and waits: `_db.Orders.ToList()`."""
-    if call.method not in _EF_SYNC or not _EF_ROOT.match(call.receiver_written):
-        return False
-    return facts.imports_any("Microsoft.EntityFrameworkCore") or ".Where(" in facts.text(call.span)
-
-
 def _csharp(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        if not (_CSHARP.match(call.name) or _asks_ef(call, facts)) or call.is_awaited:
+        if not (_CSHARP.match(call.name) or waits_for_ef(call, facts)) or call.is_awaited:
             continue
         mild: Severity | None = "low" if call.name.startswith(("File.", "StreamReader.")) else "medium"
         if facts.is_in_async(call):
