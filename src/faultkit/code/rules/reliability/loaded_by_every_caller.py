@@ -102,7 +102,9 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
     )
     if loaded is not None:
         what = f"until {store.bare} has the value, every caller loads it again"
-        return Hit(loaded, what, LIKELY)
+        # A lock that is given back before the load may be a choice: it is not held over I/O.
+        is_choice = _LOCK_WORDS.search(facts.text(put.scope.span)) is not None
+        return Hit(loaded, what, POSSIBLE if is_choice else LIKELY)
     if _SHARED.search(store.text) and _makes(put, between, facts) and facts.language != "rust":
         what = (
             f"{store.bare} is asked and filled in two steps: several callers make the value, and one is kept"
@@ -180,7 +182,8 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     loaded = _loaded(each.span, each.value.text, Span(begin, each.span.end), named, facts)
     if loaded is None:
         return None
-    return Hit(loaded, f"while {bare} is missing or too old, every caller loads it again", LIKELY)
+    what = f"while {bare} is missing or too old, every caller loads it again"
+    return Hit(loaded, what, LIKELY if re.search(rf"\b{re.escape(bare)}\b", tested[-1].text) else POSSIBLE)
 
 
 _EXPIRES = re.compile(
