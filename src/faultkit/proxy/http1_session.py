@@ -176,7 +176,11 @@ class Http1Session:
     def _timer_due(self, at: float) -> None:
         if at == self._wake_at and not self._link.dead:
             self._wake_at = FOREVER
-            self._do(self._exchange.wake(self._link.proxy.services.loop.clock()))
+            now = self._link.proxy.services.loop.clock()
+            self._do(self._exchange.wake(now))
+            if not self._link.dead:
+                # No timer of the direction need be left: what waited before may all have been sent by now.
+                self._link.release_to_client(now)
             self._set_timer()
 
     def dialled(self, at: float) -> list[Output]:

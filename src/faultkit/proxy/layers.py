@@ -48,6 +48,9 @@ class LayeredLink(GatedLink, Protocol):
     def tls_failed(self, why: str) -> None:
         """The TLS handshake with the upstream failed."""
 
+    def release_to_client(self, now: float) -> None:
+        """Send what a session has just written to the client."""
+
     def close(self) -> None:
         """End both connections by FIN."""
 

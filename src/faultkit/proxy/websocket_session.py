@@ -30,6 +30,9 @@ class WebSocketLink(BoundLink, Protocol):
     def abort(self) -> None:
         """End both connections after a defect."""
 
+    def release_to_client(self, now: float) -> None:
+        """Send what the session has just written to the client."""
+
 
 class WebSocketSession:
     """WebSocket between the two sockets of a link. It is the `MessageRules` of its exchange."""
