@@ -195,6 +195,12 @@ def test_a_burst_hits_calls_in_a_row_over_the_whole_server() -> None:
     assert hit(injector, *"abcdefgh") == [False, False, False, False, True, True, False, False]
 
 
+def test_episodes_begin_at_the_calls_that_the_seed_promises() -> None:
+    rule = Rule("r", Hang(), trigger=Trigger(probability=0.2, burst=3))
+    hits = hit(Injector(Plan((rule,), 7)), *"a" * 40)
+    assert [place for place, is_hit in enumerate(hits) if is_hit] == [5, 6, 7, 13, 14, 15, 16, 17, 33, 34, 35]
+
+
 def test_a_burst_of_one_tool_minds_no_other() -> None:
     rule = Rule("episode", Hang(), Match(tool="a"), Trigger(first=1, burst=2))
     assert hit(Injector(Plan((rule,))), *"bbabaa") == [False, False, True, False, True, False]
