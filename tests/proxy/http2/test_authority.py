@@ -138,6 +138,13 @@ def test_a_block_that_has_become_larger_than_a_frame_is_sent_in_two() -> None:
     assert blocks_of(out[24:]) == [expected]
 
 
+def test_a_frame_that_is_larger_than_every_peer_takes_stays_so() -> None:
+    block = b"\x01\x01:" + b"\x00\x01x\x7f\xb9\x7f" + bytes(16440)
+    rewriter = AuthorityRewriter(rehosting("upstream.example.com:443", None))
+    out = rewriter.feed(PREFACE + frame(HEADERS, END_HEADERS, 1, block))
+    assert [len(payload) for *_, payload in frames_of(out[24:])] == [len(block), 23]
+
+
 @pytest.mark.parametrize(
     "broken",
     [

@@ -341,12 +341,14 @@ def _string(text: bytes) -> bytes:
 
 
 def _frames_of(first: bytes, priority: bytes, block: bytes) -> bytes:
-    """Return the frames of a block; `first` is the header that the first one had."""
+    """Return the frames of a block; `first` is the header that the first one had. One that was larger than
+    every peer takes stays so: whether it is allowed is for the upstream to judge."""
     payload, stream = priority + block, first[5:]
+    most = max(_LARGEST_FRAME, int.from_bytes(first[:3], "big"))
     kind, flags = _HEADERS, first[4] & ~(_PADDED | _END_HEADERS)
     out = b""
     while True:
-        piece, payload = payload[:_LARGEST_FRAME], payload[_LARGEST_FRAME:]
+        piece, payload = payload[:most], payload[most:]
         flags |= 0 if payload else _END_HEADERS
         out += len(piece).to_bytes(3, "big") + bytes((kind, flags)) + stream + piece
         if not payload:
