@@ -12,8 +12,9 @@ from contextlib import contextmanager
 _RARE = (50_000, 50, 100)
 """Thresholds: pauses would make releases of bytes late, and circles are rare there."""
 
-_MANY = 100_000
-"""Objects that may be made between two collections by hand."""
+_MANY = 400_000
+"""Objects that may be made between two collections by hand: more than the caches of a review hold, so that
+it collects nothing unless it makes garbage."""
 
 _FROZEN_BY_PYTHON = 1000
 """More objects than Python freezes at its start (3.12: some hundreds), and fewer than a program has."""

@@ -16,7 +16,7 @@ from faultkit.code.languages.syntax import parse_fragment
 from faultkit.code.review.engine import RULES, findings_of
 from faultkit.code.review.rule_words import rule_words
 from faultkit.code.rules.rule import Rule
-from faultkit.code.rules.vocabulary import stores
+from faultkit.code.rules.vocabulary import stored_writes, stores, telling_types
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from tests.code.rules.test_rules import BY_SLUG, CASES
 
@@ -188,3 +188,58 @@ def test_forgotten_facts_are_freed_without_the_garbage_collector() -> None:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("API_KEY", True), ("private-key", True), ("authHeader", True), ("card.number", True),
+        ("connection string", True), ("refreshToken", True), ("key of an api", False),
+        ("header, auth", False), ("a number of cards", False), ("string connection", False),
+        ("apis, and keys", False), ("", False),
+    ],
+)  # fmt: skip
+def test_pairs_of_words_of_secrets_are_found_in_their_order(text: str, is_found: bool) -> None:
+    assert telling_types.may_name_secret(text) is is_found
+    assert is_found is (
+        any(word in text.lower() for word in telling_types._SOME_WORDS)
+        or telling_types._SOME_PAIR.search(text.lower()) is not None
+    )
+
+
+def test_all_methods_of_stores_of_javascript_are_looked_at() -> None:
+    patterns = (stored_writes._PRISMA, stored_writes._SEQUELIZE, stored_writes._TYPEORM)
+    methods = {
+        "save",
+        "insert",
+        "create",
+        "createMany",
+        "bulkCreate",
+        "softRemove",
+        "find",
+        "saved",
+        "upsert",
+    }
+    for method in methods:
+        is_write = any(pattern.match(method) for pattern in patterns)
+        assert (stored_writes._JAVASCRIPT.match(method) is not None) is is_write, method
+
+
+def test_forgotten_words_are_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faultkit.code.review.rule_words._KEPT", 1)
+    rule = replace(BY_SLUG["tls-not-verified"], words=(b"verify",))
+    rules = rule_words((rule,), "python")
+    for text, found in ((b"a b verify c", [rule]), (b"a b c d", []), (b"c unverifyed", [rule])) * 2:
+        assert rules.candidates(text) == found
+        assert len(rules._known) <= 1
+
+
+def test_an_error_is_used_if_its_own_name_is_read() -> None:
+    code = "try:\n    f()\nexcept E as err:\n    {}\n"
+    for line, is_used in (
+        ("log(err)", True),
+        ("err.show()", True),
+        ("log(error)", False),
+        ("a.err()", False),
+    ):
+        assert _facts(code.format(line)).tries[0].handlers[0].uses_error is is_used, line

@@ -198,9 +198,12 @@ def is_logging(call: Call) -> bool:
 
 
 def _uses(facts: Facts, name: str, body: Span) -> bool:
-    heads = [each.written.partition(".")[0] for each in facts.within(facts.accesses, body)]
-    heads += [each.written.partition(".")[0].partition("(")[0] for each in facts.within(facts.calls, body)]
-    return name in heads
+    if facts.syntax.source.find(name.encode(), *body) < 0:
+        return False
+    # Reads are made when they are asked for, which takes long.
+    return any(
+        each.written.partition(".")[0].partition("(")[0] == name for each in facts.within(facts.calls, body)
+    ) or any(each.written.partition(".")[0] == name for each in facts.within(facts.accesses, body))
 
 
 # Routes: functions that answer requests, found by decorators, registrations, types and base classes.

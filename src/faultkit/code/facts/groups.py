@@ -19,8 +19,10 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
     return found
 
 
-def merged(groups: dict[str, list[Call]], names: Iterable[str]) -> tuple[Call, ...]:
+def merged(groups: dict[str, list[Call]], names: tuple[str, ...]) -> tuple[Call, ...]:
     """Return the calls of some groups, in the order of the text, in which those of each group are."""
+    if len(names) == 1:
+        return tuple(groups.get(names[0], ()))
     known = groups.keys() & names
     if len(known) < 2:
         return tuple(groups[known.pop()]) if known else ()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 from faultkit.code.languages import LANGUAGES
@@ -62,17 +62,27 @@ class Context:
     def fits(self, head: FileHead) -> bool:
         if self.languages and head.language not in self.languages:
             return False
-        *folders, name = head.path.split("/")
-        if self.folders and any(_fits(self.folders, each.lower()) for each in folders):
+        folder, _, name = head.path.rpartition("/")
+        if self.folders and folder and _is_below(self.folders, folder):
             return True
         if self.names and _fits(self.names, name):
             return True
         return self.says is not None and self.says(head)
 
 
+@lru_cache(maxsize=4096)
+def _is_below(pattern: str, folder: str) -> bool:
+    return any(_fits(pattern, each.lower()) for each in folder.split("/"))
+
+
 @lru_cache(maxsize=8192)
 def _fits(pattern: str, name: str) -> bool:
-    return re.fullmatch(pattern, name) is not None
+    return _compiled(pattern).fullmatch(name) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)  # Python forgets expressions if there are many.
 
 
 # --- what the head of a file says ---------------------------------------------------------------

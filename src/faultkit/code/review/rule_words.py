@@ -8,6 +8,7 @@ time does not grow with the number of rules.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from faultkit.code.rules.rule import Rule
@@ -35,7 +36,7 @@ class RuleWords:
         self._by_start: dict[bytes, list[tuple[bytes, int]]] = {}
         self._phrases: list[tuple[bytes, int, int]] = []
         """What is no single word, with its own bit and that of the rule."""
-        self._known: dict[bytes, int] = {}
+        self._known = _Meanings(self._meaning)
         for place, rule in enumerate(self._rules):
             self._always |= 0 if rule.words else 1 << place
             for word in rule.words:
@@ -55,10 +56,10 @@ class RuleWords:
 
     def candidates(self, source: bytes) -> list[Rule]:
         """Return the rules that have no words, or one of whose words stands in the text."""
-        known, found = self._known, self._always
-        for word in {*source.translate(_BETWEEN).split()}:
-            meant = known.get(word)
-            found |= self._meaning(word) if meant is None else meant
+        found = self._always
+        # Most words mean nothing to any rule.
+        for meant in filter(None, map(self._known.__getitem__, {*source.translate(_BETWEEN).split()})):
+            found |= meant
         for phrase, own, rule in self._phrases:
             if found & own and not found & rule and phrase in source:
                 found |= rule
@@ -70,9 +71,20 @@ class RuleWords:
             for part, bits in self._by_start.get(word[at : at + _START], ()):
                 if word.startswith(part, at):
                     meant |= bits
-        if len(self._known) >= _KEPT:
-            self._known.clear()
-        self._known[word] = meant
+        return meant
+
+
+class _Meanings(dict[bytes, int]):
+    """The rules that words of texts mean, of the latest words: what is missing is found and kept."""
+
+    def __init__(self, find: Callable[[bytes], int]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, word: bytes) -> int:
+        if len(self) >= _KEPT:
+            self.clear()
+        self[word] = meant = self._find(word)
         return meant
 
 

@@ -91,7 +91,7 @@ _SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if not _opens(call, facts.language):
-            if _is_for_one_use(call, facts):
+            if facts.language in _ONE_USE and _is_for_one_use(call, facts):
                 yield Hit(call.span, f"{call.written}() connects anew each time", LIKELY)
             continue
         scope = facts.named_function_of(call) or facts.function_of(call)
@@ -228,9 +228,9 @@ def _opens(call: Call, language: str) -> bool:
         return False
     if language == "python":
         return call.name in _PYTHON
-    pattern = {"go": _GO, "java": _JAVA, "kotlin": _JAVA}.get(language, _JAVASCRIPT)
     if language in ("csharp", "rust"):
         return _ONE_USE[language].search(call.name) is not None
+    pattern = _JAVA if language in ("java", "kotlin") else _GO if language == "go" else _JAVASCRIPT
     if pattern.search(call.name) is None:
         return False
     return call.name != "knex" or _has_settings(call)

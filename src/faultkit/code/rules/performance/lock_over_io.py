@@ -12,12 +12,14 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBL
 from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.lock_regions import guard_of, lock_regions
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 
 _LOCK = re.compile(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
 _NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
 _DRIVERS = re.compile(r"Connection|Protocol|Statement|Driver|Pool|Session|Listener|Conn$", re.IGNORECASE)
+_OF_FIELD = NamePattern(r"self\.\w+\.\w+")
 _SLEEPS = frozenset(
     (
         "time.sleep", "time.Sleep", "Thread.sleep", "Thread.Sleep", "java.lang.Thread.sleep",
@@ -170,7 +172,7 @@ def _sent_in_go(facts: Facts) -> Iterator[Hit]:
 
 def _takes_context(call: Call, facts: Facts) -> bool:
     """Return whether a call of a field is given a context and returns an error, as one that waits (Go)."""
-    if re.fullmatch(r"self\.\w+\.\w+", call.written) is None:
+    if _OF_FIELD.fullmatch(call.written) is None:
         return False
     first = call.argument(place=0)
     if first is None or not re.fullmatch(r"ctx|\w*Ctx|context\.(Background|TODO)\(\)", first.value.text):

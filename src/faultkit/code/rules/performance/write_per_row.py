@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import (
     frequency_of,
@@ -17,6 +18,7 @@ from faultkit.code.rules.vocabulary.repetition import (
 )
 
 _GROUPS = re.compile(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
+_MODELS = NamePattern(r"^django\b|(^|\.)models\b")
 _SHORT_LINES = 15
 _COMMITS = ("commit", "Commit", "SaveChanges", "SaveChangesAsync")
 _SENDS = re.compile(r"^(?i:send|publish|notify|post|charge|emit|upload|deliver)([A-Z_]\w*)?$")
@@ -65,7 +67,7 @@ def _is_unit(call: Call, loop: Loop, facts: Facts) -> bool:
 
 def _saved(facts: Facts) -> Iterator[Hit]:
     """Yield items that save themselves: `for user in users: user.save()` of Django and Mongoose."""
-    has_models = any(re.search(r"^django\b|(^|\.)models\b", module) for module in facts.imports.modules)
+    has_models = any(map(_MODELS.search, facts.imports.modules))
     for call in facts.calls_of_method("save", "destroy"):
         loop = _loop(call, facts)
         if loop is None or call.positional or call.receiver_written not in _words(loop):

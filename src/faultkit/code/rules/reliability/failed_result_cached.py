@@ -96,13 +96,16 @@ def _is_in_branch(call: Call, after: int, facts: Facts) -> bool:
 # JavaScript.
 
 
+_IS_FIELD = re.compile(r"self\.#?\w+(\[.*\])?")
+
+
 def _promises(facts: Facts) -> Iterator[Hit]:
     """Yield promises that are stored before they are settled, and stay if they reject."""
     for each in facts.assignments:
         if each.scope is None or len(each.targets) != 1 or each.value is None:
             continue
         target = each.targets[0]
-        is_field = re.fullmatch(r"self\.#?\w+(\[.*\])?", target) is not None
+        is_field = target.startswith("self.") and _IS_FIELD.fullmatch(target) is not None
         is_file = target.partition("[")[0] in facts.file_names and target.partition("[")[0] not in _locals(
             each, facts
         )
@@ -151,14 +154,16 @@ def _is_guarded(each: Assignment, target: str, facts: Facts) -> bool:
     """Return whether it is set once: `x ??= f()`, `if (!x) x = f()`."""
     if each.operator in ("??=", "||="):
         return True
-    bare = re.escape(target.replace("self.", "").removesuffix("[]"))
+    plain = target.replace("self.", "").removesuffix("[]")
+    tests = [step.text for step in facts.steps_of("branch") if is_within(each.span, step.span)]
+    tests = [text for text in tests if plain in text or "in" in text]
+    if not tests:
+        return False
+    bare = re.escape(plain)
     if target.endswith("[]"):
         bare += r"\[[^\]]*\]"
-    return any(
-        is_within(each.span, step.span)
-        and re.search(rf"!\s*\(?(this\.)?{bare}(?![\w.])|{bare}\s*===?\s*(null|undefined)|\bin\s", step.text)
-        for step in facts.steps_of("branch")
-    )
+    asked = re.compile(rf"!\s*\(?(this\.)?{bare}(?![\w.])|{bare}\s*===?\s*(null|undefined)|\bin\s")
+    return any(map(asked.search, tests))
 
 
 def _is_pending(text: str, call: Call | None, place: Call | Assignment, facts: Facts) -> bool:

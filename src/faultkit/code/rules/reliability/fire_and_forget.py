@@ -178,12 +178,17 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
         ):
             yield Hit(call.span, f"{call.written}() is not awaited: its error is lost", LIKELY)
     for call in facts.calls:
+        is_task = call.name in ("Task.Run", "Task.Factory.StartNew")
+        if not is_task and not _ASYNC.search(call.method):
+            continue
         # `_ = …` says that it is meant; in a request, it outlives what it works with.
         is_dropped = call.assigned == ("_",) or (call.is_discarded and not call.is_awaited)
-        starts = call.name in ("Task.Run", "Task.Factory.StartNew") or (
-            call.assigned == ("_",) and _ASYNC.search(call.method)
-        )
-        if is_dropped and starts and _in_request(call, facts) and not _is_guarded(call, facts):
+        if (
+            is_dropped
+            and (is_task or call.assigned == ("_",))
+            and _in_request(call, facts)
+            and not _is_guarded(call, facts)
+        ):
             yield Hit(call.span, f"nothing sees an error of {call.written}()", LIKELY)
 
 

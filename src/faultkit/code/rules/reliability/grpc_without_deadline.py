@@ -172,4 +172,5 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
+    words=(b"grpc", b"Grpc", b"_pb2", b"Stub", b"Client", b"tonic"),
 )

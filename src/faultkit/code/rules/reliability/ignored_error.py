@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
@@ -84,11 +85,6 @@ _ENDING = re.compile(r"(?i)^(close|stop|shut_?down|clean_?up|rollback|release|ab
 def _check(facts: Facts) -> Iterator[Hit]:
     yield from _known(facts)
     yield from _shadowed(facts)
-    own = {
-        scope.short_name: scope
-        for scope in facts.scopes
-        if scope.name and _RETURNS.search(facts.text(scope.head)) and not _never_fails(scope, facts)
-    }
     for call in facts.calls:
         # Of most calls the result is used. To ask for what stands around a call takes longer.
         is_used = not (call.is_discarded or call.is_deferred or _LOST.match(call.method))
@@ -105,29 +101,41 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if not _is_ending(call, facts) and not facts.comment_at(call):
                 yield Hit(call.span, f"the Error of {call.written}() is not checked", LIKELY)
             continue
+        if _WRITES.match(call.method) is None or _BESIDE.search(call.written) or not call.receiver_written:
+            continue
         meant = call.assigned == ("_",)
         if not (call.is_discarded or meant) or call.is_deferred or _is_ending(call, facts):
             continue
-        first = call.argument(place=0)
-        writes = _WRITES.match(call.method) is not None and _BESIDE.search(call.written) is None
         if meant and _LOST.match(call.method) is None:
             continue
-        if first is None or not writes or not call.receiver_written or facts.comment_at(call):
+        first = call.argument(place=0)
+        if first is None or facts.comment_at(call):
             continue
-        scope = own.get(call.method)
+        scope = _failing(facts).get(call.method)
         known = scope is not None and call in facts.callers_of(scope)
         if known or (_is_context(first.value.text, call, facts) and len(call.arguments) > 1):
             yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY)
+
+
+@lru_cache(maxsize=1)
+def _failing(facts: Facts) -> dict[str, Scope]:
+    """Return the functions of this text that may return an error, by name."""
+    return {
+        scope.short_name: scope
+        for scope in facts.scopes
+        if scope.name and _RETURNS.search(facts.text(scope.head)) and not _never_fails(scope, facts)
+    }
 
 
 def _shadowed(facts: Facts) -> Iterator[Hit]:
     """Yield `if err := f(); err != nil { break }` before a `return err`, which is another variable."""
     for each in facts.tries:
         for handler in each.handlers:
-            text = facts.text(handler.span)
-            declares = re.match(r"if\s[^{;]*\berr\s*:=[^{]*;", text)
+            if handler.name != "err" or not facts.loops_around(handler):
+                continue
+            declares = _DECLARES.match(facts.text(handler.span))
             scope = facts.function_of(handler)
-            if handler.name != "err" or declares is None or scope is None or not facts.loops_around(handler):
+            if declares is None or scope is None:
                 continue
             inside = [step.kind for step in facts.within(facts.steps, handler.body)]
             if (
@@ -142,6 +150,7 @@ def _shadowed(facts: Facts) -> Iterator[Hit]:
                 yield Hit(handler.span, what, LIKELY)
 
 
+_DECLARES = re.compile(r"if\s[^{;]*\berr\s*:=[^{]*;")
 _RETURNS = re.compile(r"\)\s*(?:\(.*\berror\)|error)\s*$", re.DOTALL)
 
 

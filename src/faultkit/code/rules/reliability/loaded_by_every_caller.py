@@ -156,6 +156,13 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     named = facts.named_function_of(each) or scope
     if _STARTS.match(named.short_name):
         return None
+    tests = [
+        step
+        for step in facts.within(facts.steps, named.body)
+        if step.kind == "branch" and step.span.start < each.span.start
+    ]
+    if not tests:
+        return None
     own = [bare] + [
         other.targets[0]
         for other in facts.within(facts.assignments, named.body)
@@ -164,16 +171,17 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
         and other.targets[0].isidentifier()
         and other.value.text.removeprefix("this.").removeprefix("self.") == bare
     ]
+    tests = [step for step in tests if any(name in step.text for name in own)]
+    if not tests:
+        return None  # To compile an expression for each assignment takes long.
     asked = re.compile(rf"\b({'|'.join(map(re.escape, own))})\b")
     tested = [
         step
-        for step in facts.within(facts.steps, named.body)
-        if step.kind == "branch"
-        and asked.search(step.text)
+        for step in tests
+        if asked.search(step.text)
         and (_TOKEN_LIKE.search(bare) or _AGE.search(step.text))
         and _MISSING.search(step.text)
         and (is_within(each.span, step.span) or _returns_early(step, facts))
-        and step.span.start < each.span.start
     ]
     if not tested or _is_guarded(named, facts):
         return None

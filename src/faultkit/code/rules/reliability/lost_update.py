@@ -218,11 +218,12 @@ def _is_shared(target: str, place: Assignment, facts: Facts) -> bool:
     """Return whether a variable is a field, or belongs to the file."""
     if target.startswith("self.") and target.count(".") == 1:
         return True
+    if not target.isidentifier() or target not in facts.file_names:
+        return False
     around = {*facts.functions_around(place)}
-    is_local = any(
+    return not any(
         target in one.targets and one.scope in around and one.operator != "+=" for one in facts.assignments
     )
-    return target.isidentifier() and not is_local and target in facts.file_names
 
 
 def _waits_between(begin: int, end: int, scope: Scope, facts: Facts) -> bool:
@@ -236,13 +237,13 @@ def _by_setters(facts: Facts) -> Iterator[Hit]:
     """Yield `a.setBalance(a.getBalance() - x)` of an entity that is loaded and saved here."""
     for call in facts.calls:
         field, name = call.method.removeprefix("set"), call.receiver_written
-        if field == call.method or not name.isidentifier():
+        if field == call.method or not name.isidentifier() or not _AMOUNTS.search(field):
             continue
         scope, given = facts.function_of(call), call.argument(place=0)
         if scope is None or given is None:
             continue
         rest = given.value.text.partition(f"{name}.get{field}()")[2]
-        if not _COMPUTES.match(rest) or not _AMOUNTS.search(field) or _GUARDS.search(facts.text(scope.span)):
+        if not _COMPUTES.match(rest) or _GUARDS.search(facts.text(scope.span)):
             continue
         loaded = any(
             name in made.targets and made.value is not None and _JPA_LOADS.search(made.value.text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.acknowledgements import is_requeued
+from faultkit.code.rules.vocabulary.acknowledgements import NACKS, is_requeued
 
 _COUNTS = re.compile(
     r"x-death|x-delivery|[dD]elivery_?[cC]ount|[rR]edelivered|attempt|retr(y|ies)|tries|x-delivery-limit|dead_letter"
@@ -20,7 +20,7 @@ _SLEEPS = re.compile(r"[sS]leep\(|[dD]elay\(|setTimeout")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls:
+    for call in facts.calls_of_method(*NACKS):
         if not is_requeued(call, facts) or facts.imports_any("google.cloud", "@google-cloud/pubsub"):
             continue  # The subscription of Pub/Sub has the waits and the limit.
         scope = facts.named_function_of(call)

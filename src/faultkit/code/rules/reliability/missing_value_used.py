@@ -209,7 +209,12 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
 
 def _go_maps(facts: Facts) -> Iterator[Hit]:
     """Yield writes to maps that were never made."""
-    declared = [each for each in facts.assignments if each.type == "map" and each.value is None]
+    written = {each.targets[0] for each in facts.assignments if each.targets}
+    declared = [
+        each
+        for each in facts.assignments
+        if each.type == "map" and each.value is None and f"{each.targets[0]}[]" in written
+    ]
     if not declared:
         return
     made = {
@@ -218,16 +223,13 @@ def _go_maps(facts: Facts) -> Iterator[Hit]:
         if each.value is not None or each.operator == ":="
         for target in each.targets
     }
-    literals = {argument.name for call in facts.calls for argument in call.arguments if argument.name}
     for each in declared:
         name = each.targets[0]
         field = name.removeprefix("self.")
         is_field = name.startswith("self.")
-        if name in made or (
-            is_field and (field in literals or any(one.endswith(f".{field}") for one in made))
-        ):
+        if name in made or (is_field and any(one.endswith(f".{field}") for one in made)):
             continue
-        if is_field and not _is_made_here(each.owner, facts):
+        if is_field and (not _is_made_here(each.owner, facts) or _is_in_literal(field, facts)):
             continue
         if not is_field and (each.scope is None or re.search(rf"&{name}\b", facts.text(each.scope.body))):
             continue
@@ -239,6 +241,14 @@ def _go_maps(facts: Facts) -> Iterator[Hit]:
                     break
                 yield Hit(write.span, f"{field} is never made: writing to a nil map panics", CERTAIN)
                 break
+
+
+def _is_in_literal(field: str, facts: Facts) -> bool:
+    """Return whether a literal of a struct, or another call, is given a value by this name."""
+    source, word = facts.syntax.source, field.encode()
+    # To read arguments takes long.
+    inside = (call for call in facts.calls if source.find(word, *call.span) >= 0)
+    return any(argument.name == field for call in inside for argument in call.arguments)
 
 
 def _is_made_here(owner: str, facts: Facts) -> bool:

@@ -35,21 +35,22 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _parallel(facts: Facts) -> Iterator[tuple[Call, Scope]]:
     """Yield calls that run a lambda several times at once, each with the lambda."""
-    for call in facts.calls:
-        many = bool(facts.loops_around(call))
+    # Which loops stand around a call is asked last: that takes longest.
+    for call in facts.calls if facts.language in ("go", "csharp", "java", "kotlin") else ():
+        alone = False
         if facts.language == "go":
-            starts = (call.is_launched or (call.method == "Go" and "errgroup" in call.name)) and many
+            starts = call.is_launched or (call.method == "Go" and "errgroup" in call.name)
         elif facts.language == "csharp":
-            starts = _PARALLEL.search(call.name) is not None or (call.name == "Task.Run" and many)
+            alone = _PARALLEL.search(call.name) is not None
+            starts = call.name == "Task.Run"
         elif facts.language == "java":
-            starts = (call.method in ("submit", "execute", "runAsync", "supplyAsync") and many) or (
-                call.method == "forEach" and "parallelStream()" in call.name
-            )
-        elif facts.language == "kotlin":
-            starts = call.method in ("launch", "async") and many and _on_threads(call, facts)
+            alone = call.method == "forEach" and "parallelStream()" in call.name
+            starts = call.method in ("submit", "execute", "runAsync", "supplyAsync")
         else:
-            starts = False
-        if not starts:
+            starts = call.method in ("launch", "async")
+        if not alone and not (starts and facts.loops_around(call)):
+            continue
+        if facts.language == "kotlin" and not _on_threads(call, facts):
             continue
         spans = [call.callee] if call.is_launched else [each.value.span for each in call.arguments]
         for span in spans:

@@ -11,6 +11,10 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _REDIS = re.compile(r"redis|jedis|rdb|ioredis|lettuce|opsForValue|StackExchange|IDatabase", re.IGNORECASE)
+_WORDS = (
+    b"edis", b"EDIS", b"rdb", b"Rdb", b"RDB", b"ettuce", b"LETTUCE", b"psForValue", b"tackExchange",
+    b"IDatabase", b"setnx", b"nx=True",
+)  # fmt: skip
 _LOCKS = re.compile(r"lock|mutex|lease|leader|semaphore|single_?flight|exclusive", re.IGNORECASE)
 _EXPIRES = re.compile(r"\b(ex|px|exat|pxat|EX|PX|EXAT|PXAT|expire\w*|Expire\w*|pexpire|KEEPTTL|ttl|TTL)\b")
 _CHECKS = re.compile(
@@ -148,6 +152,7 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
+    words=_WORDS,
 )
 
 RELEASE = Rule(
@@ -162,4 +167,5 @@ RELEASE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_released,
+    words=_WORDS,
 )

@@ -17,11 +17,13 @@ _CATCHING = (
     "express-async-router",
 )
 """Packages that pass rejections to the error handler."""
+_CATCHING_BYTES = tuple(each.encode() for each in _CATCHING)
 _CATCHES = re.compile(r"\.catch\s*\(")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if any(text.text in _CATCHING for text in facts.texts):
+    # Texts are made when they are asked for, which takes long.
+    if facts.syntax.has_any(*_CATCHING_BYTES) and any(text.text in _CATCHING for text in facts.texts):
         return
     for scope in facts.scopes:
         if not _is_registered(scope, facts):

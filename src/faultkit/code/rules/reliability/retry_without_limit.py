@@ -33,7 +33,11 @@ _LIMITS = re.compile(r"(^|\.)(limit|retries|maxRetries|retryLimit|numOfAttempts|
 
 def _options(facts: Facts) -> Iterator[Hit]:
     """Yield options of clients and helpers that retry for ever: `retry: { limit: Infinity }`."""
-    for call in facts.calls if facts.syntax.has_any(b"infinity", b"forever") else ():
+    source = facts.syntax.source
+    ends = [word for word in (b"Infinity", b"POSITIVE_INFINITY", b"forever") if word in source]
+    for call in facts.calls if ends else ():
+        if not any(source.find(word, *call.span) >= 0 for word in ends):
+            continue
         about = "retry" in call.name.lower() or any("retry" in each.name for each in call.arguments)
         for each in call.arguments if about else ():
             endless = _LIMITS.search(each.name) and each.value.text in (

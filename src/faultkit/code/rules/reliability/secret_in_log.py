@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.logs import log_calls, secret_in
+from faultkit.code.rules.vocabulary.logs import log_calls, may_show_secret, secret_in
 
 _COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
 
@@ -17,11 +17,12 @@ _ERRORS = ("Error", "Exception")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     told = set[Scope | None]()
-    for call in log_calls(facts):
+    may_tell = may_show_secret(facts)
+    for call in log_calls(facts) if may_tell else ():
         if (what := secret_in(_arguments(call), facts)) and not _is_shown(call, facts):
             told.add(facts.named_function_of(call))
             yield Hit(call.span, f"{what} is written to the log", LIKELY)
-    for call in _errors(facts):
+    for call in _errors(facts) if may_tell else ():
         if what := secret_in(_arguments(call), facts):
             yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
     yield from _in_clients(facts)

@@ -146,4 +146,8 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
-)
+    words=(
+        b"subprocess", b"child_process", b"os/exec", b"waitFor", b"WaitForExit", b"process::", b"::process",
+        b"process as",
+    ),
+)  # fmt: skip

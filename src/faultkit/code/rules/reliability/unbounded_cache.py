@@ -93,7 +93,7 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     """Return whether a function stores under keys of an open set that it is given, and looks them up."""
     shared = _SHARED.search(store.text) is not None or is_long_lived(store.owner, facts)
     shared = shared or (facts.language == "go" and _has_lock(store, facts))
-    asked = re.search(
+    asked = any(f"{store.bare}{sign}" in facts.whole_text for sign in (".", "?.")) and re.search(
         rf"\b{re.escape(store.bare)}\b\??\.(get|has|TryGetValue|ContainsKey|containsKey)\(", facts.whole_text
     )
     of_cache = _OF_OBJECTS.search(store.owner) is not None

@@ -368,14 +368,20 @@ def _drops_task(call: Call, facts: Facts) -> bool:
     return (
         facts.language == "csharp"
         and not call.is_awaited
+        and call.method.endswith("Async")
+        and len(call.method) > len("Async")
         and (call.is_discarded or call.assigned == ("_",))
-        and re.search(r"\w+Async$", call.method) is not None
     )
+
+
+_POOLS = frozenset(("ThreadPoolExecutor", "ThreadPool", "newFixedThreadPool"))
 
 
 def _sized_by_items(call: Call, facts: Facts) -> bool:
     """Return whether a pool of threads has as many as there are items."""
-    if call.method in ("ThreadPoolExecutor", "ThreadPool") and facts.language == "python":
+    if call.method not in _POOLS:
+        return False
+    if call.method != "newFixedThreadPool" and facts.language == "python":
         size = call.argument("max_workers", "processes", place=0)
         return size is not None and re.fullmatch(r"len\([\w.]+\)", size.value.text) is not None
     if call.method == "newFixedThreadPool":

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.base.text import one_line
 from faultkit.code.facts import Call, Facts, Step, Value, is_within
 from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
     CERTAIN,
     CSHARP,
@@ -108,9 +109,10 @@ def _is_only_shown(step: Step, facts: Facts) -> bool:
     if any(each.operator == "+=" for each in around[-1:]):
         return True  # A sum of durations is a figure for a report.
     names = {name for each in around[-1:] for name in each.targets}
+    later = Span(step.span.end, len(facts.syntax.source) if scope is None else scope.body.end)
     uses = [
         each
-        for each in facts.accesses
+        for each in facts.within(facts.accesses, later)
         if each.written in names and each.span.start > step.span.end and facts.function_of(each) is scope
     ]
     return bool(uses) and all(_is_handed_on(each, facts) for each in uses)
@@ -118,7 +120,8 @@ def _is_only_shown(step: Step, facts: Facts) -> bool:
 
 def _is_handed_on(place: Placed, facts: Facts) -> bool:
     """Return whether it stands in a text or among the arguments of a call that does not calculate."""
-    if any(is_within(place.span, text.span) for text in facts.texts):
+    start, end = place.span
+    if any(facts.texts.where(lambda first, last: first <= start and end <= last)):
         return True
     scope = facts.function_of(place)
     around = [call for call in facts.calls_around(place) if facts.function_of(call) is scope]

@@ -22,7 +22,7 @@ _QUEUES = re.compile(
     r"|^sess$|receiver|context",
     re.IGNORECASE,
 )
-_NACKS = frozenset(
+NACKS = frozenset(
     (
         "basic_nack", "basic_reject", "basicNack", "basicReject", "BasicNack", "BasicNackAsync",
         "BasicReject", "BasicRejectAsync", "nack", "Nack", "reject", "Reject",
@@ -54,7 +54,7 @@ def is_acknowledgement(call: Call) -> bool:
 
 def is_requeued(call: Call, facts: Facts) -> bool:
     """Return whether a call puts a message back into its queue, to be delivered again at once."""
-    if call.method not in _NACKS or not call.receiver_written:
+    if call.method not in NACKS or not call.receiver_written:
         return False
     texts = [each.value.text for each in call.positional]
     named = call.argument("requeue")

@@ -56,8 +56,11 @@ _IN_MEMORY = NamePattern(
 
 def is_enqueued(call: Call, facts: Facts) -> bool:
     """Return whether a call gives a job to a queue whose workers may start at once."""
-    if call.is_decorator or _IN_MEMORY.search(call.name):
-        return False
+    # Few calls have such a name.
+    return not call.is_decorator and _gives_job(call, facts) and _IN_MEMORY.search(call.name) is None
+
+
+def _gives_job(call: Call, facts: Facts) -> bool:
     if facts.language == "python":
         if _TASKS.match(call.method) and call.method != "delay_on_commit":
             return bool(call.receiver_written)
@@ -67,10 +70,10 @@ def is_enqueued(call: Call, facts: Facts) -> bool:
             return call.receiver_written.isidentifier() and bool(call.arguments)
         return call.method in ("enqueue", "enqueue_call", "enqueue_job") and bool(call.receiver_written)
     if facts.language in ("javascript", "typescript", "tsx"):
+        if call.method not in ("add", "addBulk", "enqueue"):
+            return False
         is_queue = _QUEUES.search(call.receiver_written) or _QUEUE_TYPES.search(type_of_receiver(call, facts))
-        return (
-            call.method in ("add", "addBulk", "enqueue") and is_queue is not None and len(call.arguments) > 1
-        )
+        return is_queue is not None and len(call.arguments) > 1
     if facts.language == "csharp":
         return call.method in ("Enqueue", "Schedule") and (
             call.receiver.endswith(("BackgroundJob", "BackgroundJobClient"))

@@ -52,6 +52,6 @@ _TYPES = {
 
 def typed_field(call: Call, facts: Facts) -> str:
     """Return a function of the library by the declared type of a field: `http: httpx.Client`; or nothing."""
-    if call.method not in SESSION_METHODS or not call.arguments or not call.receiver.startswith("self."):
+    if call.method not in SESSION_METHODS or not call.receiver.startswith("self.") or not call.arguments:
         return ""
     return _TYPES.get(type_of_receiver(call, facts), "")

@@ -34,14 +34,17 @@ _KEYED = re.compile(
 )
 
 
+_CONTEXT = re.compile(r"\w*[cC]tx|\w+\.Context\(\)")
+
+
 def is_store_call(call: Call, facts: Facts) -> bool:
     """Return whether a call asks a store or service for something."""
     if not call.receiver_written:
         return False
-    is_told = call.is_awaited or _takes_context(call) or _STORE_TYPES.search(call.receiver) is not None
-    if not is_told and not _LOOKUPS.search(call.method):
+    is_told = call.is_awaited or _STORE_TYPES.search(call.receiver) is not None
+    if not is_told and not _LOOKUPS.search(call.method) and not _takes_context(call):
         return False
-    return _waits(call, facts) and _is_collaborator(call, facts)
+    return _is_collaborator(call, facts) and _waits(call, facts)
 
 
 def is_store_lookup(call: Call, facts: Facts) -> bool:
@@ -85,4 +88,4 @@ def _waits(call: Call, facts: Facts) -> bool:
 
 def _takes_context(call: Call) -> bool:
     first = call.argument(place=0)
-    return first is not None and re.fullmatch(r"\w*[cC]tx|\w+\.Context\(\)", first.value.text) is not None
+    return first is not None and _CONTEXT.fullmatch(first.value.text) is not None

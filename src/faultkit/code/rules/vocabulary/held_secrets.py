@@ -94,8 +94,9 @@ def _aliases(name: str, text: str, scope: Scope, facts: Facts) -> list[str]:
 
 def _part_of(name: str, text: str, facts: Facts) -> str:
     """Return the secret that a function reads from a variable: `form["password"]`, `body.password`."""
-    if not may_name_secret(text):
-        return ""  # To compile expressions for every variable that is logged takes long.
+    # To compile expressions for every variable that is logged takes long.
+    if not any(f"{name}{sign}" in text for sign in ".[!?") or not may_name_secret(text):
+        return ""
     known = re.escape(name)
     keyed = (
         rf"\b{known}(?:\.json\(\)|\.data|\.RootElement)?!{{0,2}}\??(?:\.\w*(?:[gG]et|put|set|add|Add|[gG]etProperty)"

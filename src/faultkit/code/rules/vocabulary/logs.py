@@ -21,6 +21,7 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.telling_types import (
     ABOUT_SYNTAX,
     Hole,
+    is_about_secrets,
     is_secret_name,
     telling_classes,
     telling_types,
@@ -104,6 +105,20 @@ _SETTINGS = re.compile(r"^(config|settings|env|conf)\b", re.IGNORECASE)
 def _is_own_token(written: str, facts: Facts) -> bool:
     """Return whether it is the token of a client: `self.token`."""
     return written == "self.token" and ABOUT_SYNTAX.search(facts.syntax.source) is None
+
+
+_SHOW_SECRETS = (
+    b"header", b"meta", b"environ", b"process.env", b"getenv", b"axios", b"dumprequest", b"regist", b"log_in",
+    b"login", b"logon", b"sign_in", b"signin", b"sign_up", b"signup", b"auth", b"credential", b"payment",
+    b"checkout",
+)  # fmt: skip
+"""What stands, if no word of secrets does, in each text that shows one: all headers, all settings, what a
+client sends to log in or to pay."""
+
+
+def may_show_secret(facts: Facts) -> bool:
+    """Return whether a text has a word without which `secret_in` finds nothing; that takes longer."""
+    return facts.syntax.has_any(*_SHOW_SECRETS) or is_about_secrets(facts)
 
 
 def secret_in(span: Span, facts: Facts, deep: bool = True) -> str:

@@ -318,7 +318,9 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
         if sql.call not in seen:
             seen.add(sql.call)
             yield RemoteCall(sql.call, "database", sql.verb in ("select", "with"))
-    in_javascript = facts.language in ("javascript", "typescript", "tsx")
+    language = facts.language
+    in_javascript = language in ("javascript", "typescript", "tsx")
+    has_builders = language in LANGUAGES
     has_orm = facts.imports_any(*_ORMS) or any(map(_MODELS.search, facts.imports.modules))
     for call in facts.calls:
         if call in seen or call.is_decorator:
@@ -326,15 +328,15 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
         if in_javascript and call.name in ("undici.request", "undici.stream", "undici.pipeline"):
             yield RemoteCall(call, "http", not call.has("method"))
             continue
-        if facts.language in LANGUAGES:
+        if has_builders:
             if (asked := built_query(call, facts)) is not None:
                 yield RemoteCall(call, *asked)
                 continue
-            if facts.language != "kotlin":
+            if language != "kotlin":
                 if is_typed_read(call, facts):
                     yield RemoteCall(_query_of(call, facts), "database", True)
                 continue
-        if facts.language == "java" and (prepared := _prepared(call)) is not None:
+        if language == "java" and (prepared := _prepared(call)) is not None:
             yield prepared
             continue
         if in_javascript and (built := _built_query(call, facts)) is not None:
@@ -351,7 +353,7 @@ def _direct(facts: Facts) -> Iterator[RemoteCall]:
             if of_prisma:
                 yield RemoteCall(call, "database", True)
                 continue
-        if facts.language == "go" and _is_stored_in_go(call, facts):
+        if language == "go" and _is_stored_in_go(call, facts):
             yield RemoteCall(call, "database", True)
             continue
         if is_typed_read(call, facts):

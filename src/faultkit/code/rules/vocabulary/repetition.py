@@ -27,7 +27,8 @@ def retries(facts: Facts) -> tuple[Retry, ...]:
     """Return the retries of a text."""
     found = [retry_of_loop(loop, facts) for loop in facts.loops]
     found += [_of_decorator(scope, each) for scope in facts.scopes for each in scope.decorators]
-    found += [_of_helper(call, facts) for call in facts.calls]
+    if facts.syntax.has_any(b"retr", b"backoff"):
+        found += [_of_helper(call, facts) for call in facts.calls]
     found += policies(facts)
     return tuple(each for each in found if each is not None)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, Loop, is_within
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.waits import is_constant, is_sleep
 
@@ -26,11 +27,14 @@ _RUNS = frozenset(("executeSupplier", "executeCallable", "executeRunnable", "dec
 _METHODS = {
     "java": (*_RUNS, "waitDuration", "maxAttempts", "Retryable", "retry", "indefinitely", "infiniteRetry",
              "noBackoff", "withMaxRetries"),
+    "go": ("Attempts", "Retry", "RetryNotify"),
     "python": ("Retrying", "AsyncRetrying", "Retry"),
 }  # fmt: skip
 """The methods that are looked at, where they are few."""
 _METHODS["kotlin"] = _METHODS["java"]
 _URLLIB3 = ("urllib3.util.retry.Retry", "urllib3.util.Retry", "urllib3.Retry")
+_GO_ATTEMPTS = NamePattern(r"retry-go(/v\d)?\.Attempts$")
+_GO_BACKOFF = NamePattern(r"cenkalti/backoff(/v\d)?\.(Retry|RetryNotify)$")
 _GO_LIMITS = re.compile(r"WithMaxRetries|WithContext|MaxElapsedTime|Context\(")
 
 
@@ -115,12 +119,12 @@ def _first(call: Call) -> str:
 
 
 def _go(call: Call, facts: Facts) -> Iterator[Retry]:
-    if call.name.endswith("/retry-go.Attempts") or re.search(r"retry-go(/v\d)?\.Attempts$", call.name):
+    if _GO_ATTEMPTS.search(call.name):
         if call.arguments and call.arguments[0].value.text == "0":
             around = [each for each in facts.calls_around(call) if each.method == "Do"]
             if not any("Context(" in facts.text(each.span) for each in around):
                 yield _retry(call, None, None, False)
-    elif re.search(r"cenkalti/backoff(/v\d)?\.(Retry|RetryNotify)$", call.name):
+    elif _GO_BACKOFF.search(call.name):
         text = facts.text_with_values(call)
         if "NewConstantBackOff" in text or "ZeroBackOff" in text:
             yield _retry(call, "ZeroBackOff" not in text, False, bool(_GO_LIMITS.search(text)))

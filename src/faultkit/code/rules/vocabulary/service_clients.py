@@ -74,10 +74,16 @@ def type_of_receiver(call: Call, facts: Facts) -> str:
     if receiver.startswith("self.") and receiver.count(".") == 1:
         scope = facts.function_of(call)
         return "" if scope is None else _field_types(facts).get((scope.owner, receiver[5:]), "")
-    if not receiver or receiver[:1] == "~" or receiver.endswith((")", "]")):
+    return _type_by_names(receiver, call.receiver_written) if receiver else ""
+
+
+@lru_cache(maxsize=8192)
+def _type_by_names(receiver: str, written: str) -> str:
+    """Return the type that is the resolved name of an object; empty if that is none."""
+    if receiver[:1] == "~" or receiver.endswith((")", "]")):
         return ""
     last = receiver.replace("/", ".").rpartition(".")[2]
-    is_static = call.receiver_written.rpartition(".")[2] == last
+    is_static = written.rpartition(".")[2] == last
     return receiver if last[:1].isupper() and not is_static else ""
 
 

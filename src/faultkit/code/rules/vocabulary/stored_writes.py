@@ -19,6 +19,11 @@ _TYPEORM = NamePattern(
     r"^(save|insert|update|upsert|delete|softDelete|increment|decrement|remove|softRemove)$"
 )
 _SEQUELIZE = NamePattern(r"^(create|bulkCreate|update|destroy|increment|decrement|upsert)$")
+_JAVASCRIPT = NamePattern(
+    r"^(create|createMany|update|updateMany|upsert|delete|deleteMany|bulkCreate|destroy|increment|decrement|save|insert"
+    r"|softDelete|remove|softRemove)$"
+)
+"""The methods of all three."""
 _MODEL = NamePattern(r"^[A-Z][a-zA-Z]+$")
 _TYPEORM_TYPE = NamePattern(r"(^|[./])(Repository|TreeRepository|MongoRepository|\w+Repository)$")
 _TYPEORM_NAME = NamePattern(r"(^|[._])_?\w*(Repository|Repo)$")
@@ -44,7 +49,8 @@ def stored_writes(facts: Facts) -> Iterator[Call]:
 
 
 def _javascript(call: Call, facts: Facts) -> bool:
-    if not call.is_awaited or not call.arguments:
+    # To read arguments takes longest.
+    if not call.is_awaited or not _JAVASCRIPT.match(call.method) or not call.arguments:
         return False
     if _PRISMA.match(call.method) and _PRISMA_OWNER.search(call.receiver_written):
         is_prisma = "prisma" in call.receiver_written.lower() or facts.imports_any("@prisma/client")
@@ -62,7 +68,7 @@ def _javascript(call: Call, facts: Facts) -> bool:
 
 
 def _spring(call: Call, facts: Facts) -> bool:
-    if not _SPRING.match(call.method) or not call.arguments or not facts.imports_any("org.springframework"):
+    if not _SPRING.match(call.method) or not facts.imports_any("org.springframework") or not call.arguments:
         return False
     return _SPRING_TYPE.search(type_of_receiver(call, facts)) is not None
 

@@ -211,7 +211,10 @@ def words(text: str) -> set[str]:
 
 def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
     """Yield the places before a put that look for the same key in the same function."""
-    key = re.escape(_plain(put.key))
+    plain = _plain(put.key)
+    if facts.whole_text.count(store.bare) < 3 or facts.whole_text.count(plain) < 2:
+        return  # It is only made, and put into.
+    key = re.escape(plain)
     body = facts.text(put.scope.body)
     name = rf"\b{re.escape(store.bare)}\b"
     guard = r"(\.(read|write|lock)\(\)(\.await|\.unwrap\(\))*)?"

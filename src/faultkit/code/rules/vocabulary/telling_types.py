@@ -41,6 +41,8 @@ _SOME_PAIR = re.compile(
     r"(?:api|private|signing|encryption|access)[^a-z0-9]*key|auth[^a-z0-9]*header"
     r"|card[^a-z0-9]*(?:number|cvc)|connection[^a-z0-9]*string"
 )
+_BEFORE_KEY = ("api", "private", "signing", "encryption", "access")
+_PAIRS = (("auth", "header"), ("card", "number"), ("card", "cvc"), ("connection", "string"))
 _HARMLESS_BEFORE = frozenset(
     ("no", "has", "have", "is", "with", "without", "use", "need", "needs", "show", "hide", "hidden", "public",
      "missing", "invalid", "masked", "redacted", "hashed", "encrypted", "safe", "forgot", "change", "valid")
@@ -56,7 +58,13 @@ ABOUT_SYNTAX = re.compile(
 def may_name_secret(text: str) -> bool:
     """Return whether a text has a word of secrets: only then can it have a name of one."""
     small = text.lower()
-    return any(word in small for word in _SOME_WORDS) or _SOME_PAIR.search(small) is not None
+    if any(word in small for word in _SOME_WORDS):
+        return True
+    # The expression takes long, and most texts have neither word of a pair.
+    may_be_pair = ("key" in small and any(word in small for word in _BEFORE_KEY)) or any(
+        one in small and other in small for one, other in _PAIRS
+    )
+    return may_be_pair and _SOME_PAIR.search(small) is not None
 
 
 @lru_cache(maxsize=4)

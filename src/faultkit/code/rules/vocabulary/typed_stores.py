@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
@@ -37,10 +39,27 @@ _PEEWEE = NamePattern(
 _TORTOISE = NamePattern(r"^([a-z_]+\.)*[A-Z]\w*\.(get|get_or_none|filter|all|find_one|find|exists)$")
 
 
+_NAMES = frozenset(
+    (
+        *_JPA_READS, *_MODEL_READS, *_PRISMA_READS, "selectAll", "slice", "get_or_none", "get_by_id",
+        "filter", "all", "find_one", "one",
+    )
+)  # fmt: skip
+
+
+@lru_cache(maxsize=8192)
+def _may_read(method: str) -> bool:
+    """Return whether a method is one that is looked at: most are not, and the same come again."""
+    is_known = method in _NAMES or method.startswith(("query", "select", "fetch", "count"))
+    return is_known or _READS.match(method) is not None
+
+
 def is_typed_read(call: Call, facts: Facts) -> bool:
     """Return whether a call asks a database, by the type of its object or by the ORM of this text.
 
     Arguments are looked at last: to read them takes longest."""
+    if not _may_read(call.method):
+        return False
     find = _BY_LANGUAGE.get(facts.language)
     return find is not None and bool(call.receiver_written) and find(call, facts)
 
@@ -99,6 +118,8 @@ def _javascript(call: Call, facts: Facts) -> bool:
         return False
     if call.method in _PRISMA_READS and _PRISMA.search(call.receiver_written):
         return True
+    if call.method not in _MODEL_READS and not _READS.match(call.method):
+        return False
     if not call.arguments or any(each.value.shape == "function" for each in call.positional):
         return False
     if call.method in _MODEL_READS and _MODEL.search(type_of_receiver(call, facts)):

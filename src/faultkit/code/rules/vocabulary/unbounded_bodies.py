@@ -22,16 +22,25 @@ def unbounded_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
     find = {"python": _python, "rust": _rust, "kotlin": _kotlin, "java": _java, "csharp": _csharp}.get(
         facts.language, _javascript
     )
+    is_go = facts.language == "go"
     for call in facts.calls:
-        if _is_bomb(call, facts):
+        if call.method in _UNPACKING and _is_bomb(call, facts):
             yield call.span, f"{call.written}() unpacks a body to any size in memory"
-        elif facts.language != "go" and find(call, facts):
+        elif not is_go and find(call, facts):
             yield call.span, f"{call.written}() takes a body of any size into memory"
 
 
 _UNPACKS = NamePattern(
     r"^(gzip|zlib|bz2|lzma|brotli)\.decompress$|^zlib\.(gunzip|inflate|unzip|brotliDecompress|inflateRaw)(Sync)?$"
 )
+_UNPACKING = frozenset(
+    (
+        "readAllBytes", "readBytes", "extractall", "ReadAll", "decompress", "gunzip", "gunzipSync", "inflate",
+        "inflateSync", "unzip", "unzipSync", "brotliDecompress", "brotliDecompressSync", "inflateRaw",
+        "inflateRawSync",
+    )
+)  # fmt: skip
+"""The last parts of all names that `_is_bomb` looks at."""
 _FROM_CLIENT = re.compile(r"\b(req|request|ctx\.req|event|body|payload|upload|file)\b", re.IGNORECASE)
 _GO_PACKED = re.compile(r"^compress/(gzip|zlib|flate|bzip2)\.NewReader$")
 
