@@ -178,8 +178,9 @@ def _seems_remote(call: Call, facts: Facts) -> bool:
         return False
     if _FETCHES.match(call.method) or is_store_lookup(call, facts):
         return True
-    given = " ".join(each.value.text for each in call.arguments)
-    return _LOOKS_UP.match(call.method) is not None and _KEY.search(given) is not None
+    if _LOOKS_UP.match(call.method) is None:
+        return False
+    return _KEY.search(" ".join(each.value.text for each in call.arguments)) is not None
 
 
 def _loop(call: Call, facts: Facts) -> Loop | None:

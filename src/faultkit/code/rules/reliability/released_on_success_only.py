@@ -270,8 +270,9 @@ def _severity(call: Call, facts: Facts) -> Severity | None:
         return "high"
     if call.method == "acquire" and _MUTEX.search(owner):
         return "high"
-    plain = not any(each.value.shape == "function" for each in call.positional)
-    return "high" if call.method == "transaction" and plain and owner else None
+    if call.method != "transaction" or not owner:
+        return None
+    return None if any(each.value.shape == "function" for each in call.positional) else "high"
 
 
 def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:

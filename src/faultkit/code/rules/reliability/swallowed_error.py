@@ -309,6 +309,9 @@ def _dropped_results(facts: Facts) -> Iterator[Hit]:
     """Yield `let _ = f()` and `f().ok();` of calls that write something elsewhere (Rust)."""
     sent = {each.call for each in remote_calls(facts) if each.through is None and not each.is_read}
     for call in facts.calls:
+        calls = chain(call)
+        if not any(each in sent or _RUST_WRITES.match(each.name) for each in calls):
+            continue
         ignored = call.assigned == ("_",) or (call.method == "ok" and call.is_discarded)
         if not ignored or is_clean_up(call, facts) or facts.comment_at(call):
             continue
@@ -317,10 +320,8 @@ def _dropped_results(facts: Facts) -> Iterator[Hit]:
             for scope in facts.functions_around(call)
         ):
             continue
-        calls = chain(call)
-        if any(each in sent or _RUST_WRITES.match(each.name) for each in calls):
-            what = next(each for each in calls if each in sent or _RUST_WRITES.match(each.name))
-            yield Hit(call.span, f"the error of {what.written}() is dropped", LIKELY, "medium")
+        what = next(each for each in calls if each in sent or _RUST_WRITES.match(each.name))
+        yield Hit(call.span, f"the error of {what.written}() is dropped", LIKELY, "medium")
 
 
 def _promises(facts: Facts) -> Iterator[Hit]:

@@ -39,12 +39,11 @@ _CONTEXT = re.compile(r"\w*[cC]tx|\w+\.Context\(\)")
 
 def is_store_call(call: Call, facts: Facts) -> bool:
     """Return whether a call asks a store or service for something."""
-    if not call.receiver_written:
+    # Arguments are asked for last: to read them takes long.
+    if not call.receiver_written or not _is_collaborator(call, facts) or not _waits(call, facts):
         return False
     is_told = call.is_awaited or _STORE_TYPES.search(call.receiver) is not None
-    if not is_told and not _LOOKUPS.search(call.method) and not _takes_context(call):
-        return False
-    return _is_collaborator(call, facts) and _waits(call, facts)
+    return is_told or _LOOKUPS.search(call.method) is not None or _takes_context(call)
 
 
 def is_store_lookup(call: Call, facts: Facts) -> bool:
