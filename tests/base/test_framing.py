@@ -14,6 +14,7 @@ from faultkit.base.framing import (
     OversizedLine,
     SseEvent,
     SseReader,
+    SseSplitter,
     SseTooLong,
     event_of,
 )
@@ -86,3 +87,12 @@ def test_an_event_that_is_too_long_ends_the_reading() -> None:
     with pytest.raises(SseTooLong):
         for _ in range(50):
             reader.feed(b"data: 0123456789\n")
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r", b"\n\r\n"])
+def test_a_piece_ends_behind_its_blank_line_wherever_the_stream_is_cut(end: bytes) -> None:
+    events = [b"data: 1" + end, b"data: 2" + end]
+    stream = b"".join(events)
+    for place in range(len(stream) + 1):
+        splitter = SseSplitter()
+        assert [*splitter.feed(stream[:place]), *splitter.feed(stream[place:])] == events

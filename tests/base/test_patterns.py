@@ -22,3 +22,16 @@ def test_a_text_without_a_form_in_utf_8_is_searched() -> None:
 def test_what_re2_does_not_support_is_refused_with_the_reason(pattern: str) -> None:
     with pytest.raises(InputError, match=r"expected a regular expression, got .*RE2"):
         read_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("schön", "schön"),
+        (r"\1é\g<end>", "gé😀"),
+        (r"\0", "g o😀"),
+        (r"a\tb\\1\q", "a\tb\\1\\q"),
+    ],
+)
+def test_a_template_takes_groups_and_any_character(template: str, text: str) -> None:
+    assert LinearPattern("(g) o(?P<end>.)").next_in("ä g o😀", 0, template) == (2, 6, text)

@@ -107,7 +107,8 @@ COMMENT = b": keep-alive\n\n"
 MOST_MESSAGE_BYTES = 64 << 20
 """Longest event or body that is parsed."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
+_BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n|\Z))|\r\r(?!\n)")
+"""The last byte of a blank line may still come, if it began with LF: then the CR is not its end."""
 _BOM = b"\xef\xbb\xbf"
 
 

@@ -47,7 +47,25 @@ class LinearPattern:
         found = self._compiled.search(text, start)
         while found is not None and found.end() == found.start():
             found = self._compiled.search(text, found.end() + 1) if found.end() < len(text) else None
-        return None if found is None else (found.start(), found.end(), found.expand(template))
+        return None if found is None else (found.start(), found.end(), _expanded(template, found))
+
+
+def _expanded(template: str, found: Any) -> str:
+    """Return a template with the groups of a match. `expand` of RE2 takes characters beyond ASCII for
+    bytes."""
+    import re
+
+    def put(escape: re.Match[str]) -> str:
+        number, name, other = escape.groups()
+        if other is not None:
+            return _ESCAPES.get(other, f"\\{other}")
+        group = number or name
+        return found[int(group) if group.isdigit() else group] or ""
+
+    return re.sub(r"\\(?:(\d{1,2})|g<([^>]*)>|(.))", put, template, flags=re.DOTALL)
+
+
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 
 
 def _without_surrogates(text: str) -> str:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import chain
 
 from faultkit.faults.dialects.dialect import CONTENT_TYPES, AnswerReader, LlmRequest
+from faultkit.faults.dialects.json_members import parse_json
 from faultkit.faults.dialects.llm_events import Chunk, End, Head, LlmEvent
 from faultkit.faults.fault import FOREVER
 from faultkit.faults.http_fault import (
@@ -59,6 +60,7 @@ class LlmAnswerFilter(AnswerFilter):
         "_came",
         "_chain",
         "_has_ended",
+        "_has_foreign",
         "_head",
         "_is_over",
         "_pending",
@@ -68,6 +70,7 @@ class LlmAnswerFilter(AnswerFilter):
         "_source",
         "_untouched",
         "_wake_at",
+        "_was_read",
     )
 
     def __init__(
@@ -97,6 +100,8 @@ class LlmAnswerFilter(AnswerFilter):
         self._has_ended = False
         """The last of the upstream's answer was fed."""
         self._is_over = False
+        self._was_read = self._has_foreign = False
+        """Whether the dialect knows something of a stream, and whether an event of it is no JSON."""
         self._wake_at = FOREVER
 
     @property
@@ -113,21 +118,35 @@ class LlmAnswerFilter(AnswerFilter):
             return ()
         if isinstance(piece, Content):
             chunks = reader.feed(piece.payload, piece.at)
-            if not reader.is_stream:
-                self._size += len(piece.payload)
+            self._size += len(piece.payload)
+            if reader.is_stream:
+                self._look_at(chunks)
+            else:
                 if self._size <= MOST_HELD_BYTES:
                     return ()
                 return self._give_up(piece.at, reader.end(piece.at), "an answer that is too long")
             return self._pass_on(piece, chunks) if chunks else ()
         self._has_ended = True
-        rest: list[LlmEvent] = [*reader.end(piece.at)]
+        rest = reader.end(piece.at)
         if isinstance(piece, Broken):
             return [*self._take(piece.at, self._through(rest)), *self._held_head(), piece]
-        if not reader.is_stream and any(
-            isinstance(each, Chunk) and each.payload and not each.parts for each in rest
-        ):
+        if reader.is_stream:
+            self._look_at(rest)
+            is_foreign = not self._was_read and self._size > 0
+        else:
+            is_foreign = any(chunk.payload and not chunk.parts for chunk in rest)
+        if is_foreign and not self._has_foreign:
             self._untouched(f"an answer that is none of {self._request.dialect.title}")
         return self._take(piece.at, self._through([*rest, End(piece.at)]))
+
+    def _look_at(self, chunks: Iterable[Chunk]) -> None:
+        """Report, once, an event of a stream that is no JSON: no fault can change it."""
+        for chunk in chunks:
+            if chunk.parts:
+                self._was_read = True
+            elif chunk.payload and not self._has_foreign and parse_json(chunk.payload) is None:
+                self._has_foreign = True
+                self._untouched("an event that is no JSON")
 
     def skipping(self, at: float) -> Skipping | None:
         reader = self._reader

@@ -130,7 +130,7 @@ class PositionedFault(LlmFault):
     """Tokens that pass before it acts where `after_tokens` is None, and a stream has no `after_events`."""
 
     after_tokens: int | None = setting(0, "Tokens that pass before it acts.", minimum=0)
-    after_events: int = setting(0, "Events with content that pass before it acts.", minimum=0)
+    after_events: int | None = setting(None, "Events with content that pass before it acts.", minimum=0)
 
     def check(self) -> None:
         if self.after_tokens and self.after_events:
@@ -150,8 +150,8 @@ class PositionedFilter(LlmFilter):
         self.dialect: Dialect = request.dialect
         self.given = given
         self.after_tokens = fault.tokens_before
-        self.after_events = fault.after_events
-        self._least_tokens = 0 if fault.after_events else fault.tokens_before
+        self.after_events = fault.after_events or 0
+        self._least_tokens = fault.tokens_before if fault.after_events is None else 0
         self._tokens = self._events = 0
         self.is_acting = False
         self.is_over = False
@@ -177,13 +177,14 @@ class PositionedFilter(LlmFilter):
         return (chunk,)
 
     def skipping(self) -> Callable[[Sequence[str]], bool] | None:
-        return None if self.is_acting or self.is_over else self._skip
+        looks_at_each = type(self).chunk is not PositionedFilter.chunk
+        return None if self.is_acting or self.is_over or looks_at_each else self._skip
 
     def _skip(self, texts: Sequence[str]) -> bool:
         tokens, events = self._tokens, self._events + len(texts) - 1
         for text in texts[:-1]:
             tokens += count_tokens(text)
-        if tokens >= self.after_tokens and events >= self.after_events:
+        if tokens >= self._least_tokens and events >= self.after_events:
             return False
         self._tokens = tokens + count_tokens(texts[-1])
         self._events = events + 1

@@ -181,16 +181,12 @@ def _at(chunk: Chunk, path: Path) -> Any:
     return next((part.value for part in chunk.parts if part.path == path), None)
 
 
-class InsertingFilter(PositionedFilter):
-    """Puts a text before the first delta behind the position."""
+class CopyingFilter(PositionedFilter):
+    """Changes copies of the text to what the deltas that it passed on have said."""
 
-    def __init__(
-        self, fault: PositionedFault, request: LlmRequest, given: LlmCircumstances, text: str
-    ) -> None:
+    def __init__(self, fault: PositionedFault, request: LlmRequest, given: LlmCircumstances) -> None:
         super().__init__(fault, request, given)
-        self._text = text
         self._said: dict[str, str] = {}
-        self._effect = fault.kind
 
     def chunk(self, chunk: Chunk) -> Iterable[LlmEvent]:
         out = list(super().chunk(chunk))
@@ -200,6 +196,25 @@ class InsertingFilter(PositionedFilter):
                     if part.kind == "text":
                         self._said[part.channel] = self._said.get(part.channel, "") + str(part.value)
         return [self._with_copies(each) if isinstance(each, Chunk) else each for each in out]
+
+    def _with_copies(self, chunk: Chunk) -> Chunk:
+        said = self._said
+        copies = [part for part in chunk.parts if part.kind == "text_copy" and part.channel in said]
+        changes: dict[Path, Any] = {
+            part.path: said[part.channel] for part in copies if part.value != said[part.channel]
+        }
+        return self.dialect.with_changes(chunk, changes)
+
+
+class InsertingFilter(CopyingFilter):
+    """Puts a text before the first delta behind the position."""
+
+    def __init__(
+        self, fault: PositionedFault, request: LlmRequest, given: LlmCircumstances, text: str
+    ) -> None:
+        super().__init__(fault, request, given)
+        self._text = text
+        self._effect = fault.kind
 
     def first(self, chunk: Chunk) -> Iterable[LlmEvent]:
         changed = self._inserted(chunk, 0)
@@ -217,14 +232,6 @@ class InsertingFilter(PositionedFilter):
         begun = first_tokens(part.value, tokens)
         text = begun + self._text + part.value[len(begun) :]
         return self.dialect.with_changes(chunk, {part.path: text})
-
-    def _with_copies(self, chunk: Chunk) -> Chunk:
-        said = self._said
-        copies = [part for part in chunk.parts if part.kind == "text_copy" and part.channel in said]
-        changes: dict[Path, Any] = {
-            part.path: said[part.channel] for part in copies if part.value != said[part.channel]
-        }
-        return self.dialect.with_changes(chunk, changes)
 
 
 class StoppingFilter(PositionedFilter):

@@ -320,8 +320,6 @@ def test_what_is_skipped_is_what_would_pass(unit: str, after: int, together: int
     parts = [b"".join(events[n : n + together]) for n in range(0, len(events), together)]
     head = AnswerHead(0.0, 200, EVENTS)
     rule = {"fault": "token_stall", "with": {unit: after, "stall_ms": 100_000}}
-    if unit == "after_events":
-        rule["with"] |= {"after_tokens": 0}  # type: ignore[operator]
     fed, skipping = Answer("openai_chat", rule), Answer("openai_chat", rule)
     expected = fed.feed(head, *(Content(float(at), part) for at, part in enumerate(parts, 1)))
     out, skipped = skipping.feed(head), 0
@@ -335,3 +333,32 @@ def test_what_is_skipped_is_what_would_pass(unit: str, after: int, together: int
             out += skipping.feed(Content(float(at), part))
     assert (out, skipping.notes) == (expected, fed.notes)
     assert together > 1 or after < 8 or skipped > 2
+
+
+def test_an_event_that_no_fault_can_read_is_counted_once() -> None:
+    answer = Answer("openai_chat", {"fault": "dropped_delta"})
+    odd = b'data: {"choices":[{"index":0,"delta":{"content":"f\xf6x"}}]}\n\n'
+    head = AnswerHead(0.0, 200, EVENTS)
+    answer.feed(head, Content(1.0, STREAM[0]), Content(2.0, odd), Content(3.0, odd), Finished(4.0))
+    assert answer.untouched == ["an event that is no JSON"]
+
+
+def test_a_stream_of_another_kind_is_counted() -> None:
+    answer = Answer("openai_chat", {"fault": "dropped_delta"})
+    page = b"<html>\n<p>Bad gateway</p>\n\n</html>\n"
+    out = answer.feed(AnswerHead(0.0, 200, EVENTS), Content(1.0, page), Finished(2.0))
+    assert body(out) == page
+    assert answer.untouched == ["an answer that is none of OpenAI Chat Completions"]
+
+
+def test_copies_of_a_text_say_what_the_deltas_have_said() -> None:
+    answer = Answer("openai_responses", {"fault": "dropped_delta", "with": {"after_tokens": 1, "share": 1}})
+    delta = b'data: {"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"%b"}\n\n'
+    done = (
+        b'data: {"type":"response.output_text.done","output_index":0,"content_index":0,"text":"one two"}\n\n'
+    )
+    head = AnswerHead(0.0, 200, EVENTS)
+    parts = (delta % b"one", delta % b" two", done)
+    out = answer.feed(head, *(Content(float(at), part) for at, part in enumerate(parts, 1)), Finished(9.0))
+    assert body(out) == parts[0] + done.replace(b"one two", b"one")
+    assert answer.notes == ["dropped"]

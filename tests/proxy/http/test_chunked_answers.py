@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.faults.events import Data
-from faultkit.faults.http_fault import AnswerFilter, AnswerPiece, Content, HttpVerdict, Skipping
+from faultkit.faults.http_fault import (
+    AnswerFilter,
+    AnswerHead,
+    AnswerPiece,
+    Content,
+    HttpVerdict,
+    Skipping,
+)
 from faultkit.proxy.http import HttpExchange, Output, ToClient
 from faultkit.proxy.http.answer_rewrite import TextsOfChunks, texts_of_chunks
 from faultkit.proxy.http.framing import chunk_contents
@@ -171,3 +179,26 @@ def test_compiled_code_finds_the_same_texts(pieces: list[bytes], data: st.DataOb
     for place in data.draw(st.lists(st.integers(0, max(0, len(stream) - 1)), max_size=2)) if stream else ():
         stream[place] = data.draw(st.sampled_from(b'"\\\r\n a0f\xc3'))
     assert USED(bytes(stream), BEFORE, BEHIND) == texts_of_chunks(bytes(stream), BEFORE, BEHIND)
+
+
+class Lengthless(AnswerFilter):
+    """Takes the length off an answer, as a filter does that may change it."""
+
+    def feed(self, piece: AnswerPiece) -> tuple[AnswerPiece, ...]:
+        return (replace(piece, length=None) if isinstance(piece, AnswerHead) else piece,)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        (b"1.1", b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"),
+        (b"1.0", b"\r\nhi"),  # It knows no chunks (RFC 9112 §6.1), and the end of the connection ends it.
+    ],
+)
+def test_a_length_that_is_taken_off_becomes_chunks_if_the_client_knows_them(
+    version: bytes, expected: bytes
+) -> None:
+    exchange = HttpExchange(lambda head: HttpVerdict(), judge_answer=lambda answered: ([Lengthless()], False))
+    exchange.from_client(Data(0.0, ASKED.replace(b"1.1", version)))
+    out = sent(exchange.from_upstream(Data(1.0, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")))
+    assert b"".join(event.payload for event in out) == b"HTTP/1.1 200 OK\r\n" + expected

@@ -14,9 +14,9 @@ from faultkit.faults.llm_fault import (
     LlmCircumstances,
     LlmVerdict,
     PositionedFault,
-    PositionedFilter,
     is_delta,
 )
+from faultkit.faults.llm_texts import CopyingFilter
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class DroppedDelta(PositionedFault):
         return LlmVerdict(filter=_Dropping(self, request, given))
 
 
-class _Dropping(PositionedFilter):
+class _Dropping(CopyingFilter):
     def __init__(self, fault: DroppedDelta, request: LlmRequest, given: LlmCircumstances) -> None:
         super().__init__(fault, request, given)
         self._share = fault.share

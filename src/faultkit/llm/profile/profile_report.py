@@ -65,7 +65,11 @@ def counts(profile: LlmProfile) -> dict[str, int]:
 
 def summary_of(profile: LlmProfile) -> str:
     """Return the counts in one sentence."""
-    found = ", ".join(f"{count} {verdict}" for verdict, count in counts(profile).items() if count)
+    found = ", ".join(
+        (counted(count, verdict) if verdict == "defect" else f"{count} {verdict}")
+        for verdict, count in counts(profile).items()
+        if count
+    )
     how = "streamed" if profile.is_streamed else "whole answers"
     over = f" over {profile.dialect}, {how}" if profile.dialect else ""
     return f"{counted(len(profile.rows), 'case')}{over}: {found or 'none'}."

@@ -87,6 +87,7 @@ class AnswerRewrite:
         "_decoder",
         "_ended",
         "_filters",
+        "_may_chunk",
         "_over",
         "_raw",
         "_seen",
@@ -95,12 +96,22 @@ class AnswerRewrite:
         "paces",
     )
 
-    def __init__(self, filters: Sequence[AnswerFilter], head: ResponseHead, *, paces: bool = False) -> None:
+    def __init__(
+        self,
+        filters: Sequence[AnswerFilter],
+        head: ResponseHead,
+        *,
+        paces: bool = False,
+        may_chunk: bool = False,
+    ) -> None:
+        """`may_chunk`: the client knows chunks, in which a body is sent whose length was known and is not any
+        more. So it can see where one is cut."""
         self._filters = tuple(filters)
         self._skips: Skipping | None = None
         """What need not be fed, if nothing has been fed since that was asked for."""
         self._raw = head
         self._decoder = Chunks(collects=True) if head.length == CHUNKED else None
+        self._may_chunk = may_chunk
         self._chunks = False
         """Whether content is written in chunks."""
         self._until_close = False
@@ -221,9 +232,10 @@ class AnswerRewrite:
         seen, raw = self._seen, self._raw
         assert seen is not None
         changed = (piece.status, piece.fields, piece.length) != (seen.status, seen.fields, seen.length)
-        self._chunks = piece.has_content and piece.length is None and raw.length == CHUNKED
-        self._until_close = piece.has_content and piece.length is None and not self._chunks
-        wire = _written(raw, piece) if changed else raw.raw
+        is_open = piece.has_content and piece.length is None
+        self._chunks = is_open and (raw.length == CHUNKED or (self._may_chunk and raw.length >= 0))
+        self._until_close = is_open and not self._chunks
+        wire = _written(raw, piece, in_chunks=self._chunks) if changed else raw.raw
         if not piece.over_s:
             yield Data(piece.at, wire)
             return
@@ -234,13 +246,13 @@ class AnswerRewrite:
             yield Data(piece.at - piece.over_s * (steps - step) / steps, line)
 
 
-def _written(raw: ResponseHead, head: AnswerHead) -> bytes:
+def _written(raw: ResponseHead, head: AnswerHead, *, in_chunks: bool) -> bytes:
     """Return a changed head: the new fields, then those of the connection, then the framing."""
     lines = [raw.raw.partition(b"\r\n")[0].decode("latin-1")]
     lines += (f"{name}: {value}" for name, value in head.fields)
     lines += (f"{name}: {value}" for name, value in raw.headers if name.lower() in _OF_THE_CONNECTION)
     if head.length is not None:
         lines.append(f"Content-Length: {head.length}")
-    elif raw.length == CHUNKED:
+    elif in_chunks or raw.length == CHUNKED:
         lines.append("Transfer-Encoding: chunked")
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n"

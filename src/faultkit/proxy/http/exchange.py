@@ -421,7 +421,9 @@ class HttpExchange(ChunkedAnswer):
         filters, paces = judge(Answered(request, turn.number, head, dropped))
         if filters and not dropped:
             self._flush_down(run, event)
-            turn.rewrite = AnswerRewrite(filters, head, paces=paces)
+            turn.rewrite = AnswerRewrite(
+                filters, head, paces=paces, may_chunk=request.minor == head.minor == 1
+            )
             self._write(turn.rewrite.begin(request.method, event.at))
 
     def _response_ended(self, turn: Turn, event: Data, run: list[bytes]) -> None:
