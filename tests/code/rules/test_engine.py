@@ -132,7 +132,7 @@ def messages(slug: str, language: str, code: str) -> list[str]:
 
 def test_a_message_names_the_object_itself_as_the_code_does() -> None:
     python = "import requests\nclass A:\n s = requests.Session()\n def f(self): return self.s.get(u)\n"
-    typescript = "import axios from 'axios';\nclass A { c = axios.create(); f() { return this.c.get(u); } }\n"
+    typescript = "import got from 'got';\nclass A { c = got.extend({}); f() { return this.c.get(u); } }\n"
     go = (
         'package a\nimport ("context"; "database/sql")\ntype T struct{ db *sql.DB }\n'
         'func (t *T) f(ctx context.Context) { rows, err := t.db.Query("SELECT 1") }\n'

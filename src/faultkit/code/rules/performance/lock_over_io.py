@@ -177,7 +177,10 @@ def _takes_context(call: Call, facts: Facts) -> bool:
     first = call.argument(place=0)
     if first is None or not re.fullmatch(r"ctx|\w*Ctx|context\.(Background|TODO)\(\)", first.value.text):
         return False
-    if not call.assigned or not call.assigned[-1].lower().endswith("err") or len(call.assigned) < 2:
+    # `s.rdb.Get(ctx, key).Bytes()` returns the error at the end of its chain.
+    later = [each for each in facts.calls_on(call) if each.span.start == call.span.start]
+    ends = [each.assigned for each in (call, *later) if each.assigned]
+    if not ends or not ends[0][-1].lower().endswith("err") or (len(ends[0]) < 2 and not later):
         return False
     return not _OTHERS.search(call.name) and not _is_of_driver(call, facts)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.grown_lists import grown_lists, listed_by_repository
 from faultkit.code.rules.vocabulary.row_queries import row_queries
 
 
@@ -24,6 +25,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(rows.call.span, f"{rows.call.written}() gives out as many rows as there are", POSSIBLE)
     for call in _listed(facts):
         if call not in told:
+            told.add(call)
+            yield Hit(call.span, f"{call.written}() gives out as many rows as there are", POSSIBLE)
+    for call in (*grown_lists(facts), *listed_by_repository(facts)):
+        if not any(is_within(call.span, each.span) or is_within(each.span, call.span) for each in told):
+            told.add(call)
             yield Hit(call.span, f"{call.written}() gives out as many rows as there are", POSSIBLE)
 
 
@@ -76,6 +82,6 @@ RULE = Rule(
     fix="Page it: a limit with a maximum, and a cursor or offset.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

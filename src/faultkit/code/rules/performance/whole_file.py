@@ -10,6 +10,7 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 from faultkit.code.rules.vocabulary.unbounded_bodies import unbounded_bodies
+from faultkit.code.rules.vocabulary.unbounded_lines import unbounded_lines
 
 _LINES = re.compile(r"\.(split\(\s*['\"]\\n['\"]|split\(/\\r\?\\n/|splitlines\()")
 _OPENED = re.compile(r"^(open|io\.open|gzip\.open|bz2\.open|codecs\.open|pathlib\.Path\.open)\(\)\.read$")
@@ -54,6 +55,8 @@ _DATA = re.compile(r"\.(csv|tsv|log|txt|jsonl|ndjson|dat|xml|gz)\b|data|export|d
 def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in unbounded_bodies(facts):
         yield Hit(span, what, LIKELY)
+    for span, what in unbounded_lines(facts):
+        yield Hit(span, what, LIKELY)
     whole = _WHOLE.get(facts.syntax.language.family)
     for call in facts.calls_of_method(*_METHODS):
         if call.method == "readlines" and facts.language == "python" and not call.arguments:
@@ -82,7 +85,7 @@ def _is_read_whole(call: Call, facts: Facts) -> bool:
 
 def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
     opened = call.origin or call
-    if _is_small(call, facts):
+    if _is_small(call, facts) or _is_made_here(call, facts):
         return
     if (
         _split(call, facts)
@@ -97,6 +100,19 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
         return  # Texts are templates and settings.
     elif frequency_of(call, facts) == "request" and not _is_literal(opened) and _is_sent(call, facts):
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
+
+
+def _is_made_here(call: Call, facts: Facts) -> bool:
+    """Return whether the file lies in a temporary folder that the same function has made."""
+    scope = facts.named_function_of(call)
+    return (
+        scope is not None
+        and re.search(
+            r"\b(mkdtemp|TemporaryDirectory|NamedTemporaryFile|mkstemp|MkdirTemp|createTemp\w+|tempdir|GetTempFileName)\b",
+            facts.text(scope.body),
+        )
+        is not None
+    )
 
 
 def _is_read_by_row(call: Call, facts: Facts) -> bool:

@@ -10,7 +10,8 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses, default_of
-from faultkit.code.rules.vocabulary.idle_rounds import idle_rounds, is_told_to_wait
+from faultkit.code.rules.vocabulary.idle_helpers import idle_by_helper
+from faultkit.code.rules.vocabulary.idle_rounds import WAITS_IN_HEAD, idle_rounds, is_told_to_wait
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -43,6 +44,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for each in idle_rounds(facts):
         told.add(facts.loops_around(each.call)[-1].span)
         yield Hit(each.span, each.what, LIKELY)
+    for each in idle_by_helper(facts):
+        loop = each.loop
+        if loop is not None and loop.span not in told:
+            told.add(loop.span)
+            yield Hit(each.span, each.what, LIKELY)
     for loop in facts.loops:
         if loop.span in told:
             continue
@@ -82,7 +88,7 @@ _STOPS = re.compile(
 def _polls_remote(loop: Loop, facts: Facts) -> bool:
     """Return whether a loop asks a database or service again at once, whatever the answer was."""
     text = facts.text(loop.body)
-    if _PAUSES.search(text) or facts.loops_around(loop):
+    if _PAUSES.search(text) or WAITS_IN_HEAD.search(loop.over) or facts.loops_around(loop):
         return False
     condition = loop.over.strip("() ")
     if loop.kind == "while" and _STATE.search(condition):

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope
-from faultkit.code.rules.rule import CSHARP, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import cancellation_tokens
+from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _TOKEN = re.compile(r"\b(ct|cts|\w*[tT]oken\w*|CancellationToken)\b")
@@ -15,6 +16,9 @@ _UNDONE = re.compile(r"^(Rollback|Dispose|Release|Unlock|Compensate)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language in JAVASCRIPT:
+        yield from _signals(facts)
+        return
     yield from _delays(facts)
     for remote in remote_calls(facts):
         call = remote.call
@@ -31,6 +35,47 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"{call.written}() is not given {token}, so it goes on after a cancellation",
                 LIKELY,
             )
+
+
+def _signals(facts: Facts) -> Iterator[Hit]:
+    """Yield requests of functions that are given a signal, or make one, and do not pass it on."""
+    for scope in facts.scopes:
+        name = _signal_of(scope, facts)
+        if not name:
+            continue
+        asks = [each.call for each in http_requests(facts)]
+        askers = {facts.named_function_of(call) for call in asks} - {None, scope}
+        asks += [call for each in askers if each is not None for call in facts.callers_of(each)]
+        for call in sorted(facts.within(asks, scope.body), key=lambda each: each.span):
+            if (
+                scope not in facts.functions_around(call)
+                or facts.is_in_finally(call)
+                or facts.handlers_around(call)
+            ):
+                continue
+            if not re.search(
+                rf"\b{re.escape(name)}\b|\bsignal\b", _NEW.sub("", facts.text_with_values(call))
+            ):
+                what = f"{call.written}() is not given {name}, so it goes on after a cancellation"
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+_CLOSED = r"\.(?:on|once|addEventListener)\(\s*['\"](?:close|aborted|abort)['\"]"
+_NEW = re.compile(r"\bsignal\s*:\s*AbortSignal\.timeout\([^()]*\)")
+
+
+def _signal_of(scope: Scope, facts: Facts) -> str:
+    """Return the signal that ends the work of a function: a parameter, or that of a controller it makes."""
+    for each in scope.parameters:
+        if each.type == "AbortSignal" or (each.name in ("signal", "abortSignal") and not each.type):
+            return each.name
+    for call in facts.calls_named("AbortController"):
+        if facts.function_of(call) is scope and len(call.assigned) == 1:
+            ended = rf"{_CLOSED}.{{0,80}}\b{call.assigned[0]}\.abort\("
+            if re.search(ended, facts.text(scope.body), re.DOTALL):
+                return call.assigned[0]
+    return ""
 
 
 def _delays(facts: Facts) -> Iterator[Hit]:
@@ -60,9 +105,10 @@ RULE = Rule(
     title="Cancellation not passed on",
     why="When the client has gone or the time is up, the work goes on: it holds connections and loads the "
     "database for an answer that is thrown away.",
-    fix="Give the token to every call that takes one.",
+    fix="Give the token or signal to every call that takes one.",
     kind="reliability",
     severity="low",
-    languages=CSHARP,
+    languages=(*CSHARP, *JAVASCRIPT),
     check=_check,
+    words=(b"CancellationToken", b"signal", b"Signal", b"AbortController"),
 )

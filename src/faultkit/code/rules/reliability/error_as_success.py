@@ -11,6 +11,7 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.failed_answers import LANGUAGES, failed_answers
 from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around, is_handler
 from faultkit.code.rules.vocabulary.health_checks import blind_checks
+from faultkit.code.rules.vocabulary.stated_success import stated_successes
 
 _KEYS = r"(?:[eE]rror|[eE]rrors|[eE]rr|[eE]xception|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
 _NO_ERROR = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\")\b)"
@@ -56,13 +57,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(span, "this health check says yes although what it asks for has failed", LIKELY)
     if facts.syntax.has_any(*_OTHER_PROTOCOLS):
         return
+    seen = set[Span]()
     if facts.language in LANGUAGES:
-        for span in failed_answers(facts):
-            yield Hit(span, "this answers an error with a status of success", LIKELY)
+        for span in (*failed_answers(facts), *stated_successes(facts)):
+            if not any(is_within(span, each) or is_within(each, span) for each in seen):
+                seen.add(span)
+                yield Hit(span, "this answers an error with a status of success", LIKELY)
         return
+    for span in stated_successes(facts):
+        seen.add(span)
+        yield Hit(span, "this answers an error with a status of success", LIKELY)
     if not any(map(is_handler, facts.scopes)) and b"statusCode" not in facts.syntax.source:
         return
-    seen = set[Span]()
     for block in failure_blocks(facts):
         route = handler_around(block, facts)
         if route is None:
@@ -71,7 +77,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                     yield Hit(step.span, "this answers an error with a status of success", LIKELY)
             continue
         for span in _answers(block.span, route, facts):
-            if span not in seen and not any(is_within(span, each) for each in seen):
+            if not any(is_within(span, each) or is_within(each, span) for each in seen):
                 seen.add(span)
                 yield Hit(span, "this answers an error with a status of success", LIKELY)
 

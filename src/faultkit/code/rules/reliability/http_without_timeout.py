@@ -34,7 +34,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"the client of {client.written} has no timeout, and its requests may wait for ever"
                 yield Hit(client.span, what, CERTAIN)
         elif default_s is None:
-            yield Hit(call.span, f"{call.written}() has no timeout and may wait for ever", CERTAIN)
+            yield Hit(
+                _with_builder(call, facts), f"{call.written}() has no timeout and may wait for ever", CERTAIN
+            )
         else:
             by = f"{request.library.name} allows {default_s:g} s"
             if not request.library.bounds_whole:
@@ -50,14 +52,29 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(span, what, LIKELY)
 
 
-_LIMITED_AS_CLIENT = re.compile(r"^(net/http\.Client|(.*\.)?RestTemplate)$")
+def _with_builder(call: Call, facts: Facts) -> Span:
+    """Return the span of a request with the builder before it, where the limit belongs (Java, Kotlin)."""
+    given = call.argument(place=0) if call.method in ("send", "sendAsync") else None
+    if given is None or given.value.shape != "name":
+        return call.span
+    made = [
+        each.span.start
+        for each in facts.assignments_to(given.value.text, call)
+        if each.span.start < call.span.start and each.value is not None and "newBuilder" in each.value.text
+    ]
+    return Span(made[-1], call.span.end) if made else call.span
+
+
+_LIMITED_AS_CLIENT = re.compile(r"^(net/http\.Client|(.*\.)?RestTemplate|axios\.create)$")
 """Clients whose limit can be set where they are made, and not for one request."""
 
 
 def _client_apart(call: Call, facts: Facts) -> Call | None:
     """Return the client of a call, if this text makes it elsewhere and that is where its limit belongs."""
     client = call.origin
-    if client is None or not client.constructs or not _LIMITED_AS_CLIENT.match(client.name):
+    if client is None or not (client.constructs or client.name == "axios.create"):
+        return None
+    if not _LIMITED_AS_CLIENT.match(client.name):
         return None
     return None if facts.named_function_of(client) is facts.named_function_of(call) else client
 

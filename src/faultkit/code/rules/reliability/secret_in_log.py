@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.connection_strings import is_connection_string
 from faultkit.code.rules.vocabulary.logs import log_calls, may_show_secret, secret_in
 
 _COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
@@ -23,7 +24,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             told.add(facts.named_function_of(call))
             yield Hit(call.span, f"{what} is written to the log", LIKELY)
     for call in _errors(facts) if may_tell else ():
-        if what := secret_in(_arguments(call), facts):
+        what = secret_in(_arguments(call), facts)
+        # An error about an address that cannot be read often names it.
+        if what and not is_connection_string(what, call, facts):
             yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
     yield from _in_clients(facts)
     # An address that is logged is one finding.

@@ -129,6 +129,7 @@ def _directories(facts: Facts) -> Iterator[Call]:
 
 
 _CSHARP_CONNECTS = ("TcpClient.ConnectAsync", "TcpClient.Connect", "Socket.ConnectAsync", "Socket.Connect")
+_TOKEN = re.compile(r"\b(ct|cts?\.Token|\w*[tT]oken)$")
 _RUST_LIMITS = ("set_read_timeout", "set_nonblocking", "connect_timeout")
 
 
@@ -137,7 +138,9 @@ def _csharp(facts: Facts) -> Iterator[Call]:
     for call in facts.calls_named("TcpClient", *_CSHARP_CONNECTS):
         if call.name == "TcpClient" and (len(call.positional) != 2 or not call.constructs):
             continue
-        if not re.search(r"CancelAfter|WaitAsync\(|Timeout", facts.whole_text):
+        # `ConnectAsync(host, port, limit.Token)`
+        is_limited = any(_TOKEN.search(each.value.text) for each in call.arguments)
+        if not is_limited and not re.search(r"CancelAfter|WaitAsync\(|Timeout", facts.whole_text):
             yield call
 
 

@@ -110,8 +110,10 @@ def _of_other_languages(facts: Facts) -> Iterator[tuple[Call, Hit]]:
         if facts.language in ("java", "kotlin"):
             found = _JAVA.search(call.name) is not None and not call.arguments
         elif facts.language == "csharp":
+            # `Process.Start(info) ?? throw …` hides the type; no other class has these methods.
             waits = call.method in ("WaitForExit", "WaitForExitAsync") and not call.arguments
-            found = waits and call.receiver.startswith("Process")
+            # The user of a window sees that a program hangs.
+            found = waits and not facts.imports_any("System.Windows.Forms", "System.Windows")
         else:
             # A thread that waits is a matter of its own; a task that waits is found here.
             found = _RUST.match(call.name) is not None and call.is_awaited and not facts.imports_any("clap")

@@ -114,7 +114,9 @@ def _spawned(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(call)
         if scope is None or not any(_CONNECTIONS.search(each.type) for each in scope.parameters):
             continue
-        if _ENDS.search(facts.text(scope.body)):
+        # A task that no variable holds can only be ended from its inside.
+        rest = facts.text(call.span) if call.is_discarded else facts.text(scope.body)
+        if _ENDS.search(rest):
             continue
         loops = [loop for loop in facts.within(facts.loops, call.span) if loop.kind == "endless"]
         inside = "" if not loops else facts.text(loops[0].body)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.rules.vocabulary.http_libraries import SPRING_METHODS
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
@@ -243,6 +244,7 @@ def _okhttp(call: Call, facts: Facts) -> BuiltRequest:
     return BuiltRequest("OkHttp", method, not off or is_bounded(call, facts), "")
 
 
+_BUILT_TEMPLATE = NamePattern(r"\bRestTemplateBuilder\b.*\.build\(\)\.\w+$")
 _FLUENT = NamePattern(
     r"\b(?:RestClient|WebClient)\b.*\.(get|post|put|patch|delete|head)\(\).*\.(?:retrieve|exchange\w*|awaitExchange)\(\)"
     r"(?:\.\w+\(\))*\.(?:body|toEntity|toBodilessEntity|block|awaitBody|awaitBodyOrNull|awaitBodilessEntity)$"
@@ -250,7 +252,9 @@ _FLUENT = NamePattern(
 
 
 def _fluent(call: Call, facts: Facts) -> BuiltRequest | None:
-    """Return the request of Spring's RestClient or WebClient, whose limits belong to the client."""
+    """Return the request of Spring's RestClient, WebClient or a built RestTemplate, which has the limits."""
+    if call.method in SPRING_METHODS and _BUILT_TEMPLATE.search(call.name):
+        return BuiltRequest("Spring", SPRING_METHODS[call.method], None, "")
     found = _FLUENT.search(call.name)
     return None if found is None else BuiltRequest("Spring", found[1].upper(), None, "")
 

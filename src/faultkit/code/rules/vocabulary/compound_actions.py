@@ -41,6 +41,7 @@ def _asked_and_set(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, 
     }
     if not maps:
         return
+    yield from _claimed(maps, facts, regions)
     for asked in facts.calls_of_method(*_ASKS, "get", "TryGetValue", "getOrDefault"):
         name, scope, key = (
             asked.receiver_written.removeprefix("self."),
@@ -59,6 +60,36 @@ def _asked_and_set(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, 
         later = _set_later(name, key.value.text, depends, rest, facts)
         if later is not None and not any(each.span.start <= later.start < each.span.end for each in regions):
             yield later, f"another thread may set {name}[{key.value.text}] between the question and this"
+
+
+_INDEXED = re.compile(r"^(?:this\.|self\.)?(\w+)(?:\[(.+)\]|\.get\(([^()]+)\))$")
+_REFUSES = re.compile(
+    r"\b(?:throw|error\()|\breturn(?:@\w+)?\s+(?:false|null|None|Optional\.empty\(\)|[A-Z]\w*[.(])"
+)
+
+
+def _claimed(maps: set[str], facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, str]]:
+    """Yield keys that are taken after a look at who holds them: the loser of two threads is not refused."""
+    for each in facts.assignments:
+        found = None if each.value is None or each.scope is None else _INDEXED.match(each.value.text.strip())
+        scope = facts.named_function_of(each)
+        if found is None or scope is None or found[1] not in maps or regions_around(each, regions):
+            continue
+        held, key = re.escape(each.targets[0]), found[2] or found[3]
+        refused = [
+            step
+            for step in facts.within(facts.steps, Span(each.span.end, scope.body.end))
+            if step.kind == "branch"
+            and re.search(rf"\b{held}\s*(?:!=|is not)\s*null|\b{held}\s+is\s+not\b", step.text)
+            and _REFUSES.search(facts.text(step.span))
+            and not re.search(rf"\breturn\s+{held}\s*;?\s*$", facts.text(step.span), re.MULTILINE)
+        ]
+        if not refused:
+            continue
+        later = _set_later(found[1], key, "", Span(refused[0].span.end, scope.body.end), facts)
+        if later is not None and not any(one.span.start <= later.start < one.span.end for one in regions):
+            what = f"another thread may set {found[1]}[{key}] between the question and this"
+            yield Span(each.span.start, later.end), what
 
 
 def _set_later(name: str, key: str, depends: str, rest: Span, facts: Facts) -> Span | None:

@@ -51,6 +51,9 @@ def is_clean_up(place: Placed, facts: Facts) -> bool:
     return facts.is_in_finally(place) or bool(facts.handlers_around(place))
 
 
+_CASE = re.compile(r"case\s+(?:\w*[eE]rr\s*!=\s*nil|errors\.(?:Is|As)\()")
+
+
 @dataclass(frozen=True, slots=True)
 class FailureBlock:
     """Code that runs only after an error."""
@@ -98,6 +101,8 @@ def failure_blocks(facts: Facts) -> Iterator[FailureBlock]:
     for scope in facts.scopes:
         if is_error_handler(scope):
             yield FailureBlock(scope.body)
+    if facts.language == "go":
+        yield from (FailureBlock(arm.span) for arm in facts.arms if _CASE.match(facts.text(arm.span)[:40]))
     if facts.language not in ("javascript", "typescript", "tsx"):
         return
     for call in facts.calls_of_method("catch", "then"):

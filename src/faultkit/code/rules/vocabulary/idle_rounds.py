@@ -62,13 +62,17 @@ _STORED = re.compile(r"(repo(sitory)?|dao|store|db|database|outbox|jobs|tasks|in
 _FINDS = re.compile(
     r"^_*(find|fetch|load|list|claim|query|reserve|dequeue|get|next|pick|pop|peek|lease)", re.IGNORECASE
 )
-_STATES = re.compile(
+STATES = re.compile(
     r"status|state|done|ready|phase|finish|complete|succe|running|pending|processing|failed|healthy|progress|exists",
     re.IGNORECASE,
 )
 _SERVICES = re.compile(
     r"(client|api|service|http|gateway|session|svc|sdk|repo(sitory)?|store|db)$", re.IGNORECASE
 )
+WAITS_IN_HEAD = re.compile(
+    r"\.(wait|sleep|await|tick|read|recv|receive|delay|accept|Wait|Sleep|Tick|Read|Recv|Receive|Accept)\w*\("
+)
+"""Conditions that pause between rounds: `while not stop.wait(30)`."""
 _ELSE_CONTINUE = re.compile(r"[?.\w()\s]{0,40}else\s*\{\s*continue\b|[.\w()\s]{0,40}\?:\s*continue\b")
 """What follows a call of Rust or Kotlin whose missing result goes on with the next round."""
 _NO_ARM = re.compile(
@@ -85,11 +89,15 @@ class IdleRound:
     call: Call
     span: Span
     what: str
+    loop: Loop | None = None
+    """The loop, if the call stands in its condition or in a function that it calls."""
 
 
 def idle_rounds(facts: Facts) -> Iterator[IdleRound]:
     """Yield the calls that a loop repeats at once when they find nothing."""
     for loop in facts.loops:
+        if loop.kind == "while" and WAITS_IN_HEAD.search(loop.over):
+            continue
         if loop.kind == "endless" or (loop.kind == "while" and GOES_ON.search(loop.over.strip("() "))):
             found = _idle(loop, facts) or _asked_for_state(loop, facts)
             if found is not None:
@@ -165,7 +173,13 @@ _QUICK_INSIDE = frozenset(
 
 def _own_wait(call: Call, facts: Facts) -> bool:
     """Return whether a function of this text that is called may wait."""
-    own = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+    # A function of another module may have the name of one here; a method is known by its name alone.
+    is_free = call.receiver_written in ("", "self", "Self", "this", "super")
+    own = [
+        scope
+        for scope in facts.scopes
+        if scope.name and scope.short_name == call.method and (is_free or scope.owner)
+    ]
     return any(
         is_sleep(each) or _BLOCKS.match(each.method) is not None
         for scope in own
@@ -371,7 +385,7 @@ def _asked_for_state(loop: Loop, facts: Facts) -> IdleRound | None:
     calls = list(facts.within(facts.calls, loop.body))
     changed = {name for each in facts.within(facts.assignments, loop.body) for name in each.targets}
     for call in calls:
-        if facts.loops_around(call)[-1:] != (loop,) or not _asks_service(call, facts):
+        if facts.loops_around(call)[-1:] != (loop,) or not asks_service(call, facts):
             continue
         names = _names(call, loop, facts)
         given = {word for each in call.arguments for word in re.findall(r"\w+", each.value.text)}
@@ -389,7 +403,8 @@ def _asked_for_state(loop: Loop, facts: Facts) -> IdleRound | None:
     return None
 
 
-def _asks_service(call: Call, facts: Facts) -> bool:
+def asks_service(call: Call, facts: Facts) -> bool:
+    """Return whether a call asks another service or a store, and answers at once."""
     if _BLOCKS.match(call.method) and call not in _remote(facts):
         return False
     if is_sleep(call) or is_logging(call) or call.constructs or not call.arguments:
@@ -398,6 +413,8 @@ def _asks_service(call: Call, facts: Facts) -> bool:
         return False
     if _own_wait(call, facts):
         return False
+    if facts.language == "go" and re.fullmatch(r"\w*[cC]tx", call.arguments[0].value.text):
+        return bool(call.receiver_written)
     return call.is_awaited or call in _remote(facts) or _SERVICES.search(call.receiver_written) is not None
 
 
@@ -412,7 +429,7 @@ def _ends_by_state(call: Call, names: set[str], loop: Loop, facts: Facts) -> boo
             return False
         text = around[-1].text
         bare = re.sub(rf"\b(?:{'|'.join(map(re.escape, names))})\b", "", text)
-        if bare != text and (_STATES.search(bare) or _STATES.search(call.method)):
+        if bare != text and (STATES.search(bare) or STATES.search(call.method)):
             by_state = True
     return by_state
 

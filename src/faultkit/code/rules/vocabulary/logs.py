@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from faultkit.code.facts import Access, Assignment, Call, Facts
 from faultkit.code.languages.syntax import Node, Span
+from faultkit.code.rules.vocabulary.connection_strings import is_connection_string, may_name_connection_string
 from faultkit.code.rules.vocabulary.failures import handler_around, node_at
 from faultkit.code.rules.vocabulary.held_secrets import (
     HEADERS_CALL,
@@ -118,7 +119,9 @@ client sends to log in or to pay."""
 
 def may_show_secret(facts: Facts) -> bool:
     """Return whether a text has a word without which `secret_in` finds nothing; that takes longer."""
-    return facts.syntax.has_any(*_SHOW_SECRETS) or is_about_secrets(facts)
+    return (
+        facts.syntax.has_any(*_SHOW_SECRETS) or is_about_secrets(facts) or may_name_connection_string(facts)
+    )
 
 
 def secret_in(span: Span, facts: Facts, deep: bool = True) -> str:
@@ -156,7 +159,7 @@ def _secret_hole(span: Span, facts: Facts) -> str:
         return ""
     for found in pattern.finditer(facts.text(span)):
         name = found[1]
-        if is_secret_name(name, facts):
+        if is_secret_name(name, facts) or is_connection_string(name, Hole(span), facts):
             return name
         part = telling_types(facts).get(type_of(name, Hole(span), facts)) or held_secret(
             name, Hole(span), facts
@@ -175,6 +178,8 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
     if _WHOLE.match(written) or WHOLE_HEADERS.search(written):
         return written
     if _is_own_token(written, facts) or (is_secret_name(last, facts) and not _PLACES.search(written)):
+        return written
+    if is_connection_string(written, access, facts):
         return written
     if _NAME.fullmatch(written) and (part := telling_types(facts).get(type_of(written, access, facts))):
         return f"{written} with its {part}"
@@ -285,8 +290,10 @@ def _secret_call(call: Call, facts: Facts) -> str:
     if call.method in _RAW_CALLS and not call.arguments and is_secret_answer(call, facts):
         return f"{text} with its token"
     owner = call.receiver_written
+    if not call.arguments and is_connection_string(call.written, call, facts):
+        return text
     if call.method in _DUMPS and shows_parts(text):
-        if WHOLE_HEADERS.search(owner):
+        if WHOLE_HEADERS.search(owner.removesuffix("()")):
             return owner
         known = telling_types(facts).get(type_of(owner, call, facts)) if _NAME.fullmatch(owner) else None
         if part := known or (held_secret(owner, call, facts) if owner.isidentifier() else ""):
@@ -313,6 +320,12 @@ _DUMPS = frozenset(
         "Select",
         "joinToString",
         "map",
+        "toMultimap",
+        "toMap",
+        "toSingleValueMap",
+        "asMap",
+        "entrySet",
+        "forEach",
     )
 )
 """Methods that write out all parts of an object."""

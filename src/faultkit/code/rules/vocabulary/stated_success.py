@@ -1,0 +1,40 @@
+"""Calls that are given a status of success together with a body that says that something failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.languages.syntax import Span
+
+_OK = re.compile(
+    r"^(?:200|(?:http|fiber)\.StatusOK|(?:http\.)?StatusCodes?\.OK|HttpStatusCode\.OK|HttpStatus\.OK|StatusCode::OK"
+    r"|HTTPStatus\.OK|status\.HTTP_200_OK|StatusCodes\.Status200OK|HttpStatusCode\.OK\.value)$"
+)
+_KEY = r"(?:[eE]rrors?|[eE]rr|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
+_NONE = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\"|``|\[\]))"
+_BODY = re.compile(
+    rf"[\"']{_KEY}[\"']\s*(?:[:,]|to\b){_NONE}|[{{,(]\s*{_KEY}\s*[:=](?!=){_NONE}"
+    r"|[\"']?\b(?:success|Success|ok)[\"']?\s*(?:[:,=]|to\b)\s*(?:False|false)\b"
+)
+_WORDS = (b"statusok", b"200", b"statuscode", b"httpstatus")
+_TUPLE = re.compile(r"\(\s*StatusCode::OK\s*,\s*Json\((?:json!\()?[^;]{0,20}?\{[^;{}]{0,200}")
+
+
+def stated_successes(facts: Facts) -> Iterator[Span]:
+    """Yield calls such as `respond(w, http.StatusOK, map[string]string{"error": "failed"})`."""
+    if not facts.syntax.has_any(*_WORDS):
+        return
+    for call in facts.calls:
+        if len(call.positional) < 2:
+            continue
+        if not any(_OK.match(each.value.text) for each in call.positional[:3]):
+            continue
+        bodies = [each.value.text for each in call.positional if each.value.shape not in ("name", "number")]
+        if any(len(text) < 600 and _BODY.search(text) for text in bodies):
+            yield call.span
+    if facts.language == "rust":
+        for found in _TUPLE.finditer(facts.whole_text):
+            if _BODY.search(found[0]):
+                yield facts.syntax.place_of(found)
