@@ -414,4 +414,81 @@ CASES = [
         """,
         3,
     ),
+    bad(
+        "whole-file-loaded",
+        "python",
+        """
+        import requests
+        def fetch_avatar(url: str) -> bytes:
+            response = requests.get(url, timeout=5)
+            response.raise_for_status()
+            return response.content
+        """,
+        3,
+    ),
+    good(
+        "whole-file-loaded",
+        "python",
+        """
+        import requests
+        def fetch_report(self, report_id: str) -> bytes:
+            response = requests.get(f"{self.base_url}/reports/{report_id}", timeout=5)
+            return response.content
+        """,
+    ),
+    bad(
+        "whole-file-loaded",
+        "csharp",
+        """
+        public class ImportController : ControllerBase {
+            [HttpPost("import")]
+            public async Task<IActionResult> Import() {
+                using var reader = new StreamReader(Request.Body);
+                var text = await reader.ReadToEndAsync();
+                return Accepted(text);
+            }
+        }
+        """,
+        5,
+    ),
+    bad(
+        "shared-mutable-state",
+        "go",
+        """
+        package seats
+        func (s *Seats) Book(seat string, who int64) bool {
+        	s.mu.RLock()
+        	_, taken := s.held[seat]
+        	s.mu.RUnlock()
+        	if taken {
+        		return false
+        	}
+        	s.mu.Lock()
+        	s.held[seat] = who
+        	s.mu.Unlock()
+        	return true
+        }
+        """,
+        9,
+    ),
+    bad(
+        "error-answered-as-success",
+        "go",
+        """
+        package api
+        import ("encoding/json"; "net/http")
+        func (s *Server) Create(w http.ResponseWriter, r *http.Request) {
+        	item, err := s.repo.Create(r.Context())
+        	if err != nil {
+        		writeJSON(w, map[string]any{"error": "could not create"})
+        		return
+        	}
+        	writeJSON(w, item)
+        }
+        func writeJSON(w http.ResponseWriter, v any) {
+        	json.NewEncoder(w).Encode(v)
+        }
+        """,
+        6,
+    ),
 ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.foreign_bodies import foreign_bodies
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 from faultkit.code.rules.vocabulary.unbounded_bodies import unbounded_bodies
@@ -55,7 +56,7 @@ _DATA = re.compile(r"\.(csv|tsv|log|txt|jsonl|ndjson|dat|xml|gz)\b|data|export|d
 def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in unbounded_bodies(facts):
         yield Hit(span, what, LIKELY)
-    for span, what in unbounded_lines(facts):
+    for span, what in (*unbounded_lines(facts), *foreign_bodies(facts)):
         yield Hit(span, what, LIKELY)
     whole = _WHOLE.get(facts.syntax.language.family)
     for call in facts.calls_of_method(*_METHODS):

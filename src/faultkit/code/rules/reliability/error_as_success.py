@@ -191,10 +191,25 @@ def _go(calls: list[Call], block: Span, facts: Facts) -> Iterator[Span]:
             ):
                 yield call.span
             continue
+        if code == "w" and call.receiver_written in ("", "self") and _is_plain_writer(call, facts):
+            if not _STATUS.search(text):
+                yield call.span
+            continue
         writes = code == "w" if call.name.startswith("fmt.Fprint") else call.written == "w.Write"
         encodes = call.method == "Encode" and "NewEncoder(w)" in facts.text(call.span)
         if (writes or encodes) and not _STATUS.search(text):
             yield call.span
+
+
+def _is_plain_writer(call: Call, facts: Facts) -> bool:
+    """Return whether a function of this text writes a body as JSON and never a status (Go)."""
+    own = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+    return (
+        len(own) == 1
+        and "NewEncoder(w)" in (text := facts.text(own[0].body))
+        and not _STATUS.search(text)
+        and len(call.positional) == 2
+    )
 
 
 def _java(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:

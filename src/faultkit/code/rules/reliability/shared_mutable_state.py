@@ -10,7 +10,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.loaded_by_every_caller import loads_by_every_caller
 from faultkit.code.rules.reliability.unguarded_access import uses_without_lock
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.compound_actions import compound_actions
+from faultkit.code.rules.vocabulary.compound_actions import claimed_in_go, compound_actions
 from faultkit.code.rules.vocabulary.singletons import singletons
 
 _CHANGES = frozenset(
@@ -71,6 +71,8 @@ def _found(facts: Facts) -> Iterator[Hit]:
             yield Hit(span, what, LIKELY)
     if facts.language == "go":
         yield from _go_fields(facts)
+        for span, what in claimed_in_go(facts):
+            yield Hit(span, what, LIKELY)
     shared = _shared(facts)
     if not shared:
         return

@@ -42,7 +42,9 @@ def _asked_and_set(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, 
     if not maps:
         return
     yield from _claimed(maps, facts, regions)
-    for asked in facts.calls_of_method(*_ASKS, "get", "TryGetValue", "getOrDefault"):
+    for asked in facts.calls_of_method(
+        *_ASKS, "get", "TryGetValue", "getOrDefault", "GetOrAdd", "GetValueOrDefault"
+    ):
         name, scope, key = (
             asked.receiver_written.removeprefix("self."),
             facts.named_function_of(asked),
@@ -52,7 +54,7 @@ def _asked_and_set(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, 
             continue
         if asked.method in _ASKS:
             depends = ""
-        elif asked.assigned and asked.method in ("get", "getOrDefault"):
+        elif asked.assigned and asked.method != "TryGetValue":
             depends = asked.assigned[0]
         else:
             continue
@@ -90,6 +92,31 @@ def _claimed(maps: set[str], facts: Facts, regions: list[Region]) -> Iterator[tu
         if later is not None and not any(one.span.start <= later.start < one.span.end for one in regions):
             what = f"another thread may set {found[1]}[{key}] between the question and this"
             yield Span(each.span.start, later.end), what
+
+
+_LOOKED_UP = re.compile(r"\b(\w+)\s*,\s*(\w+)\s*:?=\s*([\w.]+)\[([^\]\n]+)\]")
+
+
+def claimed_in_go(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield keys that are looked up under a lock, and set under it again without another look (Go)."""
+    regions = lock_regions(facts) if facts.language == "go" else []
+    for first in regions:
+        scope = facts.named_function_of(first)
+        found = _LOOKED_UP.search(facts.text(first.span))
+        if scope is None or found is None:
+            continue
+        value, known, name, key = found.groups()
+        for later in regions:
+            if later.span.start < first.span.end or facts.named_function_of(later) is not scope:
+                continue
+            between, inside = facts.text(Span(first.span.end, later.span.start)), facts.text(later.span)
+            refused = re.search(rf"\bif\s+{known}\b[^{{]*\{{([^}}]*\breturn\b[^}}]*)\}}", between)
+            if refused is None or (value != "_" and re.search(rf"\b{value}\b", refused[1])):
+                continue
+            item = re.escape(f"{name}[{key}]")
+            if re.search(rf"^\s*{item}\s*=[^=]", inside, re.MULTILINE) and len(re.findall(item, inside)) == 1:
+                yield later.span, f"another goroutine may set {name}[{key}] between the question and this"
+                break
 
 
 def _set_later(name: str, key: str, depends: str, rest: Span, facts: Facts) -> Span | None:

@@ -31,8 +31,8 @@ GOES_ON = re.compile(
 """Conditions of a loop that say nothing about its work: a flag, a deadline."""
 _NOW = frozenset(
     ("get_nowait", "recv_nowait", "receive_nowait", "try_recv", "try_pop", "try_next", "TryDequeue",
-     "TryRead", "TryPop", "TryPeek", "tryReceive", "pollFirst", "pollLast", "lpop", "rpop", "lmove",
-     "rpoplpush", "spop", "zpopmin", "zpopmax", "lPop", "rPop", "lMove", "ListLeftPopAsync",
+     "TryDequeueAsync", "TryRead", "TryPop", "TryPeek", "tryReceive", "pollFirst", "pollLast", "lpop",
+     "rpop", "lmove", "rpoplpush", "spop", "zpopmin", "zpopmax", "lPop", "rPop", "lMove", "ListLeftPopAsync",
      "ListRightPopAsync", "LPop", "RPop")
 )  # fmt: skip
 """Methods that answer at once when there is nothing."""

@@ -133,6 +133,11 @@ def _java(call: Call, facts: Facts) -> bool:
 def _csharp(call: Call, facts: Facts) -> bool:
     if call.method == "DisableRequestSizeLimit":
         return True
+    if call.method in ("ReadToEnd", "ReadToEndAsync") and call.origin is not None:
+        read = facts.text(call.origin.span)
+        return re.search(r"StreamReader\(\s*(?:\w+\.)*Request\.Body\b", read) is not None and not _has_limit(
+            call, facts
+        )
     if call.name not in ("IFormFile.CopyToAsync", "IFormFile.CopyTo"):
         return False
     first, scope = call.argument(place=0), facts.named_function_of(call)
