@@ -96,22 +96,15 @@ class AnswerRewrite:
         "paces",
     )
 
-    def __init__(
-        self,
-        filters: Sequence[AnswerFilter],
-        head: ResponseHead,
-        *,
-        paces: bool = False,
-        may_chunk: bool = False,
-    ) -> None:
-        """`may_chunk`: the client knows chunks, in which a body is sent whose length was known and is not any
-        more. So it can see where one is cut."""
+    def __init__(self, filters: Sequence[AnswerFilter], head: ResponseHead, *, paces: bool = False) -> None:
         self._filters = tuple(filters)
         self._skips: Skipping | None = None
         """What need not be fed, if nothing has been fed since that was asked for."""
         self._raw = head
         self._decoder = Chunks(collects=True) if head.length == CHUNKED else None
-        self._may_chunk = may_chunk
+        self._may_chunk = False
+        """Whether a body goes in chunks whose length was known and is not any more: the client, which knows
+        them, can then see where it is cut."""
         self._chunks = False
         """Whether content is written in chunks."""
         self._until_close = False
@@ -124,9 +117,10 @@ class AnswerRewrite:
         self.paces = paces
         """Whether pieces may be due much later than they come."""
 
-    def begin(self, method: str, at: float) -> list[Data | Broken]:
+    def begin(self, request: RequestHead, at: float) -> list[Data | Broken]:
         """Return what to send now that the head has come."""
-        self._seen = answer_head(self._raw, method, at)
+        self._may_chunk = request.minor == self._raw.minor == 1
+        self._seen = answer_head(self._raw, request.method, at)
         return self._feed(self._seen)
 
     def body(self, raw: bytes, at: float) -> list[Data | Broken]:

@@ -421,10 +421,8 @@ class HttpExchange(ChunkedAnswer):
         filters, paces = judge(Answered(request, turn.number, head, dropped))
         if filters and not dropped:
             self._flush_down(run, event)
-            turn.rewrite = AnswerRewrite(
-                filters, head, paces=paces, may_chunk=request.minor == head.minor == 1
-            )
-            self._write(turn.rewrite.begin(request.method, event.at))
+            turn.rewrite = AnswerRewrite(filters, head, paces=paces)
+            self._write(turn.rewrite.begin(request, event.at))
 
     def _response_ended(self, turn: Turn, event: Data, run: list[bytes]) -> None:
         turns = self._turns
