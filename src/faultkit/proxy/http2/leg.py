@@ -10,7 +10,7 @@ from __future__ import annotations
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import Event
-from h2.exceptions import H2Error, NoSuchStreamError, ProtocolError
+from h2.exceptions import NoSuchStreamError, ProtocolError
 from h2.settings import SettingCodes, Settings
 
 from faultkit.proxy.http2.frame_scanner import goaway_bytes
@@ -27,6 +27,9 @@ MOST_STREAMS = 1000
 """Streams of one client connection at a time."""
 _MOST_HEADERS = 1 << 16
 """Bytes of one block of header fields: `h2` ends a connection that sends more."""
+
+_ENDED = (ProtocolError, KeyError)
+"""What `h2` raises for a stream that has ended: KeyError, once it has dropped the stream."""
 
 Fields = list[Field]
 
@@ -90,7 +93,7 @@ class Leg:
         """Return how many bytes may be sent on a stream in one frame; 0 if it has ended."""
         try:
             return min(self.h2.local_flow_control_window(stream_id), self.h2.max_outbound_frame_size)
-        except H2Error:
+        except _ENDED:
             return 0
 
     def send_fields(self, stream_id: int, fields: Fields, ends: bool) -> bool:
@@ -100,7 +103,7 @@ class Leg:
                 self.h2.send_headers(stream_id, fields, end_stream=ends)
             else:
                 self.h2.end_stream(stream_id)  # Trailers without a field.
-        except ProtocolError:
+        except _ENDED:
             return False
         return True
 
@@ -108,7 +111,7 @@ class Leg:
         """Send a part of a body that its window allows. False if the stream takes none."""
         try:
             self.h2.send_data(stream_id, payload, end_stream=ends)
-        except ProtocolError:
+        except _ENDED:
             return False
         return True
 
@@ -116,7 +119,7 @@ class Leg:
         """Send RST_STREAM, unless the stream has ended."""
         try:
             self.h2.reset_stream(stream_id, code)
-        except ProtocolError:
+        except _ENDED:
             return
 
     def send_goaway(self, last_stream_id: int, code: int, debug: bytes) -> None:
@@ -154,7 +157,7 @@ class Leg:
     def _open_window(self, size: int, stream_id: int | None) -> None:
         try:
             self.h2.increment_flow_control_window(size, stream_id)
-        except ProtocolError:
+        except _ENDED:
             return  # The peer has ended its side.
 
     def limit_streams(self, most: int) -> None:
