@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import sys
 import threading
 from pathlib import Path
 
@@ -11,7 +12,10 @@ import pytest
 import trustme
 
 from faultkit.base.address import Endpoint
+from faultkit.cli import run_session
 from faultkit.cli.main import invoke
+from faultkit.proxy.data_plane import ProxySpec
+from faultkit.proxy.plane import Plane
 from tests.proxy.origin import serving
 
 ALONE = "--disable-http-proxy"
@@ -203,3 +207,18 @@ def test_an_upstream_without_an_address_ends_with_3(capsys: pytest.CaptureFixtur
     # RFC 2606 reserves .invalid: the name has no address. Without a name server, the limit ends the wait.
     said = complaint(capsys, ALONE, "--proxy", "0=no.invalid:80", "--connect-timeout", "2s", code=3)
     assert said.startswith("0: cannot reach no.invalid:80: ")
+
+
+def test_a_run_whose_loop_has_ended_ends(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Dying(Plane):
+        def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
+            bound = super().open_proxy(spec, enabled)
+            self.services.loop.call_from_thread(sys.exit)
+            return bound
+
+    monkeypatch.setattr(run_session, "Plane", Dying)
+    assert invoke(["run", "--no-ui", "--no-check", ALONE, "--proxy", "0=localhost:1"]) == 4
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("error: the proxy has ended, by a defect of Faultkit: SystemExit")

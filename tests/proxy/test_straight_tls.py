@@ -137,3 +137,27 @@ def test_a_session_is_resumed_with_the_same_name_and_context_only(
     other.check_hostname, other.verify_mode = False, ssl.CERT_NONE
     _, first = agreed((contexts[0], other))
     assert not first._tls.session_reused
+
+
+def test_what_is_sent_after_the_end_of_a_leg_is_dropped(contexts: Contexts) -> None:
+    server, client = agreed(contexts)
+    server.finish()
+    server.records()
+    server.encrypt(b"too late")
+    assert (server.records(), server.encrypt_now(b"again")) == (b"", b"")
+
+    client.encrypt(b"half-closed")
+    assert server.decrypt(client.records()) == b"half-closed"
+
+
+def test_what_is_sent_after_an_alert_is_dropped(contexts: Contexts) -> None:
+    server, client = agreed(contexts)
+    records = bytearray(client.encrypt_now(b"secret"))
+    records[-1] ^= 1
+    with pytest.raises(ssl.SSLError):
+        server.decrypt(bytes(records))
+    with pytest.raises(ssl.SSLError):
+        client.decrypt(server.records())
+    for leg in (server, client):
+        leg.encrypt(b"too late")
+        assert (leg.records(), leg.encrypt_now(b"again")) == (b"", b"")

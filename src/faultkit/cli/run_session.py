@@ -128,6 +128,7 @@ def _watch(
     while True:
         now = time.monotonic()
         _pass_events(plane, output, control)
+        plane.check()
         output.tick(plane, now)
         if control is not None:
             control.tick()

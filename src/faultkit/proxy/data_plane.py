@@ -292,6 +292,9 @@ class DataPlane(FaultPlane, Protocol):
     def take_events(self) -> list[PlaneEvent]:
         """Return the events since the last call, in order."""
 
+    def check(self) -> None:
+        """Raise RunError if the plane has ended: it serves nothing any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProxyCounts:

@@ -272,6 +272,10 @@ class Loop:
         with contextlib.suppress(OSError):
             self._wake_in.send(b"\0")
 
+    def failed(self, error: Exception, on_failure: OnFailure) -> None:
+        """Treat an exception that is being handled as that of a piece of work of its own."""
+        self._failed(error, on_failure)
+
     def stop(self) -> None:
         """End `run` after the present round."""
         self._running = False
@@ -349,9 +353,12 @@ class Loop:
         if self.on_defect is not None:
             self.on_defect(error)
             return
-        _log.exception("the loop goes on without what failed here")
+        _log.error("the loop goes on without what failed here", exc_info=error)
         if on_failure is not None:
-            on_failure()
+            try:
+                on_failure()
+            except Exception:  # Whatever is left of one connection, the others go on.
+                _log.exception("what failed could not be cleaned up")
 
 
 def _ignore(flags: int) -> None:

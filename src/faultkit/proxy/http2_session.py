@@ -49,7 +49,10 @@ class Http2Session:
         self._spares = spares
         self._exchange = Http2Exchange(self._judge, host, own_port, self._judge_answer)
         self._wake_at = FOREVER
-        self._do(self._exchange.start(link.proxy.services.loop.clock()))
+
+    def start(self) -> None:
+        """Send our own preface on both legs."""
+        self._do(self._exchange.start(self._link.proxy.services.loop.clock()))
 
     def from_client(self, event: Event) -> None:
         """Take an event that the client's side has released."""

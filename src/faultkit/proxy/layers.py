@@ -207,9 +207,14 @@ class ProtocolLayer:
 
     def let_go(self) -> None:
         """Drop what refers to the layer: the memory of all is then free at once."""
-        if self._plain is not None:
-            self._plain.let_go()
-        self._plain = self._forward = self._tls = self._front = self.gate = None
+        self._drop_session()
+        self._forward = self._tls = self._front = self.gate = None
+
+    def _drop_session(self) -> None:
+        """Let go of the session, once: what follows may fail, and the whole layer is let go then."""
+        session, self._plain = self._plain, None
+        if session is not None:
+            session.let_go()
 
     # --- events of the two sides --------------------------------------------------------------
 
@@ -243,6 +248,8 @@ class ProtocolLayer:
                 self._tls.choose_protocol(self._tls.opening, event)
             if self._first_bytes is not None:
                 for plain in self._look(self._first_bytes, event):
+                    if self._link.dead:
+                        return
                     self._read(plain)
             elif self._plain is not None:
                 self._plain.from_client(event)
@@ -266,8 +273,7 @@ class ProtocolLayer:
     def _begin_http_2(self) -> None:
         # Imported here, because the `h2` library takes a while.
         proxy, (host, own_port) = self._link.proxy, self._upstream_host()
-        if self._plain is not None:
-            self._plain.let_go()
+        self._drop_session()
         if host is not None and not proxy.understands_http() and not proxy.services.observed:
             from faultkit.proxy.http2_passage import Http2Passage
 
@@ -277,7 +283,8 @@ class ProtocolLayer:
             return
         from faultkit.proxy.http2_session import Http2Session
 
-        self._plain = Http2Session(self._link, self._carry_out, self._spares_tunnel, host, own_port)
+        self._plain = session = Http2Session(self._link, self._carry_out, self._spares_tunnel, host, own_port)
+        session.start()
 
     def _read(self, event: Event) -> None:
         """Take an event of the client, in the protocol that it speaks."""
@@ -309,6 +316,8 @@ class ProtocolLayer:
     def _pass_down(self, events: Iterable[Event]) -> None:
         """Take plain events of the upstream, in the protocol that the client speaks."""
         for event in events:
+            if self._link.dead:
+                return
             if self._plain is None:
                 self._to_client(event)
             else:
@@ -427,7 +436,7 @@ class ProtocolLayer:
                 early.append(output.event)  # The client has not waited for the answer to CONNECT.
         if self._link.client_exempt and not self._link.exempt:
             self._link.client_exempt = False  # A tunnel has one host: rules that come later may act.
-        forward.let_go()
+        self._drop_session()
         self._plain = self._http_1()
         if self._link.proxy.plans_http():
             self._first_bytes = FirstBytes()
@@ -439,9 +448,8 @@ class ProtocolLayer:
         if not events or not isinstance(events[0], Data):
             return
         self._link.proxy.report_unreadable(f"what is inside CONNECT {origin}")
-        if self._plain is not None:
-            self._plain.let_go()
-        self._front = self._tls = self._plain = self._first_bytes = None
+        self._drop_session()
+        self._front = self._tls = self._first_bytes = None
 
     def _spares_tunnel(self) -> bool:
         """Return whether the host of an intercepted tunnel is not to be broken."""

@@ -9,6 +9,10 @@ between them.
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
+
 from faultkit.base.descriptors import why_not_connected
 from faultkit.faults.events import Event
 from faultkit.plan import Flow
@@ -241,7 +245,11 @@ class Link(LinkUpstream):
 
     def abort(self) -> None:
         """End both connections after a defect: a reset is honest, a stream with a hole is not."""
-        self._end("reset", "reset")
+        try:
+            self._end("reset", "reset")
+        finally:
+            if (error := sys.exception()) is not None:
+                self.proxy.report_once(f"a connection was reset after a defect of Faultkit: {_place(error)}")
 
     def check_timeouts(self, now: float) -> None:
         """Give up a dial or handshake that takes too long, and a connection that its client has reset or that
@@ -278,18 +286,20 @@ class Link(LinkUpstream):
         if self.dead:
             return
         self.dead = True
-        if self._delayed is not None:
-            self._delayed.cancel()
-        if self._dial is not None:
-            self._dial.cancel()
         up, down = self.up, self.down
-        up.shut()
-        down.shut()
-        # A socket that has failed needs neither RST nor FIN, nor does one that has sent and received its own.
-        self._close_socket(self.client, "none" if up.ending & FAILED else mode)
-        if self.upstream != NO_SOCKET:
-            self._close_socket(self.upstream, "none" if down.ending & FAILED else mode)
-        self.proxy.forget(self.ordinal, up.moved, down.moved)
+        try:
+            if self._delayed is not None:
+                self._delayed.cancel()
+            if self._dial is not None:
+                self._dial.cancel()
+            up.shut()
+            down.shut()
+        finally:  # Even after a defect, no socket stays open.
+            # One that has failed needs neither RST nor FIN, nor does one that has sent and received its own.
+            self._close_socket(self.client, "none" if up.ending & FAILED else mode)
+            if self.upstream != NO_SOCKET:
+                self._close_socket(self.upstream, "none" if down.ending & FAILED else mode)
+            self.proxy.forget(self.ordinal, up.moved, down.moved)
         services = self._services
         if services.observed:
             now = services.loop.clock()
@@ -300,6 +310,14 @@ class Link(LinkUpstream):
             self.layer.let_go()
             self.layer = None
         del self.up, self.down
+
+
+def _place(error: BaseException) -> str:
+    """Return the kind of an exception, and where in Faultkit it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "faultkit" in frame.filename] or frames
+    where = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno})" if own else ""
+    return f"{type(error).__name__}{where}"
 
 
 if native is not None:

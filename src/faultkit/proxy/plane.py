@@ -6,6 +6,7 @@ to the loop's thread and waits for the result. Plans and specs are plain data.
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections import deque
@@ -32,6 +33,9 @@ _MOST_PAST_RULES = 1000
 """Rules that are gone whose injections are still counted."""
 _THREAD_SWITCH_S = 0.0005
 """Python's default of 5 ms would let a busy control thread make every release that much late."""
+
+_ENDED = "the proxy has ended"
+_log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
@@ -64,6 +68,8 @@ class Plane:
         """Injections of rules that are no longer in the plan, the latest last."""
         self._thread = threading.Thread(target=self._run, name="fault-plane", daemon=True)
         self._switch_s = sys.getswitchinterval()
+        self._broken: str | None = None
+        """Why the loop has ended by itself, if it has."""
 
     # --- for the control plane: any thread ----------------------------------------------------
 
@@ -101,7 +107,7 @@ class Plane:
         if threading.current_thread() is self._thread:
             return work()
         if not self._thread.is_alive():
-            raise RunError("the proxy has ended")
+            raise RunError(self._broken or _ENDED)
         result: Future[Result] = Future()
 
         def run() -> None:
@@ -118,7 +124,12 @@ class Plane:
                 if result.done():
                     raise  # The work's own time-out.
                 if not self._thread.is_alive():
-                    raise RunError("the proxy has ended") from None
+                    raise RunError(self._broken or _ENDED) from None
+
+    def check(self) -> None:
+        """Raise RunError if the plane has ended."""
+        if not self._thread.is_alive():
+            raise RunError(self._broken or _ENDED)
 
     def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
         """Listen, and return where. Raises TargetError if the port is not available."""
@@ -207,7 +218,15 @@ class Plane:
         self.services.active.refresh(now)
         self._loop.call_at(now + _SWEEP_S, self._sweep, None)
         self._await_next_change(now)
-        self._loop.run()
+        try:
+            self._loop.run()
+        except BaseException as error:
+            # No connection may wait for a loop that does not run.
+            kind = type(error).__name__
+            self._broken = f"{_ENDED}, by a defect of Faultkit: {kind}" + (f": {error}" if str(error) else "")
+            _log.exception("the loop has ended")
+            for proxy in tuple(self._proxies.values()):
+                proxy.abandon()
 
     def _apply_rules(self, now: float) -> None:
         for proxy in tuple(self._proxies.values()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from faultkit.base.address import Endpoint
@@ -62,11 +63,14 @@ class Proxy:
         acting = self._services.active.acting_rules()
         self._refusing = tuple(active for active in self._connection_rules if self._refuses_all(active))
         self._open_or_shut()
-        for link in tuple(self.links.values()):
+
+        def apply(link: Link) -> None:
             if changed and not link.dead:
                 rebind_rules(link, now)
             if not link.dead:
                 link.end_delays(acting, now)
+
+        self._for_each_link(apply)
 
     def _refuses_all(self, active: ActiveStreamRule) -> bool:
         """A rule that refuses every connection shuts the port: clients get ECONNREFUSED from the kernel."""
@@ -139,9 +143,13 @@ class Proxy:
         self._listener.close()
         self._drop_links()
 
+    def abandon(self) -> None:
+        """Close the port and reset every connection, without the loop: it has ended by a defect."""
+        self._listener.close()
+        self._for_each_link(Link.reset)
+
     def _drop_links(self) -> None:
-        for link in tuple(self.links.values()):
-            link.close()
+        self._for_each_link(Link.close)
 
     def _report_trouble(self, what: str) -> None:
         self._services.emit(Trouble(self._services.loop.clock(), self.state.name, what))
@@ -229,8 +237,15 @@ class Proxy:
 
     def check_timeouts(self, now: float) -> None:
         """End the connections whose time is over. Called once a second."""
+        self._for_each_link(lambda link: link.check_timeouts(now))
+
+    def _for_each_link(self, work: Callable[[Link], None]) -> None:
+        """Do something with each connection. A defect in one ends that one, and no other."""
         for link in tuple(self.links.values()):
-            link.check_timeouts(now)
+            try:
+                work(link)
+            except Exception as error:
+                self._services.loop.failed(error, link.abort)
 
     def counts(self) -> ProxyCounts:
         """Return the counters of this proxy."""

@@ -201,6 +201,9 @@ class PlaneProcess:
                 break
         return taken
 
+    def check(self) -> None:
+        self._ask("check")
+
     def _ask(self, method: str, *args: object) -> Any:
         return self._running().call(method, *args, timeout_s=_PATIENCE_S)
 
@@ -333,6 +336,10 @@ class Planes:
         split = len(taken) if self._is_closed else bisect_right(taken, until, key=_at)
         self._ahead = taken[split:]
         return taken[:split]
+
+    def check(self) -> None:
+        for plane in self._planes:
+            plane.check()
 
     def _check_memory(self, rule: Rule, path: str = "") -> None:
         if self._workers > 1:

@@ -20,6 +20,7 @@ from faultkit.proxy.native import native
 _READ = 16384
 """As much as a record can hold (RFC 8446 §5.1): nothing of it is then left behind in the TLS object."""
 _ENDS = (ssl.SSLZeroReturnError, ssl.SSLEOFError)
+_WANTS = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _MOST_SESSIONS = 256
 _sessions: OrderedDict[tuple[ssl.SSLContext, str], ssl.SSLSession] = OrderedDict()
 """The latest session with each server (RFC 8446 §2.2): resuming one saves most of a handshake. A context and
@@ -47,6 +48,7 @@ class TlsLeg:
 
     __slots__ = (
         "_error",
+        "_finished",
         "_host",
         "_incoming",
         "_knows_session",
@@ -68,6 +70,8 @@ class TlsLeg:
         """The session of this connection has been kept, or is not to be."""
         self._error: ssl.SSLError | None = None
         """Why `decrypt_now` has failed: OpenSSL says it once."""
+        self._finished = False
+        """Nothing can be sent any more: close_notify or an alert has ended this side."""
         self.use(context)
         self._waiting: list[bytes] = []
         self.waiting_bytes = 0
@@ -105,9 +109,10 @@ class TlsLeg:
         return self.records()
 
     def encrypt(self, plain: bytes) -> None:
-        """Encrypt bytes; `records` returns the result once the handshake is done."""
+        """Encrypt bytes; `records` returns the result once the handshake is done. What comes after the end of
+        this side is dropped."""
         if self.ready:
-            self._tls.write(plain)
+            self._write(plain)
         else:
             self._waiting.append(plain)
             self.waiting_bytes += len(plain)
@@ -170,7 +175,7 @@ class TlsLeg:
 
     def encrypt_now(self, plain: bytes) -> bytes:
         """Return the records of plain bytes; the handshake is done."""
-        self._tls.write(plain)
+        self._write(plain)
         return self._outgoing.read()
 
     def records(self) -> bytes:
@@ -181,9 +186,20 @@ class TlsLeg:
         """Send close_notify (RFC 8446 §6.1)."""
         if not self._knows_session and self.ready:
             self._keep_session()
+        self._finished = True
         # `unwrap` also waits for the peer's close_notify, which may come later or never.
         with contextlib.suppress(ssl.SSLError):
             self._tls.unwrap()
+
+    def _write(self, plain: bytes) -> None:
+        if self._finished:
+            return
+        try:
+            self._tls.write(plain)
+        except _WANTS:
+            raise
+        except ssl.SSLError:
+            self._finished = True  # An alert was sent or received: reading has reported it, or will.
 
     def _keep_session(self) -> None:
         """Keep the session for the next connection, if the server has sent a ticket for it."""
@@ -207,7 +223,7 @@ class TlsLeg:
             return
         self.ready = True
         for plain in self._waiting:
-            self._tls.write(plain)
+            self._write(plain)
         self._waiting.clear()
         self.waiting_bytes = 0
 

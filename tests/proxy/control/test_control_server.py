@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -13,7 +14,7 @@ import pytest
 
 from faultkit import __version__
 from faultkit.base.address import Endpoint
-from faultkit.base.errors import InputError, TargetError
+from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.plan import Plan, read_plan
 from faultkit.proxy.control.control_server import ControlServer
 from faultkit.proxy.data_plane import ProxySpec
@@ -77,6 +78,18 @@ def api(echo: Endpoint) -> Iterator[Api]:
 
 def test_health_needs_no_token(api: Api) -> None:
     assert api.call("GET", "/healthz", token=None) == (200, {"ok": True})
+
+
+def test_a_plane_whose_loop_has_ended_is_not_healthy(api: Api) -> None:
+    api.plane.services.loop.call_from_thread(sys.exit)
+    with pytest.raises(RunError):
+        while True:
+            api.plane.snapshot()
+    status, answer = api.call("GET", "/healthz", token=None)
+    assert (status, answer["error"]["problem"]) == (
+        503,
+        "the proxy has ended, by a defect of Faultkit: SystemExit",
+    )
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", TOKEN + "x", "schlüssel"])

@@ -141,6 +141,9 @@ class GatewayControl:
         self._state.set_plan(plan, begin_in_s)
         self._publish({"event": "rules", "active": [rule.name for rule in plan.rules]})
 
+    def check_alive(self) -> None:
+        """Do nothing: the gateway and this API end together."""
+
     def elapsed_s(self) -> float:
         return self._state.elapsed_s
 

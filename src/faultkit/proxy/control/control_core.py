@@ -203,6 +203,9 @@ class ControlTarget(Protocol):
         """Apply `plan`; on an error the plan before it stays. Schedules of new rules begin in so many
         seconds."""
 
+    def check_alive(self) -> None:
+        """Raise RunError if the target has ended: it serves nothing any more."""
+
     def elapsed_s(self) -> float:
         """Return the seconds since the run began."""
 
@@ -253,6 +256,7 @@ class ControlCore:
         name = path.removeprefix(place)
         match method, place:
             case "GET", "/healthz":
+                self._target.check_alive()
                 return 200, {"ok": True}
             case "GET", "/plan":
                 return 200, dump_plan(self._change(lambda leases: leases).plan)

@@ -193,6 +193,9 @@ class _SteeredPlane:
         origin = time.monotonic() + begin_in_s if begin_in_s else None
         self._plane.set_plan(plan, origin=origin)
 
+    def check_alive(self) -> None:
+        self._plane.check()
+
     def elapsed_s(self) -> float:
         return time.monotonic() - self._began
 
