@@ -3,6 +3,8 @@
 import http.client
 import socket
 import ssl
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,7 @@ from faultkit.proxy.tls import tls_context
 from tests.proxy.origin import serving
 from tests.proxy.proxied_http import ANY_PORT, get, proxied, troubles
 from tests.proxy.tls_fronts import NAMES, client_of, front, listener, trusting
-from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, read_all
+from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_all
 
 
 @pytest.fixture(scope="module")
@@ -358,4 +360,33 @@ def test_an_upstream_that_asks_for_a_certificate_is_named(
                 get(client_of(proxy, folder), "/a")
             (line,) = troubles(plane)
             assert line.startswith("the upstream ended a connection: TLS: ")
+            assert line.endswith("; --upstream-cert and --upstream-key are shown to it")
+
+
+@pytest.mark.parametrize("way", ["host", "bytes", "rule"])
+def test_an_upstream_that_ends_right_after_its_handshake_without_an_alert_is_named(
+    folder: Path, users: tuple[trustme.CA, Path], way: str
+) -> None:
+    """As servers that use asyncio do if they want a client's certificate: their alert is lost."""
+    _, files = users
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(str(files / "cert.pem"), str(files / "key.pem"))
+    server.num_tickets = 0
+    rules = [Rule("none", HttpError(), Match(path="/none"))] if way == "rule" else []
+    with listening() as upstream:
+        at = Endpoint("localhost", upstream.getsockname()[1])
+        tls = listener(folder, protocols=())
+        spec = ProxySpec("web", ANY_PORT, at, client_tls=tls, tls=True, verify=str(files / "ca.pem"))
+        spec = replace(spec, speaks="tcp" if way == "bytes" else "http", rewrite_host=way == "host")
+        with proxied(spec, *rules) as (plane, proxy):
+            for _ in range(2):
+                raw = connect(proxy)
+                with ThreadPoolExecutor(1) as pool:
+                    shaken = pool.submit(trusting(folder).wrap_socket, raw, server_hostname="localhost")
+                    far = server.wrap_socket(upstream.accept()[0], server_side=True)
+                    with shaken.result() as client:
+                        far.close()
+                        client.recv(1)
+            (line,) = troubles(plane)
+            assert line.startswith("the upstream ended a connection right after the TLS handshake, without ")
             assert line.endswith("; --upstream-cert and --upstream-key are shown to it")

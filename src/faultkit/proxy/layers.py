@@ -95,7 +95,8 @@ class ProtocolLayer:
         "_intercepted",
         "_leg",
         "_link",
-        "_passes",
+        "_passes_down",
+        "_passes_up",
         "_plain",
         "_postgres",
         "_tls",
@@ -121,8 +122,9 @@ class ProtocolLayer:
         """The same, of a forward proxy, until a tunnel of it is intercepted."""
         self._first_bytes: FirstBytes | None = None
         """Finds out whether the client speaks HTTP/2, if rules act on that."""
-        self._passes = False
-        """Whether nothing looks at the plain bytes, so that they can go straight once all agree to TLS."""
+        self._passes_up = self._passes_down = False
+        """Whether nothing looks at the plain bytes that flow this way, so that they are to go straight once
+        all agree to TLS."""
         if spec.upstream is None:
             self._plain = self._forward = self._http_1("forward")
             if spec.broken is not None and spec.broken.upstreams and link.proxy.needs_gate():
@@ -148,7 +150,7 @@ class ProtocolLayer:
             self._plain = self._http_1()
         if link.proxy.understands_http() or (spec.rewrite_host and self._front is not None):
             self._first_bytes = FirstBytes()
-        self._passes = self._plain is None and self._postgres is None
+        self._passes_up = self._passes_down = self._plain is None and self._postgres is None
 
     def _has_switched(self) -> bool:
         """Return whether a forward proxy's client speaks something else than HTTP from now on."""
@@ -205,6 +207,11 @@ class ProtocolLayer:
         elif front is not None and front.is_late(now, limit_s):
             front.give_up()
 
+    def look_at_end(self) -> None:
+        """Report what is unread and says why the upstream has ended the connection, which is to be reset."""
+        if self._tls is not None:
+            self._tls.look_at_end()
+
     def let_go(self) -> None:
         """Drop what refers to the layer: the memory of all is then free at once."""
         self._drop_session()
@@ -234,7 +241,7 @@ class ProtocolLayer:
                 if front.delays is not None:
                     self._delays.add(event.at, *front.delays)
                     front.delays = None
-        if self._passes and not self._link.dead:
+        if self._passes_down and not self._link.dead:
             self._go_straight()
 
     def _from_client(self, events: list[Event]) -> None:
@@ -278,8 +285,7 @@ class ProtocolLayer:
             from faultkit.proxy.http2_passage import Http2Passage
 
             self._plain = Http2Passage(proxy, self._carry_out, host, own_port)
-            if (legs := self._agreed_legs()) is not None:
-                self._link.down.straight = straight(*reversed(legs))
+            self._passes_down = True
             return
         from faultkit.proxy.http2_session import Http2Session
 
@@ -310,7 +316,7 @@ class ProtocolLayer:
                     self._plain.from_upstream(plain)
                 else:
                     self._to_client(plain)
-        if self._passes and not self._link.dead:
+        if self._passes_down and not self._link.dead:
             self._go_straight()
 
     def _pass_down(self, events: Iterable[Event]) -> None:
@@ -325,9 +331,14 @@ class ProtocolLayer:
 
     def _go_straight(self) -> None:
         """Let bytes pass between the two sides without a look at them, once all have agreed to TLS."""
-        if (legs := self._agreed_legs()) is not None:
-            self._passes = False
-            self._link.up.straight, self._link.down.straight = straight(*legs), straight(*reversed(legs))
+        if (legs := self._agreed_legs()) is None:
+            return
+        if self._passes_up:
+            self._passes_up = False
+            self._link.up.straight = straight(*legs)
+        if self._tls is None or self._tls.has_spoken:  # Its first record may be an alert.
+            self._passes_down = False
+            self._link.down.straight = straight(*reversed(legs))
 
     def _agreed_legs(self) -> tuple[TlsLeg | None, TlsLeg | None] | None:
         """Return TLS with the client and with the upstream, where it is spoken, once all have agreed."""

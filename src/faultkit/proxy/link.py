@@ -292,6 +292,8 @@ class Link(LinkUpstream):
                 self._delayed.cancel()
             if self._dial is not None:
                 self._dial.cancel()
+            if mode == "reset" and self.layer is not None:
+                self.layer.look_at_end()
             up.shut()
             down.shut()
         finally:  # Even after a defect, no socket stays open.

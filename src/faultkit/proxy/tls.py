@@ -95,6 +95,12 @@ class TlsLeg:
         return self._tls.selected_alpn_protocol()
 
     @property
+    def awaits_judgement(self) -> bool:
+        """Whether the server may still refuse this client's certificate, or that there is none, by what it
+        sends next (TLS 1.3)."""
+        return self.ready and self._tls.version() == "TLSv1.3" and not self._tls.session_reused
+
+    @property
     def ends(self) -> tuple[ssl.MemoryBIO, ssl.MemoryBIO, object]:
         """Where records come in and go out, and what has `read` and `write` for the bytes between."""
         # The object that SSLObject stands before does the same without a call of Python.

@@ -7,6 +7,7 @@ Faults of the server's side act on the records, as on the wire. This module know
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Callable
 from typing import Protocol
@@ -17,10 +18,17 @@ from faultkit.proxy.event_loop import FAILED
 from faultkit.proxy.http import HTTP_2, HTTP_2_PREFACE
 from faultkit.proxy.postgres_start import SSL_REQUEST, why_no_tls
 from faultkit.proxy.rule_binding import BoundLink
+from faultkit.proxy.sockets import NO_SOCKET
 from faultkit.proxy.tls import TlsLeg, tls_context
 
 _NO_HTTP_2 = f"TLS: the upstream does not offer {HTTP_2}, which the client speaks"
 _H2 = "h2"
+_ADVICE = "--upstream-cert and --upstream-key are shown to it"
+_ENDED_AT_ONCE = (
+    "the upstream ended a connection right after the TLS handshake, without an alert, as some do that want"
+    f" a client's certificate; {_ADVICE}"
+)
+_MOST_LEFT = 4096
 
 
 class UpstreamTlsLink(BoundLink, Protocol):
@@ -49,6 +57,7 @@ class UpstreamTls:
         "_tls",
         "_wire_at",
         "handshake_since",
+        "has_spoken",
         "opening",
     )
 
@@ -77,6 +86,8 @@ class UpstreamTls:
         it."""
         self.handshake_since: float | None = None
         """When the handshake began, until it is done."""
+        self.has_spoken = False
+        """The upstream has sent records since the handshake was done, so that it has accepted the proxy."""
         self._connected = False
         self._offered: tuple[str, ...] = ()
         self._awaits_offer = awaits_offer
@@ -185,6 +196,8 @@ class UpstreamTls:
             if self.handshake_since is not None:
                 self._cut_in_handshake(event)
                 return []
+            if isinstance(event, Eof) or self._link.down.ending & FAILED:
+                self._report_end_at_once()
             return [] if isinstance(event, Eof) and tls.ended else [event]
         if self._asks_postgres and not tls.started:
             self._agreed_to_tls(event)
@@ -194,10 +207,12 @@ class UpstreamTls:
             plain = tls.decrypt(event.payload)
         except ssl.SSLError as error:
             if was_ready:
+                self.has_spoken = True
                 self._link.proxy.report_once(_why_ended(error))
                 return [Reset(event.at)]
             self._failed(error)
             return []
+        self.has_spoken = was_ready or bool(plain)
         self._put(event.at, tls.records())
         if tls.ready and not was_ready:
             self.handshake_since = None
@@ -211,6 +226,33 @@ class UpstreamTls:
         if tls.ended and not had_ended:
             events.append(Eof(event.at))
         return events
+
+    def look_at_end(self) -> None:
+        """Report why the upstream has ended a connection that is about to be reset: a write to it may have
+        failed before its last record was read."""
+        link = self._link
+        if self.has_spoken or not self._tls.ready or link.upstream == NO_SOCKET:
+            return
+        try:
+            rest = os.read(link.upstream, _MOST_LEFT)
+        except BlockingIOError:
+            return  # It has not ended.
+        except OSError:
+            rest = b""
+        if not rest:
+            self._report_end_at_once()
+            return
+        try:
+            self._tls.decrypt(rest)
+        except ssl.SSLError as error:
+            link.proxy.report_once(_why_ended(error))
+
+    def _report_end_at_once(self) -> None:
+        """Report an end before any record. In TLS 1.3 the upstream judges the proxy's certificate after the
+        proxy's part of the handshake, which is then done here (RFC 8446 §4.4.2.4); not so with a session that
+        is resumed. A client that has ended first may be the cause."""
+        if not self.has_spoken and self._tls.awaits_judgement and not self._tls.finishing:
+            self._link.proxy.report_once(_ENDED_AT_ONCE)
 
     def _agreed_to_tls(self, event: Data) -> None:
         """Begin TLS if the upstream's answer to SSLRequest allows it."""
@@ -243,5 +285,5 @@ def _why_ended(error: ssl.SSLError) -> str:
     """Return why an upstream ended a connection after the handshake. In TLS 1.3 it judges the proxy's
     certificate only then (RFC 8446 §4.4.2.4)."""
     why = why_handshake_failed(error)
-    advice = "; --upstream-cert and --upstream-key are shown to it" if "certificate" in why else ""
+    advice = f"; {_ADVICE}" if "certificate" in why else ""
     return f"the upstream ended a connection: {why}{advice}"
