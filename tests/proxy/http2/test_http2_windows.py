@@ -70,6 +70,30 @@ def test_every_answer_is_whole_where_the_client_has_small_windows(drip: HttpDrip
     assert load.layer.trouble is None
 
 
+def test_a_frame_of_padding_alone_does_not_stop_the_answer_behind_it() -> None:
+    world = Layered()
+    world.client.reads = False
+    world.server.on_stream = lambda stream_id: None
+    world.client.h2.send_headers(1, get(), end_stream=True)
+    world.run()
+    world.server.h2.send_headers(1, OK)
+    filling = bytes(65_535)
+    world.server.send_body(1, filling, ends=False)
+    world.run()
+    world.server.h2.send_data(1, b"first")
+    world.server.h2.send_data(1, b"", pad_length=7)
+    world.server.h2.send_data(1, b"last", end_stream=True)
+    world.run()
+    assert world.client.seen[1] == Seen([OK], filling)
+
+    world.client.h2.increment_flow_control_window(100, 1)
+    world.run()
+    world.client.h2.increment_flow_control_window(100)
+    world.run()
+
+    assert world.client.seen[1] == Seen([OK], filling + b"firstlast", ended=True)
+
+
 def test_a_stream_that_h2_has_dropped_takes_nothing_and_raises_nothing() -> None:
     leg, peer = Leg(to_upstream=True), Leg(to_upstream=False)
     for stream_id in (1, 3):

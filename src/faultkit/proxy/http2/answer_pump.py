@@ -3,7 +3,6 @@ HTTP/2 faults, then the lane of their stream."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
 from typing import TypeAlias
@@ -113,13 +112,14 @@ class AnswerPump(StreamPump):
 
     # --- through the filters ------------------------------------------------------------------
 
-    def _pump_down(self, stream: Stream, most_chunks: float) -> None:
+    def _pump_down(self, stream: Stream, most_chunks: float) -> float:
         path, lane = stream.path, stream.down
-        super()._pump_down(stream, most_chunks)
+        left = super()._pump_down(stream, most_chunks)
         while path is not None and path.may_feed(len(lane.items)):
             self._feed(stream, path)
             if not path.may_feed(len(lane.items)):
-                super()._pump_down(stream, most_chunks if most_chunks == math.inf else 0)
+                left = super()._pump_down(stream, left)
+        return left
 
     def _feed(self, stream: Stream, path: AnswerPath) -> None:
         """Feed the next part of an answer to its filters, and queue what leaves them."""

@@ -62,27 +62,28 @@ class StreamPump:
         self._by_client[stream.client_id] = stream
         self._headers_size += stream.request.size
 
-    def _pump(self, stream: Stream, most_chunks: float = math.inf) -> None:
+    def _pump(self, stream: Stream) -> None:
         """Send what may be sent of a stream."""
-        self._pump_up(stream, most_chunks)
-        self._pump_down(stream, most_chunks)
+        self._pump_up(stream, math.inf)
+        self._pump_down(stream, math.inf)
         if stream.is_over:
             self._remove(stream)
 
-    def _pump_up(self, stream: Stream, most_chunks: float) -> None:
+    def _pump_up(self, stream: Stream, most_chunks: float) -> float:
+        """Send so many chunks of a request, and return how many more might have gone."""
         lane, leg = stream.up, self._upstream
         while lane.items and self._is_due(stream, lane):
             item, stream_id = lane.items[0], stream.upstream_id
             if stream_id is None:
                 if not isinstance(item, Head) or not self._open(stream, item):
-                    return
+                    return most_chunks
                 lane.done = item.ends
             elif isinstance(item, Chunk):
                 if most_chunks <= 0 or not self._send_part(
                     lane, item, (leg, stream_id), (self._client, stream.client_id), stream
                 ):
                     self._blocked["upstream"][stream] = None
-                    return
+                    return most_chunks
                 most_chunks -= 1
                 continue
             elif isinstance(item, Head):
@@ -92,8 +93,10 @@ class StreamPump:
                 leg.send_data(stream_id, b"", ends=True)
                 lane.done = True
             lane.items.popleft()
+        return most_chunks
 
-    def _pump_down(self, stream: Stream, most_chunks: float) -> None:
+    def _pump_down(self, stream: Stream, most_chunks: float) -> float:
+        """Send so many chunks of an answer, and return how many more might have gone."""
         lane, leg, stream_id = stream.down, self._client, stream.client_id
         while lane.items and self._is_due(stream, lane):
             item = lane.items[0]
@@ -102,7 +105,7 @@ class StreamPump:
                     lane, item, (leg, stream_id), (self._upstream, stream.upstream_id or 0), stream
                 ):
                     self._blocked["client"][stream] = None
-                    return
+                    return most_chunks
                 most_chunks -= 1
                 continue
             lane.items.popleft()
@@ -118,6 +121,7 @@ class StreamPump:
                 lane.done = True
             else:
                 self._hangs_up = lane.done = True
+        return most_chunks
 
     def _is_due(self, stream: Stream, lane: Lane) -> bool:
         at = lane.items[0].at
@@ -246,11 +250,13 @@ class StreamPump:
     def _pump_blocked(self, side: Side) -> None:
         """Send a frame of each stream that waits for window, in turn, until the window is used up."""
         blocked = self._blocked[side]
+        pump = self._pump_down if side == "client" else self._pump_up
         progress = True
         while progress:
             progress = False
             for stream in tuple(blocked):
-                before = stream.up.passed + stream.down.passed
                 blocked.pop(stream, None)
-                self._pump(stream, most_chunks=1)
-                progress = progress or stream.up.passed + stream.down.passed > before
+                # Not by the bytes: a frame may have nothing but padding.
+                progress = pump(stream, 1) < 1 or progress
+                if stream.is_over:
+                    self._remove(stream)
