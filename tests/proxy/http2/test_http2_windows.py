@@ -94,6 +94,28 @@ def test_a_frame_of_padding_alone_does_not_stop_the_answer_behind_it() -> None:
     assert world.client.seen[1] == Seen([OK], filling + b"firstlast", ended=True)
 
 
+def test_an_answer_has_no_hole_where_settings_make_its_window_negative() -> None:
+    world = Layered()
+    world.client.reads = False
+    world.client.h2.send_headers(1, get(), end_stream=True)
+    world.run()
+    world.server.h2.send_headers(1, OK)
+    body = bytes(range(250)) * 400
+    world.server.send_body(1, body[:65_535], ends=False)
+    world.server.send_body(1, body[65_535:])
+    world.run()
+    world.client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 60_000})
+    world.run()
+    world.client.h2.increment_flow_control_window(100_000)
+    world.run()
+    assert world.client.seen[1] == Seen([OK], body[:65_535])
+
+    world.client.h2.increment_flow_control_window(50_000, 1)
+    world.run()
+
+    assert world.client.seen[1] == Seen([OK], body, ended=True)
+
+
 def test_a_stream_that_h2_has_dropped_takes_nothing_and_raises_nothing() -> None:
     leg, peer = Leg(to_upstream=True), Leg(to_upstream=False)
     for stream_id in (1, 3):

@@ -90,11 +90,13 @@ class Leg:
     # --- streams ------------------------------------------------------------------------------
 
     def window(self, stream_id: int) -> int:
-        """Return how many bytes may be sent on a stream in one frame; 0 if it has ended."""
+        """Return how many bytes may be sent on a stream in one frame; 0 if it has ended, or if SETTINGS have
+        made its window negative (RFC 9113 §6.9.2)."""
         try:
-            return min(self.h2.local_flow_control_window(stream_id), self.h2.max_outbound_frame_size)
+            window = self.h2.local_flow_control_window(stream_id)
         except _ENDED:
             return 0
+        return max(0, min(window, self.h2.max_outbound_frame_size))
 
     def send_fields(self, stream_id: int, fields: Fields, ends: bool) -> bool:
         """Send a block of header fields. False if the stream takes none."""
