@@ -1,11 +1,14 @@
 """TLS towards clients, with real clients and real servers."""
 
+import contextlib
 import http.client
 import socket
 import ssl
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 import trustme
@@ -29,6 +32,9 @@ from tests.proxy.origin import serving
 from tests.proxy.proxied_http import ANY_PORT, get, proxied, troubles
 from tests.proxy.tls_fronts import NAMES, client_of, front, listener, trusting
 from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_all
+
+Join: TypeAlias = Callable[[], tuple[ssl.SSLSocket, ssl.SSLSocket]]
+"""Returns the sockets of the client and of the upstream of one new connection."""
 
 
 @pytest.fixture(scope="module")
@@ -363,30 +369,116 @@ def test_an_upstream_that_asks_for_a_certificate_is_named(
             assert line.endswith("; --upstream-cert and --upstream-key are shown to it")
 
 
-@pytest.mark.parametrize("way", ["host", "bytes", "rule"])
-def test_an_upstream_that_ends_right_after_its_handshake_without_an_alert_is_named(
-    folder: Path, users: tuple[trustme.CA, Path], way: str
-) -> None:
-    """As servers that use asyncio do if they want a client's certificate: their alert is lost."""
+# --- ends of TLS on both sides ----------------------------------------------------------------
+
+
+@pytest.fixture
+def both(folder: Path, users: tuple[trustme.CA, Path], way: str) -> Iterator[tuple[Plane, Join]]:
+    """A proxy with TLS on both sides, which changes the Host, passes bytes or looks for an HTTP rule."""
     _, files = users
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(str(files / "cert.pem"), str(files / "key.pem"))
     server.num_tickets = 0
     rules = [Rule("none", HttpError(), Match(path="/none"))] if way == "rule" else []
-    with listening() as upstream:
+    with listening() as upstream, ThreadPoolExecutor(1) as pool:
         at = Endpoint("localhost", upstream.getsockname()[1])
         tls = listener(folder, protocols=())
         spec = ProxySpec("web", ANY_PORT, at, client_tls=tls, tls=True, verify=str(files / "ca.pem"))
         spec = replace(spec, speaks="tcp" if way == "bytes" else "http", rewrite_host=way == "host")
         with proxied(spec, *rules) as (plane, proxy):
-            for _ in range(2):
-                raw = connect(proxy)
-                with ThreadPoolExecutor(1) as pool:
-                    shaken = pool.submit(trusting(folder).wrap_socket, raw, server_hostname="localhost")
-                    far = server.wrap_socket(upstream.accept()[0], server_side=True)
-                    with shaken.result() as client:
-                        far.close()
-                        client.recv(1)
-            (line,) = troubles(plane)
-            assert line.startswith("the upstream ended a connection right after the TLS handshake, without ")
-            assert line.endswith("; --upstream-cert and --upstream-key are shown to it")
+
+            def join() -> tuple[ssl.SSLSocket, ssl.SSLSocket]:
+                client = trusting(folder).wrap_socket(
+                    connect(proxy),
+                    server_hostname="localhost",
+                    do_handshake_on_connect=False,
+                    suppress_ragged_eofs=False,
+                )
+                shaken = pool.submit(client.do_handshake)
+                far = server.wrap_socket(upstream.accept()[0], server_side=True, suppress_ragged_eofs=False)
+                far.settimeout(PATIENCE_S)
+                shaken.result(PATIENCE_S)
+                return client, far
+
+            yield plane, join
+
+
+def notify(sock: ssl.SSLSocket) -> None:
+    """Send close_notify, and do not wait for that of the peer."""
+    sock.settimeout(0)
+    with contextlib.suppress(ssl.SSLWantReadError):
+        sock.unwrap()
+    sock.settimeout(PATIENCE_S)
+
+
+WAYS = pytest.mark.parametrize("way", ["host", "bytes", "rule"])
+
+
+@WAYS
+def test_an_upstream_that_ends_right_after_its_handshake_without_an_alert_is_named(
+    both: tuple[Plane, Join],
+) -> None:
+    """As servers that use asyncio do if they want a client's certificate: their alert is lost."""
+    plane, join = both
+    for _ in range(2):
+        client, far = join()
+        with client:
+            far.close()
+            with contextlib.suppress(ssl.SSLEOFError):
+                assert client.recv(1) == b""
+    (line,) = troubles(plane)
+    assert line.startswith("the upstream ended a connection right after the TLS handshake, without an alert")
+    assert line.endswith("; --upstream-cert and --upstream-key are shown to it")
+
+
+@WAYS
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_a_body_until_the_close_ends_without_close_notify_if_the_upstream_was_cut(
+    both: tuple[Plane, Join], is_cut: bool
+) -> None:
+    client, far = both[1]()
+    with client, far:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert far.recv(4096).startswith(b"GET / HTTP/1.1\r\n")
+        far.sendall(b"HTTP/1.1 200 OK\r\n\r\npart")
+        if not is_cut:
+            notify(far)
+        far.shutdown(socket.SHUT_WR)
+        if is_cut:
+            with pytest.raises(ssl.SSLEOFError):
+                read_all(client)
+        else:
+            assert read_all(client).endswith(b"part")
+
+
+@WAYS
+def test_a_whole_answer_ends_cleanly_where_its_end_is_known(both: tuple[Plane, Join], way: str) -> None:
+    client, far = both[1]()
+    with client, far:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert far.recv(4096)
+        far.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody")
+        far.shutdown(socket.SHUT_WR)
+        if way == "bytes":
+            with pytest.raises(ssl.SSLEOFError):
+                read_all(client)
+        else:
+            assert read_all(client).endswith(b"body")
+
+
+@WAYS
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_a_request_that_is_cut_ends_without_close_notify_for_the_upstream(
+    both: tuple[Plane, Join], is_cut: bool
+) -> None:
+    client, far = both[1]()
+    with client, far:
+        client.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\npart")
+        if not is_cut:
+            notify(client)
+        client.shutdown(socket.SHUT_WR)
+        if is_cut:
+            with pytest.raises(ssl.SSLEOFError):
+                read_all(far)
+        else:
+            assert read_all(far).endswith(b"part")

@@ -23,6 +23,8 @@ class Eof:
     """The end of this direction (FIN); the other one continues."""
 
     at: float
+    truncated: bool = False
+    """The sender spoke TLS and did not end it first: bytes may be missing (RFC 8446 §6.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ def moved(event: Event, at: float) -> Event:
         return event
     if isinstance(event, Data):
         return Data(at, event.payload)
+    if isinstance(event, Eof):
+        return Eof(at, event.truncated)
     return type(event)(at)
 
 

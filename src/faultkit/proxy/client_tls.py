@@ -165,8 +165,9 @@ class ClientTls:
         if self.handshake_since is not None:
             self._cut_in_handshake(event)
             return []
-        had_ended = self._leg is not None and self._leg.ended
-        return [] if isinstance(event, Eof) and had_ended else [event]
+        if isinstance(event, Eof) and self._leg is not None:
+            return self._leg.end_of_stream(event)
+        return [event]
 
     def _read_hello(self, event: Data) -> list[Event]:
         if self._verdict.end is not None:
@@ -285,7 +286,7 @@ class ClientTls:
                 link.proxy.record_injection(self._truncating, link.ordinal, "to_client", 0, "truncated", 1.0)
                 self._truncating = None
             elif not self._verdict.truncates:
-                leg.finish()
+                leg.finish(truncated=isinstance(event, Eof) and event.truncated)
                 self._put(event.at, leg.records())
         self._link.down.feed_far(moved(event, max(event.at, self._wire_at)))
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from faultkit.base.address import Verify
 from faultkit.base.certificates import add_certificate, client_context
+from faultkit.faults.events import Eof, Event
 from faultkit.proxy.direction_source import Irregular
 from faultkit.proxy.native import native
 
@@ -188,11 +189,13 @@ class TlsLeg:
         """Return the records to send to the upstream."""
         return self._outgoing.read()
 
-    def finish(self) -> None:
-        """Send close_notify (RFC 8446 §6.1)."""
+    def finish(self, *, truncated: bool = False) -> None:
+        """Send close_notify (RFC 8446 §6.1), but not after bytes that are cut off."""
         if not self._knows_session and self.ready:
             self._keep_session()
         self._finished = True
+        if truncated:
+            return
         # `unwrap` also waits for the peer's close_notify, which may come later or never.
         with contextlib.suppress(ssl.SSLError):
             self._tls.unwrap()
@@ -206,6 +209,10 @@ class TlsLeg:
             raise
         except ssl.SSLError:
             self._finished = True  # An alert was sent or received: reading has reported it, or will.
+
+    def end_of_stream(self, event: Eof) -> list[Event]:
+        """Return what the peer's FIN means for the plain stream: nothing after its close_notify."""
+        return [] if self.ended else [Eof(event.at, truncated=self.ready)]
 
     def _keep_session(self) -> None:
         """Keep the session for the next connection, if the server has sent a ticket for it."""

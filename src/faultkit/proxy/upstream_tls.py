@@ -51,6 +51,7 @@ class UpstreamTls:
         "_asks_postgres",
         "_awaits_offer",
         "_connected",
+        "_ends_truncated",
         "_link",
         "_offered",
         "_on_ready",
@@ -88,6 +89,8 @@ class UpstreamTls:
         """When the handshake began, until it is done."""
         self.has_spoken = False
         """The upstream has sent records since the handshake was done, so that it has accepted the proxy."""
+        self._ends_truncated = False
+        """The client has ended its stream without close_notify, and the upstream gets none either."""
         self._connected = False
         self._offered: tuple[str, ...] = ()
         self._awaits_offer = awaits_offer
@@ -166,15 +169,16 @@ class UpstreamTls:
             self._put(event.at, tls.records())
         elif isinstance(event, Eof):
             tls.finishing = True
+            self._ends_truncated = event.truncated
             self._finish_if_ready(event.at)
         else:
             self._link.up.feed_far(moved(event, max(event.at, self._wire_at)))
 
     def _finish_if_ready(self, at: float) -> None:
-        """Send close_notify, but not during the handshake: what waits for its end goes first."""
+        """Send close_notify and FIN, but not during the handshake: what waits for its end goes first."""
         tls = self._tls
         if tls.finishing and tls.ready:
-            tls.finish()
+            tls.finish(truncated=self._ends_truncated)
             self._put(at, tls.records())
             self._link.up.feed_far(Eof(self._wire_at))
 
@@ -198,7 +202,7 @@ class UpstreamTls:
                 return []
             if isinstance(event, Eof) or self._link.down.ending & FAILED:
                 self._report_end_at_once()
-            return [] if isinstance(event, Eof) and tls.ended else [event]
+            return [event] if not isinstance(event, Eof) else tls.end_of_stream(event)
         if self._asks_postgres and not tls.started:
             self._agreed_to_tls(event)
             return []

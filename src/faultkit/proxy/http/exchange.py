@@ -101,6 +101,8 @@ class HttpExchange(ChunkedAnswer):
         if self._closed or self._hanging or (self._forward and self._leg is None):
             return out
         if not isinstance(event, Data):
+            if isinstance(event, Eof) and not self._turns and not self._raw_down:
+                event = Eof(event.at)  # Nothing is missing (RFC 9112 §9.8).
             self._pass_partial_response(event.at)
             if isinstance(event, Eof) and self._responses.ends_by_close and self._turns:
                 rewrite = self._turns[0].rewrite
@@ -332,7 +334,7 @@ class HttpExchange(ChunkedAnswer):
             self._to_upstream(Data(event.at, rest))
         if self._reachable and (not self._forward or (turn is not None and turn.sent)):
             # A forward proxy passes an end on only where it cuts a request.
-            self._to_upstream(event)
+            self._to_upstream(event if rest or turn is not None else Eof(event.at))
         self._answer()
 
     def _client_gone(self, event: Close | Reset) -> None:
