@@ -143,6 +143,7 @@ SCHEMES = "tcp, tls, http, https, psql, psqls"
         ("9090=example.com", 'expected a port after "example.com", got none, and tcp has no default'),
         ("9090=tcp://db", 'expected a port after "tcp://db", got none, and tcp has no default'),
         ("9090=ftp://db", f'expected a scheme out of {SCHEMES}, got "ftp"'),
+        ("wss:9090=db:1", f'expected a scheme out of {SCHEMES}, got "wss"'),
         ("udp://:53=db:1", f'expected a scheme out of {SCHEMES}, got "udp"'),
         ("9090=http://web/api", "expected only a host and a port, got a path"),
         ("9090=http://web/?a=b", "expected only a host and a port, got a path"),

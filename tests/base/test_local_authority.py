@@ -58,6 +58,37 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         open_authority(tmp_path / "file" / "ca")
 
 
+def test_a_place_that_cannot_be_written_is_named_with_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FAULT_CA_DIR", str(tmp_path / "file" / "ca"))
+    with pytest.raises(InputError, match=r"^FAULT_CA_DIR: expected a folder "):
+        open_authority(tmp_path / "file" / "ca")
+
+
+@pytest.mark.parametrize(
+    ("glob", "may_sign"),
+    [
+        ("*", True),
+        ("*.com", True),
+        ("*example.com", True),
+        ("*.example.com", True),
+        ("*.api.example.com", True),
+        ("api-?.example.com", True),
+        ("127.0.0.*", True),
+        ("*.0.0.1", True),
+        ("*.other.com", False),
+        ("*.notexample.com", False),
+        ("api.*.org", False),
+    ],
+)
+def test_a_glob_may_be_signed_for_if_its_end_is_in_a_domain(
+    tmp_path: Path, glob: str, may_sign: bool
+) -> None:
+    assert make_authority(tmp_path / "ca", ["example.com"]).may_sign_some(glob) is may_sign
+
+
 def test_an_expired_one_is_refused(tmp_path: Path) -> None:
     make_authority(tmp_path, replace=True, days=0)
     with pytest.raises(InputError, match="expected a certificate that is valid, got one that ended on 20"):

@@ -43,17 +43,18 @@ def users(tmp_path_factory: pytest.TempPathFactory) -> tuple[trustme.CA, Path]:
     return authority, place
 
 
+@pytest.mark.parametrize("host", ["example.org", "*.example.org"])
 def test_a_host_that_the_authority_may_not_sign_for_is_refused(
-    users: tuple[trustme.CA, Path], tmp_path: Path
+    users: tuple[trustme.CA, Path], tmp_path: Path, host: str
 ) -> None:
     make_authority(tmp_path / "ca", ["example.com"])
     with Plane(Plan()) as plane:
         plane.open_proxy(intercepting(tmp_path / "ca", users[1], "api.example.com", "127.0.0.1", "*"))
         with pytest.raises(InputError) as caught:
-            plane.open_proxy(intercepting(tmp_path / "ca", users[1], "example.org"))
+            plane.open_proxy(intercepting(tmp_path / "ca", users[1], host))
     assert str(caught.value).startswith(
         "--intercept: expected a host that the authority may sign for (localhost, example.com), "
-        'got "example.org"; '
+        f'got "{host}"; `fault ca create --replace --domain example.org` '
     )
 
 

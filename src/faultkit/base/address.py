@@ -49,6 +49,10 @@ SCHEMES: dict[str, _Scheme] = {
     "psql": _Scheme(5432, False, "psql", "psqls"),
     "psqls": _Scheme(5432, True, "psql", "psqls"),
 }
+_OTHER_SCHEMES = frozenset(
+    ("ws", "wss", "h2", "h2c", "grpc", "grpcs", "ssl", "udp", "quic", "postgres", "postgresql", "mysql")
+)
+"""Schemes that users expect before a port to listen on. As hosts they would not be found."""
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?", re.ASCII)
@@ -114,6 +118,9 @@ def _map(text: str) -> ProxyMap:
     left_text, equals, right_text = text.partition("=")
     if not equals:
         raise ValueError('expected PORT=HOST:PORT such as "9090=https://example.com", got no "="')
+    word = left_text.strip().partition(":")[0].lower()
+    if word in _OTHER_SCHEMES:
+        raise ValueError(f'expected a scheme out of {", ".join(SCHEMES)}, got "{word}"')
     left, right = _cut(left_text.strip()), _cut(right_text.strip())
     if left.port is None:
         raise ValueError(f'expected a port to listen on left of "=", got "{left_text.strip()}"')

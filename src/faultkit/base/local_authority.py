@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -31,11 +32,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from faultkit.base.address import is_loopback
-from faultkit.base.errors import InputError, RunError
+from faultkit.base.errors import FaultkitError, InputError, RunError
 from faultkit.base.files import open_private
 from faultkit.base.times import now_us
 from faultkit.base.user_folders import state_folder
 
+_FOLDER_VARIABLE = "FAULT_CA_DIR"
 CERTIFICATE, KEY = "ca.pem", "ca-key.pem"
 LIFE_DAYS = 730
 _SKEW = timedelta(hours=1)
@@ -84,6 +86,14 @@ class LocalAuthority:
             return True
         return any(name == domain or name.endswith(f".{domain}") for domain in self.domains)
 
+    def may_sign_some(self, glob: str) -> bool:
+        """Return whether it may sign for some of the names that a glob such as `*.example.com` matches. Only
+        the end behind the last wildcard is looked at."""
+        end = re.split(r"[*?]", glob)[-1]
+        if not self.domains or not end.strip(".0123456789"):  # Addresses of loopback may end so.
+            return True
+        return any(domain.endswith(end) or end.endswith(f".{domain}") for domain in self.domains)
+
 
 def moment() -> datetime:
     """Return the present time, for certificates."""
@@ -92,7 +102,7 @@ def moment() -> datetime:
 
 def authority_folder(env: Mapping[str, str]) -> Path:
     """Return the folder of the user's authority: FAULT_CA_DIR, or `ca` in the user's state folder."""
-    given = env.get("FAULT_CA_DIR")
+    given = env.get(_FOLDER_VARIABLE)
     return (Path(given) if given else state_folder(env) / "ca").absolute()
 
 
@@ -140,7 +150,10 @@ def make_authority(
     return authority
 
 
-def _cannot_make(folder: Path, error: OSError) -> RunError:
+def _cannot_make(folder: Path, error: OSError) -> FaultkitError:
+    if os.environ.get(_FOLDER_VARIABLE) and authority_folder(os.environ) == folder:
+        problem = f'expected a folder that exists or can be made, got "{folder}": {error.strerror or error}'
+        return InputError(_FOLDER_VARIABLE, problem)
     return RunError(f"{folder}: no authority can be made there: {error.strerror or error}")
 
 

@@ -117,13 +117,17 @@ class ServerContexts:
 
     def check_may_sign(self, host: str) -> None:
         """Raise InputError for a host of `--intercept` whose certificate every client would refuse."""
-        if self._issuer is None or "*" in host or "?" in host or self._issuer.authority.may_sign(host):
+        if self._issuer is None:
             return
-        domains = ", ".join(self._issuer.authority.domains)
+        authority, is_glob = self._issuer.authority, "*" in host or "?" in host
+        if authority.may_sign_some(host) if is_glob else authority.may_sign(host):
+            return
+        domains = ", ".join(authority.domains)
+        domain = host.rsplit("*")[-1].strip("?.") if is_glob else host
         raise InputError(
             "--intercept",
             f'expected a host that the authority may sign for ({domains}), got "{host}"; '
-            f"`fault ca create --replace --domain {host}` makes another authority",
+            f"`fault ca create --replace --domain {domain}` makes another authority",
         )
 
     def _get_issuer(self) -> LeafIssuer:

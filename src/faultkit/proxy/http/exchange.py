@@ -101,12 +101,10 @@ class HttpExchange(ChunkedAnswer):
         if self._closed or self._hanging or (self._forward and self._leg is None):
             return out
         if not isinstance(event, Data):
-            if isinstance(event, Eof) and not self._turns and not self._raw_down:
-                event = Eof(event.at)  # Nothing is missing (RFC 9112 §9.8).
+            event = self._judge_end(event)
             self._pass_partial_response(event.at)
             if isinstance(event, Eof) and self._responses.ends_by_close and self._turns:
-                rewrite = self._turns[0].rewrite
-                if rewrite is not None:
+                if (rewrite := self._turns[0].rewrite) is not None:
                     self._write(rewrite.finish(event.at))
             elif self._turns and (rewrite := self._turns[0].rewrite) is not None:
                 self._write(rewrite.cut_short(event.at))

@@ -337,6 +337,10 @@ class ResponseOrder:
 
     # --- ends ---------------------------------------------------------------------------------
 
+    def _judge_end(self, event: Eof | Close | Reset) -> Eof | Close | Reset:
+        """Return the upstream's end, as a clean one where no answer is missing (RFC 9112 §9.8)."""
+        return Eof(event.at) if isinstance(event, Eof) and not (self._turns or self._raw_down) else event
+
     def _upstream_ended(self, event: Eof | Close | Reset, hung_up: bool = False) -> None:
         for turn in tuple(self._turns):
             if turn.answer is not None and turn.sent:

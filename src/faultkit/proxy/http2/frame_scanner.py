@@ -109,7 +109,7 @@ class FrameScanner:
                 break
             kind, length = payload[place + 3], int.from_bytes(payload[place : place + 3], "big")
             if length > _MOST_BYTES:
-                raise BadFrames(_FRAME_SIZE_ERROR, _what_is_no_frame(payload[place : place + _HEAD], length))
+                raise BadFrames(_FRAME_SIZE_ERROR, _what_is_no_frame(payload[place : place + _HEAD]))
             self._count(kind, length, payload[place + 4])
             if kind == _GOAWAY and length >= 8 and not any(payload[place + 5 : place + _HEAD]):
                 if place > begin:
@@ -145,13 +145,13 @@ class FrameScanner:
             raise BadFrames(_ENHANCE_YOUR_CALM, "too many frames that carry nothing")
 
 
-def _what_is_no_frame(head: bytes, length: int) -> str:
+def _what_is_no_frame(head: bytes) -> str:
     """Return the beginning if it is a text, such as an answer of a server that speaks HTTP/1.1 only."""
     text = head.decode("latin-1")
     return (
         f'no frames, but text ("{text}…")'
         if text.isascii() and text.isprintable()
-        else f"a frame of {length} bytes"
+        else f"a frame of more than {_MOST_BYTES} bytes"  # Not of how many: it is reported once.
     )
 
 
