@@ -6,6 +6,7 @@ to the loop's thread and waits for the result. Plans and specs are plain data.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import threading
@@ -88,7 +89,8 @@ class Plane:
     def close(self) -> None:
         """Close every connection and every port, and end the thread."""
         if self._thread.is_alive():
-            self.call(self._close_all)
+            with contextlib.suppress(RunError):  # The loop is ending by itself.
+                self.call(self._close_all)
             self._thread.join()
         sys.setswitchinterval(self._switch_s)
         self.services.close()
@@ -106,8 +108,7 @@ class Plane:
         """Run `work` in the loop's thread and return its result."""
         if threading.current_thread() is self._thread:
             return work()
-        if not self._thread.is_alive():
-            raise RunError(self._broken or _ENDED)
+        self.check()
         result: Future[Result] = Future()
 
         def run() -> None:
@@ -128,7 +129,7 @@ class Plane:
 
     def check(self) -> None:
         """Raise RunError if the plane has ended."""
-        if not self._thread.is_alive():
+        if self._broken is not None or not self._thread.is_alive():
             raise RunError(self._broken or _ENDED)
 
     def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
