@@ -52,9 +52,10 @@ def test_what_was_frozen_before_stays_frozen() -> None:
     gc.freeze()
     frozen = gc.get_freeze_count()
     with undisturbed():
-        assert gc.get_freeze_count() == frozen
+        assert gc.get_freeze_count() > 0.9 * frozen  # Some are freed meanwhile; `unfreeze` leaves none.
         assert gc.get_threshold() > before
-    assert (gc.get_freeze_count(), gc.get_threshold()) == (frozen, before)
+    assert gc.get_freeze_count() > 0.9 * frozen
+    assert gc.get_threshold() == before
 
 
 def test_tasks_are_not_interrupted_and_circles_are_freed_between_them(

@@ -212,7 +212,8 @@ class UpstreamTls:
         except ssl.SSLError as error:
             if was_ready:
                 self.has_spoken = True
-                self._link.proxy.report_once(_why_ended(error))
+                if not tls.finishing:  # Otherwise the client has ended first, perhaps without close_notify.
+                    self._link.proxy.report_once(_why_ended(error))
                 return [Reset(event.at)]
             self._failed(error)
             return []

@@ -43,14 +43,18 @@ def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
     edits: dict[int, Edit] = {}
     for finding in findings:
         call = source.call_at(finding)
-        library = None if call is None else library_of(call)
-        if call is None or library is None:
+        if call is None:
+            continue
+        client = call if call.name == "axios.create" else call.origin
+        library = library_of(call)
+        if library is None and client is not call:
             continue
         limit_ms = 1000 * timeout_of(call, source.facts)
-        client = call.origin
-        if library.name == "axios" and client is not None and client.name == "axios.create":
+        if client is not None and client.name == "axios.create":
             edit = _option(source, client, f"timeout: {limit_ms}", 0)
             call = client
+        elif library is None:
+            edit = None
         elif library.name == "http":
             edit = _node_option(source, call, _signal(limit_ms)) if _has_signals(source) else None
         elif library.name == "fetch":
