@@ -45,16 +45,13 @@ def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
         call = source.call_at(finding)
         if call is None:
             continue
-        client = call if call.name == "axios.create" else call.origin
-        library = library_of(call)
-        if library is None and client is not call:
-            continue
         limit_ms = 1000 * timeout_of(call, source.facts)
-        if client is not None and client.name == "axios.create":
+        library, client = library_of(call), _axios_client(call)
+        if client is not None:
             edit = _option(source, client, f"timeout: {limit_ms}", 0)
             call = client
         elif library is None:
-            edit = None
+            continue
         elif library.name == "http":
             edit = _node_option(source, call, _signal(limit_ms)) if _has_signals(source) else None
         elif library.name == "fetch":
@@ -76,6 +73,12 @@ def _signal(limit_ms: int) -> str:
 
 def _has_signals(source: Source) -> bool:
     return source.project.node is None or source.project.node >= _SIGNAL_SINCE
+
+
+def _axios_client(call: Call) -> Call | None:
+    """Return the call that makes the client of axios: this one, or the one that its receiver comes from."""
+    client = call if call.name == "axios.create" else call.origin
+    return client if client is not None and client.name == "axios.create" else None
 
 
 def _axios_place(call: Call) -> int:

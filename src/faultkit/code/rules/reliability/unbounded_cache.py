@@ -124,7 +124,7 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
 _TOUCHES = re.compile(
     r"^_?(touch|seen|mark|note|hit|record|track|ping|heartbeat|remember|observe|report|count|on[A-Z]|handle)"
 )
-"""Functions that are called again and again for whoever comes."""
+"""Functions that are called again and again, by many callers."""
 
 
 def _has_lock(store: MapStore, facts: Facts) -> bool:

@@ -124,7 +124,7 @@ _FOREIGN = re.compile(
     r"|download|page|site|target|origin|icon|logo|thumb\w*|import)_?(?:URL|Url|url|URI|link)?$|^(?:rawURL|link|href)$",
     re.IGNORECASE,
 )
-"""Parameters that name what somebody else has given, rather than an own service."""
+"""Parameters with an address that a caller gives, rather than one of an own service."""
 
 
 def _remote_files(facts: Facts) -> Iterator[tuple[Span, str]]:
