@@ -142,6 +142,17 @@ class PositionedFault(LlmFault):
         return self.usual_tokens if self.after_tokens is None else self.after_tokens
 
 
+@dataclass(frozen=True)
+class MidwayFault(PositionedFault):
+    """A fault that acts in the middle of an answer, if nothing else is asked for."""
+
+    usual_tokens: ClassVar[int] = 3
+
+    after_tokens: int | None = setting(
+        None, "Tokens that pass before it acts; 3, unless after_events is set.", minimum=0
+    )
+
+
 class PositionedFilter(LlmFilter):
     """Counts tokens and events with content, and acts from a position on."""
 

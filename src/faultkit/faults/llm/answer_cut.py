@@ -10,19 +10,15 @@ from faultkit.faults.dialects.dialect import LlmRequest
 from faultkit.faults.dialects.llm_events import Chunk, End, LlmEvent
 from faultkit.faults.fault import setting
 from faultkit.faults.llm_answers import cut_whole
-from faultkit.faults.llm_fault import LlmCircumstances, LlmVerdict, PositionedFault, PositionedFilter
+from faultkit.faults.llm_fault import LlmCircumstances, LlmVerdict, MidwayFault, PositionedFilter
 
 
 @dataclass(frozen=True)
-class AnswerCut(PositionedFault):
+class AnswerCut(MidwayFault):
     kind: ClassVar[str] = "answer_cut"
     summary: ClassVar[str] = "The connection ends in the middle of the answer, before its framing says so."
-    usual_tokens: ClassVar[int] = 3
 
     reset: bool = setting(False, "End it by RST instead of FIN.")
-    after_tokens: int | None = setting(
-        None, "Tokens that pass before the end; 3, unless after_events is set.", minimum=0
-    )
 
     def judge(self, request: LlmRequest, given: LlmCircumstances) -> LlmVerdict:
         return LlmVerdict(filter=_Cutting(self, request, given))

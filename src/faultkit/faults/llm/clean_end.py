@@ -8,21 +8,15 @@ from typing import ClassVar
 
 from faultkit.faults.dialects.dialect import LlmRequest
 from faultkit.faults.dialects.llm_events import Chunk, End, LlmEvent
-from faultkit.faults.fault import setting
 from faultkit.faults.llm_answers import cut_whole
-from faultkit.faults.llm_fault import LlmCircumstances, LlmVerdict, PositionedFault, PositionedFilter
+from faultkit.faults.llm_fault import LlmCircumstances, LlmVerdict, MidwayFault, PositionedFilter
 
 
 @dataclass(frozen=True)
-class CleanEnd(PositionedFault):
+class CleanEnd(MidwayFault):
     kind: ClassVar[str] = "clean_end"
     summary: ClassVar[str] = (
         "The answer ends in its middle, in good order: no error, no reason, no last event."
-    )
-    usual_tokens: ClassVar[int] = 3
-
-    after_tokens: int | None = setting(
-        None, "Tokens that pass before the end; 3, unless after_events is set.", minimum=0
     )
 
     def judge(self, request: LlmRequest, given: LlmCircumstances) -> LlmVerdict:

@@ -13,7 +13,7 @@ from faultkit.faults.llm_fault import (
     INJECTED,
     LlmCircumstances,
     LlmVerdict,
-    PositionedFault,
+    MidwayFault,
     PositionedFilter,
 )
 
@@ -21,19 +21,15 @@ _KINDS = ("server_error", "overloaded", "rate_limit")
 
 
 @dataclass(frozen=True)
-class ErrorEvent(PositionedFault):
+class ErrorEvent(MidwayFault):
     kind: ClassVar[str] = "error_event"
     summary: ClassVar[str] = "In the middle of the stream comes an error of the provider, and then the end."
-    usual_tokens: ClassVar[int] = 3
     streams_only: ClassVar[bool] = True
 
     error: Literal["server_error", "overloaded", "rate_limit"] = setting(
         "server_error", "Which error.", choices=_KINDS
     )
     message: str = setting("The server had an error", "Its message.")
-    after_tokens: int | None = setting(
-        None, "Tokens that pass before the error; 3, unless after_events is set.", minimum=0
-    )
 
     def judge(self, request: LlmRequest, given: LlmCircumstances) -> LlmVerdict:
         return LlmVerdict(filter=_Failing(self, request, given))

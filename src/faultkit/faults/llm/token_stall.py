@@ -9,20 +9,16 @@ from typing import ClassVar
 from faultkit.faults.dialects.dialect import LlmRequest
 from faultkit.faults.dialects.llm_events import Chunk, End, LlmEvent, moved_to
 from faultkit.faults.fault import setting
-from faultkit.faults.llm_fault import LlmCircumstances, LlmVerdict, PositionedFault, PositionedFilter
+from faultkit.faults.llm_fault import LlmCircumstances, LlmVerdict, MidwayFault, PositionedFilter
 
 
 @dataclass(frozen=True)
-class TokenStall(PositionedFault):
+class TokenStall(MidwayFault):
     kind: ClassVar[str] = "token_stall"
     summary: ClassVar[str] = "The stream pauses once in its middle: no byte comes for a while."
-    usual_tokens: ClassVar[int] = 3
     streams_only: ClassVar[bool] = True
 
     stall_ms: float = setting(30_000.0, "Length of the pause.", unit="ms", minimum=0)
-    after_tokens: int | None = setting(
-        None, "Tokens that pass before the pause; 3, unless after_events is set.", minimum=0
-    )
 
     @property
     def least_delay_ms(self) -> float | None:
