@@ -20,7 +20,7 @@ from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, parse_schedule
 from faultkit.proxy import remote
-from faultkit.proxy.data_plane import DataPlane, Lateness, ProxySpec
+from faultkit.proxy.data_plane import MOST_RECENT, DataPlane, Lateness, LatenessSummary, ProxySpec
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import Closed, Injected, Opened, PlaneEvent, RulesChanged
 from faultkit.proxy.remote import PlaneProcess, Planes
@@ -310,6 +310,16 @@ def test_the_share_of_later_releases(limit_us: float, share: float) -> None:
 
 def test_of_no_releases_none_is_late() -> None:
     assert Lateness().share_above(0) == 0.0
+
+
+def test_releases_are_counted_when_many_wait_and_when_a_figure_is_asked_for() -> None:
+    lateness = lateness_of([7.5] * MOST_RECENT)
+    assert lateness.recent == []
+    lateness.record(20.5e-6)
+    lateness.record(-1e-6)
+    assert len(lateness.recent) == 2
+    assert lateness.summary() == LatenessSummary(MOST_RECENT + 2, 8.0, 8.0, 20.5e-6 * 1e6, early=1)
+    assert lateness.recent == []
 
 
 @given(st.lists(st.floats(0, 1e7), min_size=1, max_size=50), st.floats(0, 1e7))

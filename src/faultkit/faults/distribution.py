@@ -69,6 +69,12 @@ def table_of(fault: Tabled) -> DelayTable:
     return delay_table(fault.percentiles, is_log=fault.interpolation == "log", most_ms=MOST_DELAY_MS)
 
 
+def fixed_ms(fault: Distributed) -> float | None:
+    """Return the delay if all draws give the same, so that none has to be made."""
+    is_fixed = fault.distribution == "normal" and fault.stddev_ms == 0
+    return min(fault.mean_ms, MOST_DELAY_MS) if is_fixed else None
+
+
 def drawn_ms(fault: Tabled, rng: Rng) -> float:
     """Draw one delay, from the table if there is one."""
     return table_of(fault).draw_ms(rng) if fault.distribution == "table" else draw_ms(fault, rng)

@@ -21,6 +21,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@
 #endif
 
 /* As in native.py: an extension of another revision is not used. Raise both when what they share changes. */
-#define REVISION 5
+#define REVISION 6
 
 #define MOST_EVENTS 512
 
@@ -43,18 +44,18 @@ static struct {
     PyObject *copy, *chain, *shut; /* modes */
     PyObject *data;                /* the class of events with bytes */
     Py_ssize_t chunk, bulk, most_overdue, always_allowed;
-    int turns, big_reads;
+    int turns, big_reads, most_recent;
 } settings;
 
 static PyObject *heappush, *heappop;
 static PyTypeObject *straight_type;
 
 #define NAMES(X)                                                                                             \
-    X(abort) X(_act_on_the_rest) X(append) X(at) X(blind) X(budget) X(down) X(due)                           \
+    X(abort) X(_act_on_the_rest) X(append) X(at) X(blind) X(budget) X(count) X(down) X(due)                           \
     X(end_of_chain_source) X(_end_of_source) X(_failed) X(feed) X(feed_layer) X(filter) X(flush)             \
     X(has_direct_clock) X(held) X(held_bytes) X(incoming) X(keep_events) X(keep_rest) X(lateness)            \
     X(loop) X(_open_pipe_queue) X(payload) X(popleft) X(pump) X(pump_again) X(_pump_chain) X(read_size)      \
-    X(ready_at) X(record) X(reset) X(_running) X(socket_event) X(sole) X(stages) X(_timer_count)             \
+    X(ready_at) X(recent) X(reset) X(_running) X(socket_event) X(sole) X(stages) X(_timer_count)             \
     X(_timer_due) X(_timers) X(up) X(wake_at)
 
 #define DECLARE(name) static PyObject *s_##name;
@@ -232,7 +233,7 @@ static void fields_dealloc(PyObject *self)
 Py_ssize_t give(int target, const char *bytes, Py_ssize_t size)
 {
     for (;;) {
-        Py_ssize_t sent = write(target, bytes, (size_t)size);
+        Py_ssize_t sent = send(target, bytes, (size_t)size, MSG_NOSIGNAL);
         if (sent >= 0)
             return sent;
         if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -246,7 +247,7 @@ Py_ssize_t take(int source, Py_ssize_t size)
 {
     Py_ssize_t got;
     do
-        got = read(source, buffer, (size_t)size);
+        got = recv(source, buffer, (size_t)size, 0);
     while (got < 0 && errno == EINTR);
     return got;
 }
@@ -357,9 +358,13 @@ static int first_at(PyObject *queue, double *at)
 static int record_lateness(Fields *f, double seconds)
 {
     PyObject *lateness = PyObject_GetAttr(f->services, s_lateness);
+    PyObject *recent = lateness == NULL ? NULL : PyObject_GetAttr(lateness, s_recent);
     PyObject *value = PyFloat_FromDouble(seconds);
-    int failed = lateness == NULL ? -1 : call_method_with(lateness, s_record, value);
+    int failed = recent == NULL || value == NULL ? -1 : PyList_Append(recent, value);
+    if (!failed && PyList_Size(recent) >= settings.most_recent)
+        failed = call_method(lateness, s_count);
     Py_XDECREF(value);
+    Py_XDECREF(recent);
     Py_XDECREF(lateness);
     return failed;
 }
@@ -988,13 +993,14 @@ static PyObject *run_rounds(PyObject *module, PyObject *args)
 
 static PyObject *configure(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"copy",         "chain",          "shut",  "data",      "chunk", "bulk",
-                            "most_overdue", "always_allowed", "turns", "big_reads", NULL};
+    static char *names[] = {"copy",           "chain", "shut",      "data",        "chunk", "bulk", "most_overdue",
+                            "always_allowed", "turns", "big_reads", "most_recent", NULL};
     (void)module;
     PyObject *copy_mode, *chain_mode, *shut_mode, *data;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOOnnnnii", names, &copy_mode, &chain_mode, &shut_mode, &data,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOOnnnniii", names, &copy_mode, &chain_mode, &shut_mode, &data,
                                      &settings.chunk, &settings.bulk, &settings.most_overdue,
-                                     &settings.always_allowed, &settings.turns, &settings.big_reads))
+                                     &settings.always_allowed, &settings.turns, &settings.big_reads,
+                                     &settings.most_recent))
         return NULL;
     if (settings.chunk > BUFFER_SIZE) {
         PyErr_SetString(PyExc_ValueError, "chunk: expected at most the size of the buffer");

@@ -112,6 +112,8 @@ def _names_of(given: ProxyMap) -> tuple[str, ...]:
 
 _SUB = 16
 """Buckets per doubling: a value is known to within 1/16."""
+MOST_RECENT = 256
+"""Releases that are kept until they are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,31 +132,44 @@ class Lateness:
     """A histogram of how late bytes were released.
 
     Every release of a path with faults is recorded, so that a report can show when the machine was too busy
-    for its figures to mean anything. Buckets grow with the value, and recording costs one list index.
-    Histograms of several processes add up exactly."""
+    for its figures to mean anything. Buckets grow with the value, and recording appends to a list, which is
+    counted when it is full or a figure is asked for. Histograms of several processes add up exactly."""
 
-    __slots__ = ("_buckets", "_count", "_early", "_max_us")
+    __slots__ = ("_buckets", "_count", "_early", "_max_us", "recent")
 
     def __init__(self) -> None:
         self._buckets = [0] * (_SUB * 40)
         self._count = 0
         self._max_us = 0.0
         self._early = 0
+        self.recent: list[float] = []
+        """Releases that are not counted yet, in seconds. Compiled code appends to it."""
 
     def record(self, seconds: float) -> None:
-        """Count one release."""
-        micros = seconds * 1e6
-        if micros < 0:
-            self._early += 1
-            micros = 0.0
-        self._count += 1
-        if micros > self._max_us:
-            self._max_us = micros
-        whole = int(micros)
-        self._buckets[whole if whole < _SUB else _bucket(whole)] += 1
+        """Keep one release."""
+        self.recent.append(seconds)
+        if len(self.recent) >= MOST_RECENT:
+            self.count()
+
+    def count(self) -> None:
+        """Count what was recorded since the last time."""
+        buckets, largest = self._buckets, self._max_us
+        for seconds in self.recent:
+            micros = seconds * 1e6
+            if micros < 0:
+                self._early += 1
+                micros = 0.0
+            if micros > largest:
+                largest = micros
+            whole = int(micros)
+            buckets[whole if whole < _SUB else _bucket(whole)] += 1
+        self._max_us = largest
+        self._count += len(self.recent)
+        self.recent.clear()
 
     def add(self, other: Lateness) -> None:
         """Add the releases that another histogram has counted."""
+        other.count()
         self._buckets = [own + its for own, its in zip(self._buckets, other._buckets, strict=True)]
         self._count += other._count
         self._early += other._early
@@ -168,6 +183,7 @@ class Lateness:
 
     def counts(self) -> list[tuple[int, int]]:
         """Return the buckets that are not empty, as pairs of index and count."""
+        self.count()
         return [(index, count) for index, count in enumerate(self._buckets) if count]
 
     @classmethod
@@ -183,6 +199,8 @@ class Lateness:
     def since(self, before: Lateness) -> Lateness:
         """Return the releases after those that an earlier copy has counted. If the greatest value is older,
         the upper edge of the last bucket takes its place."""
+        self.count()
+        before.count()
         counts = zip(self._buckets, before._buckets, strict=True)
         new = [(index, now - then) for index, (now, then) in enumerate(counts) if now > then]
         max_us = self._max_us
@@ -192,12 +210,14 @@ class Lateness:
 
     def share_above(self, limit_us: float) -> float:
         """Return the share of releases later than `limit_us`, without those in the bucket of the limit."""
+        self.count()
         if not self._count:
             return 0.0
         return sum(self._buckets[_bucket(int(limit_us)) + 1 :]) / self._count
 
     def summary(self) -> LatenessSummary:
         """Return the figures for a snapshot."""
+        self.count()
         return LatenessSummary(
             self._count, self._percentile(0.50), self._percentile(0.99), self._max_us, self._early
         )

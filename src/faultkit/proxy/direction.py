@@ -40,6 +40,7 @@ from typing import Protocol, cast
 from faultkit.faults.events import Data, Event
 from faultkit.faults.fault import FOREVER, StreamFilter
 from faultkit.proxy.active_plan import ActiveStreamRule
+from faultkit.proxy.data_plane import MOST_RECENT
 from faultkit.proxy.direction_fields import CHAIN, COPY, SHUT, SPLICE
 from faultkit.proxy.direction_output import OutputOwner
 from faultkit.proxy.direction_source import TURNS, DirectionSource, read_bytes
@@ -74,6 +75,7 @@ if native is not None:
         always_allowed=ALWAYS_ALLOWED,
         turns=TURNS,
         big_reads=_BIG_READS_BEFORE_SPLICE,
+        most_recent=MOST_RECENT,
     )
 
 

@@ -15,6 +15,7 @@ from faultkit.faults.distribution import (
     check_distribution,
     check_table,
     drawn_ms,
+    fixed_ms,
     least_drawn_ms,
     mean_caveat,
 )
@@ -81,24 +82,34 @@ class Latency(StreamFault):
     def open(self, stream: Stream) -> StreamFilter:
         return _LatencyFilter(self, stream)
 
+    @property
+    def fixed_ms(self) -> float | None:
+        """The delay, if all draws give the same."""
+        return fixed_ms(self)
+
     def draw_ms(self, rng: Rng) -> float:
         """Draw one delay."""
         return drawn_ms(self, rng)
 
 
 class _LatencyFilter(DelayFilter):
-    __slots__ = ("_fault", "_is_first", "_stream")
+    __slots__ = ("_draws", "_fault", "_fixed_ms", "_note", "_rng")
 
     def __init__(self, fault: Latency, stream: Stream) -> None:
         super().__init__(stream)
         self._fault = fault
-        self._stream = stream
-        self._is_first = True
+        self._fixed_ms = fault.fixed_ms
+        self._rng = stream.rng
+        self._note = stream.note
+        self._draws = True
 
     def delay_s(self, at: float) -> float:
-        if not self._is_first and self._fault.per == "connection":
+        if not self._draws:
             return 0.0
-        self._is_first = False
-        delay_ms = min(self._fault.draw_ms(self._stream.rng), MOST_DELAY_MS)
-        self._stream.note("delay_ms", delay_ms)
+        if self._fault.per == "connection":
+            self._draws = False
+        delay_ms = self._fixed_ms
+        if delay_ms is None:
+            delay_ms = min(self._fault.draw_ms(self._rng), MOST_DELAY_MS)
+        self._note("delay_ms", delay_ms)
         return delay_ms / 1000
