@@ -1,4 +1,4 @@
-"""Finds rows that are inserted after a query found none, while another request may do the same."""
+"""Finds rows, keys and files that are made after a question found none, while another may do the same."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.claims import claims
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.read_values import first_call
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
 _GUARDS = re.compile(
-    r"unique|conflict|duplicate|Integrity|ConstraintViolation|P2002|23505|\b11000\b|1062|upsert|get_or_create"
+    r"(?<!find)unique(?!OrThrow)|on_?\s*conflict|conflict_|doNothing|duplicate[\s_]?(key|entry)|ER_DUP|Integrity|ConstraintViolation|P2002|23505|\b11000\b|1062|upsert|get_or_create"
     r"|update_or_create|insert_?ignore|insert\s+or\b|DbUpdateException|serializable|\block|\w+_lock\b|[a-z]Lock\b"
     r"|for.?update|merge\s+into|not\s+exists|isolation|@Lock|synchronized|mutex|redis\.lock|findOrCreate|FirstOrCreate"
     r"|ignore_conflicts|orIgnore|setnx|isUnique",
@@ -22,7 +24,7 @@ _CHECKS = NamePattern(
     r"^(exists\w*|existsBy\w*|findBy\w*|findOne\w*|findFirst\w*|findUnique\w*|find_one|find_by_\w+|count\w*|Any(Async)?"
     r"|FirstOrDefault(Async)?|SingleOrDefault(Async)?|first|one_or_none|scalar_one_or_none|scalar|get_or_none|Count"
     r"|First|Take|getBy\w*|FindBy\w*|ExistsBy\w*|ExistsAsync|Exists|get_by_\w+|GetBy\w*|findAndCount|countDocuments"
-    r"|fetchval|fetchrow|fetchone|exist\w*)$"
+    r"|fetchval|fetchrow|fetchone|exist\w*|firstOrNull|singleOrNull|findAny|any)$"
 )
 _INSERTS = frozenset(
     ("create", "save", "insert", "insertOne", "insert_one", "Add", "AddAsync", "Create", "saveAndFlush",
@@ -37,9 +39,21 @@ _MADE = re.compile(r"^(?:new\s+|&)?([A-Z]\w*)\s*[({]")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     found = [*_by_stores(facts), *_by_sql(facts)]
+    found = found or [*_by_texts(facts)]
     # To search the whole text takes longest, and comes last.
     if found and not _GUARDS.search(facts.whole_text):
         yield from found
+    for claim in claims(facts):
+        what = f"{_OTHERS[claim.thing.kind]} between {claim.asked} and {claim.taken}"
+        yield Hit(claim.span, what, LIKELY)
+
+
+_OTHERS = {
+    "key": "another process may set the same key",
+    "file": "another process may make the same file",
+    "entry": "another thread or task may add the same entry",
+    "flag": "another thread may set the same flag",
+}
 
 
 def _by_stores(facts: Facts) -> Iterator[Hit]:
@@ -103,6 +117,8 @@ def _is_condition(check: Call, scope: Scope, facts: Facts) -> bool:
 def _same_store(check: Call, insert: Call, facts: Facts) -> bool:
     """Return whether both go to the same repository, model or set."""
     mine, other = _store(check), _store(insert)
+    if re.search(r"(?i)cache\w*$", mine):
+        return False
     if mine and mine == other:
         return not re.search(r"(^|\.)(db|session|_?context|conn|tx|em)$", mine) or _same_model(
             check, insert, facts
@@ -198,14 +214,50 @@ def _by_sql(facts: Facts) -> Iterator[Hit]:
                 break
 
 
+_TABLE = re.compile(rb"\b(?:into|from)\b", re.IGNORECASE)
+_SELECTS = re.compile(r"\s*select\b.*?\bfrom\s+[\"'`\[]?([\w.]+).*\bwhere\b", re.IGNORECASE | re.DOTALL)
+_INSERTS_INTO = re.compile(r"\s*insert\s+into\s+[\"'`\[]?([\w.]+)(?!.*\bselect\b)", re.IGNORECASE | re.DOTALL)
+
+
+def _by_texts(facts: Facts) -> Iterator[Hit]:
+    """Yield an INSERT after a SELECT of the same table whose outcome leaves the function, with statements
+    that are made first and sent later: `prepareStatement("…")`, `new SqlCommand("…")`."""
+    source = facts.syntax.source
+    if facts.language not in ("java", "kotlin", "csharp") or not facts.syntax.has_any(b"insert"):
+        return
+    sent = tuple(facts.texts.where(lambda start, end: _TABLE.search(source, start, end) is not None))
+    asked = [(text, found[1].lower()) for text in sent if (found := _SELECTS.match(text.text))]
+    for text in sent if asked else ():
+        into, scope = _INSERTS_INTO.match(text.text), facts.named_function_of(text)
+        if into is None or scope is None:
+            continue
+        for check, table in asked:
+            if (
+                table != into[1].lower()
+                or check.span.end > text.span.start
+                or facts.named_function_of(check) is not scope
+            ):
+                continue
+            between = Span(check.span.end, text.span.start)
+            if any(
+                arm.leaves == "function"
+                and not facts.handlers_around(arm)
+                and facts.named_function_of(arm) is scope
+                for arm in facts.within(facts.arms, between)
+            ):
+                what = f"another request may insert into {into[1]} between the question and this"
+                yield Hit(Span(check.span.start, text.span.end), what, LIKELY)
+                break
+
+
 RULE = Rule(
     id="FK-R110",
     slug="checked-then-inserted",
-    title="Inserted after a check that another request can outrun",
-    why="Two requests at once both find no row, and both insert one: the account, vote or booking exists "
-    "twice, or the second fails in an unexpected way.",
-    fix="Give the columns a unique constraint, insert at once (ON CONFLICT, get_or_create), and handle the "
-    "error of a duplicate.",
+    title="Inserted or claimed after a check that another request can outrun",
+    why="Two requests at once both find nothing, and both go on: the account, vote or booking exists "
+    "twice, the order is placed twice, or the second fails in an unexpected way.",
+    fix="Check and take in one step: a unique constraint with ON CONFLICT, SET NX, open with O_EXCL, "
+    "putIfAbsent, compareAndSet; and handle that it was taken.",
     kind="reliability",
     severity="medium",
     languages=EVERY_LANGUAGE,
@@ -221,5 +273,20 @@ RULE = Rule(
         b"add(",
         b"Insert",
         b"Save",
+        b"et(",
+        b"etEx(",
+        b"etAsync(",
+        b"StringAsync(",
+        b"setex",
+        b"set_ex",
+        b"add",
+        b"put(",
+        b"tore(",
+        b"rite",
+        b"open(",
+        b"put",
+        b"PutItem",
+        b"PutCommand",
+        b"olatile",
     ),
 )
