@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.exits import exit_without_release
 
 _PAIRS = {
     "acquire": "release", "tryAcquire": "release", "Acquire": "Release", "TryAcquire": "Release",
@@ -39,6 +40,7 @@ _SAFE = frozenset(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from _advisory(facts)
     for call in facts.calls_of_method(*_PAIRS):
         if not _is_lock(call):
             continue
@@ -53,10 +55,56 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not ends:
             if call.is_discarded and not _is_released_elsewhere(call, facts):
                 yield Hit(call.span, f"{call.written}() is never followed by {release}()", LIKELY)
+        elif (early := exit_without_release(begin, ends, scope, facts)) is not None:
+            what = f"{release}() is left out where the function leaves before it"
+            yield Hit(Span(call.span.start, early.span.end), what, LIKELY)
         elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, begin, ends, facts):
             what = f"{release}() is left out when something in between fails or returns"
             late = [each.span.end for each in ends if each.span.start > begin]
             yield Hit(Span(call.span.start, min(late, default=call.span.end)), what, LIKELY)
+
+
+_ADVISORY = re.compile(r"\b(?:pg_(?:try_)?advisory_lock(?:_shared)?|GET_LOCK|sp_getapplock)\b", re.IGNORECASE)
+_UNLOCKS = re.compile(
+    r"\b(?:pg_advisory_unlock\w*|RELEASE_LOCK|RELEASE_ALL_LOCKS|sp_releaseapplock)\b", re.IGNORECASE
+)
+
+
+def _advisory(facts: Facts) -> Iterator[Hit]:
+    """Yield locks of a database session that a function keeps when it leaves early or fails."""
+    if not facts.syntax.has_any(b"advisory_lock", b"get_lock", b"getapplock"):
+        return
+    taken = [call for call in facts.calls if _sends(_ADVISORY, call, facts)]
+    given = [call for call in facts.calls if _sends(_UNLOCKS, call, facts)]
+    for call in taken:
+        scope = facts.function_of(call)
+        ends = [each for each in given if facts.function_of(each) is scope]
+        if scope is None or not ends:
+            continue
+        begin = _held_from(call, facts) or call.span.end
+        early = exit_without_release(begin, ends, scope, facts)
+        if early is not None:
+            what = "the lock of the session is kept where the function leaves before it is given back"
+            yield Hit(Span(call.span.start, early.span.end), what, LIKELY)
+        elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, begin, ends, facts):
+            what = "the lock of the session is kept when something in between fails or returns"
+            yield Hit(call.span, what, LIKELY)
+        break
+
+
+def _sends(pattern: re.Pattern[str], call: Call, facts: Facts) -> bool:
+    """Return whether a query is given to a call, as text or as a constant of this file."""
+    for each in call.arguments:
+        if each.value.shape == "text":
+            text = each.value.text
+        elif each.value.shape == "name":
+            values = facts.assignments_to(each.value.text, call)
+            text = " ".join(one.value.text for one in values if one.value is not None)
+        else:
+            continue
+        if pattern.search(text):
+            return True
+    return False
 
 
 def _releases(end: Call, call: Call) -> bool:
@@ -83,7 +131,7 @@ def _held_from(call: Call, facts: Facts) -> int | None:
             return (
                 step.span.end if _NEGATED.search(step.text) and _leaves(step.span, facts) else call.span.end
             )
-    name = call.assigned[-1] if call.assigned else ""
+    name = call.assigned[-1] if call.assigned else _name_of_chain(call, facts)
     if not name.isidentifier():
         return None
     tested = [
@@ -95,6 +143,14 @@ def _held_from(call: Call, facts: Facts) -> int | None:
         and _leaves(step.span, facts)
     ]
     return min(tested) if tested else None
+
+
+def _name_of_chain(call: Call, facts: Facts) -> str:
+    """Return the variable of what is made of the result: `got = conn.execute("…").fetchone()[0]`."""
+    for each in facts.assignments:
+        if each.value is not None and each.targets and is_within(call.span, each.value.span):
+            return each.targets[-1]
+    return ""
 
 
 def _leaves(branch: Span, facts: Facts) -> bool:

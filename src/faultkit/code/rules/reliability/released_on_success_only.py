@@ -4,92 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.exits import exit_between, exit_without_release
+from faultkit.code.rules.vocabulary.object_queues import returned_on_success_only
+from faultkit.code.rules.vocabulary.taken_resources import taken_severity
 
 _POOLS = re.compile(r"(^|[._])\w*(pool|Pool)\w*(\(\))?$")
-_TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
-    "python": (
-        (re.compile(r"(^|\.)(getconn|get_connection|acquire_connection)$"), "high"),
-        (
-            re.compile(r"^(psycopg2?|pymysql|MySQLdb|mysql\.connector|pyodbc|cx_Oracle|oracledb)\.connect$"),
-            "high",
-        ),
-        (
-            re.compile(
-                r"(^|\.)(asyncpg|aiomysql|aiopg|psycopg_pool)\..*\.acquire$|[pP]ool\w*(\(\))?\.acquire$"
-            ),
-            "high",
-        ),
-        (re.compile(r"(^|[.~])(SessionLocal|\w*[sS]ession_?[fF]actory|\w*session_?maker(\(\))?)$"), "high"),
-        (re.compile(r"^sqlalchemy\.(orm\.Session|create_engine\(\)\.(connect|raw_connection))$"), "high"),
-        (re.compile(r"(^|\.)engine\.(connect|raw_connection)$"), "high"),
-        (re.compile(r"^aiohttp\.(client\.)?ClientSession$|^httpx\.(Async)?Client$"), "medium"),
-        (re.compile(r"^(smtplib\.SMTP(_SSL)?|ftplib\.FTP|socket\.(socket|create_connection))$"), "medium"),
-        (
-            re.compile(r"^(io\.|gzip\.|codecs\.|builtins\.|bz2\.)?open$|^tarfile\.open$|^zipfile\.ZipFile$"),
-            "medium",
-        ),
-        (re.compile(r"\.launch$|[bB]rowser\w*\.new_(page|context)$"), "medium"),
-    ),
-    "javascript": (
-        (re.compile(r"(^|\.)(getConnection|acquireConnection|createQueryRunner|startSession)$"), "high"),
-        (re.compile(r"^(fs/promises|fs\.promises|fsPromises|fsp)\.open$|^fs\.openSync$"), "medium"),
-        (re.compile(r"(^|\.)(puppeteer|chromium|firefox|webkit)(-core)?\.launch$"), "high"),
-        (re.compile(r"(^|\.)(browser|context)\w*(\(\))?\.(newPage|newContext)$"), "medium"),
-    ),
-    "go": (
-        (re.compile(r"^os\.(Open|Create|OpenFile)$|^net\.(Dial|DialTimeout)$"), "medium"),
-        (re.compile(r"\.(Acquire|Conn)$|\.(Begin|BeginTx|Beginx|BeginTxx)$"), "high"),
-        (re.compile(r"\.(Query|QueryContext|Queryx|QueryxContext|NamedQuery|NamedQueryContext)$"), "high"),
-        (re.compile(r"\.(Prepare|PrepareContext|Preparex|PreparexContext)$|[pP]ool\w*\.Get$"), "high"),
-        (
-            re.compile(
-                r"^net/http\.(Get|Post|PostForm|Head|(Default)?Client\.(Do|Get|Post|PostForm))$"
-                r"|\.RoundTrip$|retryablehttp\.(\w+\(\)|Client)\.(Do|Get|Post)$"
-            ),
-            "high",
-        ),
-    ),
-    "java": (
-        (re.compile(r"(?i:source|ds|drivermanager|pool|provider|factory|db)(\(\))?\.getConnection$"), "high"),
-        (re.compile(r"\.openSession$|\.createEntityManager$"), "high"),
-        (re.compile(r"(Pool|pool)\w*(\(\))?\.(getResource|borrowObject)$"), "high"),
-        (re.compile(r"^okhttp3\..*\.execute$|HttpClient\b.*\.execute$"), "high"),
-        (
-            re.compile(
-                r"^java\.(io\.(FileInputStream|FileOutputStream|FileReader|FileWriter"
-                r"|RandomAccessFile)|net\.Socket|util\.zip\.ZipFile"
-                r"|nio\.file\.Files\.(new\w+|lines|list|walk)|nio\.channels\.\w*Channel\.open"
-                r"|net\.URL\.openStream)$|^(java\.sql\.)?DriverManager\.getConnection$"
-            ),
-            "medium",
-        ),
-    ),
-    "csharp": (
-        (
-            re.compile(r"^(Sql|Npgsql|MySql|Sqlite|Oracle|Odbc|OleDb|SQLite|Firebird)Connection$"),
-            "high",
-        ),
-        (re.compile(r"(^|\.)(CreateConnection|OpenConnection|OpenConnectionAsync)$"), "high"),
-        (
-            re.compile(r"^(FileStream|TcpClient|File\.(Open(Read|Write|Text)?|Create))$"),
-            "medium",
-        ),
-        (re.compile(r"(^|\.)(ArrayPool|MemoryPool|\w*[pP]ool)(\.Shared)?\.(Rent|RentAsync|Get)$"), "high"),
-        (re.compile(r"(^|\.)Create(Async)?Scope$|\.BeginTransaction(Async)?$"), "high"),
-    ),
-}
-_TAKES["kotlin"] = _TAKES["java"]
-_SOME = {
-    language: re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in takes))
-    for language, takes in _TAKES.items()
-}
-"""All of them as one: few names match."""
 _ANSWERS = re.compile(r"^net/http\.|RoundTrip$|retryablehttp|^okhttp3\.|HttpClient\b.*\.execute$")
 """Calls that give an HTTP response, which is released with its body."""
 _OF_ANSWER = frozenset(
@@ -112,6 +36,8 @@ _RELEASES = frozenset(
 def _check(facts: Facts) -> Iterator[Hit]:
     found = tuple(_released(facts))
     yield from found
+    for span, what in returned_on_success_only(facts):
+        yield Hit(span, what, LIKELY, "medium")
     if facts.language in JAVASCRIPT:
         told = {facts.named_function_of(hit) for hit in found}
         yield from (hit for hit in _begun(facts) if facts.named_function_of(hit) not in told)
@@ -126,16 +52,29 @@ def _released(facts: Facts) -> Iterator[Hit]:
         if scope is None or not call.assigned or call.is_managed:
             continue
         name = call.assigned[0]
-        if not name.isidentifier() or name == "_" or _is_outer(name, call, scope, facts):
+        if not name.isidentifier() or name == "_":
+            continue
+        if (late := _managed_late(name, call, scope, facts)) is not None:
+            what = f"{name} is not released where the function leaves before the block that does it"
+            yield Hit(Span(call.span.start, late.span.end), what, LIKELY, severity)
+            continue
+        if _is_outer(name, call, scope, facts):
             continue
         if _ANSWERS.search(call.name) and _is_given(name, scope, facts):
             continue
         ends = [
             each
             for each in facts.within(facts.calls, scope.body)
-            if each.span.start > call.span.end and _ends(each, name, call)
+            if each.span.start > call.span.end
+            and (_ends(each, name, call) or _ends_by_helper(each, name, call, facts))
         ]
-        if not ends or any(_is_sure(each, scope, facts) for each in ends):
+        sure = any(_is_sure(each, scope, facts) for each in ends)
+        if sure and facts.language != "go":
+            left = exit_without_release(call.span.end, ends, scope, facts)
+            if left is not None and not _is_nothing(left, name, scope, facts):
+                what = f"{_shown(ends[0], name)} is left out where the function leaves before it"
+                yield Hit(Span(call.span.start, left.span.end), what, LIKELY, severity)
+        if not ends or sure:
             continue
         early = None if facts.language == "go" else _early_return(call, ends, scope, facts)
         if early is not None:
@@ -152,7 +91,7 @@ def _released(facts: Facts) -> Iterator[Hit]:
 
 def _early_return(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> Step | None:
     """Return a `return` before which nothing releases what a call has taken, while others do."""
-    name = re.escape(call.assigned[0])
+    name = call.assigned[0]
     if all(facts.handlers_around(end) for end in ends):
         return None  # Without an error it is kept.
     for step in facts.own(facts.steps, scope):
@@ -165,15 +104,43 @@ def _early_return(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> S
             or (end.span.end <= step.span.start and not facts.are_exclusive(end, step))
             for end in ends
         )
-        nothing = any(
-            branch.kind == "branch"
-            and is_within(step.span, branch.span)
-            and re.search(rf"(?:!|not |=\s*)\(?{name}\b|\b{name}\s*(?:==|is)", branch.text)
-            for branch in facts.within(facts.steps, scope.body)
-        )
-        if not released and not nothing and re.search(rf"\b{name}\b(?!\s*\.)", step.text) is None:
+        if (
+            not released
+            and not _is_nothing(step, name, scope, facts)
+            and re.search(rf"\b{re.escape(name)}\b(?!\s*\.)", step.text) is None
+        ):
             return step
     return None
+
+
+def _managed_late(name: str, call: Call, scope: Scope, facts: Facts) -> Step | None:
+    """Return a way out of a function between a call and the `with`, `try (…)`, `using` or `use` that closes
+    what it took."""
+    if facts.language in JAVASCRIPT or facts.language == "go":
+        return None
+    word = re.escape(name)
+    rest = Span(call.span.end, scope.body.end)
+    found = re.search(
+        rf"\bwith\s+{word}\s*[:,]|\btry\s*\(\s*{word}\s*\)|\busing\s*\(\s*{word}\s*\)|\b{word}\.use\s*\{{",
+        facts.text(rest),
+    )
+    if found is None:
+        return None
+    start = facts.syntax.place_of(found, rest.start).start
+    ends = [each for each in facts.within(facts.calls, scope.body) if _ends(each, name, call)]
+    left = exit_between(call.span.end, start, ends, scope, facts)
+    return None if left is None or _is_nothing(left, name, scope, facts) else left
+
+
+def _is_nothing(step: Step, name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function leaves because nothing was taken: `if (!conn) return`."""
+    word = re.escape(name)
+    return any(
+        branch.kind == "branch"
+        and is_within(step.span, branch.span)
+        and re.search(rf"(?:!|not |=\s*)\(?{word}\b|\b{word}\s*(?:==|is)", branch.text)
+        for branch in facts.within(facts.steps, scope.body)
+    )
 
 
 def _begun(facts: Facts) -> Iterator[Hit]:
@@ -250,18 +217,8 @@ def _properties(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, what, LIKELY)
 
 
-@lru_cache(maxsize=4096)
-def _severity_by_name(name: str, language: str) -> Severity | None:
-    """Return the severity for a call that takes something. The same names come again in every file."""
-    family = language if language in _TAKES else "javascript"
-    if _SOME[family].search(name) is None:
-        return None
-    takes = _TAKES[family]
-    return next((severity for pattern, severity in takes if pattern.search(name)), None)
-
-
 def _severity(call: Call, facts: Facts) -> Severity | None:
-    if (known := _severity_by_name(call.name, facts.language)) is not None:
+    if (known := taken_severity(call.name, facts.language)) is not None:
         return known
     if facts.language not in JAVASCRIPT or not call.is_awaited:
         return None
@@ -323,6 +280,22 @@ def _ends(call: Call, name: str, taken: Call) -> bool:
     if call.method not in _RELEASES:
         return False
     return call.receiver_written == name or any(each.value.text == name for each in call.arguments)
+
+
+def _ends_by_helper(call: Call, name: str, taken: Call, facts: Facts) -> bool:
+    """Return whether a function of this text that is given the object releases it: `rollback(tx)`."""
+    given = [at for at, each in enumerate(call.positional) if each.value.text == name]
+    if not given or call.method in _RELEASES:
+        return False
+    for scope in facts.scopes:
+        if scope.short_name != call.method or call not in facts.callers_of(scope):
+            continue
+        own = [each.name for each in scope.parameters if each.name not in ("self", "this")]
+        if given[0] < len(own) and any(
+            _ends(each, own[given[0]], taken) for each in facts.within(facts.calls, scope.body)
+        ):
+            return True
+    return False
 
 
 def _shown(end: Call, name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
@@ -20,6 +20,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "python" or facts.language in JAVASCRIPT:
         yield from _left_unread(facts)
     if facts.language in JAVASCRIPT:
+        return
+    if facts.language == "csharp":
+        yield from _headers_only(facts)
         return
     if facts.language in ("java", "kotlin"):
         yield from _okhttp(facts)
@@ -35,6 +38,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(place, what, LIKELY)
         elif _streams(call) and not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"the answer that {call.written}() streams is not closed", LIKELY)
+
+
+def _headers_only(facts: Facts) -> Iterator[Hit]:
+    """Yield answers whose body is read later, and which nothing disposes (C#)."""
+    if b"ResponseHeadersRead" not in facts.syntax.source:
+        return
+    for call in facts.calls_of_method("SendAsync", "GetAsync", "Send"):
+        if call.is_managed or not call.assigned or not call.assigned[0].isidentifier():
+            continue
+        if not any("ResponseHeadersRead" in each.value.text for each in call.arguments):
+            continue
+        if re.search(r"\busing\b", facts.syntax.line_text(call.line)) or is_closed_or_passed_on(call, facts):
+            continue
+        yield Hit(call.span, f"the answer of {call.written}() is never disposed", LIKELY)
 
 
 _TAKEN = re.compile(r"\.(string|bytes|close|use|closeQuietly)$")
@@ -192,6 +209,6 @@ RULE = Rule(
     fix="Close the body on every way out (Go: defer resp.Body.Close() after the check of err; Python: with).",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *KOTLIN, *CSHARP),
     check=_check,
 )

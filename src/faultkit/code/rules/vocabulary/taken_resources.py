@@ -1,0 +1,122 @@
+"""Calls that take a connection, file, session, channel or permit that must be given back, by language."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from faultkit.code.rules.rule import Severity
+
+_TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
+    "python": (
+        (re.compile(r"(^|\.)(getconn|get_connection|acquire_connection)$"), "high"),
+        (
+            re.compile(r"^(psycopg2?|pymysql|MySQLdb|mysql\.connector|pyodbc|cx_Oracle|oracledb)\.connect$"),
+            "high",
+        ),
+        (
+            re.compile(
+                r"(^|\.)(asyncpg|aiomysql|aiopg|psycopg_pool)\..*\.acquire$|[pP]ool\w*(\(\))?\.acquire$"
+            ),
+            "high",
+        ),
+        (re.compile(r"(^|[.~])(SessionLocal|\w*[sS]ession_?[fF]actory|\w*session_?maker(\(\))?)$"), "high"),
+        (re.compile(r"^sqlalchemy\.(orm\.Session|create_engine\(\)\.(connect|raw_connection))$"), "high"),
+        (re.compile(r"(^|\.)engine\.(connect|raw_connection)$"), "high"),
+        (re.compile(r"^aiohttp\.(client\.)?ClientSession$|^httpx\.(Async)?Client$"), "medium"),
+        (re.compile(r"^(smtplib\.SMTP(_SSL)?|ftplib\.FTP|socket\.(socket|create_connection))$"), "medium"),
+        (
+            re.compile(r"^(io\.|gzip\.|codecs\.|builtins\.|bz2\.)?open$|^tarfile\.open$|^zipfile\.ZipFile$"),
+            "medium",
+        ),
+        (re.compile(r"\.launch$|[bB]rowser\w*\.new_(page|context)$"), "medium"),
+        (
+            re.compile(
+                r"^paramiko\.(SSHClient|Transport)$|\.open_sftp$|^ftplib\.FTP_TLS$|^imaplib\.IMAP4(_SSL)?$"
+                r"|^pysftp\.Connection$|^pika\.BlockingConnection$|^pika\..*\.channel$"
+            ),
+            "medium",
+        ),
+    ),
+    "javascript": (
+        (re.compile(r"(^|\.)(getConnection|acquireConnection|createQueryRunner|startSession)$"), "high"),
+        (re.compile(r"^(fs/promises|fs\.promises|fsPromises|fsp)\.open$|^fs\.openSync$"), "medium"),
+        (re.compile(r"(^|\.)(puppeteer|chromium|firefox|webkit)(-core)?\.launch$"), "high"),
+        (re.compile(r"(^|\.)(browser|context)\w*(\(\))?\.(newPage|newContext)$"), "medium"),
+        (re.compile(r"^(ssh2-sftp-client|basic-ftp\.Client|ftp|imapflow\.ImapFlow)(\.default)?$"), "medium"),
+    ),
+    "go": (
+        (re.compile(r"^os\.(Open|Create|OpenFile)$|^net\.(Dial|DialTimeout)$"), "medium"),
+        (
+            re.compile(
+                r"/sftp\.(NewClient|Client\.(Open|Create|OpenFile))$|crypto/ssh\.Dial$|/ftp\.Dial\w*$"
+                r"|/amqp\w*\.(Dial\w*|Connection\.Channel)$|\.NewSession$"
+            ),
+            "medium",
+        ),
+        (re.compile(r"\.(Acquire|Conn)$|\.(Begin|BeginTx|Beginx|BeginTxx)$"), "high"),
+        (re.compile(r"\.(Query|QueryContext|Queryx|QueryxContext|NamedQuery|NamedQueryContext)$"), "high"),
+        (re.compile(r"\.(Prepare|PrepareContext|Preparex|PreparexContext)$|[pP]ool\w*\.Get$"), "high"),
+        (
+            re.compile(
+                r"^net/http\.(Get|Post|PostForm|Head|(Default)?Client\.(Do|Get|Post|PostForm))$"
+                r"|\.RoundTrip$|retryablehttp\.(\w+\(\)|Client)\.(Do|Get|Post)$"
+            ),
+            "high",
+        ),
+    ),
+    "java": (
+        (re.compile(r"(?i:source|ds|drivermanager|pool|provider|factory|db)(\(\))?\.getConnection$"), "high"),
+        (re.compile(r"\.openSession$|\.createEntityManager$"), "high"),
+        (re.compile(r"(Pool|pool)\w*(\(\))?\.(getResource|borrowObject)$"), "high"),
+        (re.compile(r"^okhttp3\..*\.execute$|HttpClient\b.*\.execute$"), "high"),
+        (re.compile(r"(^|\.)S3Client\.getObject$|AmazonS3\w*\.getObject$"), "high"),
+        (
+            re.compile(
+                r"JSch\.getSession$|\.openChannel$|(SSHClient|FTPSClient|FTPClient)$|\.newSFTPClient$"
+                r"|ConnectionFactory\.newConnection$|Connection(\(\))?\.createChannel$|\.newConnection\(\)\.createChannel$"
+            ),
+            "medium",
+        ),
+        (
+            re.compile(
+                r"^java\.(io\.(FileInputStream|FileOutputStream|FileReader|FileWriter"
+                r"|RandomAccessFile)|net\.Socket|util\.zip\.ZipFile"
+                r"|nio\.file\.Files\.(new\w+|lines|list|walk)|nio\.channels\.\w*Channel\.open"
+                r"|net\.URL\.openStream)$|^(java\.sql\.)?DriverManager\.getConnection$"
+            ),
+            "medium",
+        ),
+    ),
+    "csharp": (
+        (
+            re.compile(r"^(Sql|Npgsql|MySql|Sqlite|Oracle|Odbc|OleDb|SQLite|Firebird)Connection$"),
+            "high",
+        ),
+        (re.compile(r"(^|\.)(CreateConnection|OpenConnection|OpenConnectionAsync)$"), "high"),
+        (
+            re.compile(r"^(FileStream|TcpClient|File\.(Open(Read|Write|Text)?|Create))$"),
+            "medium",
+        ),
+        (re.compile(r"(^|\.)(ArrayPool|MemoryPool|\w*[pP]ool)(\.Shared)?\.(Rent|RentAsync|Get)$"), "high"),
+        (re.compile(r"^(Renci\.SshNet\.)?(Sftp|Ssh|Scp|Ftp|Imap|Pop3|AsyncFtp)Client$"), "medium"),
+        (re.compile(r"\.(CreateModel|CreateChannelAsync|CreateConnectionAsync)$"), "medium"),
+        (re.compile(r"(^|\.)Create(Async)?Scope$|\.BeginTransaction(Async)?$"), "high"),
+    ),
+}
+_TAKES["kotlin"] = _TAKES["java"]
+_SOME = {
+    language: re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in takes))
+    for language, takes in _TAKES.items()
+}
+"""All of them as one: few names match."""
+
+
+@lru_cache(maxsize=4096)
+def taken_severity(name: str, language: str) -> Severity | None:
+    """Return the severity for a call that takes something. The same names come again in every file."""
+    family = language if language in _TAKES else "javascript"
+    if _SOME[family].search(name) is None:
+        return None
+    takes = _TAKES[family]
+    return next((severity for pattern, severity in takes if pattern.search(name)), None)
