@@ -335,7 +335,8 @@ def _decorated(raw: RawScope, found: CollectedNodes, resolver: Resolver) -> Rout
                 framework = "spring" if found.syntax.language.name == "java" else "nest"
                 return Route(_ANNOTATIONS[last], "" if path is None else path.value.literal, framework)
             continue
-        if last not in _METHODS | _ANY or not call.receiver_written or not _is_app(call):
+        is_bare = last in _METHODS and call.name.startswith("litestar.")
+        if not is_bare and (last not in _METHODS | _ANY or not call.receiver_written or not _is_app(call)):
             continue
         path = call.argument("path", "rule", place=0)
         if path is None:

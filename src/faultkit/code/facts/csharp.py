@@ -23,6 +23,12 @@ from faultkit.code.languages.syntax import Node
 
 _TYPES = frozenset({"class_declaration", "struct_declaration", "record_declaration", "interface_declaration"})
 _NAMESPACE = re.compile(r"^(?:global::)?(?:System|Microsoft)(?:\.[A-Z]\w*)*\.(?=[A-Z])")
+_BROAD = frozenset({"Exception", "System.Exception"})
+_CANCELLATION = re.compile(
+    r"when\s*\((?:\s*(?:!\s*[\w.]+\.IsCancellationRequested"
+    r"|\w+\s+is\s+not\s+(?:\w+\.)*(?:OperationCanceledException|TaskCanceledException))\s*(?:&&|\|\||\)))+"
+)
+"""A filter that leaves out nothing but the end of the work."""
 _CREATIONS = frozenset({"object_creation_expression", "implicit_object_creation_expression"})
 
 
@@ -84,8 +90,11 @@ def _handler(node: Node) -> CatchParts | None:
     block, declared = node.child_by_field_name("body"), child_of(node, "catch_declaration")
     if node.type != "catch_clause" or block is None:
         return None
+    type_ = declared and declared.child_by_field_name("type")
     # `catch (Exception e) when (e is TimeoutException)` takes some errors only.
-    type_ = child_of(node, "catch_filter_clause") or (declared and declared.child_by_field_name("type"))
+    chosen = child_of(node, "catch_filter_clause")
+    if chosen is not None and text_of(type_) in _BROAD and not _CANCELLATION.fullmatch(text_of(chosen)):
+        type_ = chosen
     name = declared and declared.child_by_field_name("name")
     return CatchParts(node, block, () if type_ is None else (type_,), name)
 
@@ -286,7 +295,7 @@ CSHARP = Grammar(
     bare_fields=True,
     passes=frozenset({"ConfigureAwait"}),
     is_call=_is_call,
-    broad=frozenset({"Exception", "System.Exception"}),
+    broad=_BROAD,
     iterators=frozenset({"Select", "ForEach", "SelectMany"}),
     is_async=_is_async,
 )  # fmt: skip

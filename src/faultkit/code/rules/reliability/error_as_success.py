@@ -11,6 +11,7 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.failed_answers import LANGUAGES, failed_answers
 from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around, is_handler
 from faultkit.code.rules.vocabulary.health_checks import blind_checks
+from faultkit.code.rules.vocabulary.said_failures import says_failure
 from faultkit.code.rules.vocabulary.stated_success import stated_successes
 
 _KEYS = r"(?:[eE]rror|[eE]rrors|[eE]rr|[eE]xception|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
@@ -103,7 +104,7 @@ def _body(call: Call, facts: Facts) -> str:
 
 
 def _is_error(text: str) -> bool:
-    return _ERROR_BODY.search(text) is not None
+    return _ERROR_BODY.search(text) is not None or says_failure(text)
 
 
 def _python(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
@@ -122,14 +123,22 @@ def _python(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
             name = "JsonResponse"
         if name == "json" and facts.imports_any("sanic.response"):
             name = "json_response"
-        plain = (
-            text.startswith("{") and text.endswith("}") and framework not in ("django", "aiohttp", "tornado")
+        plain = framework not in ("django", "aiohttp", "tornado") and (
+            (text.startswith("{") and text.endswith("}")) or _is_model(name, text)
         )
         if name not in _PYTHON and not plain:
             continue
         stated = _PAIR.search(text) or re.search(r"\bstatus(_code)?\s*=", text) or _positional_status(text)
         if _SUCCESS.search(text) or not stated:
             yield step.span
+
+
+def _is_model(name: str, text: str) -> bool:
+    """Return whether an expression makes an object that says that something failed: `Quote(detail="…")`."""
+    is_made = (
+        name[:1].isupper() and not name.endswith(("Response", "Exception", "Error")) and text.endswith(")")
+    )
+    return is_made and says_failure(text)
 
 
 def _written(block: Span, facts: Facts) -> Iterator[Span]:
@@ -222,18 +231,38 @@ def _java(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
             ok = re.match(r"(ResponseEntity|Response)\s*\.ok\(|.*HttpStatus\.OK\b", text, re.DOTALL)
             if ok and (_is_error(text) or _MADE_OF_ERROR.search(text) or _is_filled(text, block, facts)):
                 yield step.span
-        elif re.match(r"(Collections\.singletonMap|Map\.of)\(", text) and _is_error(text) and not stated:
+        elif not stated and _is_java_error(text, route, facts):
             yield step.span
     for call in facts.within(facts.calls, block):
         if stated or not _is_error(_body(call, facts)):
             continue
-        if call.method in ("write", "print", "println") and call.receiver_written.endswith("getWriter()"):
+        if call.method in ("write", "print", "println") and call.receiver.endswith("getWriter()"):
             yield call.span
         elif call.method == "put":
             # A map that is filled here and returned as it is.
             returned = [step.text for step in facts.within(facts.steps, route.body) if step.kind == "return"]
             if call.receiver_written in returned:
                 yield call.span
+
+
+def _is_java_error(text: str, route: Scope, facts: Facts) -> bool:
+    if _JAVA_MAP.match(text):
+        return _is_error(text)
+    return _JAVA_BODY.match(text) is not None and _is_body(route, facts) and says_failure(text)
+
+
+_JAVA_MAP = re.compile(r"(Collections\.singletonMap|Map\.of)\(")
+_JAVA_BODY = re.compile(r"(new )?[A-Z]\w*(<\w*>)?[.(]")
+_NO_BODY = re.compile(r"ModelAndView|ProblemDetail|ErrorResponse\.|ResponseStatusException")
+
+
+def _is_body(route: Scope, facts: Facts) -> bool:
+    """Return whether what a function returns is written as the body of an answer."""
+    if facts.syntax.has_any(b"@restcontroller", b"@responsebody", b"@path"):
+        return _NO_BODY.search(facts.text(route.span)) is None and "@ResponseStatus" not in facts.text(
+            route.head
+        )
+    return False
 
 
 def _is_filled(text: str, block: Span, facts: Facts) -> bool:

@@ -18,6 +18,7 @@ _CHECKED = re.compile(r"^\(?\s*(e|err|error|ex|\w*Err|\w*Error)\s*(!==?\s*(null|
 _NEXT_ROUTES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 """Names of the functions that Next.js calls for the methods of a route."""
 _ERROR_DECORATORS = frozenset({"exception_handler", "errorhandler", "app_errorhandler", "ExceptionHandler"})
+_ERROR_NAME = re.compile(r"^(e|ex|exc|err|error|exception|cause|throwable|t)$")
 _SOCKETS = ("websocket", "websocket_route")
 
 
@@ -27,6 +28,8 @@ def is_handler(scope: Scope) -> bool:
         return not any(each.method in _SOCKETS for each in scope.decorators)
     if scope.name in _NEXT_ROUTES or is_error_handler(scope):
         return True
+    if any(each.type == "aiohttp.web.Request" for each in scope.parameters):
+        return True
     names = [each.name for each in scope.parameters]
     return len(names) >= 2 and names[0] in _REQUESTS and names[1] in _RESPONSES
 
@@ -34,8 +37,11 @@ def is_handler(scope: Scope) -> bool:
 def is_error_handler(scope: Scope) -> bool:
     """Return whether a framework calls the function with errors that nothing has caught."""
     names = [each.name for each in scope.parameters]
-    if len(names) == 4 and names[0].startswith("err") and names[1] in _REQUESTS:
-        return True
+    if len(names) in (3, 4) and names[0].startswith("err") and names[1] in _REQUESTS:
+        return names[2] in _RESPONSES  # Express, Fastify
+    if len(names) == 2 and (names[0] == "call" or names[1] in ("c", "host")):
+        # Ktor's `exception<E> { call, cause -> … }`, Hono's `onError`, filters of Nest.
+        return _ERROR_NAME.match(names[names[0] == "call"]) is not None
     return any(each.method in _ERROR_DECORATORS for each in scope.decorators) and not any(
         each.method == "ResponseStatus" for each in scope.decorators
     )
@@ -103,6 +109,11 @@ def failure_blocks(facts: Facts) -> Iterator[FailureBlock]:
             yield FailureBlock(scope.body)
     if facts.language == "go":
         yield from (FailureBlock(arm.span) for arm in facts.arms if _CASE.match(facts.text(arm.span)[:40]))
+    if facts.language == "kotlin":
+        for call in facts.calls_of_method("onFailure", "getOrElse", "recover"):
+            given = call.argument(place=0)
+            if given is not None and given.value.shape == "function":
+                yield FailureBlock(given.value.span)
     if facts.language not in ("javascript", "typescript", "tsx"):
         return
     for call in facts.calls_of_method("catch", "then"):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.said_failures import says_failure
 
 _OK = re.compile(
     r"^(?:200|(?:http|fiber)\.StatusOK|(?:http\.)?StatusCodes?\.OK|HttpStatusCode\.OK|HttpStatus\.OK|StatusCode::OK"
@@ -18,6 +19,7 @@ _BODY = re.compile(
     rf"[\"']{_KEY}[\"']\s*(?:[:,]|to\b){_NONE}|[{{,(]\s*{_KEY}\s*[:=](?!=){_NONE}"
     r"|[\"']?\b(?:success|Success|ok)[\"']?\s*(?:[:,=]|to\b)\s*(?:False|false)\b"
 )
+_FAILED_STATE = re.compile(r"\b[sS]tatus[\"']?\s*[:=]\s*[\"'](?:error|fail\w*)[\"']", re.IGNORECASE)
 _WORDS = (b"statusok", b"200", b"statuscode", b"httpstatus")
 _TUPLE = re.compile(r"\(\s*StatusCode::OK\s*,\s*Json\((?:json!\()?[^;]{0,20}?\{[^;{}]{0,200}")
 
@@ -32,9 +34,9 @@ def stated_successes(facts: Facts) -> Iterator[Span]:
         if not any(_OK.match(each.value.text) for each in call.positional[:3]):
             continue
         bodies = [each.value.text for each in call.positional if each.value.shape not in ("name", "number")]
-        if any(len(text) < 600 and _BODY.search(text) for text in bodies):
+        if any(len(text) < 600 and (_BODY.search(text) or _FAILED_STATE.search(text)) for text in bodies):
             yield call.span
     if facts.language == "rust":
         for found in _TUPLE.finditer(facts.whole_text):
-            if _BODY.search(found[0]):
+            if _BODY.search(found[0]) or says_failure(found[0]):
                 yield facts.syntax.place_of(found)
