@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.broad_queries import broad_queries
 from faultkit.code.rules.vocabulary.data_sizes import is_data
 from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
 
@@ -32,6 +33,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             f"{rows.call.written}() takes every row of the table",
             LIKELY if sure else POSSIBLE,
         )
+    for call in broad_queries(facts):
+        yield Hit(call.span, f"{call.written}() holds every row that matches, however many", POSSIBLE)
 
 
 def _may_be_long(rows: RowQuery, facts: Facts) -> bool:

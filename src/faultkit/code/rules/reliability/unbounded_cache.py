@@ -7,15 +7,18 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, KOTLIN, LIKELY, POSSIBLE, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.endless_entries import endless_entries
 from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.stores import (
     ATOMIC,
     MapStore,
+    Put,
     given_words,
     lookups,
     map_stores,
+    plain_key,
     puts_of,
     words,
 )
@@ -37,6 +40,30 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 """Words in keys that clients choose, so that there is no end of them."""
+_TEXT = re.compile(
+    r"(source|expression|expr|formula|script|sql|statement|text|content|markup|markdown|html|term|q|search|phrase|keyword"
+    r"|prompt|sentence|pattern|xpath|template|filter|criteria|addr|host_?name|fingerprint|signature)"
+    r"(_?(text|source|string|str|body|hash|key))?",
+    re.IGNORECASE,
+)
+"""Names of keys that are written by clients: texts that are compiled, rendered or searched for."""
+_CLIENTS_OWN = re.compile(
+    r"source|expression|expr|formula|script|text|content|term|q|search|phrase|keyword|markdown|markup|prompt",
+    re.IGNORECASE,
+)
+"""Such texts that no program holds a list of, whatever the cache is called."""
+_FETCHED_FEW = re.compile(
+    r"topic|table|bucket|queue|schema|service|host|node|broker|partition|repo|stream|database|collection|index|model"
+    r"|package|provider|issuer|kid|cluster|class|file|path|module|plugin|channel|driver|column|field|feature|flag",
+    re.IGNORECASE,
+)
+"""Keys of things that an installation has few of."""
+_REQUESTS = re.compile(
+    r"(^|[./])(Request|HttpContext|HttpRequest|HttpServletRequest|ServletRequest|ServerRequest|ServerWebExchange"
+    r"|ServerHttpRequest|FastifyRequest|ApplicationCall|RoutingContext|ContainerRequestContext|IncomingMessage)$"
+)
+_MARKS = re.compile(r"\bnow\b|Now\b|currentTimeMillis|monotonic|time\(\)|hrtime|\+ ?1\b", re.IGNORECASE)
+"""Values that are kept about a client: when it came, and how often."""
 _FEW_KEYS = re.compile(r"currenc|countr|locale|lang|region|zone|kind|type|mode|env|symbol", re.IGNORECASE)
 _UNIQUE = re.compile(r"uuid|nanoid|NewGuid|ulid|token_hex|token_urlsafe|randomBytes", re.IGNORECASE)
 _SHARED = re.compile(r"\b(Concurrent\w*|DashMap|sync\.Map|RwLock|Mutex|Arc)\b")
@@ -75,13 +102,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return  # Its keys are what one user opens.
     for scope in facts.scopes:
         yield from _decorated(scope, facts)
+    for call, what in endless_entries(facts):
+        yield Hit(call.span, what, POSSIBLE)
     hits = list(_by_name(facts))
     found = {hit.span for hit in hits}
     yield from hits
     for store in map_stores(facts):
         if IS_FAKE.search(store.owner):
             continue
-        if store.made.span in found or _OF_PROGRAM.search(store.name) or not store.has_open_keys:
+        if store.made.span in found or not store.has_open_keys:
             continue
         if _fills_on_demand(store, facts) and not _is_trimmed(store, facts):
             what = f"{store.bare} grows with every new key and is never trimmed"
@@ -98,6 +127,7 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     )
     of_cache = _OF_OBJECTS.search(store.owner) is not None
     named = of_cache or _OF_OBJECTS.search(store.name) is not None
+    of_program = _OF_PROGRAM.search(store.name) is not None
     for put in puts_of(store, facts):
         if not store.is_static and not shared and not handles_events(put.scope):
             continue
@@ -107,18 +137,48 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
             for each in facts.within(facts.assignments, put.scope.body)
             if each.value is not None and put.key in each.targets
         ]
+        from_client = _is_of_client(put, given, facts)
+        if of_program and not from_client and not _CLIENTS_OWN.fullmatch(plain_key(put.key)):
+            continue
         if put.key and any(map(_UNIQUE.search, made)):
             return True  # Each call has a key of its own.
         if not put.key or not given & words(put.key) or _FEW_KEYS.search(put.key):
             continue
-        if not named and not any(map(_OPEN.search, (put.key, *made))):
+        if not (named or from_client or _is_fetched(put, facts)) and not any(
+            _OPEN.search(text) or _TEXT.fullmatch(plain_key(text)) for text in (put.key, *made)
+        ):
             continue
+        if from_client and _MARKS.search(put.value):
+            return True
         counts = put.operator in ("+=", "++")
         if counts or put.method in ATOMIC or of_cache or any(lookups(store, put, facts)):
             return True
         if asked and put.method in ("set", "put") and _TOUCHES.match(put.scope.short_name):
             return True
     return False
+
+
+def _is_of_client(put: Put, given: frozenset[str], facts: Facts) -> bool:
+    """Return whether a key is made of what a request brings."""
+    scope = put.scope
+    if scope.route is None and not any(_REQUESTS.search(each.type) for each in scope.parameters):
+        return False
+    return bool(given & words(put.key))
+
+
+def _is_fetched(put: Put, facts: Facts) -> bool:
+    """Return whether the value is loaded under a key that the function is given, from outside."""
+    if not _is_given(put.key, put.scope) or _FETCHED_FEW.search(put.key):
+        return False
+    remote = {each.call for each in remote_calls(facts)}
+    made = [each for each in facts.within(facts.assignments, put.scope.body) if put.value in each.targets]
+    spans = [put.span, *(each.span for each in made)]
+    return any(
+        call in remote or (call.is_awaited and facts.language != "kotlin")
+        for span in spans
+        for call in facts.within(facts.calls, span)
+        if re.search(rf"\b{re.escape(put.key)}\b", facts.text(call.span))
+    )
 
 
 _TOUCHES = re.compile(

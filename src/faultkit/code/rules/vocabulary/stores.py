@@ -136,7 +136,7 @@ def _is_filled(each: Assignment) -> bool:
 
 def puts_of(store: MapStore, facts: Facts) -> Iterator[Put]:
     """Yield the places in functions that put something into a map, those at its making left out."""
-    made_in = {"__init__", "constructor", "init", "New", store.owner}
+    made_in = {"__init__", "constructor", "init", "New", *([store.owner] if store.owner else [])}
     for each in facts.assignments:
         if each.scope is None or each.value is None or each.scope.short_name in made_in:
             continue
@@ -200,7 +200,13 @@ def given_words(scope: Scope, facts: Facts) -> frozenset[str]:
         names |= {"request", "req", "params", "query", "body"}
     for each in facts.within(facts.assignments, scope.body):
         if each.value is not None and names & words(each.value.text):
-            names.update(target for target in each.targets if target.isidentifier())
+            # `const { id, page } = req.query` gives each of its names a part.
+            names.update(
+                name
+                for target in each.targets
+                for name in (words(target) if target[:1] in "{[(" else (target,))
+                if name.isidentifier()
+            )
     return frozenset(names - {"err", "ok", "_"})
 
 
@@ -211,7 +217,7 @@ def words(text: str) -> set[str]:
 
 def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
     """Yield the places before a put that look for the same key in the same function."""
-    plain = _plain(put.key)
+    plain = plain_key(put.key)
     if facts.whole_text.count(store.bare) < 3 or facts.whole_text.count(plain) < 2:
         return  # It is only made, and put into.
     key = re.escape(plain)
@@ -238,11 +244,11 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
     }
     for call in facts.within(facts.calls, put.scope.body):
         # `fresh(key)`, a function of this text that looks it up.
-        asks = any(_plain(put.key) == each.value.text for each in call.arguments)
+        asks = any(plain_key(put.key) == each.value.text for each in call.arguments)
         if asks and call.method in helpers and call.span.start < put.span.start:
             yield call.span
 
 
-def _plain(key: str) -> str:
+def plain_key(key: str) -> str:
     """Return a key without copies: `id` for `id.to_string()`."""
     return re.sub(r"\.(to_string|to_owned|clone|into)\(\)$", "", key.strip().removeprefix("&"))

@@ -1,0 +1,140 @@
+"""Entries of caches of libraries and of Redis that neither an age nor a size ends.
+
+Maps of a program are in `stores`. A cache is made without a bound, or each entry is put without one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+
+_BUILDERS = re.compile(
+    r"(^|\.)(Caffeine\.newBuilder|CacheBuilder\.newBuilder|Cache\.builder|moka\.\w+\.Cache\.builder)\(\)"
+)
+_BOUNDS = re.compile(
+    r"maximum|expire|weak|soft|refreshAfter|max_capacity|time_to|weigher|eviction|from\(|\bspec",
+    re.IGNORECASE,
+)
+_MADE = re.compile(r"^(node-cache|NodeCache|node-cache\.default|cachetools\.Cache)$")
+_ENDS = re.compile(r"ttl|max_?keys|maxsize|expir", re.IGNORECASE)
+
+_SETS = frozenset(("set", "Set", "StringSet", "StringSetAsync", "setAsync", "CreateEntry"))
+_GETS = frozenset(
+    ("get", "Get", "StringGet", "StringGetAsync", "getAsync", "TryGetValue", "getBuffer", "get_async")
+)
+_REDIS = re.compile(
+    r"redis|jedis|lettuce|opsForValue\(\)|StackExchange|valkey|(^|\.)_?rdb$|ValueOperations|ConnectionManager",
+    re.IGNORECASE,
+)
+_MEMORY_CACHE = re.compile(r"(^|\.)I?MemoryCache$")
+_LIVES = re.compile(
+    r"\bex\b|\bpx\b|\bEX\b|\bPX\b|keepttl|expir|ttl|Duration|TimeSpan|time\.\w+|SetOptions|SetArgs|SetParams|timeout"
+    r"|EntryOptions|\bnx\b|\bNX\b|_age|Age\b|MemoryCacheEntryOptions|When\.",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(
+    r"\b(p?expire|Expire\w*|expireAt|KeyExpire\w*|setex|SetSlidingExpiration)\(", re.IGNORECASE
+)
+_OPEN = re.compile(r"[$%+{]|\bformat|\bf[\"']|Sprintf|key|Key|id\b|Id\b")
+"""Keys with a part that varies."""
+
+
+def endless_entries(facts: Facts) -> Iterator[tuple[Call, str]]:
+    """Yield calls that make a cache without a bound, or keep an entry in one for ever."""
+    text = facts.whole_text
+    if "ache" in text:
+        yield from _made_without_bound(facts)
+    if _REDIS.search(text) or "IMemoryCache" in text:
+        yield from _kept_for_ever(facts)
+
+
+def _made_without_bound(facts: Facts) -> Iterator[tuple[Call, str]]:
+    for call in facts.calls_of_method("build"):
+        if _BUILDERS.search(call.name) and not _BOUNDS.search(facts.text(call.span)):
+            yield call, f"{call.written}() makes a cache without a size and an age"
+    for call in facts.calls_named("github.com/patrickmn/go-cache.New"):
+        first = call.argument(place=0)
+        if first is not None and first.value.text.endswith("NoExpiration"):
+            yield call, f"{call.written}() makes a cache without a size and an age"
+    for call in facts.calls_of_method("GetOrCreate", "GetOrCreateAsync"):
+        key = call.argument(place=0)
+        if key is None or not any(_MEMORY_CACHE.search(each) for each in _names_of(call, facts)):
+            continue
+        text = facts.text(call.span)
+        is_ended = _LIVES.search(text) is not None or re.search(r"Size\s*=", text) is not None
+        if len(call.positional) == 2 and not is_ended and _varies(key.value.text, call, facts):
+            yield call, f"{call.written}() keeps each entry for ever"
+    for call in facts.calls:
+        if call.constructs and _MADE.match(call.name) and not _ENDS.search(facts.text(call.span)):
+            yield call, f"{call.written}() makes a cache without a size and an age"
+
+
+def _kept_for_ever(facts: Facts) -> Iterator[tuple[Call, str]]:
+    """Yield what a function that looks up a key, and loads what is missing, puts there without an age."""
+    for call in facts.calls_of_method(*_SETS):
+        scope = facts.named_function_of(call)
+        if scope is None or not _is_cache(call, facts):
+            continue
+        given = [each.value.text for each in call.arguments]
+        if facts.language == "go" and len(given) == 4 and given[3] in ("0", "redis.KeepTTL"):
+            key = given[1]
+        elif facts.language != "go" and len(call.positional) == 2 and len(given) == 2:
+            key = given[0]
+        else:
+            continue
+        body = facts.text(scope.body)
+        if _LIVES.search(facts.text(call.span)) or _ENDED.search(body) or not _varies(key, call, facts):
+            continue
+        asked = [
+            each
+            for each in facts.within(facts.calls_of_method(*_GETS), scope.body)
+            if each.span.start < call.span.start
+            and each.receiver_written == call.receiver_written
+            and any(_same(argument.value.text, key) for argument in each.arguments)
+        ]
+        if asked and _is_loaded(given[-1 if facts.language != "go" else 2], asked[0], facts):
+            yield call, f"{call.written}() keeps each entry for ever"
+
+
+def _is_cache(call: Call, facts: Facts) -> bool:
+    names = _names_of(call, facts)
+    if any(_MEMORY_CACHE.search(each) or _REDIS.search(each) for each in names):
+        return True
+    made = facts.assignments_to(call.receiver_written, call)
+    return any(each.value is not None and _REDIS.search(each.value.text) for each in made)
+
+
+def _names_of(call: Call, facts: Facts) -> tuple[str, ...]:
+    return call.receiver_written, call.receiver, type_of_receiver(call, facts)
+
+
+def _same(one: str, other: str) -> bool:
+    return one.strip("&").removesuffix(".clone()") == other.strip("&").removesuffix(".clone()")
+
+
+def _varies(key: str, call: Call, facts: Facts) -> bool:
+    if key[:1] in "\"'`" and not re.search(r"[${+]", key):
+        return False
+    if key.isupper():
+        return False
+    made = [
+        each.value.text
+        for each in facts.assignments_to(key, call)
+        if each.value is not None and each.scope is not None
+    ]
+    return any(map(_OPEN.search, (key, *made)))
+
+
+def _is_loaded(value: str, asked: Call, facts: Facts) -> bool:
+    """Return whether the value is no change of what was read: a counter or a state has no age."""
+    read = {
+        name
+        for each in facts.assignments
+        if is_within(asked.span, each.span)
+        for name in each.targets
+        if name.isidentifier() and name != "err"
+    }
+    return not read & {*re.findall(r"[A-Za-z_]\w*", value)}
