@@ -1,6 +1,6 @@
 """Caches whose keys clients choose, entries without an age, and jobs that hold a share of a table."""
 
-# ruff: noqa: E101  (snippets of Go)
+# ruff: noqa: E101, E501  (snippets of Go; lines of other languages)
 
 from __future__ import annotations
 

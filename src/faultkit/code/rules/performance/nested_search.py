@@ -39,6 +39,11 @@ _SEARCHES = {
 }
 
 
+def _is_of_loader(loop: Loop, facts: Facts) -> bool:
+    """Return whether the items are the keys of a batch of a data loader: as many as one page shows."""
+    return any(re.search(r"DataLoader$|dataloader$", each.name) for each in facts.calls_around(loop))
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     loops = [loop for loop in facts.loops if is_over_items(loop) and not loop.is_async and loop.targets]
     for inner in loops:
@@ -88,7 +93,9 @@ def _of_item(outer: Loop, facts: Facts) -> set[str]:
 
 
 def _may_be_long(loop: Loop, facts: Facts) -> bool:
-    return is_over_data(loop, facts) or (is_given(loop, facts) and not is_few(loop.over))
+    if not is_over_data(loop, facts) and not (is_given(loop, facts) and not is_few(loop.over)):
+        return False
+    return not _is_of_loader(loop, facts)
 
 
 def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts, *, keys_only: bool = False) -> bool:
@@ -133,6 +140,7 @@ def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
             other = _words(loop, facts)
             if (
                 is_within(call.span, loop.body)
+                and not _is_of_loader(loop, facts)
                 and call.span != loop.span
                 and not _mentions(call.receiver_written, other)
                 and re.fullmatch(r"[\w.]+", call.receiver_written)

@@ -75,6 +75,8 @@ _THREADS = frozenset(
     ("threading.Thread", "multiprocessing.Process", "Thread", "java.lang.Thread", "Thread.startVirtualThread",
      "kotlin.concurrent.thread", "std.thread.spawn")
 )  # fmt: skip
+_CONCURRENT = ("for_each_concurrent", "try_for_each_concurrent", "buffer_unordered", "buffered")
+"""Methods of streams that are given how many run at a time (Rust)."""
 _COROUTINES = frozenset(("launch", "async"))
 _MAPPED = re.compile(r"\.(flatM|m)ap\s*(<[^()]*>)?\(|\.Select\(|\bfor\b|\bArray\.from\(")
 _MAPS = re.compile(r"\.(map|flatMap|Select)\s*(<[^()]*>)?\(")
@@ -181,6 +183,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             and _reaches_out(made, facts)
         ):
             yield Hit(call.span, f"{call.written}() starts one task for every item at once", LIKELY)
+    for call in facts.calls_of_method(*_CONCURRENT) if facts.language == "rust" else ():
+        first = call.argument(place=0)
+        if first is not None and first.value.text in ("None", "0", "usize::MAX"):
+            yield Hit(call.span, f"{call.written}() has no limit of how many run at once", LIKELY)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
 
@@ -260,10 +266,21 @@ def _is_few(source: str, call: Call, facts: Facts) -> bool:
         bare = f"self.{bare.removeprefix(own)}"
     if _is_known(source) or _HELD.fullmatch(bare) or _FEW_NAMES.search(bare):
         return True
-    return source.isidentifier() and any(
-        each.value is not None and each.value.shape == "list" and each.value.text.strip() not in ("[]", "()")
-        for each in facts.assignments_to(source, call)
+    if not source.isidentifier():
+        return False
+    values = [each.value for each in facts.assignments_to(source, call) if each.value is not None]
+    return any(
+        (value.shape == "list" and value.text.strip() not in ("[]", "()"))
+        or _OF_CONSTANT.fullmatch(value.text.strip())
+        for value in values
     )
+
+
+_OF_CONSTANT = re.compile(
+    r"(?:Object\.(?:entries|keys|values)|list|sorted|tuple|Array\.from)\(\s*(?:\w+\.)*[A-Z][A-Z0-9_]+(?:\.\w+\(\))?\s*\)"
+    r"|(?:\w+\.)*[A-Z][A-Z0-9_]+(?:\.\w+(?:\(\))?)?"
+)
+"""The entries of a table of constants: `Object.entries(BACKENDS)`."""
 
 
 def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:

@@ -25,9 +25,24 @@ def _check(facts: Facts) -> Iterator[Hit]:
             calls = (request.call, call)
             if any(facts.tries_around(each) or _has_catch(each, facts) for each in calls):
                 continue
+            if _is_settled(request.call, facts):
+                continue
             where = f"{route.route.method} {route.route.path}".strip() if route.route else "this handler"
             what = f"an error of {request.call.written}() reaches clients of {where} as a bare 500"
             yield Hit(request.call.span, what, LIKELY)
+
+
+def _is_settled(call: Call, facts: Facts) -> bool:
+    """Return whether `Promise.allSettled` takes the error of a call, or of the functions that make it."""
+    for _ in range(3):
+        if any(each.method == "allSettled" for each in facts.calls_around(call)):
+            return True
+        scope = facts.named_function_of(call)
+        callers = () if scope is None else facts.callers_of(scope)
+        if len(callers) != 1:
+            return False
+        call = callers[0]
+    return False
 
 
 def _has_catch(call: Call, facts: Facts) -> bool:

@@ -14,10 +14,22 @@ _STRONG = re.compile(
     r"|throttl|rate_?limit|pool\.submit",
     re.IGNORECASE,
 )
+_NO_LIMIT = re.compile(
+    r"for_each_concurrent\(\s*(None|0)\s*,|buffer_?unordered\(\s*usize::MAX\s*\)", re.IGNORECASE
+)
+"""Calls that take a limit, and are given none."""
+_MANY_AT_ONCE = r"\d*[5-9]\d\d|\d+_?\d{3}|\de\d"
+_LARGE = re.compile(
+    rf"\b\w*(?:limit|size|count|take|keys|items|rows|page)\w*['\"]?\s*[:=(]\s*(?:{_MANY_AT_ONCE})\b\)?",
+    re.IGNORECASE,
+)
+"""Limits of what is loaded that are too large for what runs at a time: `limit: 5000`."""
+_LISTS_MANY = re.compile(r"list_?objects_?(v2)?|paginateListObjects", re.IGNORECASE)
+"""Lists whose pages have a thousand items unless a call asks for fewer."""
 """Words that show a limit wherever they stand in the function."""
 _LIMITS = re.compile(
     r"semaphore|limit|pool|\bsem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*\w*(sem|slots)"
-    r"|\brate|\bslots?\b|\bgate\b|\bpages?\b|\.slice\(|\.take\(|\.Take\(|\bislice\(|\[[^\]\[]*:[^\]\[]*\]",
+    r"|\brate|\bslots?\b|\bgate\b|\bpages?\b|\bwaves?\b|\.slice\(|\.take\(|\.Take\(|\bislice\(|\[[^\]\[]*:[^\]\[]*\]",
     re.IGNORECASE,
 )
 _LIMITS_INSIDE = re.compile(
@@ -40,7 +52,7 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
     """Return whether something limits how many run at a time, or how many items there are."""
     scope = next(facts.functions_around(call), None)
     whole = facts.whole_text if scope is None else facts.text(scope.span)
-    if _STRONG.search(whole):
+    if _is_strong(whole, spans, facts) or _is_received(source, facts):
         return True
     around = [text for loop in facts.loops_around(call) for text in (loop.over, *loop.targets)]
     sizes = [
@@ -53,7 +65,11 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
         around, sizes = [], [text.replace(source, "") for text in sizes]
         source = ""
     large = _large_numbers(facts)
-    sizes = [large.sub("", text) for text in sizes] if large is not None else sizes
+    if large is not None:
+        sizes = [large.sub("", text) for text in sizes]
+    sizes = [_LARGE.sub("", text) for text in sizes]
+    if _LARGE.search(whole) or _LISTS_MANY.search(whole):
+        around, sizes = [_PAGE.sub("", text) for text in around], [_PAGE.sub("", text) for text in sizes]
     own = [source, *around, *sizes, *(_without_executor(span, call, facts) for span in spans)]
     if call.method == "push" and f"{call.receiver_written}.len()" in whole:
         return True
@@ -72,6 +88,32 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
     return bool(limits) and any(limits & words_of(text) for text in (*own, *called))
 
 
+_PAGE = re.compile(r"\bpages?\b", re.IGNORECASE)
+_LIMITER_MADE = re.compile(r"\b(?:const|let|var)\s+(\w+)\s*=\s*(?:new\s+)?p-?limit\w*\(", re.IGNORECASE)
+
+
+def _is_strong(whole: str, spans: tuple[Span, ...], facts: Facts) -> bool:
+    """Return whether a limit stands in the function, and is not for other tasks of it."""
+    text = _NO_LIMIT.sub("", whole)
+    for made in _LIMITER_MADE.finditer(whole):
+        # `const limit = pLimit(8)` limits only what it is given.
+        if not any(re.search(rf"\b{made[1]}\b", facts.text(span)) for span in spans):
+            text = text.replace(made[0], "")
+    return _STRONG.search(text) is not None
+
+
+_MESSAGES = re.compile(r"messages?|records|msgs", re.IGNORECASE)
+_FEW_RECEIVED = re.compile(
+    r"\b(MaxNumberOfMessages|max_?messages|MaxMessages|max_number_of_messages)\b\W{1,4}([1-9]|[1-9]\d)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_received(source: str, facts: Facts) -> bool:
+    """Return whether the items are the messages of one receive, which asks for a few."""
+    return _MESSAGES.search(source) is not None and _FEW_RECEIVED.search(facts.whole_text) is not None
+
+
 def _large_numbers(facts: Facts) -> re.Pattern[str] | None:
     """Return the constants of a text that are too large to limit what runs at a time: `BATCH = 50_000`."""
     names = [
@@ -84,7 +126,9 @@ def _large_numbers(facts: Facts) -> re.Pattern[str] | None:
         for name in each.targets
         if name.isidentifier()
     ]
-    return re.compile(rf"\b(?:{'|'.join(names)})\b") if names else None
+    if not names:
+        return None
+    return re.compile(rf"(?:\b\w*limit\w*\s*[(:=]\s*)?\b(?:{'|'.join(names)})\b", re.IGNORECASE)
 
 
 def _is_whole(source: str, call: Call, facts: Facts) -> bool:
@@ -114,5 +158,7 @@ def _names_of_limits(facts: Facts) -> set[str]:
         if each.call is not None
         and _LIMITS_MADE.search(each.call.name)
         and not each.call.name.startswith(("~", "self."))
+        # `rows = query.limit(n).all()` makes no limit.
+        and not re.search(r"\.[lL]imit(\(\)|$)", each.call.name)
     )
     return {target.rpartition(".")[2] for each in made for target in each.targets}
