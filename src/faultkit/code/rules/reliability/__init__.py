@@ -42,6 +42,7 @@ from faultkit.code.rules.reliability import (
     interval_leak,
     iteration_error_ignored,
     length_from_peer,
+    limit_ends_early,
     listener_leak,
     liveness_asks_others,
     loaded_by_every_caller,
@@ -243,4 +244,5 @@ RELIABILITY: tuple[Rule, ...] = (
     liveness_asks_others.RULE,
     slow_receiver.RULE,
     unit_of_work_kept.RULE,
+    limit_ends_early.RULE,
 )

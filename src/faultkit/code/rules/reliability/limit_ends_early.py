@@ -1,0 +1,372 @@
+"""Finds time limits that end when the headers of an answer have come, so that its body has none.
+
+const timer = setTimeout(() => controller.abort(), 5000);
+try { res = await fetch(url, { signal: controller.signal }); } finally { clearTimeout(timer); }
+return res.json();
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from faultkit.code.facts import Call, Facts, Scope, Try, is_within
+from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CSHARP, GO, JAVASCRIPT, LIKELY, RUST, Hit, Rule
+
+_READS = frozenset(("json", "text", "arrayBuffer", "blob", "formData", "bytes", "buffer"))
+_OTHER_LIMITS = re.compile(r"AbortSignal\.(timeout|any)\b|Promise\.race\b|\b\w*[tT]imeout\w*\.refresh\(")
+_FETCHES = re.compile(r"(^|[.~/_])fetch\w*$|\bfetch$", re.IGNORECASE)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "rust":
+        yield from _rust(facts)
+    elif facts.language == "csharp":
+        yield from _csharp(facts)
+    elif facts.language == "go":
+        yield from _go(facts)
+    else:
+        for call in facts.calls_named("AbortController"):
+            yield from _javascript(call, facts)
+
+
+# JavaScript: a timer that aborts, and is cleared.
+
+
+@dataclass(frozen=True, slots=True)
+class _Limited:
+    """A request that a timer may abort."""
+
+    request: Call
+    clear: Call
+    scope: Scope
+    names: frozenset[str]
+    """Variables that hold the answer."""
+
+
+def _javascript(made: Call, facts: Facts) -> Iterator[Hit]:
+    scope = facts.function_of(made)
+    if scope is None or len(made.assigned) != 1:
+        return
+    name = made.assigned[0]
+    inside = tuple(facts.within(facts.calls, scope.body))
+    aborts = re.compile(rf"(?<![\w.]){re.escape(name)}\.abort\b")
+    starts = [call for call in inside if call.method == "setTimeout" and aborts.search(facts.text(call.span))]
+    timers = {each for call in starts for each in call.assigned}
+    # A timer that is started again limits what comes next.
+    if len(starts) != 1 or not timers or _OTHER_LIMITS.search(facts.text(scope.body)):
+        return
+    request = _request_with(name, starts[0], scope, facts)
+    if request is None:
+        return
+    names = frozenset(_names_of(request, scope, facts))
+    for clear in inside:
+        given = clear.argument(place=0)
+        if clear.method != "clearTimeout" or given is None or given.value.text not in timers:
+            continue
+        use = _use_after(_Limited(request, clear, scope, names), facts)
+        if use:
+            what = f"{facts.text(clear.span)} ends the time limit before {use}: that may wait without end"
+            yield Hit(clear.span, what, LIKELY)
+            return
+
+
+def _request_with(name: str, timer: Call, scope: Scope, facts: Facts) -> Call | None:
+    """Return the innermost call that is given the signal of a controller."""
+    signals = rf"\b{re.escape(name)}\.signal\b|\bsignal\s*:\s*{re.escape(name)}\b"
+    held = [
+        target.partition(".")[0]
+        for each in facts.within(facts.assignments, scope.body)
+        if each.value is not None
+        and each.call is None
+        and (re.search(signals, each.value.text) or (each.value.text == name and "signal" in each.targets[0]))
+        for target in each.targets
+    ]
+    held = ["signal" if "signal" in each else each for each in held]
+    words = "|".join([signals, *(rf"(?<![\w.]){re.escape(each)}\b(?!\.)" for each in held if each)])
+    found = [
+        call
+        for call in facts.within(facts.calls, scope.body)
+        if not is_within(call.span, timer.span)
+        and call.method not in ("addEventListener", "removeEventListener")
+        and re.search(words, facts.text(Span(call.callee.end, call.span.end)))
+    ]
+    return min(found, key=lambda call: call.span.end - call.callee.end, default=None)
+
+
+def _names_of(request: Call, scope: Scope, facts: Facts) -> Iterator[str]:
+    """Yield the variables that hold the answer: of an assignment, or of a function given to `then`."""
+    for each in facts.within(facts.assignments, scope.body):
+        if each.value is not None and is_within(request.span, each.value.span):
+            held = facts.text(Span(each.value.span.start, request.span.start))
+            # `const body = await read(await fetch(…))` does not hold the answer itself.
+            if re.fullmatch(r"[\s(]*(await\b[\s(]*)*", held) and facts.function_of(each) is facts.function_of(
+                request
+            ):
+                yield from each.targets
+    for call in facts.within(facts.calls, scope.body):
+        given = call.argument(place=0) if call.method == "then" else None
+        if given is None or not is_within(request.span, call.callee):
+            continue
+        function = facts.function_at(given.value.span)
+        if function is not None and function.parameters:
+            yield function.parameters[0].name
+
+
+def _use_after(limited: _Limited, facts: Facts) -> str:
+    """Return what reads the body after the timer has been cleared; empty if nothing does."""
+    request, clear, scope = limited.request, limited.clear, limited.scope
+    tried = next(
+        (
+            each
+            for each in facts.within(facts.tries, scope.body)
+            if each.finally_ is not None
+            and is_within(clear.span, each.finally_)
+            and is_within(request.span, each.body)
+        ),
+        None,
+    )
+    chained = next(
+        (
+            call
+            for call in facts.within(facts.calls, scope.body)
+            if call.method in ("finally", "then")
+            and is_within(request.span, call.callee)
+            and is_within(clear.span, Span(call.callee.end, call.span.end))
+        ),
+        None,
+    )
+    if facts.handlers_around(clear) and tried is None:
+        return ""
+    for read, shown, waits in _reads(limited, facts):
+        if chained is not None and (read.span.start > clear.span.end or chained.method == "finally"):
+            if is_within(read.span, chained.callee):
+                continue  # `fetch().then(r => r.json()).finally(clear)`
+            return shown
+        if chained is not None:
+            continue
+        if tried is not None:
+            if not is_within(read.span, tried.span) or (not waits and is_within(read.span, tried.body)):
+                return shown
+            continue
+        later = clear.span.start >= request.span.end and read.span.start >= clear.span.end
+        if later and not facts.are_exclusive(clear, read):
+            return shown
+    return _given_out(limited, tried, chained, facts)
+
+
+def _reads(limited: _Limited, facts: Facts) -> Iterator[tuple[Placed, str, bool]]:
+    """Yield each place that reads the body, how it is written, and whether it is awaited."""
+    scope, request = limited.scope, limited.request
+    for call in facts.within(facts.calls, scope.body):
+        if call.span.start < request.span.end:
+            # `(await fetch(…)).json()`, `fetch(…).then(…)`
+            direct = is_within(request.span, call.callee) and call.method in _READS
+            if direct:
+                yield call, f"{call.method}()", call.is_awaited
+            continue
+        head, _, rest = call.receiver_written.replace("?.", ".").partition(".")
+        if head in limited.names and call.method in _READS and not rest:
+            yield call, f"{head}.{call.method}()", call.is_awaited
+        elif head in limited.names and rest.startswith("body") and call.method != "cancel":
+            yield call, f"{head}.{rest}.{call.method}()", True
+        elif head in limited.names and call.method == "body":
+            yield call, f"{head}.body", True
+        elif any(each.value.text in limited.names for each in call.positional) and _reads_body(call, facts):
+            yield call, f"{call.written}()", call.is_awaited
+    for loop in facts.within(facts.loops, scope.body):
+        if loop.is_async and loop.over.partition(".")[0] in limited.names and ".body" in loop.over:
+            yield loop, loop.over, True
+
+
+def _reads_body(call: Call, facts: Facts) -> bool:
+    """Return whether a function of this text reads the body of an answer that it is given."""
+    for function in facts.scopes:
+        if not function.name or function.short_name != call.method:
+            continue
+        for each in function.parameters:
+            words = rf"\b{re.escape(each.name)}\??\.(body|{'|'.join(sorted(_READS))})\b"
+            if re.search(words, facts.text(function.body)):
+                return True
+    return False
+
+
+def _given_out(limited: _Limited, tried: Try | None, chained: Call | None, facts: Facts) -> str:
+    """Return the caller's use of an answer that a function returns after it has cleared the timer."""
+    request, scope = limited.request, limited.scope
+    function = facts.named_function_of(request) or scope
+    ends = [
+        step
+        for step in facts.within(facts.steps, scope.body)
+        if step.kind == "return" and facts.function_of(step) is scope
+    ]
+    direct = any(
+        is_within(request.span, step.span)
+        and re.fullmatch(
+            r"return[\s(]*(await\b[\s(]*)*", facts.text(Span(step.span.start, request.span.start))
+        )
+        and not any(is_within(call.span, step.span) for call in _reading_chain(request, facts))
+        for step in ends
+    )
+    held = any(step.text.strip().rstrip(";") in limited.names for step in ends)
+    if not (direct or held) or (tried is None and chained is None and not held):
+        return ""
+    if any(call.method in _READS for call in _reading_chain(request, facts)):
+        return ""
+    callers = facts.callers_of(function) if function.name else ()
+    for call in callers:
+        for name in call.assigned:
+            words = rf"\b{re.escape(name)}\??\.(body\b(?!\??\.cancel)|({'|'.join(sorted(_READS))})\()"
+            around = facts.function_of(call)
+            if around is not None and re.search(words, facts.text(around.body)):
+                return "its callers read the body"
+    return "its callers read the body" if _FETCHES.search(request.name) else ""
+
+
+def _reading_chain(request: Call, facts: Facts) -> list[Call]:
+    """Return the calls on a request that read its body: `fetch(u).then(r => r.json())`."""
+    return [
+        call
+        for call in facts.calls
+        if is_within(request.span, call.callee)
+        and (
+            call.method in _READS
+            or (
+                call.method == "then"
+                and re.search(r"\.(json|text|blob|arrayBuffer)\(", facts.text(call.span))
+            )
+        )
+    ]
+
+
+# Rust: tokio::time::timeout around send() alone.
+
+_SENDS = re.compile(r"\.send\s*\(\s*\)|\.(request|execute|get)\s*\(")
+_BODIES = frozenset(("json", "text", "bytes", "chunk", "bytes_stream", "collect", "text_with_charset"))
+_BODY_READ = re.compile(r"\.(json|text|bytes|chunk|collect|to_bytes)(::<[^(]*>)?\s*\(\s*\)")
+
+
+def _rust(facts: Facts) -> Iterator[Hit]:
+    limits = [
+        call for call in facts.calls_of_method("timeout") if call.name.endswith(("time.timeout", "~timeout"))
+    ]
+    if not limits or any(call.receiver and call not in limits for call in facts.calls_of_method("timeout")):
+        return  # A limit of the client or the request holds for the body, too.
+    for limit in limits:
+        given = limit.argument(place=1)
+        scope = facts.function_of(limit)
+        if given is None or scope is None or len(given.value.text) > 4000:
+            continue
+        if not _SENDS.search(given.value.text) or _BODY_READ.search(given.value.text):
+            continue
+        for assigned in facts.within(facts.assignments, scope.body):
+            if assigned.value is None or not is_within(limit.span, assigned.value.span):
+                continue
+            names = {each.removeprefix("mut ") for each in assigned.targets}
+            for call in facts.within(facts.calls, Span(limit.span.end, scope.body.end)):
+                if call.method not in _BODIES or call.receiver_written.partition(".")[0] not in names:
+                    continue
+                if not any(is_within(call.span, each.span) for each in limits):
+                    what = f"{limit.written}() ends with the headers: {call.written}() may wait without end"
+                    yield Hit(call.span, what, LIKELY)
+                    break
+
+
+# C#: a token that is given to the request, and not to what reads its answer.
+
+_CONTENT = re.compile(r"\.Content\.(ReadAs\w+Async|CopyToAsync|ReadFromJson\w*)$")
+
+
+def _csharp(facts: Facts) -> Iterator[Hit]:
+    for made in facts.calls:
+        if not (made.name.endswith("CancellationTokenSource") and made.constructs) and not made.name.endswith(
+            "CreateLinkedTokenSource"
+        ):
+            continue
+        scope = facts.function_of(made)
+        if scope is None or len(made.assigned) != 1:
+            continue
+        name = made.assigned[0]
+        ends = (made.constructs and made.arguments) or f"{name}.CancelAfter" in facts.text(scope.body)
+        if not ends:
+            continue
+        for sent in facts.within(facts.calls, scope.body):
+            text = facts.text(sent.span)
+            if "ResponseHeadersRead" not in text or f"{name}.Token" not in text or not sent.is_awaited:
+                continue
+            for call in facts.within(facts.calls, scope.body):
+                reads = _CONTENT.search(call.written) and call.written.partition(".")[0] in sent.assigned
+                if not reads or call.span.start < sent.span.end or "oken" in facts.text(call.span):
+                    continue
+                # A stream is read by calls that may be given the token.
+                if call.method == "ReadAsStreamAsync" and re.search(
+                    rf"\b{re.escape(name)}\.Token|[tT]oken\b",
+                    facts.text(Span(call.span.end, scope.body.end)),
+                ):
+                    continue
+                if re.search(r"\b(ct|cts\.Token|cancellation\w*)\b", facts.text(call.span)):
+                    continue
+                what = f"{call.written}() is not given {name}.Token: the time limit ends with the headers"
+                yield Hit(call.span, what, LIKELY)
+                return
+
+
+# Go: a context that a deferred cancel ends before the caller reads the body.
+
+_GO_ANSWERS = frozenset(("Do", "Get", "Post", "RoundTrip", "QueryContext", "Query", "NewReader", "GetObject"))
+
+
+def _go(facts: Facts) -> Iterator[Hit]:
+    for made in facts.calls_named("context.WithTimeout", "context.WithDeadline", "context.WithCancel"):
+        scope = facts.function_of(made)
+        if scope is None or len(made.assigned) != 2:
+            continue
+        context, cancel = made.assigned
+        deferred = [
+            call for call in facts.own(facts.calls, scope) if call.is_deferred and call.written == cancel
+        ]
+        if not deferred:
+            continue
+        for call in facts.own(facts.calls, scope):
+            if call.method not in _GO_ANSWERS or not call.assigned or call.span.start < made.span.end:
+                continue
+            if not re.search(rf"\b{re.escape(context)}\b", facts.text_with_values(call)):
+                continue
+            name = call.assigned[0]
+            for step in facts.own(facts.steps, scope):
+                parts = [each.strip() for each in step.text.split(",")] if step.kind == "return" else []
+                body = f"{name}.Body" in parts and call.method in (
+                    "Do",
+                    "Get",
+                    "Post",
+                    "RoundTrip",
+                    "GetObject",
+                )
+                if not (body or name in parts) or name in ("_", "err") or "err" in parts:
+                    continue
+                if f"{name}.Close()" in facts.text(scope.body) or f"{name}.Body.Close()" in facts.text(
+                    scope.body
+                ):
+                    continue
+                what = f"defer {cancel}() ends {context} when this returns: reading {name} then fails"
+                yield Hit(step.span, what, LIKELY)
+                return
+
+
+RULE = Rule(
+    id="FK-R180",
+    slug="limit-ends-before-body",
+    title="Time limit that ends before the body has been read",
+    why="The headers of an answer come first. A peer that stalls after them holds the caller for ever, or "
+    "the body is cut off because its context has ended.",
+    fix="Clear the timer after the body has been read, or use a limit for all of it: AbortSignal.timeout, "
+    "one timeout around send and read, the token for both.",
+    kind="reliability",
+    severity="medium",
+    languages=(*JAVASCRIPT, *RUST, *CSHARP, *GO),
+    check=_check,
+    words=(b"AbortController", b"timeout(", b"ResponseHeadersRead", b"context.With"),
+)
