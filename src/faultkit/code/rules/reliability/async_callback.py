@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Argument, Call, Facts, Scope, is_within
+from faultkit.code.facts import Argument, Call, Facts, Handler, Scope, Step, Try, is_within
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -15,6 +15,13 @@ _EMITTERS = re.compile(
     r"(^|\.)(process|server|wss?|socket|io|emitter|bus|events|eventBus|redis|subscriber|sub|consumer|worker|child"
     r"|queue|stream|client|connection|conn|amqp|mqtt)$"
 )
+_OF_STREAMS = frozenset(
+    ("data", "readable", "line", "end", "finish", "close", "drain", "pmessage", "record", "row",
+     "exit", "disconnect", "upgrade", "notification", "delivery")
+)  # fmt: skip
+"""Events of emitters of Node.js, which ignore what a listener returns, whatever they are called."""
+_WITH_CATCH = re.compile(r"(^|\.)(bot|app|probot|router|hooks|agenda|\$)$|\(")
+"""Receivers whose frameworks wait for the listener."""
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 _CATCHES = re.compile(r"\.catch\s*\(")
 _BROWSER = re.compile(rb"\b(document|window)\.|from ['\"]react['\"]")
@@ -45,20 +52,43 @@ def _given(call: Call, in_browser: bool) -> Argument | None:
         return None
     if call.name in _SCHEDULES:
         return call.argument(place=1)
-    if call.method in ("on", "once", "addListener") and (
-        call.receiver_written in ("self", "this") or _EMITTERS.search(call.receiver_written)
-    ):
-        first = call.argument(place=0)
-        if first is None or first.value.shape != "text" or first.value.literal in _SIGNALS:
-            return None  # After a signal the process ends anyway.
-        return call.argument(place=1)
-    return None
+    if call.method not in ("on", "once", "addListener", "prependListener"):
+        return None
+    first = call.argument(place=0)
+    if first is None or first.value.shape != "text" or first.value.literal in _SIGNALS:
+        return None  # After a signal the process ends anyway.
+    is_emitter = call.receiver_written in ("self", "this") or _EMITTERS.search(call.receiver_written)
+    of_stream = first.value.literal in _OF_STREAMS and not _WITH_CATCH.search(call.receiver_written)
+    return call.argument(place=1) if is_emitter or of_stream else None
 
 
 def _scope_of(given: Argument, facts: Facts) -> Scope | None:
-    if given.value.shape != "function" or not given.value.text.startswith("async"):
+    """Return the async function that is given: as it is written, by its name, or called by a lambda."""
+    value = given.value
+    if value.shape == "function":
+        scope = facts.function_at(value.span)
+        if scope is None or value.text.startswith("async"):
+            return scope
+        called = [call for call in facts.within(facts.calls, scope.body) if call.span == scope.body]
+        return _async_function(called[0].written, facts) if called else None
+    found = _BY_NAME.fullmatch(value.text)
+    return None if found is None else _async_function(found[1], facts)
+
+
+_BY_NAME = re.compile(r"((?:this\.)?[\w$#]+)(?:\.bind\(this\))?")
+
+
+def _async_function(written: str, facts: Facts) -> Scope | None:
+    """Return the async function of this text that a plain name, or one of `this`, means."""
+    owner, _, name = written.replace("self.", "this.").rpartition(".")
+    if owner not in ("", "this"):
         return None
-    return facts.function_at(given.value.span)
+    found = [
+        scope
+        for scope in facts.scopes
+        if scope.short_name == name and scope.is_async and scope.is_method == bool(owner)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _may_reject(scope: Scope, facts: Facts, levels: int = 2) -> bool:
@@ -69,7 +99,7 @@ def _may_reject(scope: Scope, facts: Facts, levels: int = 2) -> bool:
     for step in facts.within(facts.steps, scope.body):
         if step.kind != "await" or facts.function_of(step) is not scope:
             continue
-        if any(is_within(step.span, each.span) for each in facts.within(facts.tries, scope.body)):
+        if any(_is_caught(step, each, facts) for each in facts.within(facts.tries, scope.body)):
             continue
         calls = tuple(facts.within(facts.calls, step.span))
         if any(map(is_sleep, calls)):
@@ -79,6 +109,26 @@ def _may_reject(scope: Scope, facts: Facts, levels: int = 2) -> bool:
         if not (own and local) or any(_may_reject(each, facts, levels - 1) for each in own):
             return True
     return False
+
+
+def _is_caught(step: Step, tried: Try, facts: Facts) -> bool:
+    """Return whether a try keeps a rejection from leaving the function: `finally` alone does not."""
+    if not is_within(step.span, tried.span) or not tried.handlers:
+        return False
+    if not is_within(step.span, tried.body):
+        return True  # What a handler awaits is part of its care.
+    return not all(_always_throws(each, facts) for each in tried.handlers)
+
+
+def _always_throws(handler: Handler, facts: Facts) -> bool:
+    inside = tuple(facts.within(facts.steps, handler.body))
+    around = facts.function_of(handler)
+    return any(
+        step.kind == "raise"
+        and facts.function_of(step) is around
+        and not any(each.kind == "branch" and is_within(step.span, each.span) for each in inside)
+        for step in inside
+    )
 
 
 RULE = Rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Scope, is_within
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, LIKELY, Hit, Rule
@@ -19,9 +19,17 @@ _SERVICE = re.compile(
 )
 """Words of programs without a screen, whose events come from brokers, timers and feeds."""
 _TAKES_ACTION = re.compile(
-    r"(^|\.)(ForEach|Parallel\.(For|ForEach|Invoke)|Timer|StartNew|QueueUserWorkItem)$"
+    r"(^|\.)(ForEach|Parallel\.(For|ForEach|Invoke)|Timer|Thread|StartNew|QueueUserWorkItem|UnsafeQueueUserWorkItem"
+    r"|ChangeToken\.OnChange|PosixSignalRegistration\.Create|RegisterWaitForSingleObject)$"
 )
 """Calls whose lambda returns nothing, so that an async one is `async void`."""
+_REGISTERS = re.compile(r"(Token|Stopping|Started|Stopped|RequestAborted)$")
+"""Tokens of cancellation: what is registered with them is an action."""
+_SUBSCRIBES = frozenset(("Subscribe", "SubscribeAsync"))
+_WITH_ACTIONS = re.compile(r"\busing\s+(StackExchange\.Redis|System\.Reactive|R3|NATS\.Client\s*;)")
+"""Libraries whose Subscribe takes an action."""
+_AWAITED_EVENTS = re.compile(r"Async$")
+"""Events whose handlers return a task: `ProcessMessageAsync`, `ReceivedAsync`."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -53,15 +61,22 @@ def _handles_event(scope: Scope) -> bool:
 def _lambdas(facts: Facts) -> Iterator[Hit]:
     """Yield async lambdas that are given as actions or added to events."""
     given = [
-        argument.value
-        for call in facts.calls
-        if _TAKES_ACTION.search(call.name) or (call.method == "ForEach" and call.receiver)
-        for argument in call.arguments
+        argument.value for call in facts.calls if _takes_action(call, facts) for argument in call.arguments
     ]
     given += [
         each.value
         for each in facts.assignments
-        if each.operator == "+=" and each.value is not None and "." in "".join(each.targets)
+        if each.operator == "+="
+        and each.value is not None
+        and "." in "".join(each.targets)
+        and not _AWAITED_EVENTS.search(each.targets[0])
+        and not (each.targets[0].endswith(".Received") and "AsyncEventing" in facts.whole_text)
+    ]
+    given += [
+        each.value
+        for each in facts.assignments
+        if each.value is not None
+        and each.type.rpartition(".")[2] in ("Action", "TimerCallback", "WaitCallback")
     ]
     for value in given:
         if value.shape != "function" or not value.text.startswith("async"):
@@ -72,8 +87,17 @@ def _lambdas(facts: Facts) -> Iterator[Hit]:
             yield Hit(Span(value.span.start, scope.body.start), what, LIKELY)
 
 
-def _catches_all(scope: Scope, facts: Facts) -> bool:
-    """Return whether a broad handler is around everything that is awaited."""
+def _takes_action(call: Call, facts: Facts) -> bool:
+    if _TAKES_ACTION.search(call.name) or (call.method in ("ForEach", "OnChange") and call.receiver):
+        return True
+    if call.method == "Register":
+        return _REGISTERS.search(call.receiver_written) is not None
+    return call.method in _SUBSCRIBES and _WITH_ACTIONS.search(facts.whole_text) is not None
+
+
+def _catches_all(scope: Scope, facts: Facts, levels: int = 2) -> bool:
+    """Return whether a broad handler is around everything that is awaited, here or in a method that is
+    called."""
     awaited = [call for call in facts.own(facts.calls, scope) if call.is_awaited]
     if not awaited:
         awaited = list(facts.own(facts.calls, scope))
@@ -84,8 +108,17 @@ def _catches_all(scope: Scope, facts: Facts) -> bool:
         )
         or any(is_within(call.span, handler.body) for each in facts.tries for handler in each.handlers)
         or is_logging(call)
+        or (levels > 0 and _is_careful(call, facts, levels - 1))
         for call in awaited
     )
+
+
+def _is_careful(call: Call, facts: Facts, levels: int) -> bool:
+    """Return whether a method of this text is called that catches its own errors."""
+    if call.receiver not in ("", "self", "this"):
+        return False
+    called = [scope for scope in facts.scopes if scope.is_async and scope.short_name == call.method]
+    return bool(called) and all(_catches_all(scope, facts, levels) for scope in called)
 
 
 RULE = Rule(

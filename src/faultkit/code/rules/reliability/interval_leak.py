@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.ended_objects import kept_timers_of_ended
+from faultkit.code.rules.vocabulary.periodic_tasks import ended_on_success_only, scheduled_per_connection
 from faultkit.code.rules.vocabulary.subscriptions import kept_intervals
 
 
@@ -20,6 +21,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for kept in kept_timers_of_ended(facts):
         if kept.span not in told:
             yield Hit(kept.span, kept.what, LIKELY)
+    for span, what in (*ended_on_success_only(facts), *scheduled_per_connection(facts)):
+        yield Hit(span, what, LIKELY)
 
 
 RULE = Rule(
@@ -30,7 +33,7 @@ RULE = Rule(
     fix="Keep the id and call clearInterval when the work or the connection ends, or start one at the start.",
     kind="reliability",
     severity="medium",
-    languages=(*JAVASCRIPT, *CSHARP),
+    languages=(*JAVASCRIPT, *JAVA, *CSHARP, *KOTLIN, *RUST),
     check=_check,
-    words=(b"setInterval", b"Timer"),
+    words=(b"setInterval", b"Timer", b"schedule", b"abort()"),
 )

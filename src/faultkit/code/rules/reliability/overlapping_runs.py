@@ -99,9 +99,25 @@ def _timers(facts: Facts) -> Iterator[Hit]:
         scope = facts.function_at(given.value.span) or _named(given.value.text, facts)
         if scope is None or not scope.is_async or not _waits_long(scope, facts):
             continue
-        if not _is_guarded(scope.span, facts) and not _is_guarded(call.span, facts):
+        called = [scope, *_called(scope, facts)]
+        if any(_HAS_LIMIT.search(facts.text(each.body)) for each in called):
+            continue
+        if not any(_is_guarded(span, facts) for span in (call.span, *(each.span for each in called))):
             what = f"{call.written} starts the next run even if the last one is not finished"
             yield Hit(call.span, what, LIKELY)
+
+
+_HAS_LIMIT = re.compile(r"\.CancelAfter\(|new CancellationTokenSource\(\w")
+"""A run with a time limit of its own ends before the next, unless the limit is longer than the period."""
+
+
+def _called(scope: Scope, facts: Facts, levels: int = 2) -> Iterator[Scope]:
+    """Yield the functions of this text that a function calls."""
+    for call in facts.own(facts.calls, scope) if levels else ():
+        found = _named(call.written, facts)
+        if found is not None and found is not scope:
+            yield found
+            yield from _called(found, facts, levels - 1)
 
 
 def _is_once(call: Call) -> bool:

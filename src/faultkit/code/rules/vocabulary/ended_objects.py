@@ -45,8 +45,9 @@ _OF_CONNECTION = re.compile(
 )
 """Types of parameters that there is one of for every client."""
 _OPENS = frozenset(
-    ("onOpen", "afterConnectionEstablished", "OnConnectedAsync", "handleConnection", "onConnect")
-)
+    ("onOpen", "afterConnectionEstablished", "OnConnectedAsync", "handleConnection", "onConnect",
+     "onWebSocketConnect", "onWebSocketOpen", "channelActive", "handlerAdded", "connectionEstablished")
+)  # fmt: skip
 _BEGINS = re.compile(
     r"^(constructor|_?(start|connect|open|init|run|listen|begin|set_?up|join|attach|on[A-Z])\w*)$"
 )
@@ -177,7 +178,7 @@ def _added(facts: Facts) -> Iterator[Kept]:
         # To search the whole text takes long: it comes last.
         if _TAKES_AWAY.search(facts.whole_text):
             return
-        if _is_of_connection(scope):
+        if is_of_connection(scope):
             yield Kept(
                 call.callee, f"{call.written}() adds a listener for every connection, and none is removed"
             )
@@ -208,7 +209,8 @@ def _has_function(call: Call, facts: Facts) -> bool:
     )
 
 
-def _is_of_connection(scope: Scope) -> bool:
+def is_of_connection(scope: Scope) -> bool:
+    """Return whether a function runs once for every client: by its name, or by what it is given."""
     return scope.short_name in _OPENS or any(_OF_CONNECTION.search(one.type) for one in scope.parameters)
 
 

@@ -1,0 +1,144 @@
+"""Timers and periodic tasks that go on after the work or the connection that they were started for.
+
+const beat = setInterval(extend, 20000);      scheduler.scheduleAtFixedRate(() -> ping(session), …)
+await transcode(job);                         in a method that runs for each connection, and keeps nothing
+clearInterval(beat);                          by which the task could be cancelled
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.ended_objects import is_of_connection
+from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
+
+_SCHEDULES = frozenset(("scheduleAtFixedRate", "scheduleWithFixedDelay", "fixedRateTimer"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a language starts and ends a periodic task."""
+
+    starts: re.Pattern[str]
+    ends: re.Pattern[str]
+    """Methods of the variable, or functions that are given it."""
+
+
+_JAVASCRIPT = _Form(re.compile(r"(^|\.)setInterval$"), re.compile(r"^(clearInterval|clearTimeout)$"))
+_JVM = _Form(re.compile(r"\.(scheduleAtFixedRate|scheduleWithFixedDelay)$"), re.compile(r"^cancel$"))
+_FORMS = {
+    "javascript": _JAVASCRIPT,
+    "typescript": _JAVASCRIPT,
+    "tsx": _JAVASCRIPT,
+    "java": _JVM,
+    "kotlin": _JVM,
+    "csharp": _Form(
+        re.compile(r"^(System\.(Threading|Timers)\.)?Timer$"),
+        re.compile(r"^(Dispose|DisposeAsync|Stop|Change)$"),
+    ),
+    "rust": _Form(re.compile(r"(^|\.)(tokio\.|task\.)spawn$"), re.compile(r"^abort$")),
+}
+_LOOPS_FOR_EVER = re.compile(r"\bloop\s*\{|while\s+true|interval\b")
+_FAILS_IN_RUST = re.compile(r"\?\s*[;,)\n.]")
+
+
+def ended_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield what ends a periodic task, and is skipped if the work before it fails."""
+    form = _FORMS.get(facts.language)
+    if form is None:
+        return
+    for call in facts.calls:
+        if not form.starts.search(call.name) or len(call.assigned) != 1:
+            continue
+        name, scope = call.assigned[0].removeprefix("mut "), facts.function_of(call)
+        if scope is None or not name.isidentifier() or call.is_managed:
+            continue
+        if facts.language == "rust" and not _LOOPS_FOR_EVER.search(facts.text(call.span)):
+            continue
+        ends = [each for each in facts.within(facts.calls, scope.body) if _ends(each, name, form)]
+        # One in a function inside is called on other ways, such as those of `finally` and of listeners.
+        if not ends or any(facts.function_of(each) is not scope for each in ends):
+            continue
+        if any(facts.is_in_finally(each) or facts.handlers_around(each) for each in ends):
+            continue
+        way = Span(call.span.end, ends[0].span.start)
+        if way.start < way.end and _may_fail(way, scope, facts):
+            shown = facts.text(ends[0].span)
+            yield ends[0].span, f"{shown} is skipped if what comes before it fails: {name} then runs for ever"
+
+
+def _ends(call: Call, name: str, form: _Form) -> bool:
+    if not form.ends.match(call.method):
+        return False
+    return call.receiver_written.rstrip("?") == name or (
+        not call.receiver_written and any(each.value.text == name for each in call.positional)
+    )
+
+
+def _may_fail(way: Span, scope: Scope, facts: Facts) -> bool:
+    """Return whether something between two places may leave the function with an error."""
+    if facts.language == "rust":
+        return _FAILS_IN_RUST.search(facts.text(way)) is not None
+    for call in facts.within(facts.calls, way):
+        if facts.function_of(call) is not scope or is_logging(call):
+            continue
+        if facts.language not in ("java", "kotlin") and not call.is_awaited:
+            continue
+        if not any(
+            handler.is_broad and not handler.raises
+            for each in facts.tries_around(call)
+            for handler in each.handlers
+        ):
+            return True
+    return False
+
+
+def scheduled_per_connection(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield periodic tasks that are started for every connection or request, and never cancelled (JVM)."""
+    if facts.language not in ("java", "kotlin") or is_for_screen(facts):
+        return
+    for call in facts.calls_of_method(*_SCHEDULES):
+        scope = facts.named_function_of(call)
+        if scope is None or not call.receiver_written or call.is_returned:
+            continue
+        of_connection = is_of_connection(scope)
+        if not of_connection and frequency_of(call, facts) != "request":
+            continue
+        if _ends_itself(call, facts):
+            continue
+        kept = not call.is_discarded
+        if kept and re.search(r"\.cancel\(|\bcancel\w*\(", facts.whole_text):
+            continue
+        if not kept and _is_ended_otherwise(call, facts):
+            continue
+        often = "connection" if of_connection else "request"
+        yield call.callee, f"{call.written}() starts a task for every {often}, and none is ever cancelled"
+
+
+def _ends_itself(call: Call, facts: Facts) -> bool:
+    """Return whether the task throws, which ends it, or cancels itself."""
+    text = facts.text(call.span)
+    called = [each.method for each in facts.within(facts.calls, Span(call.callee.end, call.span.end))]
+    texts = [
+        text,
+        *(facts.text(each.body) for each in facts.scopes if each.name and each.short_name in called),
+    ]
+    return any(re.search(r"\bthrow\b|\.cancel\(|\bshutdown(Now)?\(", each) for each in texts)
+
+
+def _is_ended_otherwise(call: Call, facts: Facts) -> bool:
+    """Return whether the executor belongs to the connection: it is made here, or shut down."""
+    head = call.receiver_written.partition(".")[0]
+    scope = facts.named_function_of(call)
+    own = scope is not None and any(
+        head in each.targets and each.call is not None for each in facts.within(facts.assignments, scope.body)
+    )
+    return (
+        own
+        or re.search(rf"\b{re.escape(head)}\.(shutdown|shutdownNow|close)\(", facts.whole_text) is not None
+    )

@@ -1,0 +1,193 @@
+"""Listeners that are not removed although the text removes them: by another function, or not on every way.
+
+bus.on("tick", this.show.bind(this));        Each `bind`, arrow function and method reference is a function of
+bus.off("tick", this.show.bind(this));       its own: the second removes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope, Value, is_within
+from faultkit.code.languages.syntax import Span
+
+_OFF = frozenset(("off", "removeListener", "removeEventListener"))
+_ON = frozenset(("on", "addListener", "addEventListener", "prependListener"))
+_BOUND = re.compile(r"\.bind\s*\([^()]*\)$")
+_JVM_OFF = re.compile(
+    r"^(remove|unregister|deregister|detach)\w*(Listener|Observer|Callback|Handler|Subscriber)$"
+)
+_PYTHON_OFF = frozenset(
+    ("remove_listener", "remove_done_callback", "remove_handler", "remove_callback", "remove_observer",
+     "off", "disconnect", "unsubscribe", "unregister", "remove_subscriber")
+)  # fmt: skip
+_PARTIAL = re.compile(r"^(functools\.)?partial\s*\(|^lambda\b")
+_SETTLES = re.compile(r"\b(resolve|reject|fulfil\w*|done)\s*\(")
+
+
+def removals_of_others(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield calls that are to remove a listener and are given a function that was never added."""
+    if facts.language == "csharp":
+        for each in facts.assignments:
+            is_function = each.value is not None and each.value.shape == "function"
+            if each.operator == "-=" and is_function:
+                what = f"this function was never added to {each.targets[0]}: nothing is removed"
+                yield each.span, what
+        return
+    for call in facts.calls:
+        given = _given_to_removal(call, facts)
+        if given is not None and _is_new(given, call, facts):
+            shown = facts.in_words_of(call, call.written)
+            yield call.span, f"{shown}() is given a new function, which was never added: it removes nothing"
+
+
+def _given_to_removal(call: Call, facts: Facts) -> Value | None:
+    if not call.receiver_written:
+        return None
+    if facts.language in ("javascript", "typescript", "tsx"):
+        if call.method not in _OFF or len(call.positional) < 2:
+            return None
+        return call.positional[1].value
+    if facts.language == "java":
+        return call.positional[-1].value if _JVM_OFF.match(call.method) and call.positional else None
+    if facts.language == "python":
+        return call.positional[-1].value if call.method in _PYTHON_OFF and call.positional else None
+    return None
+
+
+def _is_new(given: Value, call: Call, facts: Facts) -> bool:
+    """Return whether a function is made where it is given, or in the same function for this alone."""
+    if _makes_function(given, facts):
+        return True
+    if given.shape != "name" or not given.text.isidentifier():
+        return False
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    made = [
+        each
+        for each in facts.within(facts.assignments, scope.body)
+        if each.targets == (given.text,) and each.value is not None
+    ]
+    if not made or not all(each.value is not None and _makes_function(each.value, facts) for each in made):
+        return False
+    uses = re.findall(rf"(?<![\w.]){re.escape(given.text)}\b", facts.text(scope.body))
+    # Made, removed, and used for nothing else.
+    return len(uses) == 2
+
+
+def _makes_function(value: Value, facts: Facts) -> bool:
+    text = value.text
+    if facts.language == "java":
+        return value.shape == "function" or "->" in text or re.fullmatch(r"[\w.]+::\w+", text) is not None
+    if facts.language == "python":
+        return _PARTIAL.match(text) is not None
+    return value.shape == "function" or (value.shape == "call" and _BOUND.search(text) is not None)
+
+
+def kept_after_timeout(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield time-outs of promises that reject and leave the listener of the promise where it was added."""
+    for promise in facts.calls_named("Promise"):
+        given = promise.argument(place=0)
+        executor = None if given is None else facts.function_at(given.value.span)
+        if executor is None:
+            continue
+        inside = tuple(facts.within(facts.calls, executor.body))
+        added = [
+            call
+            for call in inside
+            if call.method in _ON
+            and len(call.positional) > 1
+            and call.positional[1].value.shape == "name"
+            and call.receiver_written
+            and facts.function_of(call) is executor
+            and not _is_made_here(call, promise, facts)
+        ]
+        for listen in added:
+            name = listen.positional[1].value.text
+            around = facts.named_function_of(promise) or executor
+            removals = [
+                call
+                for call in facts.within(facts.calls, around.body)
+                if call.method in _OFF and _gives(call, name)
+            ]
+            # A listener that nothing removes is named by another rule.
+            for timer in inside if removals else ():
+                if timer.method != "setTimeout" or not timer.positional:
+                    continue
+                if _leaves_listener(timer, removals, executor, facts):
+                    shown = facts.in_words_of(listen, listen.receiver_written)
+                    what = f"after this time-out {name} stays among the listeners of {shown}"
+                    yield timer.span, what
+                    break
+
+
+def _gives(call: Call, name: str) -> bool:
+    return len(call.positional) > 1 and call.positional[1].value.text == name
+
+
+def _is_made_here(listen: Call, promise: Call, facts: Facts) -> bool:
+    """Return whether what is listened to was made for this promise and ends with it."""
+    head = listen.receiver_written.replace("?.", ".").partition(".")[0]
+    around = facts.named_function_of(promise)
+    if head in ("self", "this") or around is None:
+        return False
+    return any(
+        head in each.targets and each.call is not None
+        for each in facts.within(facts.assignments, around.body)
+    )
+
+
+def _leaves_listener(timer: Call, removals: list[Call], executor: Scope, facts: Facts) -> bool:
+    function = facts.function_at(timer.positional[0].value.span)
+    if function is None or not _SETTLES.search(facts.text(function.span)):
+        return False
+    if any(is_within(each.span, function.span) for each in removals):
+        return False
+    # `settle(reject, error)`, where settle removes the listener.
+    called = {call.method for call in facts.within(facts.calls, function.span)}
+    passed = {
+        argument.value.text
+        for call in facts.within(facts.calls, function.span)
+        for argument in call.arguments
+    }
+    cleaning = {
+        scope.short_name
+        for scope in facts.scopes
+        if scope.short_name and any(is_within(each.span, scope.span) for each in removals)
+    }
+    if cleaning & (called | passed):
+        return False
+    # `.finally(() => off())` on the promise itself.
+    return not any(not is_within(each.span, executor.span) for each in removals)
+
+
+# C#: registrations with tokens that live as long as the program.
+
+_LONG_TOKEN = re.compile(r"\b(_\w+|this\.\w+|\w*[lL]ifetime\w*|Application(Stopping|Stopped))\b")
+_ENDED = r"\b{name}\??\.(Dispose(Async)?|Unregister)\("
+
+
+def kept_registrations(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield linked token sources that a method makes again and again and does not dispose of."""
+    for call in facts.calls_of_method("CreateLinkedTokenSource"):
+        scope = facts.function_of(call)
+        if scope is None or call.is_managed or call.is_returned or len(call.assigned) != 1:
+            continue
+        name = call.assigned[0]
+        if not name.isidentifier() or name.startswith("_"):
+            continue
+        given = " ".join(each.value.text for each in call.arguments)
+        if not (_LONG_TOKEN.search(given) or facts.loops_around(call)):
+            continue
+        text = facts.text(scope.body)
+        # What is kept or handed on is disposed of elsewhere.
+        passed = re.search(rf"[(,=]\s*{re.escape(name)}\s*[,);}}]", text)
+        fields = any(each.targets == (name,) and each.scope is None for each in facts.assignments)
+        if passed or fields or re.search(_ENDED.format(name=re.escape(name)), text):
+            continue
+        yield (
+            call.span,
+            f"{name} is never disposed of: it stays registered with its tokens as long as they live",
+        )
