@@ -12,6 +12,13 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBL
 from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.lock_regions import guard_of, lock_regions
+from faultkit.code.rules.vocabulary.locked_waits import (
+    gate_that_others_need,
+    is_blocking_in_rust,
+    sends_by_name,
+    through_functions,
+    waits_in_locks,
+)
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
@@ -35,7 +42,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "go":
         http |= {call for call in facts.calls if _takes_context(call, facts) or _is_written(call, facts)}
         yield from _sent_in_go(facts)
-    waits = http | {*facts.calls_named(*_SLEEPS)}
+    waits = http | {*facts.calls_named(*_SLEEPS)} | {*waits_in_locks(facts)}
     if facts.language == "rust":
         yield from _rust(waits | {each.call for each in remote_calls(facts)}, facts)
         return
@@ -47,6 +54,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ]
         waits |= {call for call in asked if not _is_of_driver(call, facts)}
     yield from _of_items(facts)
+    waits |= through_functions(waits, facts)
+    http |= through_functions(http, facts)
     for call in sorted(waits, key=lambda each: each.span):
         found = _lock_around(call, facts)
         if found is not None and not _is_asked_before(found[0], call, facts):
@@ -180,7 +189,9 @@ def _takes_context(call: Call, facts: Facts) -> bool:
     # `s.rdb.Get(ctx, key).Bytes()` returns the error at the end of its chain.
     later = [each for each in facts.calls_on(call) if each.span.start == call.span.start]
     ends = [each.assigned for each in (call, *later) if each.assigned]
-    if not ends or not ends[0][-1].lower().endswith("err") or (len(ends[0]) < 2 and not later):
+    if not ends or not ends[0][-1].lower().endswith("err"):
+        return False
+    if len(ends[0]) < 2 and not later and not sends_by_name(call.method):
         return False
     return not _OTHERS.search(call.name) and not _is_of_driver(call, facts)
 
@@ -211,7 +222,8 @@ def _rust(waits: set[Call], facts: Facts) -> Iterator[Hit]:
             text = facts.text(each.span)
             of_item = items is not None and items.search(text) is not None
             if not taken.is_awaited:
-                if not (of_item and each.method in _STREAMS and not each.is_awaited):
+                blocks = each in waits and is_blocking_in_rust(each, facts) and not word.search(text)
+                if not blocks and not (of_item and each.method in _STREAMS and not each.is_awaited):
                     continue
             elif each in waits:
                 # A connection behind a lock can do one thing at a time anyway.
@@ -303,6 +315,8 @@ def _lock_around(call: Call, facts: Facts) -> tuple[str, bool] | None:
             return around[-1].receiver_written, False
     if facts.language == "go":
         return _go(call, scope, facts)
+    if facts.language == "csharp" and (gate := gate_that_others_need(call, facts)) is not None:
+        return gate, False
     return _java(call, scope, facts) if facts.language == "java" else _acquired(call, scope, facts)
 
 

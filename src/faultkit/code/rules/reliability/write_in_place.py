@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _WRITES = frozenset(
     ("fs.writeFile", "fs.writeFileSync", "fs/promises.writeFile", "fs.promises.writeFile",
@@ -29,8 +30,16 @@ _READS = frozenset(
      "java.nio.file.Files.newInputStream", "java.io.FileReader", "java.io.FileInputStream", "require",
      "std.fs.read_to_string", "std.fs.read", "tokio.fs.read_to_string", "tokio.fs.read", "std.fs.File.open",
      "tokio.fs.File.open", "File.ReadAllText", "File.ReadAllTextAsync", "File.ReadAllBytes", "File.OpenRead",
-     "File.ReadAllBytesAsync", "File.ReadAllLines", "File.ReadAllLinesAsync", "System.IO.File.ReadAllText")
+     "File.ReadAllBytesAsync", "File.ReadAllLines", "File.ReadAllLinesAsync", "System.IO.File.ReadAllText",
+     "StreamReader", "File.OpenText", "File.ReadLines")
 )  # fmt: skip
+_OPENS = {
+    "os.OpenFile": re.compile(r"O_TRUNC"),
+    "java.nio.channels.FileChannel.open": re.compile(r"TRUNCATE_EXISTING"),
+    "FileStream": re.compile(r"FileMode\.(Create|Truncate)\b"),
+    "StreamWriter": re.compile(r"^(?!.*\btrue\b)", re.DOTALL),
+}
+"""Calls that write in place if their arguments say so."""
 _REPLACES = re.compile(
     r"rename|\bmove\w*\(|\bte?mp|[._]te?mp|[tT]empFile|[a-z]Te?mp|atomic|swap|\.new\b|\bpart\b|\.persist\(|mkstemp"
     r"|\.Move\(|\.Replace\(",
@@ -56,9 +65,22 @@ _LOADS = re.compile(
     r"^_?(load|read|restore|open|get|init|resume|recover|new|__init__|constructor|from)", re.IGNORECASE
 )
 _VALUES = ("writeValue", "readValue", "readTree")
-_TEXTS = ("writeText", "writeBytes", "readText", "readBytes", "readLines")
+_WRITES_OF_FILE = ("writeText", "writeBytes", "outputStream", "bufferedWriter", "printWriter", "writer")
+_READS_OF_FILE = ("readText", "readBytes", "readLines", "inputStream", "bufferedReader", "useLines", "reader")
+_TEXTS = (*_WRITES_OF_FILE, *_READS_OF_FILE, "forEachLine")
 _PYTHON = ("open", "write_text", "write_bytes", "read_text", "read_bytes")
-_METHODS = frozenset((*(name.rpartition(".")[2] for name in _READS | _WRITES), *_VALUES, *_TEXTS, *_PYTHON))
+_METHODS = frozenset(
+    (
+        *(name.rpartition(".")[2] for name in _READS | _WRITES),
+        *_VALUES,
+        *_TEXTS,
+        *_PYTHON,
+        "OpenFile",
+        "open",
+        "FileStream",
+        "StreamWriter",
+    )
+)
 """The last parts of all names of calls that are looked at."""
 
 
@@ -67,24 +89,79 @@ def _check(facts: Facts) -> Iterator[Hit]:
     paths = ((call, path) for call in calls if (path := _path(call, "read", facts)))
     read: dict[str, list[Call]] = {}
     for call, path in paths:
-        read.setdefault(_key(path), []).append(call)
+        read.setdefault(_key(path, call, facts), []).append(call)
+    yield from _handed_over(calls, facts)
     for call in calls if read else ():
         path = _path(call, "write", facts)
         scope = facts.function_of(call)
-        if not path or _key(path) not in read or scope is None:
+        if not path or _key(path, call, facts) not in read or scope is None:
             continue
         outer = facts.named_function_of(call) or scope
         text = facts.text(outer.span)
         if _REPLACES.search(text) or (facts.language in ("python", "kotlin") and _REPLACED.search(text)):
             continue
-        if not _is_state(path, call, read[_key(path)], outer, facts):
+        if not _is_state(path, call, read[_key(path, call, facts)], outer, facts):
             continue
         what = f"{path[:40]} is read back here, and is half written while {call.written}() runs"
         yield Hit(call.span, what, LIKELY)
 
 
-def _key(path: str) -> str:
+_CALLED = re.compile(r"^(?:self\.|this\.|Self::|\w\.)?(\w+)\(")
+
+
+def _maker(path: str, place: Call, facts: Facts) -> str:
+    """Return the function of this text that puts a path together: `path_of` of `self.path_of(key)`, also
+    through a variable."""
+    texts = [path]
+    if path.isidentifier():
+        made = facts.assignments_to(path, place)
+        texts = [each.value.text for each in made if each.value is not None and each.scope is not None]
+    found = _CALLED.match(texts[0]) if len(texts) == 1 else None
+    if found is None or not any(scope.short_name == found[1] for scope in facts.scopes):
+        return ""
+    return found[1]
+
+
+_HANDED = NamePattern(
+    r"pick_?up|drop_?(dir|folder|box|zone|path)|spool|hot_?folder|(^|[._])_?outbox(_?dir|_?path|_?folder)?$|inbox_?(dir|path)"
+    r"|incoming_?(dir|path)|outgoing_?(dir|path)|exchange_?(dir|path)|transfer_?(dir|path)|watched?_?(dir|folder)",
+    re.IGNORECASE,
+)
+"""Folders from which other programs take files as soon as these appear."""
+
+
+def _handed_over(calls: tuple[Call, ...], facts: Facts) -> Iterator[Hit]:
+    """Yield files that are written under their final name into a folder that another program looks at."""
+    for call in calls:
+        path, scope = _path(call, "write", facts), facts.named_function_of(call)
+        if not path or scope is None:
+            continue
+        name = re.sub(r"\.(toFile|toPath|as_path|clone)\(\)$", "", path)
+        places = [(name, call)]
+        own = [each.name for each in scope.parameters if each.name not in ("self", "this")]
+        if name in own:
+            callers = [each for each in facts.callers_of(scope) if len(each.positional) > own.index(name)]
+            places = [(each.positional[own.index(name)].value.text, each) for each in callers]
+        for written, place in places:
+            outer = facts.named_function_of(place)
+            made = facts.assignments_to(written, place) if written.isidentifier() else ()
+            values = [each.value.text for each in made if each.value is not None and each.scope is not None]
+            if outer is None or not _is_in_handed(values[0] if values else written):
+                continue
+            if not _REPLACES.search(facts.text(outer.span)) and not _REPLACES.search(facts.text(scope.span)):
+                what = f"another program may take {written[:40]} while {call.written}() writes it"
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _is_in_handed(text: str) -> bool:
+    return any(_HANDED.search(name) for name in re.findall(r"[A-Za-z_][\w.]*", text)[:3])
+
+
+def _key(path: str, place: Call, facts: Facts) -> str:
     """Return the name of a path without its object: `path` of `self._path`, `this.path` and `f.path`."""
+    if maker := _maker(path, place, facts):
+        return f"{maker}()"
     if re.fullmatch(r"[\w.:&*]+(\.as_path\(\)|\.clone\(\))?", path) is None:
         return path
     return re.sub(r"(\.as_path|\.clone)\(\)$", "", path).split(".")[-1].strip("_&*").lower()
@@ -107,7 +184,9 @@ def _is_state(path: str, write: Call, reads: list[Call], outer: Scope, facts: Fa
         )
     if _STATE.search(path):
         return True
-    if any(each.scope is not None for each in facts.assignments_to(path, write)):
+    if not _maker(path, write, facts) and any(
+        each.scope is not None for each in facts.assignments_to(path, write)
+    ):
         return False  # A path that is put together here: files of any kind.
     return _STORES.search(facts.text(outer.span)) is not None or _STATE.search(outer.owner) is not None
 
@@ -117,9 +196,18 @@ def _path(call: Call, how: str, facts: Facts) -> str:
     if facts.language == "python":
         return _python_path(call, how)
     if facts.language == "kotlin" and call.receiver_written:
-        wanted = ("writeText", "writeBytes") if how == "write" else ("readText", "readBytes", "readLines")
+        wanted = _WRITES_OF_FILE if how == "write" else (*_READS_OF_FILE, "forEachLine")
         if call.method in wanted:
-            return call.receiver_written
+            owner = call.receiver_written
+            # `fileOf(shard).writeText(…)`: the path is what the helper returns.
+            return f"{owner[:-2]}(" if owner.endswith("()") else owner
+    if how == "write" and (opens := _OPENS.get(call.name)) is not None:
+        first = call.argument(place=0)
+        given = ", ".join(each.value.text for each in call.arguments[1:])
+        return first.value.text if first is not None and opens.search(given) else ""
+    if facts.language == "rust" and call.method == "open" and "OpenOptions" in call.name:
+        first, truncates = call.argument(place=0), "truncate(true)" in facts.text(call.span)
+        return first.value.text.lstrip("&") if first is not None and truncates == (how == "write") else ""
     if call.method in _VALUES and facts.language in ("java", "kotlin"):
         first = call.argument(place=0)
         is_wanted = (call.method == "writeValue") == (how == "write")

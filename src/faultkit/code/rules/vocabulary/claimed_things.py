@@ -286,8 +286,8 @@ def _plain(key: str, scope: Scope, facts: Facts) -> str:
         return re.sub(r"\s+", "", text)
     values = [
         each.value.text
-        for each in facts.assignments_to(text, scope)
-        if each.value is not None and each.scope is not None
+        for each in facts.within(facts.assignments, scope.body)
+        if each.value is not None and each.targets == (text,)
     ]
     return re.sub(r"\s+", "", values[0].lstrip("&")) if len(values) == 1 else text
 

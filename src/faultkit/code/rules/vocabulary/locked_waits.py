@@ -1,0 +1,116 @@
+"""Calls that wait for another process while a lock is held, beyond requests over HTTP and SQL texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, lock_regions, regions_around
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+
+_LEVELS = 3
+"""Levels of functions of a text that are followed from a call to one that waits."""
+_CONNECTS = (
+    "smtplib.SMTP", "smtplib.SMTP_SSL", "ftplib.FTP", "ftplib.FTP_TLS", "socket.create_connection",
+    "urllib.request.urlopen",
+)  # fmt: skip
+_RESTY = NamePattern(r"/resty(/v\d+)?\..*\.(Get|Post|Put|Patch|Delete|Head|Send|Execute)$")
+_STORE_TYPE = NamePattern(r"(^|[./])I?[A-Z]\w*(Repository|Dao|DAO|Mapper)$")
+_LOCAL_METHOD = NamePattern(r"^(get(Class|Name)|toString|hashCode|equals|flush|clear)$")
+_SENDS = NamePattern(
+    r"^(Write|Send|Publish|Post|Put|Set|Save|Store|Upload|Insert|Update|Upsert|Delete|Exec|Push|Emit|Flush|Call|Do|Produce"
+    r"|Persist|Record|Notify|Deliver|Export|Commit|Append|Remove|Index|Bulk|Sync|Refresh|Reload)([A-Z]\w*)?$"
+)
+
+
+def waits_in_locks(facts: Facts) -> Iterator[Call]:
+    """Yield calls of clients that rules about requests do not know, in texts that take locks."""
+    if not any(word in facts.syntax.source for word in LOCK_WORDS):
+        return
+    if facts.language == "go":
+        yield from (call for call in facts.calls if _RESTY.search(call.name))
+    elif facts.language == "python":
+        yield from facts.calls_named(*_CONNECTS)
+        yield from (
+            each.call for each in remote_calls(facts) if each.kind == "cache" and each.through is None
+        )
+        yield from (each.call for each in sql_calls(facts) if _is_opened_in_lock(each.call, facts))
+    elif facts.language in ("java", "kotlin", "csharp"):
+        for call in facts.calls:
+            if not call.receiver_written or call.constructs or _LOCAL_METHOD.match(call.method):
+                continue
+            if _STORE_TYPE.search(type_of_receiver(call, facts)):
+                yield call
+        if facts.language == "csharp" and facts.imports_any("Microsoft.EntityFrameworkCore"):
+            yield from (call for call in facts.calls if call.is_awaited and call.method in _OF_CONTEXT)
+
+
+_OF_CONTEXT = frozenset(
+    (
+        "SaveChangesAsync", "ExecuteUpdateAsync", "ExecuteDeleteAsync", "ToListAsync", "FirstOrDefaultAsync",
+        "SingleOrDefaultAsync", "FirstAsync", "SingleAsync", "AnyAsync", "CountAsync", "ToDictionaryAsync",
+        "FindAsync",
+    )
+)  # fmt: skip
+
+
+def _is_opened_in_lock(call: Call, facts: Facts) -> bool:
+    """Return whether the connection of a query is taken while the lock is held.
+
+    A connection that the lock belongs to can do one thing at a time anyway."""
+    root = call.receiver_written.partition(".")[0]
+    for region in regions_around(call, lock_regions(facts)):
+        if any(root in each.assigned for each in facts.within(facts.calls, region.span)):
+            return True
+    return False
+
+
+def through_functions(waits: set[Call], facts: Facts) -> set[Call]:
+    """Return the calls of functions of this text that come to one of the calls that wait."""
+    found: set[Call] = set()
+    newest = waits
+    for _ in range(_LEVELS):
+        holders = {facts.named_function_of(call) for call in newest} - {None}
+        newest = {
+            call
+            for scope in holders
+            if scope is not None
+            for call in facts.callers_of(scope)
+            if not call.is_launched and facts.named_function_of(call) is not scope
+        } - found - waits  # fmt: skip
+        if not newest:
+            break
+        found |= newest
+    return found
+
+
+def sends_by_name(method: str) -> bool:
+    """Return whether a method that is given a context and only returns an error sends something (Go)."""
+    return _SENDS.match(method) is not None
+
+
+def is_blocking_in_rust(call: Call, facts: Facts) -> bool:
+    """Return whether a request stops its thread until the answer is there (Rust)."""
+    return not call.is_awaited and any(
+        word in facts.syntax.source for word in (b"reqwest::blocking", b"ureq", b"postgres::Client")
+    )
+
+
+def gate_that_others_need(call: Call, facts: Facts) -> str | None:
+    """Return a semaphore for one that is held at a call, if other code holds it for short (C#)."""
+    regions = lock_regions(facts)
+    for region in regions_around(call, regions):
+        name = re.escape(region.lock.rpartition(".")[2])
+        made = re.search(rf"\b{name}\s*=\s*new\b[^;]*", facts.whole_text)
+        if made is None or not re.search(r"\(\s*1\b", made[0]):
+            continue
+        scope = facts.named_function_of(call)
+        for other in regions:
+            if other.lock != region.lock or facts.named_function_of(other) is scope:
+                continue
+            if not any(each.is_awaited for each in facts.within(facts.calls, other.span)):
+                return region.lock
+    return None
