@@ -1,7 +1,5 @@
 """Answers that say in their words that something failed: JavaScript and TypeScript."""
 
-
-
 from __future__ import annotations
 
 from tests.code.rules.cases import bad, good

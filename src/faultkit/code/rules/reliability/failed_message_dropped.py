@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
+from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
 from faultkit.code.rules.vocabulary.failures import only_reports
+from faultkit.code.rules.vocabulary.let_go import (
+    LetGo,
+    done_after,
+    failures_let_go,
+    is_failure_of_work,
+    only_tells,
+)
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
@@ -34,16 +41,23 @@ _PARAMETERS = re.compile(r"(ProcessMessageEventArgs|ConsumeContext|ServiceBusRec
 def _check(facts: Facts) -> Iterator[Hit]:
     for scope, returns_to in _consumers(facts):
         for each in facts.own(facts.tries, scope):
-            if not _works(each, facts) or _fails_later(each, scope, facts):
+            if not _works(each.body, facts) or _fails_later(each, scope, facts):
                 continue
             for handler in each.handlers:
-                drops = handler.is_broad and (handler.only_logs or only_reports(handler, facts))
+                drops = is_failure_of_work(handler) and not handler.raises and _only_tells(handler, facts)
                 if drops and not _COMMENT.search(facts.text(handler.span)):
                     what = f"the failure is only logged, so {returns_to} counts the message as done"
                     yield Hit(handler.span, what, LIKELY)
         if facts.language == "kotlin":
             yield from _caught(scope, returns_to, facts)
     yield from _acknowledged(facts)
+
+
+def _only_tells(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler logs or counts a failure, and no more; what drops it is another finding."""
+    if handler.is_empty:
+        return False
+    return only_reports(handler, facts) or only_tells(handler.body, facts)
 
 
 def _caught(scope: Scope, returns_to: str, facts: Facts) -> Iterator[Hit]:
@@ -79,55 +93,103 @@ def _fails_later(each: Try, scope: Scope, facts: Facts) -> bool:
 
 
 def _acknowledged(facts: Facts) -> Iterator[Hit]:
-    """Yield handlers that only log, after which the message is acknowledged all the same."""
+    """Yield failures that are let go, after which the message is acknowledged all the same."""
     acks = [call for call in facts.calls if is_acknowledgement(call)]
-    for each in facts.tries if acks else ():
-        if not _works(each, facts) or any(is_within(call.span, each.body) for call in acks):
+    listed = [*_listed(acks, facts), *_updates(facts)]
+    for each in failures_let_go(facts) if acks or facts.loops else ():
+        if not _works(each.work, facts) or any(is_within(call.span, each.work) for call in acks):
             continue
-        if facts.handlers_around(each) or _answers(each, facts):
+        if facts.handlers_around(each) or _answers(each.work, facts):
             continue
-        for handler in each.handlers:
-            if not only_reports(handler, facts) or handler.exits or _leaves(handler, facts):
-                continue
-            if not (handler.is_broad or not handler.types) or _COMMENT.search(facts.text(handler.span)):
-                continue
-            after = next((call for call in acks if _comes_after(call, each, facts)), None)
-            if after is not None:
-                what = f"the failure is only logged, and {after.written}() counts the message as done"
-                yield Hit(handler.span, what, LIKELY)
+        after = next((call for call in (*acks, *listed) if done_after(call, each, facts)), None)
+        after = after or _chained(each, acks, facts)
+        how = "only logged" if any(map(is_logging, facts.within(facts.calls, each.at))) else "dropped"
+        if after is not None:
+            what = f"the failure is {how}, and {after.written}() counts the message as done"
+            yield Hit(each.at, what, LIKELY)
+        elif (mark := _marked(each, facts)) is not None:
+            what = f"the failure is {how}, and {mark.targets[0]} says that the work is done"
+            yield Hit(each.at, what, LIKELY)
+
+
+def _chained(each: LetGo, acks: list[Call], facts: Facts) -> Call | None:
+    """Return the acknowledgement of `work(message).catch(log).finally(() => channel.ack(message))`."""
+    if facts.language not in JAVASCRIPT:
+        return None
+    later = [
+        Span(each.span.end, call.span.end)
+        for call in facts.calls_of_method("finally", "then")
+        if call.span.start == each.span.start and call.span.end > each.span.end
+    ]
+    return next((ack for ack in acks if any(is_within(ack.span, span) for span in later)), None)
 
 
 _ANSWERS = re.compile(
     r"^(n?ack|nak|term|reject|basic_n?ack|requeue|abandon|dead_?letter)(_with)?", re.IGNORECASE
 )
+_COLLECTS = frozenset(("append", "push", "add", "Add"))
 
 
-def _answers(each: Try, facts: Facts) -> bool:
-    """Return whether the broker is answered in the body: what fails there is the answer, not the work."""
-    return any(_ANSWERS.match(call.method) for call in facts.within(facts.calls, each.body))
+def _answers(work: Span, facts: Facts) -> bool:
+    """Return whether the broker is answered there: what fails is the answer, not the work."""
+    return any(_ANSWERS.match(call.method) for call in facts.within(facts.calls, work))
 
 
-def _leaves(handler: Handler, facts: Facts) -> bool:
-    return any(
-        step.kind in ("continue", "break", "return", "raise")
-        for step in facts.within(facts.steps, handler.body)
-    )
+def _listed(acks: list[Call], facts: Facts) -> list[Call]:
+    """Return the calls that put a message into the list of those which are acknowledged later."""
+    given = {
+        word for ack in acks for each in ack.arguments for word in re.findall(r"\w+", each.value.text)[:40]
+    }
+    return [
+        call
+        for call in (facts.calls_of_method(*_COLLECTS) if given else ())
+        if call.receiver_written in given and facts.loops_around(call)
+    ]
 
 
-def _comes_after(call: Call, each: Try, facts: Facts) -> bool:
-    """Return whether a message is acknowledged after a try that failed: behind it, or in its `finally`."""
-    if facts.function_of(call) is not facts.function_of(each):
-        return False
-    if call.span.start < each.body.end or any(is_within(call.span, one.span) for one in each.handlers):
-        return False
+_DONE = re.compile(
+    r"(?:^|_)(?:is_?)?(?:sent|processed|published|delivered|dispatched|done|completed?|handled|synced|exported|notified"
+    r"|archived|relayed|forwarded)(?:_?(?:at|on|date|time))?$",
+    re.IGNORECASE,
+)
+_STATE = re.compile(r"(?:^|_)(?:status|state)$", re.IGNORECASE)
+_DONE_VALUE = re.compile(r"sent|done|processed|published|deliver|complete|success", re.IGNORECASE)
+_SPLIT = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SQL_DONE = re.compile(
+    r"\bupdate\s+[\w.\"`]+\s+set\s+\"?(?:\w*_)?(?:sent|processed|published|delivered|dispatched|done|completed|handled"
+    r"|relayed)(?:_at|_on)?\b",
+    re.IGNORECASE,
+)
+
+
+def _updates(facts: Facts) -> list[Call]:
+    """Return the statements that mark a row as done: `UPDATE outbox SET sent_at = now() WHERE id = $1`."""
+    if not facts.loops or not facts.syntax.has_any(b"update "):
+        return []
+    texts = [each.span for each in facts.texts if _SQL_DONE.search(each.text)]
+    inner = [
+        min(around, key=lambda call: call.span.end - call.span.start)
+        for span in texts
+        if (around := [call for call in facts.calls if is_within(span, call.span)])
+    ]
+    return inner
+
+
+def _marked(each: LetGo, facts: Facts) -> Assignment | None:
+    """Return the assignment that marks the row of this round as done, after the failure."""
     around = facts.loops_around(each)
-    if around and not any(is_within(call.span, loop.body) for loop in around):
-        return False
-    return not any(
-        is_within(call.span, arm.span) and not is_within(each.span, arm.span)
-        for arm in facts.arms
-        if not is_within(arm.span, each.span)
-    )
+    names = {name for loop in around for name in loop.targets}
+    work = facts.text(each.work)
+    for one in facts.within(facts.assignments, around[-1].body) if around else ():
+        root, _, part = one.targets[0].rpartition(".") if len(one.targets) == 1 else ("", "", "")
+        if root not in names or re.search(rf"\b{re.escape(root)}\b", work) is None:
+            continue
+        part = _SPLIT.sub("_", part)
+        value = "" if one.value is None else one.value.text
+        is_done = _DONE.search(part) or (_STATE.search(part) and _DONE_VALUE.search(value))
+        if is_done and value not in ("None", "null", "false", "False") and done_after(one, each, facts):
+            return one
+    return None
 
 
 def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
@@ -140,6 +202,12 @@ def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
                 if given is not None and (scope.span == given.value.span or by_name):
                     yield scope, "the consumer"
         yield from _workers(facts)
+        for scope in facts.scopes:
+            if any(
+                each.method in ("EventPattern", "SqsMessageHandler", "RabbitSubscribe")
+                for each in scope.decorators
+            ):
+                yield scope, "the listener"
     elif facts.language == "csharp":
         for scope in facts.scopes:
             if scope.name and any(_PARAMETERS.search(each.type) for each in scope.parameters):
@@ -154,10 +222,20 @@ def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
                 _RECORDS.search(loop.over) for loop in facts.own(facts.loops, scope)
             ):
                 yield scope, "the event source"
+            elif any(_SETTLED_BY_BLOCK.search(each.written) for each in _managed(scope, facts)):
+                yield scope, "the block"
             elif any(_TASKS.search(each.name) for each in scope.decorators) and facts.imports_any(
                 "celery", "dramatiq"
             ):
                 yield scope, "the worker"
+
+
+_SETTLED_BY_BLOCK = re.compile(r"(?:^|[._])(?:message|msg|delivery)\.process$")
+"""`async with message.process():` acknowledges at its end, unless an error leaves it (aio-pika)."""
+
+
+def _managed(scope: Scope, facts: Facts) -> list[Call]:
+    return [call for call, _ in facts.managed if facts.function_of(call) is scope]
 
 
 def _reports_items(facts: Facts) -> bool:
@@ -196,14 +274,14 @@ def _names(given: str, scope: Scope) -> bool:
     return re.fullmatch(rf"((async\s*)?\(?[\w{{}}, ]*\)?\s*=>\s*)?{word}", given, re.DOTALL) is not None
 
 
-def _works(each: Try, facts: Facts) -> bool:
+def _works(work: Span, facts: Facts) -> bool:
     """Return whether more is tried than to parse the message: one that cannot be read never can."""
     return any(
         call.method not in _PARSES
         and not call.constructs
         and not is_logging(call)
         and not _SETTLES.match(call.method)
-        for call in facts.within(facts.calls, each.body)
+        for call in facts.within(facts.calls, work)
     )
 
 

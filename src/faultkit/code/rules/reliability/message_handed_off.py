@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
 
 _MANUAL = re.compile(
     r"enable[._]auto[._]commit[\"']?\s*[,:=\]]+\s*[\"']?([fF]alse)|ENABLE_AUTO_COMMIT_CONFIG\s*[,\]]\s*=?\s*\"?([fF]alse)"
@@ -30,21 +32,52 @@ _WAITS = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if not facts.loops or "afka" not in facts.whole_text:
+    told = [*_acknowledged(facts)]
+    yield from told
+    if told or not facts.loops or "afka" not in facts.whole_text:
         return
     yield from _committed(facts)
     if _MANUAL.search(facts.whole_text):
         return
-    told: set[Call] = set()
+    seen: set[Call] = set()
     for loop in facts.loops:
         if not _reads(loop, facts) or _WAITS.search(facts.text(loop.body)):
             continue
         for call in facts.within(facts.calls, loop.body):
-            if _hands_off(call, facts) and call not in told:
-                told.add(call)
+            if _hands_off(call, facts) and call not in seen:
+                seen.add(call)
                 what = f"{call.written}() hands the message on, and its offset is committed before it is done"
                 yield Hit(call.span, what, LIKELY)
                 break
+
+
+_CHAINS = frozenset(
+    ("thenAccept", "thenApply", "thenRun", "thenCompose", "whenComplete", "exceptionally", "handle",
+     "thenAcceptAsync", "whenCompleteAsync", "subscribe", "then", "catch", "finally", "ContinueWith")
+)  # fmt: skip
+_AWAITS = re.compile(
+    r"\.(?:join|get|block|await|Wait|GetAwaiter)\(|<-\w|Promise\.all|WhenAll|gather\(|join_all"
+)
+
+
+def _acknowledged(facts: Facts) -> Iterator[Hit]:
+    """Yield work that is started and not awaited, right before its message is acknowledged."""
+    acks = [call for call in facts.calls if is_acknowledgement(call) and not call.is_deferred]
+    for ack in acks:
+        scope = facts.function_of(ack)
+        for call in facts.own(facts.calls, scope) if scope is not None else ():
+            if call.span.end > ack.span.start or not (_hands_off(call, facts) or _is_chained(call)):
+                continue
+            between = facts.text(Span(call.span.start, ack.span.start))
+            if not _AWAITS.search(between) and not facts.are_exclusive(call, ack):
+                what = f"{call.written}() is not awaited, and {ack.written}() counts the message as done"
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _is_chained(call: Call) -> bool:
+    """Return whether it ends the statement that starts work: `order(parcel).thenAccept(…)`."""
+    return call.method in _CHAINS and call.is_discarded and not call.is_awaited and call.origin is not None
 
 
 def _committed(facts: Facts) -> Iterator[Hit]:
@@ -96,11 +129,12 @@ RULE = Rule(
     id="FK-R086",
     slug="message-handed-off",
     title="Message committed while another thread works on it",
-    why="The consumer commits offsets by itself when it polls again: if the process ends, or the work fails, "
-    "the messages that were handed on and not yet done are lost.",
-    fix="Switch the automatic commit off, and commit an offset after the work for it is done.",
+    why="The message counts as done when it is acknowledged, or when the consumer polls again: if the "
+    "process ends, or the work fails, the messages that were handed on and not yet done are lost.",
+    fix="Acknowledge a message, or commit its offset, after the work for it is done; switch the automatic "
+    "commit off.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *GO, *JAVA, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -93,9 +93,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _is_search(call: Call, facts: Facts) -> bool:
-    """Return whether a `bulk` is that of Elasticsearch or OpenSearch; the one of Python's helpers raises."""
-    if _SEARCH.search(facts.syntax.source) is None or "helpers" in call.name:
+    """Return whether a `bulk` is that of Elasticsearch or OpenSearch; the one of Python's helpers raises,
+    unless it is told not to."""
+    if _SEARCH.search(facts.syntax.source) is None:
         return False
+    if "helpers" in call.name:
+        told = call.argument("raise_on_error")
+        return told is not None and told.value.shape == "false"
     return (
         bool(call.arguments)
         and re.search(r"(?i)(es|elastic\w*|search\w*|client)$", call.receiver_written) is not None

@@ -13,6 +13,8 @@ ACKS = frozenset(
         "commit_message", "MarkMessage", "MarkOffset", "CompleteMessageAsync", "CompleteAsync", "double_ack",
         "commitOffsets", "CommitMessage", "store_offset", "StoreOffset", "xack", "XAck", "xAck",
         "StreamAcknowledgeAsync", "StreamAcknowledge", "AckSync", "DoubleAck", "deleteMessageAsync",
+        "delete_message_batch",
+        "deleteMessageBatch", "DeleteMessageBatch", "DeleteMessageBatchAsync",
     )
 )  # fmt: skip
 COMMITS = frozenset(("commit", "Commit"))

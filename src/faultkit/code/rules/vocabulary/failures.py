@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Facts, Handler, Scope, is_within
+from faultkit.code.facts import Call, Facts, Handler, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Node, Span
@@ -80,6 +80,11 @@ _EMPTIES = re.compile(
 """Calls that make an empty value, if they are given none."""
 
 
+def is_count_or_report(call: Call) -> bool:
+    """Return whether a call only counts an error, or reports it elsewhere."""
+    return _REPORTS.match(call.method) is not None or _COUNTS.search(call.receiver_written) is not None
+
+
 def only_reports(handler: Handler, facts: Facts) -> bool:
     """Return whether a handler logs or counts an error, and then goes on or returns as if there were none."""
     if handler.raises:
@@ -90,8 +95,7 @@ def only_reports(handler: Handler, facts: Facts) -> bool:
         bool(logs)
         and not any(facts.within(facts.assignments, handler.body))
         and all(
-            _REPORTS.match(call.method)
-            or _COUNTS.search(call.receiver_written)
+            is_count_or_report(call)
             or (not call.arguments and _EMPTIES.match(call.method))
             or any(is_within(call.span, log.span) for log in logs)
             for call in calls

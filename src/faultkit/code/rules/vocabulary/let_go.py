@@ -1,0 +1,150 @@
+"""Failures that code lets go: logged, counted or dropped, after which it goes on as if the work were done.
+
+That is a handler, a promise with `.catch(log)`, a `runCatching` without a use, a result that Rust throws
+away, or a branch that only logs `is_err()`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from faultkit.code.facts import Facts, Handler, Scope, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import JAVASCRIPT
+from faultkit.code.rules.vocabulary.failures import is_count_or_report
+
+_REFUSED = re.compile(
+    r"(Json|Parse|Format|Decod|Deseriali|Seriali|Validation|Argument|Duplicate|NotFound|DoesNotExist|Exists|Conflict"
+    r"|Invalid|Key|Value|Type|Interrupted|Cancel|Poison|Optimistic|Stale|Unsupported|ClassCast|Malformed|Constraint"
+    r"|Integrity|Unicode|Unprocessable|BadRequest|Rejected|Schema|Empty|Mapping|Ignor|Skip)\w*$"
+)
+"""Errors after which the same message can only fail again, or which say that its work is done."""
+_COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
+_USES_OUTCOME = frozenset(
+    ("getOrThrow", "getOrElse", "getOrNull", "fold", "isFailure", "isSuccess", "exceptionOrNull", "recover")
+)
+_IS_ERR = re.compile(r"^!?\s*([\w.]+)\.is_err\(\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """A failure that is let go."""
+
+    span: Span
+    """The statement: what follows it follows the failure."""
+    at: Span
+    """What a finding points at."""
+    work: Span
+    """What may fail."""
+
+
+def is_failure_of_work(handler: Handler) -> bool:
+    """Return whether a handler takes errors after which the work may succeed if it is tried again."""
+    if handler.is_broad or not handler.types:
+        return True
+    failures = [each for each in handler.types if each.endswith(("Exception", "Error", "Failure"))]
+    return bool(failures) and not any(_REFUSED.search(each.rpartition(".")[2]) for each in failures)
+
+
+def only_tells(body: Span, facts: Facts) -> bool:
+    """Return whether a block does nothing but log and count, or nothing at all."""
+    calls = list(facts.within(facts.calls, body))
+    logs = [call for call in calls if is_logging(call) or is_count_or_report(call)]
+    return all(any(is_within(call.span, log.span) for log in logs) for call in calls) and all(
+        each.operator not in ("=", ":=") for each in facts.within(facts.assignments, body)
+    )
+
+
+def _leaves(body: Span, facts: Facts) -> bool:
+    return any(
+        step.kind in ("continue", "break", "return", "raise", "yield")
+        for step in facts.within(facts.steps, body)
+    )
+
+
+def failures_let_go(facts: Facts) -> Iterator[LetGo]:
+    """Yield the failures after which a function goes on."""
+    for each in facts.tries:
+        for handler in each.handlers:
+            if handler.raises or handler.exits or not is_failure_of_work(handler):
+                continue
+            if _leaves(handler.body, facts) or not only_tells(handler.body, facts):
+                continue
+            if not _COMMENT.search(facts.text(handler.span)):
+                yield LetGo(each.span, handler.span, each.body)
+    if facts.language in JAVASCRIPT:
+        yield from _promises(facts)
+    elif facts.language == "kotlin":
+        yield from _outcomes(facts)
+    elif facts.language == "rust":
+        yield from _results(facts)
+
+
+def _promises(facts: Facts) -> Iterator[LetGo]:
+    """Yield `await send(row).catch((err) => log.error(err))`."""
+    for call in facts.calls_of_method("catch"):
+        given = call.argument(place=0)
+        if given is None or given.value.shape != "function" or call.origin is None or call.assigned:
+            continue
+        scope = facts.function_at(given.value.span)
+        body = given.value.span if scope is None else scope.body
+        if only_tells(body, facts) and not _leaves(body, facts) and not facts.comment_at(call):
+            yield LetGo(call.span, call.span, call.origin.span)
+
+
+def _outcomes(facts: Facts) -> Iterator[LetGo]:
+    """Yield `runCatching { … }.onFailure { log.error(…) }` (Kotlin)."""
+    for call in facts.calls_named("runCatching"):
+        later = list(facts.calls_on(call))
+        if call.assigned or any(each.method in _USES_OUTCOME for each in later):
+            continue
+        failed = next((each for each in later if each.method == "onFailure"), None)
+        last = max((call, *later), key=lambda each: each.span.end)
+        if failed is None or only_tells(Span(failed.callee.end, failed.span.end), facts):
+            yield LetGo(last.span, last.span, call.span)
+
+
+def _results(facts: Facts) -> Iterator[LetGo]:
+    """Yield `send(…).await.ok();`, `let _ = send(…).await;` and `if sent.is_err() { log }` (Rust)."""
+    for call in facts.calls:
+        if call.method == "ok" and call.is_discarded and call.origin is not None and call.origin.is_awaited:
+            yield LetGo(call.span, call.span, call.origin.span)
+        elif call.assigned == ("_",) and call.is_awaited:
+            yield LetGo(call.span, call.span, call.span)
+    for arm in facts.arms:
+        head = facts.text(Span(arm.fork.start, arm.span.start)).removeprefix("if").strip()
+        found = _IS_ERR.match(head)
+        if found is not None and arm.place == 0 and not arm.leaves and only_tells(arm.span, facts):
+            made = [each for each in facts.assignments_to(found[1], arm) if each.call is not None]
+            if made and made[-1].value is not None:
+                yield LetGo(arm.fork, arm.fork, made[-1].value.span)
+
+
+def home_of(place: Placed, facts: Facts) -> Scope | None:
+    """Return the function around a place; the function that `.map` is given is a part of it."""
+    scope = facts.function_of(place)
+    while scope is not None and any(
+        loop.kind == "comprehension" and loop.body == scope.span for loop in facts.loops
+    ):
+        scope = scope.outer
+    return scope
+
+
+def done_after(call: Placed, each: LetGo, facts: Facts) -> bool:
+    """Return whether a place is reached after a failure that was let go: behind it, or in its `finally`."""
+    if home_of(call, facts) is not home_of(each, facts) or call.span.start < each.work.end:
+        return False
+    if is_within(call.span, each.span) and not facts.is_in_finally(call):
+        return False
+    around = [loop for loop in facts.loops_around(each) if loop.kind != "comprehension"]
+    if around and not any(is_within(call.span, loop.body) for loop in around):
+        return False
+    return not any(
+        is_within(call.span, arm.span) and not is_within(each.span, arm.span)
+        for arm in facts.arms
+        if not is_within(arm.span, each.span)
+    )
