@@ -1,7 +1,5 @@
 """Failures that are let go before a message or a row counts as done: Java, Kotlin, C#."""
 
-
-
 from __future__ import annotations
 
 from tests.code.rules.cases import bad, good

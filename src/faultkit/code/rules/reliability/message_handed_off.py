@@ -66,7 +66,7 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
     for ack in acks:
         scope = facts.function_of(ack)
         for call in facts.own(facts.calls, scope) if scope is not None else ():
-            if call.span.end > ack.span.start or not (_hands_off(call, facts) or _is_chained(call)):
+            if call.span.end > ack.span.start or not (_starts(call, facts) or _is_chained(call)):
                 continue
             between = facts.text(Span(call.span.start, ack.span.start))
             if not _AWAITS.search(between) and not facts.are_exclusive(call, ack):
@@ -77,7 +77,18 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
 
 def _is_chained(call: Call) -> bool:
     """Return whether it ends the statement that starts work: `order(parcel).thenAccept(…)`."""
-    return call.method in _CHAINS and call.is_discarded and not call.is_awaited and call.origin is not None
+    if call.method not in _CHAINS or not call.is_discarded or call.is_awaited or call.origin is None:
+        return False
+    return call.origin.span.start == call.span.start and bool(call.arguments)
+
+
+def _starts(call: Call, facts: Facts) -> bool:
+    """Return whether a function is given to another thread or task: `execute` may also run a query."""
+    if not _hands_off(call, facts):
+        return False
+    return call.method not in ("execute", "submit", "start") or any(
+        each.value.shape == "function" or "::" in each.value.text for each in call.positional[:1]
+    )
 
 
 def _committed(facts: Facts) -> Iterator[Hit]:

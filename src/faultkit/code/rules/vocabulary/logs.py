@@ -19,6 +19,8 @@ from faultkit.code.rules.vocabulary.held_secrets import (
     telling_name,
 )
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.personal_data import may_name_personal_data
+from faultkit.code.rules.vocabulary.sent_secrets import sent_secret
 from faultkit.code.rules.vocabulary.telling_types import (
     ABOUT_SYNTAX,
     Hole,
@@ -120,7 +122,10 @@ client sends to log in or to pay."""
 def may_show_secret(facts: Facts) -> bool:
     """Return whether a text has a word without which `secret_in` finds nothing; that takes longer."""
     return (
-        facts.syntax.has_any(*_SHOW_SECRETS) or is_about_secrets(facts) or may_name_connection_string(facts)
+        facts.syntax.has_any(*_SHOW_SECRETS)
+        or is_about_secrets(facts)
+        or may_name_connection_string(facts)
+        or may_name_personal_data(facts.syntax.source)
     )
 
 
@@ -195,6 +200,8 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
             return f"{written}, a {kind},"
         if part := held_secret(written, access, facts):
             return f"{written} with its {part}"
+    if part := sent_secret(written, access, facts):
+        return f"{written} with its {part}"
     if _RAW.search(written) and is_secret_answer(access, facts):
         return f"{written} with its token"
     if _BODY.match(written):
@@ -298,6 +305,8 @@ def _secret_call(call: Call, facts: Facts) -> str:
         known = telling_types(facts).get(type_of(owner, call, facts)) if _NAME.fullmatch(owner) else None
         if part := known or (held_secret(owner, call, facts) if owner.isidentifier() else ""):
             return f"{owner} with its {part}"
+    if call.method == "toJSON" and "AxiosError" in text and facts.imports_any("axios", "@nestjs/axios"):
+        return f"{text} with its headers"
     getter = call.method.removeprefix("get")
     if facts.language == "java" and call.method.startswith("get") and not call.arguments:
         return text if is_secret_name(getter, facts) and call.receiver_written else ""

@@ -6,9 +6,10 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.personal_data import may_name_personal_data, personal_part
 
 # Secrets, by the names of variables, fields, headers and settings.
 
@@ -139,14 +140,17 @@ def telling_types(facts: Facts) -> dict[str, str]:
     """Return types of this text whose text shows a secret, each with the name of that part."""
     language = "typescript" if facts.language == "tsx" else facts.language
     parts, pattern = _PART.get(language), _WITH_BODY.get(language, _WITH_LIST)
-    if parts is None or not is_about_secrets(facts):
+    may_be_personal = may_name_personal_data(facts.syntax.source)
+    if parts is None or not (may_be_personal or is_about_secrets(facts)):
         return {}
     own_text = {scope.owner.rpartition(".")[2] for scope in facts.scopes if scope.short_name in _OWN_TEXT}
     found = dict[str, str]()
     bodies = {
         next(group for group in each.groups() if group): each[each.lastindex or 0]
-        for each in pattern.finditer(facts.whole_text)
+        for each in pattern.finditer(_declarations(facts))
     }
+    if facts.language == "java":
+        bodies.update(_lombok_types(facts))
     if facts.language == "csharp":
         for each in _CSHARP_RECORD.finditer(facts.whole_text):
             bodies.setdefault(each[1], "\n".join(f"{part}," for part in _CSHARP_PROPERTY.findall(each[2])))
@@ -156,8 +160,9 @@ def telling_types(facts: Facts) -> dict[str, str]:
         if name not in own_text and f"Debug for {name}" not in facts.whole_text
     }
     for name, body in shown.items():
-        secret = next((part for part in parts.findall(body) if is_secret_name(part, facts)), "")
-        if secret:
+        named = parts.findall(body)
+        secret = next((part for part in named if is_secret_name(part, facts)), "")
+        if secret or (may_be_personal and (secret := personal_part(name, named))):
             found[name] = secret
     inner = dict(found)
     for name, body in shown.items():
@@ -165,7 +170,41 @@ def telling_types(facts: Facts) -> dict[str, str]:
         held = next((each for each in inner if re.search(rf"[:\s]{each}\b", body)), "")
         if held and name != held:
             found.setdefault(name, inner[held])
+    if facts.language in ("kotlin", "java"):
+        for name, parent in _SUBTYPE.findall(facts.whole_text):
+            if name in found:
+                found.setdefault(parent, found[name])
     return found
+
+
+_SUBTYPE = re.compile(r"\b(?:data\s+class|record)\s+(\w+)\s*\([^(){}]*\)\s*(?::|implements)\s*(\w+)(?!\s*\.)")
+"""What is declared as the parent may hold such a value: of a sealed type."""
+_STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"")
+_ANNOTATIONS = re.compile(
+    r"@(?!interface)[\w.:]+(?:\((?:[^()]|\([^()]*\))*\))?|\[\w+:\s*\w+(?:\([^()]*\))?\]"
+)
+_LOMBOK = re.compile(
+    r"@(?:Data|Value|ToString)\b(?:\([^)]*\))?(?:\s*@\w+(?:\([^)]*\))?)*\s*(?:public\s+|final\s+|static\s+)*class\s+(\w+)"
+    r"[^{]*\{((?:[^{}]|\{[^{}]*\})*)\}"
+)
+_LOMBOK_FIELD = re.compile(
+    r"(@ToString\.Exclude\s+(?:@[\w.]+\s+)*)?(?:private|protected)\s+(?:final\s+)?\w+\s+(\w+)\s*[;=]"
+)
+
+
+def _declarations(facts: Facts) -> str:
+    """Return the text without annotations and what they are given: `@Size(max = 4) String cvc`."""
+    if facts.language not in ("java", "kotlin", "csharp"):
+        return facts.whole_text
+    return _ANNOTATIONS.sub("", _STRINGS.sub('""', facts.whole_text))
+
+
+def _lombok_types(facts: Facts) -> dict[str, str]:
+    """Return classes for which Lombok writes a text of all fields, with those fields."""
+    return {
+        each[1]: "\n".join(f"{name}," for excluded, name in _LOMBOK_FIELD.findall(each[2]) if not excluded)
+        for each in _LOMBOK.finditer(facts.whole_text)
+    }
 
 
 _BOUND = re.compile(r"\b(?:Get|Deserialize|GetValue|Bind|ReadFromJsonAsync)<(\w+)\??>\(")
@@ -194,7 +233,8 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
     for scope in reversed([*facts.functions_around(place)]):
         for each in scope.parameters:
             if each.name == name:
-                return each.type.rpartition(".")[2].removeprefix("~")
+                kind = each.type.rpartition(".")[2].removeprefix("~")
+                return _extracted(name, scope, facts) or kind if kind in _EXTRACTORS else kind
     made = facts.assignments_to(name, place)
     types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
     if facts.language == "csharp" and types and not types[-1]:
@@ -205,8 +245,44 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
         types = [scope.owner for scope in facts.functions_around(place)]
     if types and types[-1]:
         return types[-1].rpartition(".")[2].removeprefix("~")
+    if made and (known := _returned_type(made, facts)):
+        return known
     is_local = bool(made) and name.isidentifier() and not name.startswith("_")
     return "" if is_local else _type_of_field(name.rpartition(".")[2], facts)
+
+
+_EXTRACTORS = frozenset(("Json", "Form", "Query", "Path", "web"))
+"""Types of axum and actix-web that hold what was read from a request."""
+
+
+def _extracted(name: str, scope: Scope, facts: Facts) -> str:
+    found = re.search(rf"\b{re.escape(name)}\)?\s*:\s*[\w:]*<\s*(?:\w+::)*(\w+)", facts.text(scope.head))
+    return "" if found is None else found[1]
+
+
+_RETURNS = {
+    "kotlin": r"\bfun\s+(?:[\w.<>]+\.)?{}\s*\([^)]*\)\s*:\s*(\w+)",
+    "java": r"\b(\w+)\s+{}\s*\([^;{{]*\)\s*(?:throws[\w\s,]*)?[{{;]",
+    "csharp": r"\b(\w+)>?\s+{}\s*\([^;{{]*\)\s*(?:[{{;]|=>)",
+    "typescript": r"\b{}\s*\([^)]*\)\s*:\s*(?:Promise<)?(\w+)",
+    "python": r"\bdef\s+{}\s*\([^)]*\)\s*->\s*(\w+)",
+    "go": r"\bfunc\s*(?:\([^)]*\)\s*)?{}\s*\([^)]*\)\s*\(?\*?(\w+)",
+    "rust": r"\bfn\s+{}\s*\([^)]*\)\s*->\s*(?:\w+::)*(?:Result<|Option<)?(\w+)",
+}
+
+
+def _returned_type(made: tuple[Assignment, ...], facts: Facts) -> str:
+    """Return the type of a variable by the function of this text that makes its value."""
+    pattern = _RETURNS.get("typescript" if facts.language == "tsx" else facts.language, "")
+    if not pattern or not telling_types(facts):
+        return ""
+    value = made[-1].value
+    names = [] if value is None else re.findall(r"(\w+)\(", value.text[:400])
+    for name in names:
+        found = re.search(pattern.format(re.escape(name)), facts.whole_text)
+        if found is not None and found[1] in telling_types(facts):
+            return found[1]
+    return ""
 
 
 _FIELD_TYPE = {

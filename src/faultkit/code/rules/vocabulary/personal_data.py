@@ -1,0 +1,45 @@
+"""Parts of types that are personal data or secrets by what they are part of: the number of a card, an IBAN.
+
+Asked only of objects that are written out whole. `number` alone says nothing, and an e-mail address by itself
+is often how a log names an account.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_SPLIT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-]")
+_PERSONAL = re.compile(
+    r"^(?:cvc2?|cvv2?|cid|pan|iban|ssn|sin|tin|account_?number|card_?number|card_?pan|security_?code|pin|pin_?code"
+    r"|social_?security_?(?:number|no)?|national_?id(?:entifier)?|tax_?(?:id|number)|passport_?(?:number|no)?"
+    r"|date_?of_?birth|birth_?date|birthday|dob|medical_?record\w*|diagnos[ie]s|otp|one_?time_?(?:code|password)"
+    r"|mnemonic|recovery_?codes?|totp_?\w*|claim_?code)$",
+    re.IGNORECASE,
+)
+_CARD = re.compile(r"card|payment_?method", re.IGNORECASE)
+_RECIPIENT = re.compile(
+    r"^(?:recipients?|to|to_?address(?:es)?|e?mail|to_?number|phone(?:_?number)?)$", re.IGNORECASE
+)
+_CONTENT = re.compile(r"^(?:html_?|text_?|plain_?)?(?:body|content|text|html)$", re.IGNORECASE)
+_WORDS = re.compile(
+    rb"cvc|cvv|\bpan\b|iban|\bssn|social_?security|national_?id|tax_?(?:id|number)|passport|birth|\bdob\b|diagnos|\botp\b"
+    rb"|one_?time|recovery_?code|account_?number|card|(?:html|text)_?body|\bbody\b|\bpin\b|mnemonic",
+    re.IGNORECASE,
+)
+
+
+def may_name_personal_data(source: bytes) -> bool:
+    """Return whether a text has a word without which no type of it holds personal data."""
+    return _WORDS.search(source) is not None
+
+
+def personal_part(type_name: str, parts: Sequence[str]) -> str:
+    """Return the part of a type that may not be written out; empty if there is none."""
+    for part in parts:
+        if _PERSONAL.match("_".join(_SPLIT.split(part))):
+            return part
+        if part.lower() == "number" and _CARD.search(type_name) and len(parts) > 1:
+            return part
+    content = next((part for part in parts if _CONTENT.match(part)), "")
+    return content if content and any(map(_RECIPIENT.match, parts)) else ""
