@@ -46,7 +46,34 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, what, LIKELY, "high" if handler_around(each, facts) else None)
 
 
+_DECLARED = {
+    "javascript": re.compile(
+        r"\bpattern['\"]?:\s*(?P<quote>['\"])(?P<pattern>\^(?:\\.|(?!(?P=quote)).)*)(?P=quote)"
+    ),
+    "java": re.compile(r"@(?:\w+:)?Pattern\(\s*regexp\s*=\s*\"(?P<pattern>(?:\\.|[^\"\\])*)\""),
+    "csharp": re.compile(r"\[\s*RegularExpression\(\s*(?P<raw>@?)\"(?P<pattern>(?:\\.|[^\"\\])*)\""),
+    "python": re.compile(r"\bRegexValidator\(\s*(?:regex=)?r['\"](?P<pattern>(?:\\.|[^'\"\\])*)['\"]"),
+}
+_DECLARED["kotlin"] = _DECLARED["java"]
+"""Expressions that validation takes: JSON Schema, Bean Validation, data annotations, Django."""
+_DECLARING = ("pattern", "@Pattern", ":Pattern", "RegularExpression", "RegexValidator")
+
+
+def _declared(facts: Facts) -> Iterator[_Expression]:
+    text = facts.whole_text
+    written = _DECLARED.get(facts.syntax.language.family)
+    if written is None or not any(word in text for word in _DECLARING):
+        return
+    for found in written.finditer(text):
+        pattern = found["pattern"]
+        is_raw = facts.language == "python" or (facts.language == "csharp" and found["raw"])
+        pattern = pattern if is_raw else _JAVA_ESCAPE.sub(_java_letter, pattern)
+        whole = facts.syntax.language.family != "javascript"
+        yield _Expression(pattern, "", whole, facts.syntax.place_of(found, 0))
+
+
 def _expressions(facts: Facts) -> Iterator[_Expression]:
+    yield from _declared(facts)
     if facts.language == "python":
         yield from _in_python(facts)
     elif facts.language == "java":

@@ -129,7 +129,9 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     named = of_cache or _OF_OBJECTS.search(store.name) is not None
     of_program = _OF_PROGRAM.search(store.name) is not None
     for put in puts_of(store, facts):
-        if not store.is_static and not shared and not handles_events(put.scope):
+        # What has an age is kept from call to call.
+        lives = shared or _EXPIRES.search(put.value) is not None
+        if not store.is_static and not lives and not handles_events(put.scope):
             continue
         given = given_words(put.scope, facts)
         made = [
@@ -195,8 +197,34 @@ def _has_lock(store: MapStore, facts: Facts) -> bool:
     )
 
 
+_EXPIRES = re.compile(
+    r"expir|\bttl|until|(fetched|loaded|stored|cached|created|added)_?at|stale|Date\.now|now\(\)",
+    re.IGNORECASE,
+)
+_SWEEPS = (
+    r"size|length|Count|forEach|entries|keys|values|clear|Clear|removeIf|retain|len|evict\w*|Keys|Values|Range"
+    r"|RemoveAll|iter\w*|items|popitem|drain|entrySet|keySet|Where|filter\w*|count|expire|prune|truncate"
+)
+
+
+def _is_unswept(store: MapStore, facts: Facts) -> bool:
+    """Return whether entries have an age, but only the one that is asked for is ever taken out."""
+    if not any(_EXPIRES.search(put.value) for put in puts_of(store, facts)):
+        return False
+    text, name = facts.whole_text, re.escape(store.bare)
+    if re.search(rf"(?<!\w){name}\b[\w().?!]*\.({_SWEEPS})\b|\blen\([\w.]*\b{name}\b", text):
+        return False
+    if re.search(rf"\bfor\b[^\n]*\b(of|in|range)\s+[\w.(\[&*]*\b{name}\b|:\s*[\w.]*\b{name}\)", text):
+        return False
+    again = [each for each in facts.assignments if store.name in each.targets and each.scope is not None]
+    made_in = ("__init__", "constructor", store.owner)
+    return all(each.scope is not None and each.scope.short_name in made_in for each in again)
+
+
 def _is_trimmed(store: MapStore, facts: Facts) -> bool:
     """Return whether something takes keys out, looks at the size, or sets the map anew."""
+    if _is_unswept(store, facts):
+        return False
     if _shrinks(store.name, facts):
         return True
     holders = {store.bare}

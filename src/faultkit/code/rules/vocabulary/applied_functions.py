@@ -19,6 +19,7 @@ _APPLIES = frozenset(
 )  # fmt: skip
 _LISTS = frozenset(("stream", "parallelStream", "iter", "into_iter", "iter_mut", "of"))
 _ONE = re.compile(r"\.(findById|findOne\w*|getById|getOne|findFirst\w*|findUnique\w*|find\w*OrNull)\(\)$")
+_PAGED = re.compile(r"[pP]age|Slice")
 _NAMED = re.compile(r"(?:this|self|Self|[A-Z]\w*)?(?:::|\.)?(\w+)")
 """A function that is given by its name: `toView`, `this::toView`, `View.of`."""
 _STREAM = re.compile(r"\s*\.(stream|parallelStream|asSequence|iter|into_iter|AsEnumerable)\(\)\s*$")
@@ -80,7 +81,12 @@ def _by_name(facts: Facts) -> dict[str, list[Scope]]:
 def _is_on_list(call: Call, facts: Facts) -> bool:
     """Return whether the object is a list or stream; an Optional or Option has `map`, too."""
     if facts.language in ("java", "rust"):
-        return any(each.method in _LISTS for each in chain_of(call)) or call.method in ("forEach", "for_each")
+        if any(each.method in _LISTS for each in chain_of(call)) or call.method in ("forEach", "for_each"):
+            return True
+        # `repository.findByStatus(status, pageable).map(this::toRow)`
+        return facts.language == "java" and any(
+            each.method.startswith("find") and _PAGED.search(facts.text(each.span)) for each in chain_of(call)
+        )
     return bool(call.receiver_written) and _ONE.search(call.receiver) is None
 
 

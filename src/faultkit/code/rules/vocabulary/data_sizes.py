@@ -34,7 +34,7 @@ _OWNERS = re.compile(
 )
 """Objects whose lists may be long; the `lines` of an `order` are few."""
 _WRAPPERS = re.compile(
-    r"\.(values|items|keys|entries|iter|stream|all|toArray|copy|list|models|rows|get\w*All)\(\)|\.(iterator|yield_per)\([^()]*\)"
+    r"\.(values|items|keys|entries|iter|stream|all|toArray|copy|list|models|rows|getContent|get\w*All)\(\)|\.(iterator|yield_per)\([^()]*\)"
 )
 _FUNCTIONS = re.compile(
     r"\b(list|sorted|len|range|enumerate|reversed|tuple|set|iter|Object\.\w+)\(|\.(length|size)\b"

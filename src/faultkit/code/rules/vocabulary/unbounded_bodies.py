@@ -35,7 +35,8 @@ _UNPACKS = NamePattern(
 )
 _UNPACKING = frozenset(
     (
-        "readAllBytes", "readBytes", "extractall", "ReadAll", "decompress", "gunzip", "gunzipSync", "inflate",
+        "readAllBytes", "readBytes", "readText", "read_to_end", "read_to_string", "CopyTo", "CopyToAsync",
+        "extractall", "ReadAll", "decompress", "gunzip", "gunzipSync", "inflate",
         "inflateSync", "unzip", "unzipSync", "brotliDecompress", "brotliDecompressSync", "inflateRaw",
         "inflateRawSync",
     )
@@ -47,9 +48,19 @@ _GO_PACKED = re.compile(r"^compress/(gzip|zlib|flate|bzip2)\.NewReader$")
 
 def _is_bomb(call: Call, facts: Facts) -> bool:
     """Return whether a handler unpacks what a client sent without a limit for the result."""
-    if facts.language == "java":
-        packed = call.method in ("readAllBytes", "readBytes") and call.origin is not None
-        return packed and "InputStream(req" in facts.text(call.span) and "GZIP" in call.name
+    if facts.language in ("java", "kotlin"):
+        if call.method not in ("readAllBytes", "readBytes", "readText") or call.arguments:
+            return False
+        is_packed = re.search(r"(GZIP|Inflater|Zip)\w*InputStream(\(\))?\.", call.name) is not None
+        return is_packed and _is_fed(call, facts)
+    if facts.language == "rust":
+        is_packed = re.search(
+            r"(Gz|Zlib|Deflate|Brotli|Multi)\w*Decoder\b.*\.read_to_(end|string)$", call.name
+        )
+        return is_packed is not None and _is_fed(call, facts) and ".take(" not in _body_of(call, facts)
+    if facts.language == "csharp":
+        is_packed = re.search(r"(GZip|Deflate|Brotli)Stream\.CopyTo(Async)?$", call.name) is not None
+        return is_packed and "MemoryStream" in _body_of(call, facts) and _is_fed(call, facts)
     if call.method == "extractall" and facts.language == "python" and facts.route_of(call) is not None:
         scope = facts.named_function_of(call)
         return scope is not None and not re.search(
@@ -61,14 +72,45 @@ def _is_bomb(call: Call, facts: Facts) -> bool:
         else _UNPACKS.match(call.name)
     )
     first = call.argument(place=0) if reads else None
-    if first is None or facts.route_of(call) is None:
+    if first is None:
         return False
     if facts.language == "go":
         name = first.value.text
+        if not _is_fed(call, facts):
+            return False
         return any(_GO_PACKED.match(each.name) and each.assigned[:1] == (name,) for each in facts.calls)
-    if call.has("maxOutputLength", "max_length"):
+    if facts.route_of(call) is None or call.has("maxOutputLength", "max_length"):
         return False
     return _FROM_CLIENT.search(facts.text_with_values(call)) is not None
+
+
+_SERVES = re.compile(
+    r"http\.ResponseWriter|gin\.Context|echo\.Context|fiber\.Ctx|HttpServletRequest|@(Post|Put|Request)Mapping"
+    r"|HttpRequest\b|MapPost|\[HttpPost|axum::|actix_web|warp::|@(POST|PUT)\b|receive<|ServerRequest"
+)
+
+
+def _is_fed(call: Call, facts: Facts) -> bool:
+    """Return whether a client sends what a function reads: it is a handler, or is given the body of one."""
+    if facts.route_of(call) is not None:
+        return True
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    if any(
+        re.search(r"(^|[./])(Http(Servlet)?Request|Request|MultipartFile|IFormFile)$", each.type)
+        for each in scope.parameters
+    ):
+        return True
+    names = " ".join(each.name for each in scope.parameters)
+    if facts.language == "rust":
+        return _FROM_CLIENT.search(names) is not None
+    return _SERVES.search(facts.whole_text) is not None and bool(scope.parameters)
+
+
+def _body_of(call: Call, facts: Facts) -> str:
+    scope = facts.named_function_of(call)
+    return "" if scope is None else facts.text(scope.body)
 
 
 def _has_limit(call: Call, facts: Facts) -> bool:
