@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import is_for_screen, runs_once
+from faultkit.code.rules.vocabulary.started_tasks import StartedTask, endless_tasks
 
 _STARTS = ("create_task", "ensure_future")
 _ENDS = re.compile(
     r"\.(cancel\w*|abort|stop|join|cancelAndJoin)\s*\(|select!|cancelled\(|CancellationToken|JoinSet"
 )
-_CONNECTIONS = re.compile(r"(WebSocket\w*|TcpStream|UnixStream|Socket|WsStream|Session\w*|Sse\w*)$")
 _IN_CONNECTION = frozenset(("webSocket", "webSocketRaw", "sse", "handle", "get", "post"))
 _FOR_EVER = re.compile(
     r"\bwhile\s*\(\s*(true|isActive)\s*\)|\.collect(Latest|Indexed)?\s*[({]|\bfor\s*\(\w+ in \w*[cC]hannel"
@@ -23,12 +23,14 @@ _FOR_EVER = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if facts.language == "python":
-        yield from _tasks(facts)
-    elif facts.language == "rust":
-        yield from _spawned(facts)
-    elif not is_for_screen(facts):
-        yield from _launched(facts)
+    if is_for_screen(facts):
+        return
+    told = set[int]()
+    kept = _tasks(facts) if facts.language == "python" else _launched(facts)
+    for hit in (*kept, *_left(facts)):
+        if hit.span.start not in told:
+            told.add(hit.span.start)
+            yield hit
 
 
 def _tasks(facts: Facts) -> Iterator[Hit]:
@@ -104,26 +106,53 @@ def _cancelled_late(name: str, call: Call, scope: Scope, facts: Facts) -> Span |
     return ends[0].callee if (waits or waits_in_loops) and not caught else None
 
 
-def _spawned(facts: Facts) -> Iterator[Hit]:
-    """Yield endless tasks that are spawned for a connection, in a function that aborts none (Rust)."""
-    for call in facts.calls:
-        if call.method != "spawn" or not call.name.endswith(
-            ("tokio.spawn", "tokio.task.spawn", "task.spawn")
-        ):
-            continue
-        scope = facts.named_function_of(call)
-        if scope is None or not any(_CONNECTIONS.search(each.type) for each in scope.parameters):
-            continue
-        # A task that no variable holds can only be ended from its inside.
-        rest = facts.text(call.span) if call.is_discarded else facts.text(scope.body)
-        if _ENDS.search(rest):
-            continue
-        loops = [loop for loop in facts.within(facts.loops, call.span) if loop.kind == "endless"]
-        inside = "" if not loops else facts.text(loops[0].body)
-        if loops and not re.search(r"\b(break|return)\b|\?\s*;|\.recv\(|\.next\(", inside):
-            yield Hit(
-                call.span, f"{call.written}() runs for ever, and nothing ends it with the connection", LIKELY
-            )
+def _left(facts: Facts) -> Iterator[Hit]:
+    """Yield endless tasks that nothing ends with the connection or call that they are started for."""
+    for each in endless_tasks(facts):
+        inline = is_within(each.body, each.call.callee)
+        if _is_ended(each, facts) or (inline and each.of == "request"):
+            continue  # `goroutine-leak` names those of a request.
+        name = each.call.written if each.call.written != "?" else "this goroutine"
+        subject = name if name == "this goroutine" else f"{name}()"
+        span = each.call.span if each.loop is None else Span(each.call.span.start, each.call.callee.end)
+        if inline:
+            span = Span(each.call.span.start, each.body.start)
+        yield Hit(span, f"{subject} runs for ever, and nothing ends it with the {each.of}", LIKELY)
+
+
+def _is_ended(task: StartedTask, facts: Facts) -> bool:
+    """Return whether something may end a task: what holds it, or the scope or pool that it is started in."""
+    held = {*task.call.assigned} - {"_"}
+    started = next((each for each in facts.calls_on(task.call) if each.method == "start"), None)
+    if started is not None:
+        held.update({*started.assigned} - {"_"})
+    if task.call.is_returned or task.call.is_awaited or task.call.is_argument:
+        return True
+    if not held and not task.call.is_discarded and started is None and not task.call.is_launched:
+        # Stored by `tasks[id] = spawn(…)`, or chained.
+        text = facts.text(Span(max(0, task.call.span.start - 40), task.call.span.start)).rpartition("\n")[2]
+        if not re.search(r"_\s*=\s*$", text):
+            return True
+    for name in held:
+        bare = name.removeprefix("self.")
+        where = (
+            facts.whole_text
+            if name.startswith("self.") or not name.isidentifier()
+            else facts.text(task.scope.span)
+        )
+        uses = len(re.findall(rf"(?<!\w){re.escape(bare)}\b", where))
+        if uses > 1:
+            return True
+    holder = task.call.receiver_written.rpartition(".")[2]
+    if facts.language in ("kotlin", "java") and holder:
+        return (
+            re.search(rf"\b{re.escape(holder)}\??\.(cancel\w*|shutdown\w*|close)\b", facts.whole_text)
+            is not None
+        )
+    return (
+        facts.language in ("java", "csharp")
+        and re.search(r"\.(interrupt|Cancel\w*|Dispose)\(", facts.text(task.scope.span)) is not None
+    )
 
 
 def _launched(facts: Facts) -> Iterator[Hit]:
@@ -153,7 +182,19 @@ RULE = Rule(
     fix="Cancel the task in a finally block, or start it in a scope that ends with the work.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *RUST, *KOTLIN),
+    languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
-    words=(b"create_task", b"ensure_future", b"spawn", b"launch"),
+    words=(
+        b"create_task",
+        b"ensure_future",
+        b"spawn",
+        b"launch",
+        b"Thread",
+        b"submit",
+        b"execute",
+        b"go ",
+        b"schedule",
+        b"Task.",
+        b"thread",
+    ),
 )
