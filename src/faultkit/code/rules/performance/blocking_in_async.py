@@ -20,6 +20,7 @@ from faultkit.code.rules.rule import (
     Rule,
     Severity,
 )
+from faultkit.code.rules.vocabulary.blocking_clients import blocks_in_python, blocks_on_jvm, is_referred_to
 from faultkit.code.rules.vocabulary.blocking_queries import waits_for_ef
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function, callers_through
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -203,7 +204,7 @@ def _is_blocking(call: Call, facts: Facts) -> bool:
 @lru_cache(maxsize=4096)
 def _asks(name: str) -> bool:
     """Return whether a call of this name asks another program. The same names come again in every file."""
-    return any(each.match(name) for each in (_HTTP, _SQL, *_CLIENTS))
+    return any(each.match(name) for each in (_HTTP, _SQL, *_CLIENTS)) or blocks_in_python(name)
 
 
 def _is_meant(call: Call, facts: Facts) -> bool:
@@ -272,7 +273,7 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
 
 
 def _blocks_in_kotlin(call: Call, facts: Facts) -> bool:
-    if _KOTLIN.match(call.name) or _KOTLIN_TEMPLATES.match(call.name):
+    if _KOTLIN.match(call.name) or _KOTLIN_TEMPLATES.match(call.name) or blocks_on_jvm(call):
         return True
     return call.method in _JDBC and facts.imports_any("java.sql", "javax.sql")
 
@@ -335,6 +336,7 @@ _JAVA = re.compile(
     r"^((java\.lang\.)?Thread\.sleep|.*\bJdbcTemplate\.\w+|.*\bRestTemplate\.\w+|java\.nio\.file\.Files\.(read|write)\w+"
     r"|.*\.(bodyToMono|bodyToFlux|toEntity|Mono\.\w+)\(\)(\.\w+\(\))*\.block|java\.net\.http\.HttpClient\b.*\.send)$"
 )
+_BLOCK = ("block", "blockFirst", "blockLast", "blockOptional")
 _ANNOTATIONS = re.compile(r"@\w+(\([^()]*\))?")
 _REACTIVE = re.compile(r"\b(Mono|Flux|Uni|Multi|Single|Flowable|Completable)\s*<")
 _ON_POOL = re.compile(r"subscribeOn|publishOn|boundedElastic|Schedulers\.")
@@ -346,7 +348,8 @@ def _java(facts: Facts) -> Iterator[Hit]:
         return
     for call in facts.calls:
         scope = facts.named_function_of(call)
-        if scope is None or not _JAVA.match(call.name):
+        blocks = call.method in _BLOCK and not call.arguments
+        if scope is None or not (blocks or _JAVA.match(call.name) or blocks_on_jvm(call)):
             continue
         if _is_on_loop(call, scope, facts):
             what = f"{call.written}() blocks a thread of the event loop until it is done"
@@ -357,6 +360,13 @@ def _java(facts: Facts) -> Iterator[Hit]:
                 what = f"{call.written}() blocks a thread of the event loop until it is done"
                 yield Hit(call.span, what, LIKELY)
             continue
+        for other in facts.scopes:
+            if not other.name or not _is_reactive(other, facts) or not is_referred_to(scope, other, facts):
+                continue
+            if not _ON_POOL.search(facts.text(other.span)):
+                what = f"{call.written}() blocks a thread of the event loop ({other.short_name}() runs it)"
+                yield Hit(call.span, what, LIKELY)
+                break
         for caller in callers_through(call, facts):
             around = facts.named_function_of(caller)
             if around is None or not _is_reactive(around, facts) or _ON_POOL.search(facts.text(around.span)):

@@ -9,16 +9,18 @@ from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses, default_of
+from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses, closed_unseen, default_of
 from faultkit.code.rules.vocabulary.idle_helpers import idle_by_helper
 from faultkit.code.rules.vocabulary.idle_rounds import WAITS_IN_HEAD, idle_rounds, is_told_to_wait
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.unpaused_rounds import unpaused_rounds
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _POLLS = frozenset(
     (
         "poll", "get_nowait", "empty", "is_alive", "isAlive", "isDone", "done", "qsize", "is_set",
-        "locked", "alive", "ready", "now", "len", "isEmpty", "size", "Load",
+        "locked", "alive", "ready", "now", "len", "isEmpty", "size", "Load", "load", "is_finished",
+        "is_empty", "isCompleted",
     )
 )  # fmt: skip
 _ASKS = frozenset({"get_nowait", "recv_nowait", "receive_nowait"})
@@ -44,11 +46,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for each in idle_rounds(facts):
         told.add(facts.loops_around(each.call)[-1].span)
         yield Hit(each.span, each.what, LIKELY)
-    for each in idle_by_helper(facts):
+    for each in (*idle_by_helper(facts), *unpaused_rounds(facts)):
         loop = each.loop
         if loop is not None and loop.span not in told:
             told.add(loop.span)
             yield Hit(each.span, each.what, LIKELY)
+    for use, name in closed_unseen(facts) if facts.language == "go" else ():
+        what = f"once {use.channel} is closed, {name} comes at once and is empty, again and again"
+        yield Hit(use.span, what, LIKELY)
     for loop in facts.loops:
         if loop.span in told:
             continue

@@ -1,4 +1,4 @@
-"""Java: finds functions that start tasks on other threads and wait for them without a limit."""
+"""Finds waits without a limit: for tasks of other threads (Java), and for replies of other tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import JAVA, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.pending_replies import pending_replies
 
 _STARTS = re.compile(
     r"(?i:executor\w*|pool|executorservice|workers?)\.submit$|CompletableFuture\.supplyAsync$"
@@ -21,6 +22,13 @@ _LIMITED = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for each in pending_replies(facts):
+        yield Hit(each.span, f"{each.name} waits for ever if the reply is lost", LIKELY)
+    if facts.language == "java":
+        yield from _tasks(facts)
+
+
+def _tasks(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method("get"):
         scope = facts.named_function_of(call)
         if scope is None or call.arguments or scope.short_name == "main" or not _is_future(call, facts):
@@ -53,11 +61,11 @@ def _is_future(call: Call, facts: Facts) -> bool:
 RULE = Rule(
     id="FK-R081",
     slug="future-without-timeout",
-    title="Wait for a task without a timeout",
+    title="Wait for a task or a reply without a timeout",
     why="One task that hangs holds the thread that waits; with a request for each, the server soon has none.",
-    fix="Give get() a time and a unit, cancel the task when it is over, and answer without its part.",
+    fix="Limit the wait; when the time is over, cancel the task or drop the entry, and answer without it.",
     kind="reliability",
     severity="medium",
-    languages=JAVA,
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -18,6 +18,10 @@ from faultkit.code.rules.vocabulary.channels import (
 )
 
 _ENDS = re.compile(r"\b(panic|runtime\.Goexit|os\.Exit|goto)\b")
+_LEAVES = re.compile(r"\breturn\b|\b(break|goto)[ \t]+\w")
+"""Ends of a case that leave the loop around its `select`: a plain `break` does not."""
+_OVER = re.compile(r"\.Done\(\)|\btime\.After\(|[tT]imeout|[dD]eadline")
+"""Cases after which a loop that collects answers does not go on."""
 _MAIN = re.compile(r"main|cmd", re.IGNORECASE)
 """Functions after which the process ends, and its goroutines with it."""
 
@@ -28,6 +32,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if not made:
         return
     uses = channel_uses(facts)
+    yield from _abandoned(made, uses, facts)
     for each in made:
         name, scope = each.targets[0], each.scope
         if scope is None or _MAIN.match(scope.short_name) or _is_given_away(each, scope, facts):
@@ -49,6 +54,51 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if why := _is_left(sender, receives, scope, facts, len(several)):
                 yield Hit(send.span, f"this goroutine waits for ever to send on {name} if {why}", LIKELY)
                 break
+
+
+def _abandoned(made: tuple[Assignment, ...], uses: tuple[ChannelUse, ...], facts: Facts) -> Iterator[Hit]:
+    """Yield sends in a loop of a task of an errgroup, if the task that receives may end with an error."""
+    for each in made:
+        name, scope = each.targets[0], each.scope
+        if scope is None:
+            continue
+        groups = [
+            call
+            for call in facts.within(facts.calls, scope.body)
+            if call.method in ("Go", "TryGo") and len(call.positional) == 1
+        ]
+        mine = [
+            (task, use)
+            for task in groups
+            for place, inside in _places_of(name, task, facts)
+            for use in uses
+            if use.channel == inside and is_within(use.span, place)
+        ]
+        early = any(
+            not use.sends and _is_range(use, facts) and _returns_inside(use, facts) for _, use in mine
+        )
+        for _, use in mine:
+            if early and use.sends and use.select is None and facts.loops_around(use):
+                what = f"this waits for ever to send on {name} once the task that receives has failed"
+                yield Hit(use.span, what, LIKELY)
+
+
+def _places_of(name: str, task: Call, facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield the code of a task that has a channel, and the name of the channel there."""
+    yield task.span, name
+    for call in facts.within(facts.calls, task.span):
+        at = next((place for place, one in enumerate(call.positional) if one.value.text == name), None)
+        own = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+        if at is not None and len(own) == 1 and at < len(own[0].parameters):
+            yield own[0].body, own[0].parameters[at].name
+
+
+def _returns_inside(use: ChannelUse, facts: Facts) -> bool:
+    loop = next((loop for loop in facts.loops if is_within(use.span, loop.head)), None)
+    return loop is not None and any(
+        step.kind == "return" and facts.function_of(step) is facts.function_of(loop)
+        for step in facts.within(facts.steps, loop.body)
+    )
 
 
 def _endless(facts: Facts) -> Iterator[Hit]:
@@ -127,7 +177,7 @@ def _is_left(sender: Call, receives: list[ChannelUse], scope: Scope, facts: Fact
             in_loop = any(is_within(use.select, loop.body) for loop in facts.loops_around(use))
             for condition, body in cases_of(use.select, facts):
                 other = condition and f"<-{use.channel}" not in condition.replace("<- ", "<-")
-                if other and (not in_loop or re.search(r"\breturn\b", body)):
+                if other and (not in_loop or _LEAVES.search(body) or _OVER.search(condition)):
                     return f"{' '.join(condition.split())[:40]} comes first"
         return ""
     once = len(receives) == 1 and not facts.loops_around(receives[0]) and not _is_range(receives[0], facts)

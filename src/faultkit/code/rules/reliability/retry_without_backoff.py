@@ -27,7 +27,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     told = {retry.span for retry in retries(facts)}
     for loop, place in reconnecting_loops(facts):
         if loop.head not in told:
-            yield Hit(place, "after this failure, the loop connects again at once, without a wait", LIKELY)
+            yield Hit(place, "after this failure, the loop tries again at once, without a wait", LIKELY)
     for call in reconnects(facts):
         what = f"{call.written}() connects again at once whenever the connection ends"
         yield Hit(call.span, what, LIKELY)

@@ -14,6 +14,8 @@ from faultkit.code.rules.vocabulary.waits import is_in_coroutine
 
 _RESULT = re.compile(r"Async\(\)\.Result$")
 _WAITS = re.compile(r"Async\(\)\.(Wait|GetAwaiter\(\)\.GetResult)$")
+_PROPERTY = re.compile(r"=>\s*(?:[\w.]+\s*\?\?=?\s*)?$|\bget\s*\{[^{}]*$|\breturn\s*$")
+"""What stands before the value of a property, which every reader of it waits for."""
 _STARTS = re.compile(r"^(Main|Dispose|Finalize|Configure\w*|OnStart|OnStop)$")
 _MEANT = re.compile(r"Sync$|^RunSync|Synchronous", re.IGNORECASE)
 
@@ -42,6 +44,9 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
     for span, written in found:
         hit = Hit(span, f"{written} keeps a thread until the task is done, and can wait for ever", POSSIBLE)
         scope = facts.named_function_of(hit)
+        if scope is None and _PROPERTY.search(facts.text(Span(max(0, span.start - 60), span.start))):
+            yield Hit(span, hit.message, LIKELY, "medium")
+            continue
         if (
             scope is None
             or _may_wait(scope)

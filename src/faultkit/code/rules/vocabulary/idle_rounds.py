@@ -12,7 +12,7 @@ A round without work must wait somewhere: in the call that asks, as `queue.get()
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -105,16 +105,19 @@ def idle_rounds(facts: Facts) -> Iterator[IdleRound]:
 
 
 def _idle(loop: Loop, facts: Facts) -> IdleRound | None:
+    return idle_in(loop, facts, lambda call: _may_be_work(call, facts) and answers_at_once(call, facts))
+
+
+def idle_in(loop: Loop, facts: Facts, asks: Callable[[Call], bool]) -> IdleRound | None:
+    """Return a call of a loop that asks, and the way to the next round when it finds nothing."""
     for call in facts.within(facts.calls, loop.body):
-        if not _may_be_work(call, facts) or facts.loops_around(call)[-1:] != (loop,):
-            continue
-        if not answers_at_once(call, facts):
+        if facts.loops_around(call)[-1:] != (loop,) or not asks(call):
             continue
         end = _end_of_idle_round(call, loop, facts)
         if end is None or _waits_before(call, end, loop, facts):
             continue
         what = f"{call.written}() is called again at once when there is nothing"
-        return IdleRound(call, Span(call.span.start, max(end.end, call.span.end)), what)
+        return IdleRound(call, Span(call.span.start, max(end.end, call.span.end)), what, loop)
     return None
 
 
@@ -202,7 +205,7 @@ def _end_of_idle_round(call: Call, loop: Loop, facts: Facts) -> Span | None:
             if (arm := _empty_arm(call, step, loop, facts)) is not None:
                 return arm
             continue
-        if _says_nothing(step.text, names, call, facts):
+        if says_nothing(step.text, names, call, facts):
             goes_on = [
                 each
                 for each in facts.within(facts.steps, step.span)
@@ -212,7 +215,7 @@ def _end_of_idle_round(call: Call, loop: Loop, facts: Facts) -> Span | None:
             is_idle = arm is not None and _is_bare(arm, facts) and not _moves_on(arm, loop, facts)
             if goes_on and arm is not None and is_within(goes_on[0].span, arm) and is_idle:
                 return goes_on[0].span
-        elif _says_something(step.text, names, call, facts) and _is_all(call, step, loop, facts):
+        elif says_something(step.text, names, call, facts) and _is_all(call, step, loop, facts):
             return Span(call.span.start, max(call.span.end, step.span.start + 1))
     return _handler_goes_on(call, loop, facts)
 
@@ -232,7 +235,7 @@ def _names(call: Call, loop: Loop, facts: Facts) -> set[str]:
     return found - {"err", "_", "self", "var", "val", "const", "let"}
 
 
-def _says_nothing(condition: str, names: set[str], call: Call, facts: Facts) -> bool:
+def says_nothing(condition: str, names: set[str], call: Call, facts: Facts) -> bool:
     """Return whether a condition means that the call found nothing."""
     text = " ".join(condition.split())
     if facts.language == "go" and _NO_ROWS.search(text):
@@ -252,7 +255,7 @@ def _says_nothing(condition: str, names: set[str], call: Call, facts: Facts) -> 
     return False
 
 
-def _says_something(condition: str, names: set[str], call: Call, facts: Facts) -> bool:
+def says_something(condition: str, names: set[str], call: Call, facts: Facts) -> bool:
     """Return whether a condition means that the call found something."""
     text = " ".join(condition.split()).strip("() ")
     if text.startswith(facts.text(call.callee)):
@@ -388,6 +391,7 @@ def _asked_for_state(loop: Loop, facts: Facts) -> IdleRound | None:
         if facts.loops_around(call)[-1:] != (loop,) or not asks_service(call, facts):
             continue
         names = _names(call, loop, facts)
+        names |= _read_from(names, loop, facts)
         given = {word for each in call.arguments for word in re.findall(r"\w+", each.value.text)}
         if not names or given & changed or not _ends_by_state(call, names, loop, facts):
             continue
@@ -403,9 +407,22 @@ def _asked_for_state(loop: Loop, facts: Facts) -> IdleRound | None:
     return None
 
 
+def _read_from(names: set[str], loop: Loop, facts: Facts) -> set[str]:
+    """Return variables that hold a part of an answer: `body = resp.json()`."""
+    return {
+        name
+        for each in facts.within(facts.assignments, loop.body)
+        if each.value is not None
+        for head in re.findall(r"^(?:await\s+)?\(?(\w+)\b", each.value.text)
+        if head in names
+        for target in each.targets
+        for name in re.findall(r"\w+", target)
+    } - {"err", "_", "self"}
+
+
 def asks_service(call: Call, facts: Facts) -> bool:
     """Return whether a call asks another service or a store, and answers at once."""
-    if _BLOCKS.match(call.method) and call not in _remote(facts):
+    if _BLOCKS.match(call.method) and call not in _remote(facts) and not _is_lookup(call):
         return False
     if is_sleep(call) or is_logging(call) or call.constructs or not call.arguments:
         return False
@@ -428,6 +445,8 @@ def _ends_by_state(call: Call, names: set[str], loop: Loop, facts: Facts) -> boo
         if not around:
             return False
         text = around[-1].text
+        if says_nothing(text, names, call, facts):
+            return False  # Nothing is left to do.
         bare = re.sub(rf"\b(?:{'|'.join(map(re.escape, names))})\b", "", text)
         if bare != text and (STATES.search(bare) or STATES.search(call.method)):
             by_state = True

@@ -16,6 +16,17 @@ _CONNECTS = re.compile(
     r"|^(open|create|get|make|new|establish)_?\w*([cC]onnection|[sS]ocket|_pubsub)\w*$|^(ws_connect|BlockingConnection)$"
     r"|^(subscribe|psubscribe|Subscribe)$"
 )
+_RECEIVES = re.compile(
+    r"^(Fetch|FetchMessage|ReadMessage|Receive|Recv|RecvMsg|NextMsg|NextMessage|ReceiveMessage|ReceiveMessages|ReceiveAsync"
+    r"|ReceiveMessageAsync|ReadFrame|receive_message|receive_messages|receiveMessage|receive|recv|read_message|fetch_message"
+    r"|next_message|nextMessage|readMessage|receiveMessages|Consume|accept|Accept|AcceptTcpClientAsync|AcceptAsync|brpop|blpop|BLPop|BRPop|xreadgroup"
+    r"|XReadGroup|getone|ConsumeAsync|consume)$"
+)
+"""Calls that wait for the next message, and fail at once when their connection is gone."""
+_OTHERWISE = re.compile(
+    r"(Empty|[tT]ime_?out\w*|Timeout\w*|WouldBlock|Interrupt\w*|BlockingIO\w*|Cancel\w*|JSON\w*|Json\w*|Decode\w*|Value\w*"
+    r"|Pars\w+|Format\w*|Validation\w*|Unicode\w*)$"
+)
 _STOPS = re.compile(r"ctx|stop|cancel|clos|shut|done|interrupt|quit|running|active|EOF", re.IGNORECASE)
 _SELECT = re.compile(r"select!\s*\{")
 _CALLED = re.compile(r"=\s*(?:self\.)?(\w+)\(")
@@ -28,12 +39,14 @@ def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
         if loop.kind != "endless" and not (loop.kind == "while" and GOES_ON.search(loop.over)):
             continue
         for each in facts.within(facts.tries, loop.body):
-            if facts.loops_around(each)[-1:] != (loop,) or not _opens(each, facts):
+            if facts.loops_around(each)[-1:] != (loop,) or not (
+                _opens(each, facts) or _receives(each, facts)
+            ):
                 continue
             if _waits_outside(each, loop, facts):
                 continue
             for handler in each.handlers:
-                if _goes_on_at_once(handler, facts):
+                if _goes_on_at_once(handler, facts) and not any(map(_OTHERWISE.search, handler.types)):
                     yield loop, handler.span
                     break
             else:
@@ -53,6 +66,13 @@ def _opens(each: Try, facts: Facts) -> bool:
         if call.is_awaited or (may_wait(call, facts) and not call.constructs):
             return False
     return False
+
+
+def _receives(each: Try, facts: Facts) -> bool:
+    """Return whether the first thing that a try does is to wait for a message."""
+    calls = [call for call in facts.within(facts.calls, each.body) if not call.is_argument or call.is_awaited]
+    first = min(calls, key=lambda one: one.span.end, default=None)
+    return first is not None and first.receiver_written != "" and _RECEIVES.match(first.method) is not None
 
 
 def is_connecting(call: Call, facts: Facts) -> bool:

@@ -1,0 +1,117 @@
+"""Requests whose reply another task hands over by an id, and that are waited for without a limit.
+
+    const reply = new Promise((resolve) => { pending.set(id, resolve); });
+    done = threading.Event(); self.pending[id] = done; self.send(request); done.wait()
+
+A reply that is lost leaves the caller waiting, and its entry in the table, until the process ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.languages.syntax import Span
+
+_MADE = {
+    "python": re.compile(
+        r"(^|\.)(threading\.Event|asyncio\.Event|create_future|asyncio\.Future|concurrent\.futures\.Future)$"
+    ),
+    "java": re.compile(r"(^|\.)(CompletableFuture|SettableFuture\.create)$"),
+    "kotlin": re.compile(r"(^|\.)(CompletableDeferred|CompletableFuture)$"),
+    "csharp": re.compile(r"(^|\.)TaskCompletionSource(<.*>)?$"),
+    "rust": re.compile(r"(^|\.)oneshot\.channel$"),
+    "go": re.compile(r"^make$"),
+}
+_WAITED = {
+    "python": r"\bawait\s+{0}\b(?!\.)|\b{0}\.(?:wait|result)\(\)",
+    "java": r"\b{0}\.(?:get|join)\(\)",
+    "kotlin": r"\b{0}\.(?:await|get|join)\(\)",
+    "csharp": r"\bawait\s+{0}\.Task\b(?!\.WaitAsync)|\b{0}\.Task\.(?:Result|Wait\(\))",
+    "rust": r"\b{0}\.await\b|\b{0}\.blocking_recv\(\)",
+    "go": r"<-\s*{0}\b",
+}
+_STORED = (
+    r"\]\s*=\s*{0}\b"
+    r"|\.(?:put|set|insert|TryAdd|Add|append|add|push|setdefault|Store|putIfAbsent|offer)\([^;\n]*\b{0}\b"
+)
+_LIMITED = re.compile(
+    r"time_?out|deadline|wait_for\(|fail_after|move_on_after|\bselect\b|select!|WaitAsync|WhenAny|CancelAfter|\.Register\("
+    r"|ctx\.Done|time\.After|AfterFunc|Promise\.race|AbortSignal|schedule|expire|\bttl\b|invokeOnTimeout",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingReply:
+    """A wait for a reply."""
+
+    span: Span
+    name: str
+    """What is waited for, as written."""
+
+
+def pending_replies(facts: Facts) -> Iterator[PendingReply]:
+    """Yield waits without a limit for what another task completes by a table of pending requests."""
+    if facts.language in ("javascript", "typescript", "tsx"):
+        yield from _promises(facts)
+        return
+    made = _MADE.get(facts.language)
+    if made is None:
+        return
+    for each in facts.assignments:
+        if each.call is None or each.scope is None or not made.search(each.call.name):
+            continue
+        if facts.language == "go" and not _is_channel(each.call):
+            continue
+        sender, receiver = (each.targets[0], each.targets[-1])
+        if not sender.isidentifier() or not receiver.isidentifier():
+            continue
+        scope = facts.named_function_of(each.call) or each.scope
+        text = facts.text(scope.body)
+        if not re.search(_STORED.format(re.escape(sender)), text) or _LIMITED.search(text):
+            continue
+        waits = re.search(_WAITED[facts.language].format(re.escape(receiver)), text)
+        if waits is None or _is_limited_by_callers(scope, facts):
+            continue
+        yield PendingReply(facts.syntax.place_of(waits, scope.body.start), receiver)
+
+
+def _is_channel(call: Call) -> bool:
+    return bool(call.arguments) and call.arguments[0].value.text.startswith("chan ")
+
+
+def _is_limited_by_callers(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function of this text limits the time of the function that waits."""
+    return any(
+        _LIMITED.search(facts.text(around.body))
+        for call in facts.callers_of(scope)
+        if (around := facts.named_function_of(call)) is not None
+    )
+
+
+_KEPT = re.compile(
+    r"\b\w*(?:[pP]ending|[rR]equests|[wW]aiting|[wW]aiters|[cC]alls|[cC]allbacks|[iI]nflight|[rR]esolvers|[rR]eplies)\w*\b"
+)
+
+
+def _promises(facts: Facts) -> Iterator[PendingReply]:
+    """Yield promises whose resolve function is put into a table."""
+    for call in facts.calls_named("Promise"):
+        scope = facts.named_function_of(call)
+        given = call.argument(place=0)
+        inner = None if given is None else facts.function_at(given.value.span)
+        if inner is None or scope is None or not inner.parameters:
+            continue
+        text = facts.text(inner.body)
+        resolve = re.escape(inner.parameters[0].name)
+        stored = re.search(rf"\]\s*=\s*\{{?[^;]*\b{resolve}\b|\.set\([^;]*\b{resolve}\b", text)
+        if stored is None or not _KEPT.search(text) or _LIMITED.search(facts.text(scope.body)):
+            continue
+        if _is_limited_by_callers(scope, facts) or re.search(r"setTimeout|setInterval", facts.whole_text):
+            continue
+        yield PendingReply(
+            Span(call.span.start, facts.syntax.place_of(stored, inner.body.start).end), "this promise"
+        )
