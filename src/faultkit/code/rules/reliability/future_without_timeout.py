@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.pending_replies import pending_replies
+from faultkit.code.rules.vocabulary.repetition import frequency_of
 
 _STARTS = re.compile(
     r"(?i:executor\w*|pool|executorservice|workers?)\.submit$|CompletableFuture\.supplyAsync$"
@@ -15,6 +16,7 @@ _STARTS = re.compile(
 _FUTURE = re.compile(
     r"(^|\.)(Completable|Listenable|Scheduled)?Future\.get$|\.(submit|supplyAsync)\(\)\.get$"
 )
+_OF_POOL = re.compile(r"(ThreadPoolExecutor|ProcessPoolExecutor)\.submit\(\)\.result$")
 _LIMITED = re.compile(
     r"\b(invokeAll|awaitTermination|isDone|orTimeout|completeOnTimeout|setReadTimeout|Timeouts?)\b"
     r"|\bget\([^()]+,\s*(TimeUnit\.)?[A-Z]+\)"
@@ -26,6 +28,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(each.span, f"{each.name} waits for ever if the reply is lost", LIKELY)
     if facts.language == "java":
         yield from _tasks(facts)
+        yield from _latches(facts)
+    elif facts.language == "python":
+        for call in facts.calls_of_method("result"):
+            if _OF_POOL.search(call.name) and not call.arguments and frequency_of(call, facts) == "request":
+                yield Hit(call.span, f"{call.written}() waits for ever if the task hangs", LIKELY)
+
+
+def _latches(facts: Facts) -> Iterator[Hit]:
+    """Yield `latch.await()` in a function that starts the tasks that count it down."""
+    for call in facts.calls_of_method("await"):
+        scope = facts.named_function_of(call)
+        if scope is None or call.arguments or not call.name.endswith("CountDownLatch.await"):
+            continue
+        starts = any(
+            each.method in ("execute", "submit", "runAsync")
+            and any("countDown" in argument.value.text for argument in each.arguments)
+            for each in facts.within(facts.calls, scope.body)
+        )
+        if starts and scope.short_name != "main" and not _LIMITED.search(facts.text(scope.span)):
+            yield Hit(call.span, f"{call.written}() waits for ever if one of the tasks hangs", LIKELY)
 
 
 def _tasks(facts: Facts) -> Iterator[Hit]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
@@ -36,6 +37,31 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in find(facts):
         if not is_bounded(call, facts):
             yield Hit(call.span, f"{call.written}() waits for ever if the server does not answer", LIKELY)
+    if facts.language in ("java", "kotlin"):
+        for call in facts.calls_of_method("withDeadlineAfter", "withDeadline"):
+            if _is_kept(call, facts):
+                what = f"{call.method}() sets a point in time, after which every call of this stub fails"
+                yield Hit(Span(call.callee.end - len(call.method), call.span.end), what, LIKELY)
+
+
+def _is_kept(call: Call, facts: Facts) -> bool:
+    """Return whether a stub with a deadline is made once and kept."""
+    scope = facts.named_function_of(call)
+    if scope is not None and any(
+        each.method in ("Bean", "Provides", "Singleton") for each in scope.decorators
+    ):
+        return True
+    makes = scope is not None and scope.short_name in ("constructor", "init", scope.owner.rpartition(".")[2])
+    for each in facts.assignments:
+        if each.value is None or not is_within(call.span, each.value.span) or facts.calls_around(call):
+            continue
+        if (each.scope is None and each.owner) or (makes and each.targets[0].startswith("self.")):
+            return True
+        name = each.targets[0]
+        return makes and any(
+            each.scope is None and each.owner and name in each.targets for each in facts.assignments
+        )
+    return False
 
 
 def _python(facts: Facts) -> Iterator[Call]:

@@ -19,6 +19,7 @@ _PLAIN = {
     "os/exec.Command": "exec.CommandContext",
 }
 _BARE = ("context.Background", "context.TODO")
+_ENDED = re.compile(r"<-\s*\w*[cC]tx\w*\.Done\(\)|<-\s*r\.Context\(\)\.Done\(\)")
 _SQL = {"Query": "QueryContext", "QueryRow": "QueryRowContext", "Exec": "ExecContext"}
 
 
@@ -81,6 +82,9 @@ def _is_apart(call: Call, scope: Scope, facts: Facts) -> bool:
     if any(each.name == "context.WithCancel" for each in facts.calls_around(call)):
         return True
     if any(each.method in ("Enabled", "LogAttrs") for each in facts.calls_around(call)):
+        return True
+    # After the context has ended, work that must still be done needs another one.
+    if _ENDED.search(facts.text(Span(scope.body.start, call.span.start))) or facts.is_deferred(call):
         return True
     return facts.is_launched(call) or "hutdown" in facts.text(scope.span)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import is_clean_up
+from faultkit.code.rules.vocabulary.unflushed import unflushed
 
 _SHORT = "may read or write only a part, and nothing looks at how much"
 _NOT_DONE = "says with its result whether it worked, and nothing looks at it"
@@ -28,6 +29,13 @@ _LIMITED = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for made, name in unflushed(facts):
+        lost = (
+            "an error of its last write is lost"
+            if facts.language == "rust"
+            else "what it still holds is lost"
+        )
+        yield Hit(made.span, f"{name} is never flushed: {lost}", LIKELY)
     for call in facts.calls_of_method(*_METHODS[facts.language]):
         what = _CHECKS[facts.language](call, facts)
         if what and not is_clean_up(call, facts) and not facts.comment_at(call):
@@ -170,10 +178,10 @@ RULE = Rule(
     id="FK-R160",
     slug="outcome-ignored",
     title="Result ignored that says how much was done",
-    why="A read or write may end early, and a lock may not be taken: the code goes on with half a message or "
-    "without the lock, and only under load.",
-    fix="Use a call that does all of it (readFully, ReadExactly, read_exact, io.ReadFull, sendall), or check "
-    "the result.",
+    why="A read or write may end early, a buffer may not be written, and a lock may not be taken: the code "
+    "goes on with half a message or without the lock, and only under load.",
+    fix="Use a call that does all of it (readFully, ReadExactly, read_exact, io.ReadFull, sendall), flush "
+    "the buffer in the end, or check the result.",
     kind="reliability",
     severity="medium",
     languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
@@ -181,5 +189,6 @@ RULE = Rule(
     words=(
         b"read", b"Read", b"write(", b"recv(", b"send(", b"acquire(", b"renameTo", b"tryLock", b"tryAcquire",
         b"offer(", b"await(", b"TryEnter", b"TryWrite", b"TryEnqueue", b"Wait",
+        b"Writer", b"Producer",
     ),
 )  # fmt: skip
