@@ -46,6 +46,55 @@ CASES: list[Case] = [
         }
         """,
     ),
+    good(
+        "busy-loop",
+        "csharp",
+        """
+        class Reader
+        {
+            void Read(StreamReader sr)
+            {
+                while (true)
+                {
+                    string line = sr.ReadLine();
+                    if (line == null) break;
+                    if (line.Length == 0) continue;
+                    Handle(line);
+                }
+            }
+        }
+        """,
+    ),
+    good(
+        "busy-loop",
+        "python",
+        """
+        class Protocol:
+            def _send_pending_requests(self):
+                while self._pending_pool and self.active_streams < self.allowed:
+                    stream = self._pending_pool.popleft()
+                    stream.initiate_request()
+        """,
+    ),
+    good(
+        "busy-loop",
+        "rust",
+        """
+        async fn provision(&self, serial: &str) -> Result<Certificate, Error> {
+            let mut attempt = 0;
+            loop {
+                match self.client.get(self.url(serial)).send().await {
+                    Ok(certificate) => return Ok(certificate),
+                    Err(err) if attempt >= MAX_ATTEMPTS => return Err(err),
+                    Err(err) => {
+                        tokio::time::sleep(self.pause(attempt)).await;
+                        attempt += 1;
+                    }
+                }
+            }
+        }
+        """,
+    ),
     bad(
         "goroutine-leak",
         "go",
@@ -153,6 +202,25 @@ CASES: list[Case] = [
     ),
     bad(
         "retry-without-backoff",
+        "typescript",
+        """
+        export class Worker {
+          async run() {
+            while (this.running) {
+              try {
+                const messages = await this.queue.receiveMessages({ maxMessages: 10, waitSeconds: 20 });
+                for (const m of messages) await this.handle(m);
+              } catch (err) {
+                this.log.error({ err }, 'receive failed');
+              }
+            }
+          }
+        }
+        """,
+        7,
+    ),
+    bad(
+        "retry-without-backoff",
         "java",
         """
         package a;
@@ -228,6 +296,19 @@ CASES: list[Case] = [
                 except TimeoutError:
                     continue
                 await handle(msg)
+        """,
+    ),
+    good(
+        "retry-without-backoff",
+        "python",
+        """
+        class Consumer:
+            async def __anext__(self):
+                while True:
+                    try:
+                        return await self.inner.getone()
+                    except RecordTooLargeError:
+                        log.exception("record skipped")
         """,
     ),
 ]

@@ -23,10 +23,6 @@ _RECEIVES = re.compile(
     r"|XReadGroup|getone|ConsumeAsync|consume)$"
 )
 """Calls that wait for the next message, and fail at once when their connection is gone."""
-_OTHERWISE = re.compile(
-    r"(Empty|[tT]ime_?out\w*|Timeout\w*|WouldBlock|Interrupt\w*|BlockingIO\w*|Cancel\w*|JSON\w*|Json\w*|Decode\w*|Value\w*"
-    r"|Pars\w+|Format\w*|Validation\w*|Unicode\w*)$"
-)
 _STOPS = re.compile(r"ctx|stop|cancel|clos|shut|done|interrupt|quit|running|active|EOF", re.IGNORECASE)
 _SELECT = re.compile(r"select!\s*\{")
 _CALLED = re.compile(r"=\s*(?:self\.)?(\w+)\(")
@@ -39,14 +35,13 @@ def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
         if loop.kind != "endless" and not (loop.kind == "while" and GOES_ON.search(loop.over)):
             continue
         for each in facts.within(facts.tries, loop.body):
-            if facts.loops_around(each)[-1:] != (loop,) or not (
-                _opens(each, facts) or _receives(each, facts)
-            ):
+            opens = _opens(each, facts)
+            if facts.loops_around(each)[-1:] != (loop,) or not (opens or _receives(each, facts)):
                 continue
             if _waits_outside(each, loop, facts):
                 continue
             for handler in each.handlers:
-                if _goes_on_at_once(handler, facts) and not any(map(_OTHERWISE.search, handler.types)):
+                if (opens or handler.is_broad) and _goes_on_at_once(handler, facts):
                     yield loop, handler.span
                     break
             else:
