@@ -333,6 +333,10 @@ CASES = [
         setInterval(sweep, 1000);
         setInterval(() => sweep(), 1000);
         setInterval(() => load().catch(log), 1000);
+        setInterval(async () => { await ping(urls); }, 1000);
+        async function ping(urls) {
+          await Promise.all(urls.map(async (url) => { try { await got(url); } catch (e) { log(e); } }));
+        }
         async function load() { await pool.query(LOAD); }
     """,
     ),

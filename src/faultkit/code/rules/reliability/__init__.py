@@ -2,6 +2,7 @@
 
 from faultkit.code.rules.reliability import (
     abrupt_exit,
+    accept_loop_waits,
     acknowledged_before_work,
     assert_for_validation,
     async_callback,
@@ -83,6 +84,7 @@ from faultkit.code.rules.reliability import (
     retry_without_backoff,
     retry_without_limit,
     return_in_finally,
+    returned_promise,
     secret_in_code,
     secret_in_log,
     shared_date_format,
@@ -245,4 +247,6 @@ RELIABILITY: tuple[Rule, ...] = (
     slow_receiver.RULE,
     unit_of_work_kept.RULE,
     limit_ends_early.RULE,
+    returned_promise.RULE,
+    accept_loop_waits.RULE,
 )

@@ -17,7 +17,7 @@ _EMITTERS = re.compile(
 )
 _OF_STREAMS = frozenset(
     ("data", "readable", "line", "end", "finish", "close", "drain", "pmessage", "record", "row",
-     "exit", "disconnect", "upgrade", "notification", "delivery")
+     "disconnect", "upgrade", "notification", "delivery")
 )  # fmt: skip
 """Events of emitters of Node.js, which ignore what a listener returns, whatever they are called."""
 _WITH_CATCH = re.compile(r"(^|\.)(bot|app|probot|router|hooks|agenda|\$)$|\(")
@@ -102,13 +102,23 @@ def _may_reject(scope: Scope, facts: Facts, levels: int = 2) -> bool:
         if any(_is_caught(step, each, facts) for each in facts.within(facts.tries, scope.body)):
             continue
         calls = tuple(facts.within(facts.calls, step.span))
-        if any(map(is_sleep, calls)):
+        if any(map(is_sleep, calls)) or (calls and _settles_all(calls[0], facts, levels)):
             continue
         own = [each for each in facts.scopes if calls and levels and each.short_name == calls[0].method]
         local = calls and calls[0].receiver in ("", "self")
         if not (own and local) or any(_may_reject(each, facts, levels - 1) for each in own):
             return True
     return False
+
+
+def _settles_all(call: Call, facts: Facts, levels: int) -> bool:
+    """Return whether it waits for promises none of which rejects: `Promise.all(urls.map(async …))`."""
+    if call.name == "Promise.allSettled":
+        return True
+    if call.name != "Promise.all":
+        return False
+    given = [scope for scope in facts.within(facts.scopes, call.span) if scope.is_async]
+    return bool(given) and levels > 0 and not any(_may_reject(each, facts, levels - 1) for each in given)
 
 
 def _is_caught(step: Step, tried: Try, facts: Facts) -> bool:

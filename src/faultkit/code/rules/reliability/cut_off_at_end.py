@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.reliability.left_open_at_end import parts_left_open, servers_dropped
 from faultkit.code.rules.reliability.workers_not_awaited import tasks_cut_off
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 
 _SERVES = frozenset(("ListenAndServe", "ListenAndServeTLS", "Serve", "ServeTLS", "Start", "StartTLS"))
 _WAITS_IN_GO = re.compile(r"<-|\.Wait\(|\bselect\s*\{|\.Shutdown\(|\.Sleep\(|[wW]ait\w*\(")
@@ -18,6 +19,9 @@ _TERMS = re.compile(r"SIGTERM|SIGINT|\"TERM\"")
 
 def ends_that_cut_off(facts: Facts) -> Iterator[Hit]:
     """Yield what ends the program, or stops a server, without a wait for the work that runs."""
+    yield from parts_left_open(facts)
+    if facts.language in JAVASCRIPT:
+        return
     if facts.language == "go":
         yield from _left_early(facts)
         yield from _closed_hard(facts)
@@ -25,6 +29,7 @@ def ends_that_cut_off(facts: Facts) -> Iterator[Hit]:
         yield from _python(facts)
     elif facts.language == "rust":
         yield from _rust(facts)
+        yield from servers_dropped(facts)
     elif facts.language == "csharp":
         yield from _csharp(facts)
     else:
@@ -266,7 +271,7 @@ RULE = Rule(
     fix="On the signal stop taking work, wait with a deadline for what runs, and end after that.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=ends_that_cut_off,
     words=(
         b"Shutdown",
@@ -280,5 +285,7 @@ RULE = Rule(
         b"PosixSignal",
         b"ctrlc",
         b"SIGTERM",
+        b"select!",
+        b"asynccontextmanager",
     ),
 )

@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.ended_objects import is_of_connection
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -106,11 +107,16 @@ def _runs_aside(loop: Loop, scope: Scope, facts: Facts) -> bool:
     if facts.language == "rust":
         return any(call.method == "spawn" for call in facts.calls_around(loop))
     named = facts.named_function_of(loop)
-    return named is not None and any(
-        re.search(rf"(?<!\w){re.escape(named.short_name)}\b", argument.value.text)
-        for call in facts.calls
-        if call.name in _TASKS or call.method == "create_task"
-        for argument in call.arguments
+    # What works for one connection ends with it.
+    return (
+        named is not None
+        and not is_of_connection(named)
+        and any(
+            re.search(rf"(?<!\w){re.escape(named.short_name)}\b", argument.value.text)
+            for call in facts.calls
+            if call.name in _TASKS or call.method == "create_task"
+            for argument in call.arguments
+        )
     )
 
 

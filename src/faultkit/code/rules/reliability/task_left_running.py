@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.first_of_several import left_running
 from faultkit.code.rules.vocabulary.repetition import is_for_screen, runs_once
 from faultkit.code.rules.vocabulary.started_tasks import StartedTask, endless_tasks
 
@@ -27,7 +28,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     told = set[int]()
     kept = _tasks(facts) if facts.language == "python" else _launched(facts)
-    for hit in (*kept, *_left(facts)):
+    others = (Hit(span, what, LIKELY) for span, what in left_running(facts))
+    for hit in (*others, *kept, *_left(facts)):
         if hit.span.start not in told:
             told.add(hit.span.start)
             yield hit
@@ -196,5 +198,6 @@ RULE = Rule(
         b"schedule",
         b"Task.",
         b"thread",
+        b"WhenAny",
     ),
 )

@@ -1,0 +1,135 @@
+"""Finds promises and tasks that leave a try or a using block before they have ended.
+
+try {
+    return this.index(event);      the catch sees errors before the promise was made, and none of its own
+} catch (err) {
+    await this.park(event);
+}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope, Try, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.http_requests import library_of
+
+_CATCHES = re.compile(r"\.(catch|then)$")
+_ASYNC = re.compile(r"\w(Async)$")
+_STARTS = re.compile(r"^(Task\.(FromResult|CompletedTask|FromException|FromCanceled)|ValueTask)")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "csharp":
+        yield from _tasks(facts)
+        return
+    awaited = {call.written for call in facts.calls if call.is_awaited}
+    for tried in facts.tries:
+        for step in facts.within(facts.steps, tried.body):
+            if step.kind != "return":
+                continue
+            call = _returned(step.span, facts)
+            scope = facts.function_of(step)
+            if call is None or call.is_awaited or scope is not facts.function_of(tried):
+                continue
+            if scope is None or not _makes_promise(call, scope, awaited, facts):
+                continue
+            if tried.handlers and not _only_throws(tried, facts):
+                what = f"the catch does not see a rejection of {call.written}(): it is not awaited here"
+                yield Hit(step.span, what, LIKELY)
+            elif tried.finally_ is not None and scope.is_async and _releases(tried, facts):
+                what = f"the finally block runs before {call.written}() has ended: it is not awaited here"
+                yield Hit(step.span, what, LIKELY)
+
+
+def _returned(span: Span, facts: Facts) -> Call | None:
+    """Return the call that is all that a return statement returns."""
+    start = facts.text(span).find("return") + len("return")
+    for call in facts.within(facts.calls, span):
+        between = facts.text(Span(span.start + start, call.span.start)) if start >= 6 else "-"
+        after = facts.text(Span(call.span.end, span.end))
+        if not between.strip("( \n\t") and not re.sub(r"[);\s]|\bas\b.*", "", after):
+            return call
+    return None
+
+
+def _makes_promise(call: Call, scope: Scope, awaited: set[str], facts: Facts) -> bool:
+    """Return whether a call gives a promise: of an async function of this text, of a request, or of what is
+    awaited elsewhere."""
+    if _CATCHES.search(call.name) or call.constructs or not scope.is_async:
+        return False
+    if call.receiver in ("", "self"):
+        own = [each for each in facts.scopes if each.short_name == call.method and each.name]
+        if own:
+            return all(each.is_async for each in own) and not any(_handles(each, facts) for each in own)
+    if library_of(call, facts.language) is not None:
+        return True
+    return call.written in awaited
+
+
+def _handles(scope: Scope, facts: Facts) -> bool:
+    """Return whether a try without a throw is around everything that the function awaits."""
+    awaits = [step for step in facts.own(facts.steps, scope) if step.kind == "await"]
+    return bool(awaits) and all(
+        any(
+            is_within(step.span, each.body) and each.handlers and not any(one.raises for one in each.handlers)
+            for each in facts.within(facts.tries, scope.body)
+        )
+        for step in awaits
+    )
+
+
+def _only_throws(tried: Try, facts: Facts) -> bool:
+    """Return whether the handlers do nothing but throw, so that little is lost."""
+    return all(
+        re.fullmatch(r"\{?\s*throw\s+\w+;?\s*\}?", facts.text(each.body).strip()) for each in tried.handlers
+    )
+
+
+def _releases(tried: Try, facts: Facts) -> bool:
+    return tried.finally_ is not None and any(True for _ in facts.within(facts.calls, tried.finally_))
+
+
+# C#: a method without `async` that returns a task from inside a using or a try.
+
+
+def _tasks(facts: Facts) -> Iterator[Hit]:
+    for step in facts.steps:
+        if step.kind != "return":
+            continue
+        scope = facts.function_of(step)
+        if scope is None or scope.is_async or scope.is_anonymous:
+            continue
+        call = _returned(step.span, facts)
+        if call is None or not _ASYNC.search(call.method) or _STARTS.match(call.written):
+            continue
+        held = [each for each, body in facts.managed if is_within(step.span, body)]
+        # What is disposed of matters to what the task works with.
+        names = {name for each in held for name in each.assigned}
+        used = [name for name in names if re.search(rf"\b{re.escape(name)}\b", facts.text(call.span))]
+        if used and any(facts.function_of(each) is scope for each in held):
+            what = f"{used[0]} is disposed of before {call.written}() has ended: it is not awaited here"
+            yield Hit(step.span, what, LIKELY)
+            continue
+        tries = [each for each in facts.tries_around(step) if is_within(each.span, scope.body)]
+        if tries and not _only_throws(tries[-1], facts):
+            what = f"the catch does not see an error of {call.written}(): it is not awaited here"
+            yield Hit(step.span, what, LIKELY)
+
+
+RULE = Rule(
+    id="FK-R181",
+    slug="promise-leaves-try",
+    title="Promise that is returned from a try without await",
+    why="The block ends before the work does: its catch never sees the failure, and its finally releases "
+    "what the work still uses.",
+    fix="Write return await, in an async function.",
+    kind="reliability",
+    severity="medium",
+    languages=(*JAVASCRIPT, *CSHARP),
+    check=_check,
+    words=(b"try", b"using"),
+)
