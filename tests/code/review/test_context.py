@@ -33,20 +33,23 @@ PATHS = {
     "tests": "tests/a.py a/test/b.js test_a.py a_test.go a_test.py src/a.test.ts src/a.spec.tsx "
     "conftest.py src/test/java/a/B.java src/main/java/ATest.java AppIT.java __tests__/a.js "
     "Api.Tests/A.cs spec/a.js e2e/a.ts testing/a.py integration_tests/a.rs "
-    "test_app/a.py http-testing-support/A.java web/webtest/a.go",
-    "fixtures": "fixtures/a.py testdata/a.go __mocks__/a.ts service_mock.go pkg/httpmock/a.go",
-    "benchmarks": "bench/a.py benches/a.rs bench_a.py src/a.bench.ts FooBenchmark.java",
+    "test_app/a.py http-testing-support/A.java web/webtest/a.go src/testserver.rs TestSupport.cs",
+    "fixtures": "fixtures/a.py testdata/a.go __mocks__/a.ts service_mock.go pkg/httpmock/a.go "
+    "mockwebserver/src/main/java/A.java",
+    "benchmarks": "bench/a.py benches/a.rs bench_a.py src/a.bench.ts FooBenchmark.java "
+    "extras/qps-bench-server.py",
     "examples": "examples/a.py example/a.go samples/A.java docs_src/a.py demo/a.js sample-apps/a.js",
     "docs": "docs/conf.py doc/a.py website/docs/a.ts",
     "migrations": "app/migrations/0001_initial.py db/migrations/20240101_a.js db/V1__a.java "
     "data/migrations/a.ts",
     "scripts": "scripts/a.py packages/a/scripts/b.js hack/a.go setup.py manage.py build.rs webpack.config.js "
-    ".eslintrc.js",
+    ".eslintrc.js contrib/hook.py bin/repair.js bin/admin.py",
     "browser": "public/app.js frontend/api.ts src/App.tsx static/a.js",
     "production": "app.py src/api.ts internal/docs/a.go pkg/spec/a.go app/latest.py contest.py "
     "app/scripts/run.py django/db/migrations/executor.py a/vendor/B.java server/static/a.ts "
     "attestation.go dist/a.py src/index.js testimonials/a.py lib/protest.js api/latest/a.go "
-    "mcp/mock/a.py pytest_plugin/a.py",
+    "mcp/mock/a.py pytest_plugin/a.py django/contrib/auth/a.py app/stub.py src/bin/server.rs cmd/bin/a.js "
+    "benchmarked.py contrib/plugin/a.go workbench_a.py",
 }
 
 
@@ -80,6 +83,10 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("a.py", "x = '" + "a" * 5000 + "'\n", "production"),
         ("v/abc_add.py", '"""add\n\nRevision ID: 1\n"""\n', "migrations"),
         ("a.ts", "export class A1 implements MigrationInterface {\n", "migrations"),
+        ("brokers/stub.py", 'class Stub(Broker):\n    """A broker for unit tests."""\n', "fixtures"),
+        ("brokers/stub.py", "channel.unary_unary('/latest')\n", "production"),
+        ("brokers/real.py", '"""Can be replaced in tests."""\n', "production"),
+        ("bin/www.js", "const server = http.createServer(app);\nserver.listen(port);\n", "production"),
         ("src/a.ts", "import { ref } from 'vue';\n", "browser"),
         ("src/a.js", "document.querySelector('#a');\n", "browser"),
         ("src/a.js", "$('#a').on('click', f);\n", "browser"),

@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.rules.rule import GO, JAVASCRIPT, PYTHON, Rule
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, PYTHON, Rule
 
 Treatment: TypeAlias = Literal["skipped", "hidden", "narrowed"]
 
@@ -166,6 +166,11 @@ _DOCS_FOLDER = re.compile(
     r"(?:(?!(?:src|internal|pkg|lib|app)/)[^/]+/)*?(?:docs?|documentation|apidocs?|\.vitepress|\.?storybook)/"
 )
 """Not below folders of source code: `internal/docs` is code about docs."""
+_DOUBLE = re.compile(r"(?:^|/|_|-)(?:stub|fake|mock|dummy)(?:s|ed)?(?:[-_]\w+)?\.\w+$")
+_FOR_TESTS = re.compile(
+    r"\b(?:for|in|within|during|used (?:by|in)) (?:\w+ ){0,3}test(?:s|ing)?\b", re.IGNORECASE
+)
+_SERVES = ("listen(", "createServer(", "serve(", "start(", "run(", "fork(")
 _SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
 
 
@@ -216,9 +221,19 @@ def _says_docs(head: FileHead) -> bool:
     return _DOCS_FOLDER.match(head.path) is not None
 
 
+def _says_double(head: FileHead) -> bool:
+    """Return whether a file named after a test double says that it is for tests."""
+    return _DOUBLE.search(head.path) is not None and _FOR_TESTS.search(head.text) is not None
+
+
 def _says_script(head: FileHead) -> bool:
-    # Inside a package, `scripts` holds the code of its commands.
-    return head.language == "python" and head.path.startswith(("scripts/", "script/"))
+    # Inside a package, `scripts` and `contrib` hold code that others import.
+    return head.language == "python" and head.path.startswith(("scripts/", "script/", "contrib/"))
+
+
+def _says_command(head: FileHead) -> bool:
+    """Return whether a file below the project's `bin` is a command; `bin/www` of Express starts a server."""
+    return head.path.startswith("bin/") and not any(word in head.text for word in _SERVES)
 
 
 def _leading_comment(text: str) -> Iterator[tuple[bool, str]]:
@@ -281,7 +296,7 @@ CONTEXTS: tuple[Context, ...] = (
         r"|.+\.(?:unit|integration)?tests?|.+[-_]tests?|tests?[-_].+|.+[-_]testing(?:[-_]support)?",
         names=rf"test_.+\.py|.+_tests?\.\w+|tests?\.\w+|conftest\.py|.+[.-](?:test|spec|e2e|cy)\.{_JS}"
         r"|.+(?:Tests?|TestCase|IT|ITCase|Spec)\.(?:java|kt|cs|scala|swift)|Test[A-Z].*\.(?:java|kt)"
-        r"|.+_spec\.rb|test[-_]helper.*\.\w+|testutils?\.\w+|test_utils?\.\w+",
+        r"|.+_spec\.rb|[tT]est[-_]?[hH]elper.*\.\w+|[tT]est[-_]?(?:[uU]til|[sS]erver|[sS]upport|[sS]uite|[cC]ase|[kK]it)s?\.\w+",
     ),
     Context("tests", "tests", "hidden", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
     Context("tests", "tests", "hidden", folders="t", languages=PYTHON),
@@ -292,8 +307,16 @@ CONTEXTS: tuple[Context, ...] = (
         "fixtures",
         "fixtures",
         "hidden",
+        folders=r"(?:[a-z0-9]+[-_])?mock[a-z0-9]*",
+        languages=(*JAVA, *KOTLIN),
+    ),
+    Context(
+        "fixtures",
+        "fixtures",
+        "hidden",
         folders=r"fixtures?|__fixtures__|test[-_]?data|mocks|__mocks__|__snapshots__|snapshots",
         names=rf"mock_.+\.go|.+_mock\.go|.+\.mock\.{_JS}|.+\.(?:stories|fixture)\.{_JS}",
+        says=_says_double,
     ),
     Context(
         "benchmarks",
@@ -301,7 +324,7 @@ CONTEXTS: tuple[Context, ...] = (
         "hidden",
         folders=r"bench|benches|benchmarks?|microbench(?:mark)?s?|perf[-_]?tests?|load[-_]?tests?",
         names=rf"bench_.+\.py|.+_bench(?:mark)?\.\w+|.+\.bench(?:mark)?\.{_JS}|.+Benchmark\.(?:java|kt|cs)"
-        r"|benchmark\.\w+",
+        r"|benchmark\.\w+|(?:.+[-_])?bench(?:mark)?[-_].+\.\w+",
     ),
     Context(
         "examples",
@@ -335,6 +358,7 @@ CONTEXTS: tuple[Context, ...] = (
         rf"|.+\.config\.{_JS}|\.\w+rc\.{_JS}|.+\.gradle\.kts|release\.(?:py|{_JS})",
         says=_says_script,
     ),
+    Context("scripts", "scripts", "hidden", languages=(*JAVASCRIPT, *PYTHON), says=_says_command),
     Context("browser", "browser code", "narrowed", languages=JAVASCRIPT, says=_says_browser),
     Context(
         "scripts",

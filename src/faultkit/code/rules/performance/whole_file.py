@@ -91,7 +91,7 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
     if (
         _split(call, facts)
         or _is_read_by_row(call, facts)
-        or call.method in _ALL_LINES
+        or (call.method in _ALL_LINES and not _is_changed_whole(call, facts))
         or _is_looked_through(call, facts)
     ):
         yield Hit(call.span, f"{call.written}() holds the whole file, though it is used line by line", LIKELY)
@@ -114,6 +114,18 @@ def _is_made_here(call: Call, facts: Facts) -> bool:
         )
         is not None
     )
+
+
+def _is_changed_whole(call: Call, facts: Facts) -> bool:
+    """Return whether the lines are needed together: one is changed, seen beside the next, or all are sorted,
+    or written again."""
+    scope = facts.function_of(call)
+    if scope is None or len(call.assigned) != 1:
+        return False
+    name = re.escape(call.assigned[0])
+    needed = rf"\b{name}(\[[^\]\n]*[+-]\s*\d+\s*\]|\[[^\]\n]+\]\s*=[^=]|\.(set|add|removeAt|remove|sort\w*|Sort)\()"
+    written = rf"\b([wW]riteAllLines(Async)?|Files\.write|sort|Sort|Reverse|reverse)\([^;\n]*\b{name}\b"
+    return re.search(rf"{needed}|{written}", facts.text(scope.body)) is not None
 
 
 def _is_read_by_row(call: Call, facts: Facts) -> bool:

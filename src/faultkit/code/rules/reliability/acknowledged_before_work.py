@@ -17,7 +17,7 @@ _QUICK = re.compile(
     r"|poll|Poll|consume|Consume|fetch|FetchMessage|ReadMessage|recv|next|ofSeconds|ofMillis|model_validate\w*"
     r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|ok|Ok|Some|size|sorted|entries"
     r"|values|items|keys|extend|iterator|stream|filter|flatMap|collect|count|forEach|partitions|timeout|unwrap"
-    r"|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|orElseThrow|ok_or_else)$"
+    r"|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|orElseThrow|ok_or_else|echo(_\w+)?)$"
 )
 _READS = re.compile(
     r"^([gG]et|[rR]ead|[pP]arse|[tT]ryParse|[dD]ecode|[dD]eserialize|[eE]xtract|[vV]alidate|[vV]erify|[cC]heck|[aA]ssert"
@@ -213,9 +213,12 @@ def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
         and not any(is_within(step.span, each.span) for each in facts.within(facts.assignments, body))
     ]
     end = min(leaves, default=body.end)
+    # What a handler does runs because the acknowledgement failed.
+    failed = [one.body for each in facts.tries_around(call) for one in each.handlers]
     for each in facts.within(facts.calls, body):
         if (
             call.span.end < each.span.start <= end
+            and not any(is_within(each.span, one) for one in failed)
             and _is_run_by(each, scope, facts)
             and _is_work(each, facts)
         ):

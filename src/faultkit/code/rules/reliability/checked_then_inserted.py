@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.claims import claims
@@ -74,6 +74,8 @@ def _by_store(scope: Scope, checks: list[Call], facts: Facts) -> Iterator[Hit]:
         for insert in facts.within(facts.calls, scope.body):
             if insert.method not in _INSERTS or insert.span.start < check.span.end or not insert.arguments:
                 continue
+            if _is_of_another(check, insert, facts):
+                continue
             if _same_store(check, insert, facts) and _is_new(insert, facts):
                 what = f"another request may insert between {check.written}() and {insert.written}()"
                 yield Hit(insert.span, what, POSSIBLE)
@@ -112,6 +114,15 @@ def _is_condition(check: Call, scope: Scope, facts: Facts) -> bool:
         ):
             return True
     return False
+
+
+def _is_of_another(check: Call, insert: Call, facts: Facts) -> bool:
+    """Return whether the check asks a parameter of a function in which the insert does not stand."""
+    root = re.split(r"[.(\[?!]", check.receiver_written, maxsplit=1)[0]
+    return any(
+        not is_within(insert.span, scope.span) and any(each.name == root for each in scope.parameters)
+        for scope in facts.functions_around(check)
+    )
 
 
 def _same_store(check: Call, insert: Call, facts: Facts) -> bool:

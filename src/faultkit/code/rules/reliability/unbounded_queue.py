@@ -81,7 +81,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in (*JAVA, *KOTLIN):
         yield from _executors(facts)
     for call in facts.calls_named(*_QUEUES):
-        if not _is_bounded(call) and not _only_drained(call, facts) and not _has_few(call):
+        few = _has_few(call) or _takes_one(call, facts)
+        if not _is_bounded(call) and not _only_drained(call, facts) and not few:
             # A simple queue cannot be bounded, and is often used to hand over one answer.
             sure = POSSIBLE if call.method in _SIMPLE else LIKELY
             yield Hit(call.span, f"{call.written}() takes any number of items", sure)
@@ -90,6 +91,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _has_few(call: Call) -> bool:
     """Return whether the queue holds, by its name, no work: what is idle, or answers to what was asked."""
     return any(_FEW.search(name) for name in call.assigned)
+
+
+def _takes_one(call: Call, facts: Facts) -> bool:
+    """Return whether the sender is used once, and not in a loop (Rust): it hands over one value."""
+    scope = facts.function_of(call)
+    if facts.language != "rust" or scope is None or not call.assigned:
+        return False
+    sender = call.assigned[0]
+    sends = [
+        each
+        for each in facts.within(facts.calls_of_method("send"), scope.body)
+        if each.receiver_written == sender
+    ]
+    if len(sends) != 1 or facts.loops_around(sends[0], across=True) != facts.loops_around(call, across=True):
+        return False
+    named = re.findall(rf"(?<![\w.]){re.escape(sender)}\b", facts.text(scope.body))
+    return len(named) == 2  # where it is made, and where it sends
 
 
 def _channels(facts: Facts) -> Iterator[Hit]:

@@ -26,11 +26,12 @@ _COLLECTIONS = re.compile(
     r"|(mutable|hash|linked|sorted|array)(Map|List|Set)Of|dict|list|set|defaultdict|deque|OrderedDict|Counter)$"
 )
 _STARTS = re.compile(
-    r"^(__init__|__new__|__post_init__|__del__|__enter__|__repr__|constructor|[nN]ew\w*|String|[tT]oString)$"
+    r"^(__init__|__new__|__post_init__|__del__|~\w+|[fF]inalize|__enter__|__repr__|constructor|[nN]ew\w*|String"
+    r"|[tT]oString)$"
     r"|^_?(init|initiali[sz]e|configure|set_?up)",
     re.IGNORECASE,
 )
-"""Methods that run before other threads know the object."""
+"""Methods that run before other threads know the object, or when none has it any more."""
 _HELD = re.compile(r"[lL]ocked$|_?unlocked$|Unlocked$|WithLock$|NoLock$|_nolock$|[uU]nsafe|^_?test")
 _SAID = re.compile(r"lock|mutex|hold|single.?thread|not thread.?safe|guarded", re.IGNORECASE)
 _TASKS = re.compile(r"asyncio\.|anyio\.|trio\.")

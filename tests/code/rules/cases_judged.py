@@ -1,0 +1,106 @@
+"""Code of released projects that readers judged right, in short, each beside its wrong twin."""
+
+# ruff: noqa: E501  (a row of a table is one line)
+
+from __future__ import annotations
+
+from tests.code.rules.cases import bad, good
+
+_PY, _CS, _KT, _RS = "python", "csharp", "kotlin", "rust"
+
+CASES = [
+    # A channel over which one value goes.
+    good("unbounded-queue", _RS, """
+        use std::sync::mpsc::channel;
+        fn f(p: Proxy) -> Stream {
+            let (tx, rx) = channel();
+            thread::spawn(move || {
+                if tx // the parent waits
+                    .send(open(&p)).is_ok() { notify(); }
+            });
+            rx.recv().unwrap()
+        }
+    """),
+    bad("unbounded-queue", _RS, """
+        use std::sync::mpsc::channel;
+        fn f(p: Feed) {
+            let (tx, rx) = channel();
+            thread::spawn(move || { for x in p.items() { tx.send(x).unwrap(); } });
+            work(rx);
+        }
+        fn g(p: Feed) {
+            let (tx, rx) = channel();
+            let other = tx.clone();
+            thread::spawn(move || { tx.send(1); });
+            work(rx, other);
+        }
+    """, 3, 8),
+    # Parameters of two functions have the same name.
+    good("checked-then-inserted", _KT, """
+        fun definition() {
+          Function("info") { file: FsFile -> if (file.exists()) { file.path } else { null } }
+          Function("create") { file: FsFile, options: Options? -> file.create(options ?: Options()) }
+        }
+    """),
+    bad("checked-then-inserted", _KT, """
+        class Accounts(val users: UserRepository) {
+          fun register(email: String) {
+            if (users.existsByEmail(email)) throw Taken()
+            users.save(User(email))
+          }
+        }
+    """, 4),
+    # No other thread has an object that is being finalized.
+    good("unguarded-access", _CS, """
+        class A {
+          private readonly List<string> tasks = new List<string>();
+          private readonly object sync = new object();
+          ~A() { Debug.Assert(tasks.Count == 0); }
+          public void Add(string t) { lock(sync) { tasks.Add(t); } }
+          public void Remove(string t) { lock(sync) { tasks.Remove(t); } }
+        }
+    """),
+    bad("unguarded-access", _CS, """
+        class A {
+          private readonly List<string> tasks = new List<string>();
+          private readonly object sync = new object();
+          public int Left() { return tasks.Count; }
+          public void Add(string t) { lock(sync) { tasks.Add(t); } }
+          public void Remove(string t) { lock(sync) { tasks.Remove(t); } }
+        }
+    """, 4),
+    # Lines that are changed among their neighbours, and written back.
+    good("whole-file-loaded", _CS, """
+        static void Fix(string path) {
+          string[] v = File.ReadAllLines(path, Encoding.UTF8);
+          for (int i = 0; i < v.Length - 1; ++i) { if (v[i].Contains("data")) v[i + 1] = Convert(v[i + 1]); }
+          File.WriteAllLines(path, v);
+        }
+    """),
+    bad("whole-file-loaded", _CS, """
+        static int Count(string path) {
+          string[] v = File.ReadAllLines(path, Encoding.UTF8);
+          int n = 0;
+          foreach (var line in v) { if (line.Contains("data")) n++; }
+          return n;
+        }
+    """, 2),
+    # What follows is done because the acknowledgement failed, or says that it did not.
+    good("acknowledged-before-work", _PY, """
+        def basic_ack(ctx, tag):
+            try:
+                ctx.channel.basic_ack(tag)
+            except Exception as e:
+                ctx.reconnect(e)
+            else:
+                ctx.echo_ok()
+    """),
+    bad("acknowledged-before-work", _PY, """
+        def on_message(ch, method, props, body):
+            try:
+                ch.basic_ack(method.delivery_tag)
+                charge(body)
+            except Exception as e:
+                requeue(e)
+    """, 3),
+]  # fmt: skip
