@@ -1,12 +1,10 @@
 """Code of released projects that readers judged right, in short, each beside its wrong twin."""
 
-# ruff: noqa: E501  (a row of a table is one line)
-
 from __future__ import annotations
 
 from tests.code.rules.cases import bad, good
 
-_PY, _CS, _KT, _RS = "python", "csharp", "kotlin", "rust"
+_PY, _JS, _CS, _KT, _RS = "python", "javascript", "csharp", "kotlin", "rust"
 
 CASES = [
     # A channel over which one value goes.
@@ -102,5 +100,20 @@ CASES = [
                 charge(body)
             except Exception as e:
                 requeue(e)
+    """, 3),
+    # A shell is always there; what it cannot start is its exit status.
+    good("unhandled-error-event", _JS, """
+        const { spawn } = require('child_process');
+        function run(args, done) {
+          const child = spawn('docker', args, { stdio: 'inherit', shell: true });
+          child.on('close', done);
+        }
+    """),
+    bad("unhandled-error-event", _JS, """
+        const { spawn } = require('child_process');
+        function run(args, done) {
+          const child = spawn('docker', args, { stdio: 'inherit', shell: false });
+          child.on('close', done);
+        }
     """, 3),
 ]  # fmt: skip

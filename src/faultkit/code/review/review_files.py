@@ -15,6 +15,7 @@ from faultkit.base.errors import InputError
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language
 from faultkit.code.languages.syntax import Syntax
+from faultkit.code.review.built_copies import built_copies
 from faultkit.code.review.context import (
     BY_NAME,
     HEAD_BYTES,
@@ -135,7 +136,17 @@ def find_files(
             elif real not in wanted or each.context is not None:
                 # A file that is named goes before the same file of a folder.
                 wanted[real] = _as_chosen(each, choice)
-    return FilesFound(tuple(wanted.values()), tuple(skipped.values()), len(excluded))
+    return FilesFound(_without_copies(wanted.values()), tuple(skipped.values()), len(excluded))
+
+
+def _without_copies(wanted: Iterable[FileToReview]) -> tuple[FileToReview, ...]:
+    """Return the files, those that a build wrote from others of them with that context."""
+    listed = tuple(wanted)
+    built = built_copies(each.relative for each in listed)
+    return tuple(
+        replace(each, context="built") if each.context is None and each.relative in built else each
+        for each in listed
+    )
 
 
 def text_to_review(data: bytes, name: str, language: Language | None, choice: PathChoice) -> FilesFound:

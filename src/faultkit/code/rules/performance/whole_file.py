@@ -123,7 +123,8 @@ def _is_changed_whole(call: Call, facts: Facts) -> bool:
     if scope is None or len(call.assigned) != 1:
         return False
     name = re.escape(call.assigned[0])
-    needed = rf"\b{name}(\[[^\]\n]*[+-]\s*\d+\s*\]|\[[^\]\n]+\]\s*=[^=]|\.(set|add|removeAt|remove|sort\w*|Sort)\()"
+    item = r"\[[^\]\n]*[+-]\s*\d+\s*\]|\[[^\]\n]+\]\s*=[^=]"
+    needed = rf"\b{name}({item}|\.(set|add|removeAt|remove|sort\w*|Sort)\()"
     written = rf"\b([wW]riteAllLines(Async)?|Files\.write|sort|Sort|Reverse|reverse)\([^;\n]*\b{name}\b"
     return re.search(rf"{needed}|{written}", facts.text(scope.body)) is not None
 

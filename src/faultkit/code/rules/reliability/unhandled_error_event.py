@@ -38,7 +38,7 @@ _CHAIN = 4000
 def _check(facts: Facts) -> Iterator[Hit]:
     text = facts.whole_text
     for call in facts.calls_named(*_EMITTERS):
-        if facts.language == "tsx" or call.is_argument or call.is_returned:
+        if facts.language == "tsx" or call.is_argument or call.is_returned or _can_be_started(call, facts):
             continue
         # Of a chain `http.get(…).on(…)`, the end of it.
         end = facts.text(Span(call.span.end, min(len(facts.syntax.source), call.span.end + _CHAIN)))
@@ -58,6 +58,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
             f"nothing listens for errors of {call.written}(): the process ends when {_EMITTERS[call.name]}",
             LIKELY,
         )
+
+
+def _can_be_started(call: Call, facts: Facts) -> bool:
+    """Return whether a child is a shell, or Node itself: a program that is not there is its exit status."""
+    return call.name == "child_process.spawn" and (
+        re.search(r"\bshell\s*:\s*(true|['\"`/])|^\w+\(\s*process\.execPath\b", facts.text(call.span))
+        is not None
+    )
 
 
 def _is_left(call: Call, name: str, text: str, facts: Facts) -> bool:
