@@ -83,6 +83,8 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("a.py", "x = '" + "a" * 5000 + "'\n", "production"),
         ("v/abc_add.py", '"""add\n\nRevision ID: 1\n"""\n', "migrations"),
         ("a.ts", "export class A1 implements MigrationInterface {\n", "migrations"),
+        ("server/errors_gen.go", "//go:build ignore\n// +build ignore\n\npackage main\n", "scripts"),
+        ("server/errors.go", "//go:build linux\n\npackage server\n", "production"),
         ("brokers/stub.py", 'class Stub(Broker):\n    """A broker for unit tests."""\n', "fixtures"),
         ("brokers/stub.py", "channel.unary_unary('/latest')\n", "production"),
         ("brokers/real.py", '"""Can be replaced in tests."""\n', "production"),

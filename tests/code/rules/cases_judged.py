@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.code.rules.cases import bad, good
 
-_PY, _JS, _CS, _KT, _RS = "python", "javascript", "csharp", "kotlin", "rust"
+_PY, _JS, _GO, _JAVA = "python", "javascript", "go", "java"
+_CS, _KT, _RS = "csharp", "kotlin", "rust"
 
 CASES = [
     # A channel over which one value goes.
@@ -116,4 +117,113 @@ CASES = [
           child.on('close', done);
         }
     """, 3),
+    # A key under which a secret is kept.
+    good("secret-in-log", _GO, """
+        package main
+        import "fmt"
+        func set(c *Client, secretKey string, secret []byte) error {
+            if err := c.Put(secretKey, secret); err != nil {
+                return fmt.Errorf("failed to set secret %q: %w", secretKey, err)
+            }
+            return nil
+        }
+    """),
+    bad("secret-in-log", _GO, """
+        package main
+        import "fmt"
+        func sign(c *Client, secretKey string, body []byte) error {
+            if err := c.Put(secretKey, body); err != nil {
+                return fmt.Errorf("failed with %q: %w", secretKey, err)
+            }
+            return nil
+        }
+    """, 5),
+    # A limit for a probe, or while a socket closes.
+    good("wrong-time-unit", _JAVA, """
+        class C {
+          boolean isHealthy() throws IOException {
+            socket.setSoTimeout(3);
+            return !source.exhausted();
+          }
+          boolean ready() throws IOException {
+            int before = socket.getSoTimeout();
+            try { socket.setSoTimeout(10); return in.exhausted(); } finally { socket.setSoTimeout(before); }
+          }
+        }
+    """),
+    bad("wrong-time-unit", _JAVA, """
+        class C {
+          void connect() throws IOException {
+            socket.setSoTimeout(10);
+          }
+        }
+    """, 3),
+    # Said to run before others have the object.
+    good("unguarded-access", _GO, """
+        package main
+        import "sync"
+        type store struct { mu sync.Mutex; blocks map[int]string }
+        // Should only be called on startup.
+        func (s *store) expireOld() { for i := range s.blocks { delete(s.blocks, i) } }
+        func (s *store) Add(i int, b string) { s.mu.Lock(); s.blocks[i] = b; s.mu.Unlock() }
+        func (s *store) Drop(i int) { s.mu.Lock(); delete(s.blocks, i); s.mu.Unlock() }
+    """),
+    bad("unguarded-access", _GO, """
+        package main
+        import "sync"
+        type store struct { mu sync.Mutex; blocks map[int]string }
+        // Drops what is old.
+        func (s *store) ExpireOld() { for i := range s.blocks { delete(s.blocks, i) } }
+        func (s *store) Add(i int, b string) { s.mu.Lock(); s.blocks[i] = b; s.mu.Unlock() }
+        func (s *store) Drop(i int) { s.mu.Lock(); delete(s.blocks, i); s.mu.Unlock() }
+        func (s *store) Has(i int) bool { s.mu.Lock(); defer s.mu.Unlock(); return s.blocks[i] != "" }
+    """, 5),
+    # The caller gets the path by another name.
+    good("temporary-file-left", _GO, """
+        package main
+        import "os"
+        func dump(b []byte) (string, error) {
+            f, err := os.CreateTemp("", "dump-")
+            if err != nil { return "", err }
+            defer f.Close()
+            path := f.Name()
+            if _, err := f.Write(b); err != nil { return "", err }
+            return path, nil
+        }
+    """),
+    bad("temporary-file-left", _GO, """
+        package main
+        import "os"
+        func dump(b []byte) error {
+            f, err := os.CreateTemp("", "dump-")
+            if err != nil { return err }
+            defer f.Close()
+            path := f.Name()
+            if _, err := f.Write(b); err != nil { return err }
+            return send(path)
+        }
+    """, 4),
+    # FK-R014 names the way on which the body stays open.
+    good("released-on-success-only", _GO, """
+        package main
+        import ("fmt"; "io"; "net/http")
+        func get(u string) ([]byte, error) {
+            resp, err := http.Get(u)
+            if err != nil { return nil, err }
+            if resp.StatusCode != 200 { return nil, fmt.Errorf("status %d", resp.StatusCode) }
+            defer resp.Body.Close()
+            return io.ReadAll(resp.Body)
+        }
+    """),
+    bad("response-not-closed", _GO, """
+        package main
+        import ("fmt"; "io"; "net/http")
+        func get(u string) ([]byte, error) {
+            resp, err := http.Get(u)
+            if err != nil { return nil, err }
+            if resp.StatusCode != 200 { return nil, fmt.Errorf("status %d", resp.StatusCode) }
+            defer resp.Body.Close()
+            return io.ReadAll(resp.Body)
+        }
+    """, 6),
 ]  # fmt: skip

@@ -312,7 +312,7 @@ CASES = [
 _RELEASED = "released-on-success-only"
 CASES += [
     bad(
-        _RELEASED,
+        "response-not-closed",
         _GO,
         """
         package a
@@ -333,7 +333,7 @@ CASES += [
         	return read(resp.Body)
         }
         """,
-        8,
+        12,
     ),
     good(
         _RELEASED,

@@ -170,6 +170,8 @@ _DOUBLE = re.compile(r"(?:^|/|_|-)(?:stub|fake|mock|dummy)(?:s|ed)?(?:[-_]\w+)?\
 _FOR_TESTS = re.compile(
     r"\b(?:for|in|within|during|used (?:by|in)) (?:\w+ ){0,3}test(?:s|ing)?\b", re.IGNORECASE
 )
+_NOT_BUILT = re.compile(r"^//(?:go:build| ?\+build) ignore$", re.MULTILINE)
+"""A Go file that belongs to no package: `go run` starts it."""
 _SERVES = ("listen(", "createServer(", "serve(", "start(", "run(", "fork(")
 _SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
 
@@ -227,6 +229,8 @@ def _says_double(head: FileHead) -> bool:
 
 
 def _says_script(head: FileHead) -> bool:
+    if head.language == "go":
+        return _NOT_BUILT.search(head.text) is not None
     # Inside a package, `scripts` and `contrib` hold code that others import.
     return head.language == "python" and head.path.startswith(("scripts/", "script/", "contrib/"))
 

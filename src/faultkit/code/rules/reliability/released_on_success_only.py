@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Handler, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.reliability.response_not_closed import left_open_on_a_way
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.exits import exit_between, exit_without_release
 from faultkit.code.rules.vocabulary.object_queues import returned_on_success_only
@@ -62,6 +63,8 @@ def _released(facts: Facts) -> Iterator[Hit]:
             continue
         if _ANSWERS.search(call.name) and _is_given(name, scope, facts):
             continue
+        if call.name.startswith("net/http.") and left_open_on_a_way(call, facts) is not None:
+            continue  # FK-R014 names the way.
         ends = [
             each
             for each in facts.within(facts.calls, scope.body)

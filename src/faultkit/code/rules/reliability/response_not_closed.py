@@ -33,7 +33,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if request.library.name == "net/http":
             if _go_open(call, facts):
                 yield Hit(call.span, f"the body that {call.written}() gives is never closed", LIKELY)
-            elif (place := _go_left(call, facts)) is not None:
+            elif (place := left_open_on_a_way(call, facts)) is not None:
                 what = f"the body that {call.written}() gives is not closed on this way"
                 yield Hit(place, what, LIKELY)
         elif _streams(call) and not is_closed_or_passed_on(call, facts):
@@ -171,7 +171,7 @@ def _closed_late(name: str, call: Call, facts: Facts) -> int | None:
     return first.span.start
 
 
-def _go_left(call: Call, facts: Facts) -> Span | None:
+def left_open_on_a_way(call: Call, facts: Facts) -> Span | None:
     """Return where a response that is else returned is left for its status, with its body open."""
     scope = facts.function_of(call)
     if scope is None or not call.assigned or call.assigned[0] == "_":

@@ -98,11 +98,13 @@ def _is_written(name: str, scope: Scope, facts: Facts) -> bool:
 def _left(made: Placed, names: tuple[str, ...], scope: Scope, facts: Facts) -> Iterator[Hit]:
     after = Span(made.span.end, scope.body.end)
     text = facts.text(after)
+    held = names[-1] if names else ""
+    names += _other_names(names, text)
     word = rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})\b"
     if not names or _KEPT.search(text) or _is_passed_on(word, text):
         return
     removals = [each for each in facts.within(facts.calls, after) if _REMOVES.fullmatch(each.method)]
-    what = f"the temporary file in {names[-1]}"
+    what = f"the temporary file in {held}"
     if not removals:
         yield Hit(made.span, f"{what} is never removed", LIKELY)
         return
@@ -119,6 +121,15 @@ def _left(made: Placed, names: tuple[str, ...], scope: Scope, facts: Facts) -> I
     ]
     if between:
         yield Hit(made.span, f"{what} is left behind when {between[0].written}() fails", LIKELY)
+
+
+def _other_names(names: tuple[str, ...], text: str) -> tuple[str, ...]:
+    """Return variables that get the path of an open file: `path := file.Name()`."""
+    if not names:
+        return ()
+    held = "|".join(map(re.escape, names))
+    path = r"(?:Name\(\)|name|path|getPath\(\)|getAbsolutePath\(\)|absolutePath)"
+    return tuple(re.findall(rf"\b(\w+)\s*:?=\s*(?:{held})\.{path}\s*[;\n]", text))
 
 
 def _is_passed_on(word: str, text: str) -> bool:

@@ -33,7 +33,11 @@ _STARTS = re.compile(
 )
 """Methods that run before other threads know the object, or when none has it any more."""
 _HELD = re.compile(r"[lL]ocked$|_?unlocked$|Unlocked$|WithLock$|NoLock$|_nolock$|[uU]nsafe|^_?test")
-_SAID = re.compile(r"lock|mutex|hold|single.?thread|not thread.?safe|guarded", re.IGNORECASE)
+_SAID = re.compile(
+    r"lock|mutex|hold|single.?thread|not thread.?safe|guarded|\bstart-?up\b"
+    r"|(on|for|during) (recovery|restart|boot)",
+    re.IGNORECASE,
+)
 _TASKS = re.compile(r"asyncio\.|anyio\.|trio\.")
 
 

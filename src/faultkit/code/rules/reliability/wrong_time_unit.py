@@ -53,6 +53,7 @@ _LARGEST = 2**31 - 1
 _SETTERS = frozenset(
     ("setConnectTimeout", "setReadTimeout", "setSoTimeout", "setSocketTimeout", "setConnectionRequestTimeout")
 )
+_BRIEF = re.compile(r"close|abort|shutdown|kill|drain|stale|healthy|alive|probe|peek", re.IGNORECASE)
 _EXPIRY = re.compile(r"(^|\.)(exp|iat|nbf)$")
 
 
@@ -195,8 +196,21 @@ def _literal(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, CERTAIN)
     elif language in ("java", "kotlin") and call.method in _SETTERS:
         given = call.argument(place=0)
-        if given is not None and given.value.shape == "number" and 0 < _number(given.value.text) <= 60:
+        value = 0 if given is None or given.value.shape != "number" else _number(given.value.text)
+        if given is not None and 1 < value <= 60 and not _is_short_by_intent(call, facts):
             yield Hit(call.span, f"{call.written}({given.value.text}) is in milliseconds", LIKELY)
+
+
+def _is_short_by_intent(call: Call, facts: Facts) -> bool:
+    """Return whether a limit holds for a probe, after which the old one is set, or while a socket closes."""
+    scope = facts.named_function_of(call)
+    if call.method not in ("setSoTimeout", "setReadTimeout") or scope is None:
+        return False
+    return (
+        _BRIEF.search(scope.short_name) is not None
+        or re.search(r"\bget(So|Read)Timeout\(|\.(soTimeout|readTimeout)\b", facts.text(scope.body))
+        is not None
+    )
 
 
 def _expiry(facts: Facts) -> Iterator[Hit]:

@@ -175,6 +175,13 @@ def _secret_hole(span: Span, facts: Facts) -> str:
     return "" if headers is None else headers[1]
 
 
+def _names_a_secret(written: str, access: Access, facts: Facts) -> bool:
+    """Return whether a variable is the key of another: `secretKey` of a function that has `secret`, too."""
+    base = re.sub(r"(_key|Key)$", "", written)
+    scope = facts.named_function_of(access) if base != written else None
+    return scope is not None and any(each.name == base for each in scope.parameters)
+
+
 def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
     written = access.written.replace("?", "")
     last = written.rpartition(".")[2]
@@ -182,6 +189,8 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return ""
     if _WHOLE.match(written) or WHOLE_HEADERS.search(written):
         return written
+    if _names_a_secret(written, access, facts):
+        return ""
     if _is_own_token(written, facts) or (is_secret_name(last, facts) and not _PLACES.search(written)):
         return written
     if is_connection_string(written, access, facts):
