@@ -84,11 +84,10 @@ def _parts(around: Scope | None, facts: Facts) -> Iterator[tuple[Call, str]]:
         name = each.targets[0]
         if not name.isidentifier():
             continue
-        if facts.language in ("javascript", "typescript", "tsx") and (
-            _WORKERS.search(call.name) or _SERVERS.search(call.name)
-        ):
-            yield call, name
-        elif _is_own_with_end(call, facts):
+        if (
+            facts.language in ("javascript", "typescript", "tsx")
+            and (_WORKERS.search(call.name) or _SERVERS.search(call.name))
+        ) or _is_own_with_end(call, facts):
             yield call, name
 
 

@@ -54,10 +54,9 @@ def _is_bomb(call: Call, facts: Facts) -> bool:
         is_packed = re.search(r"(GZIP|Inflater|Zip)\w*InputStream(\(\))?\.", call.name) is not None
         return is_packed and _is_fed(call, facts)
     if facts.language == "rust":
-        is_packed = re.search(
-            r"(Gz|Zlib|Deflate|Brotli|Multi)\w*Decoder\b.*\.read_to_(end|string)$", call.name
-        )
-        return is_packed is not None and _is_fed(call, facts) and ".take(" not in _body_of(call, facts)
+        decoded = r"(Gz|Zlib|Deflate|Brotli|Multi)\w*Decoder\b.*\.read_to_(end|string)$"
+        is_packed = re.search(decoded, call.name) is not None
+        return is_packed and _is_fed(call, facts) and ".take(" not in _body_of(call, facts)
     if facts.language == "csharp":
         is_packed = re.search(r"(GZip|Deflate|Brotli)Stream\.CopyTo(Async)?$", call.name) is not None
         return is_packed and "MemoryStream" in _body_of(call, facts) and _is_fed(call, facts)
