@@ -86,7 +86,7 @@ def _is_read_whole(call: Call, facts: Facts) -> bool:
 
 def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
     opened = call.origin or call
-    if _is_small(call, facts) or _is_made_here(call, facts):
+    if _is_small(call, facts) or _is_made_here(call, facts) or _is_own_state(call, facts):
         return
     if (
         _split(call, facts)
@@ -101,6 +101,20 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
         return  # Texts are templates and settings.
     elif frequency_of(call, facts) == "request" and not _is_literal(opened) and _is_sent(call, facts):
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
+
+
+_REPLACES = (
+    "move", "Move", "rename", "Rename", "replace", "Replace", "persist", "renameSync", "copy_to",
+)  # fmt: skip
+
+
+def _is_own_state(call: Call, facts: Facts) -> bool:
+    """Return whether the text itself keeps the file, and replaces it as a whole."""
+    first = call.argument(place=0)
+    name = call.receiver_written if first is None else first.value.text
+    return bool(name) and any(
+        each.value.text == name for one in facts.calls_of_method(*_REPLACES) for each in one.arguments
+    )
 
 
 def _is_made_here(call: Call, facts: Facts) -> bool:

@@ -12,6 +12,7 @@ from faultkit.code.rules.vocabulary.claims import claims
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.read_values import first_call
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+from faultkit.code.rules.vocabulary.sql_updates import counted_after_check
 
 _GUARDS = re.compile(
     r"(?<!find)unique(?!OrThrow)|on_?\s*conflict|conflict_|doNothing|duplicate[\s_]?(key|entry)|ER_DUP|Integrity|ConstraintViolation|P2002|23505|\b11000\b|1062|upsert|get_or_create"
@@ -24,12 +25,14 @@ _CHECKS = NamePattern(
     r"^(exists\w*|existsBy\w*|findBy\w*|findOne\w*|findFirst\w*|findUnique\w*|find_one|find_by_\w+|count\w*|Any(Async)?"
     r"|FirstOrDefault(Async)?|SingleOrDefault(Async)?|first|one_or_none|scalar_one_or_none|scalar|get_or_none|Count"
     r"|First|Take|getBy\w*|FindBy\w*|ExistsBy\w*|ExistsAsync|Exists|get_by_\w+|GetBy\w*|findAndCount|countDocuments"
-    r"|fetchval|fetchrow|fetchone|exist\w*|firstOrNull|singleOrNull|findAny|any)$"
+    r"|fetchval|fetchrow|fetchone|exist\w*|firstOrNull|singleOrNull|findAny|any|empty"
+    r"|none)$"
 )
 _INSERTS = frozenset(
     ("create", "save", "insert", "insertOne", "insert_one", "Add", "AddAsync", "Create", "saveAndFlush",
      "persist", "add", "InsertOne", "Insert", "InsertAsync", "CreateAsync", "insert_into", "SaveAsync",
-     "Save", "bulk_create")
+     "Save", "bulk_create", "insertAndGetId", "insertReturning", "insert_many", "insertMany", "InsertMany",
+     "addNew", "createEntity", "store")
 )  # fmt: skip
 _FROM = re.compile(r"\bfrom\s+[\"'`\[]?([\w.]+)", re.IGNORECASE)
 _INTO = re.compile(r"\binto\s+[\"'`\[]?([\w.]+)", re.IGNORECASE)
@@ -43,6 +46,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     # To search the whole text takes longest, and comes last.
     if found and not _GUARDS.search(facts.whole_text):
         yield from found
+    for span, column in counted_after_check(facts):
+        if not _GUARDS.search(facts.text(span)):
+            yield Hit(
+                span, f"another request may change {column} between the question and the update", LIKELY
+            )
     for claim in claims(facts):
         what = f"{_OTHERS[claim.thing.kind]} between {claim.asked} and {claim.taken}"
         yield Hit(claim.span, what, LIKELY)
@@ -299,5 +307,7 @@ RULE = Rule(
         b"PutItem",
         b"PutCommand",
         b"olatile",
+        b"pdate",
+        b"UPDATE",
     ),
 )

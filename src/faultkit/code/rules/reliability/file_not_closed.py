@@ -49,6 +49,7 @@ _STREAMS = (
     "inputStream", "outputStream", "bufferedReader", "bufferedWriter", "reader", "writer", "printWriter",
 )  # fmt: skip
 _OPENS["kotlin"] = (*_OPENS["java"], *(f"java.io.File.{name}" for name in _STREAMS))
+_OF_HANDLE = ("createReadStream", "createWriteStream", "readableWebStream")
 _NODE = ("fs.openSync", "fs/promises.open", "fs.promises.open")
 
 
@@ -67,6 +68,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_OPENS.get(facts.language, _NODE)):
         if call.name == "open" and facts.calls_of_method("mock_open"):
             continue
+        if call.name in _NODE and any(each.method in _OF_HANDLE for each in facts.calls_on(call)):
+            continue  # The stream of a handle closes it at its end.
         if call.name == "zipfile.ZipFile" and _is_given_a_file(call, facts):
             continue
         if facts.language == "kotlin" and (

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Argument, Assignment, Call, Facts, Scope, is_within
-from faultkit.code.facts.fact_values import Text
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.read_values import computed_names, field_computed, first_call, read_names
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.sql_updates import written_back
 
 _LOADS = re.compile(
     r"\.objects\.(get|filter\(\)\.first|select_related\(\)\.get)$|get_object_or_404$"
@@ -50,7 +49,6 @@ _AMOUNTS = re.compile(
     re.IGNORECASE,
 )
 _SESSION = re.compile(r"session|(^|\.)_?(db|em|\w*manager|orm)$", re.IGNORECASE)
-_SETS = re.compile(r"update\s+(\w+)\s+set\s+(\w+)\s*=\s*(?:\?|\$\d|%s|:\w+|@\w+|%\(\w+\)s)", re.IGNORECASE)
 _UPDATES = (
     "update", "updateOne", "update_one", "findByIdAndUpdate", "findOneAndUpdate", "find_one_and_update",
     "updateMany", "Update", "Updates", "UpdateColumn", "UpdateColumns", "UpdateOne", "set", "values", "Set",
@@ -95,73 +93,14 @@ def _is_amount(field: str, scope: Scope, facts: Facts) -> bool:
     return re.search(rf"\b{re.escape(field)}\b[\]\"')]*\s*(<|>)", facts.text(scope.body)) is not None
 
 
-_VERB = re.compile(r"\s*(select|update)\b", re.IGNORECASE)
-_HAS_VERB = re.compile(rb"select|update", re.IGNORECASE)
-
-
 def _by_sql(facts: Facts) -> Iterator[Hit]:
     """Yield `UPDATE t SET n = ?` after `SELECT n FROM t`, also in a helper, if the new value is computed."""
-    if not (facts.syntax.has_any(b"select") and facts.syntax.has_any(b"update")):
-        return
-    # Most texts are no queries: those are not made.
-    source = facts.syntax.source
-    texts = facts.texts.where(lambda start, end: _HAS_VERB.search(source, start, end) is not None)
-    sent = [(text, found[1].lower()) for text in texts if (found := _VERB.match(text.text))]
-    if len({verb for _, verb in sent}) < 2:
-        return
-    for write, verb in sent:
-        found = _SETS.match(write.text.strip()) if verb == "update" else None
-        scope = facts.function_of(write)
-        if found is None or scope is None:
+    for write, table, column in written_back(facts):
+        if not _AMOUNTS.search(table) and not _is_amount(column, write.scope, facts):
             continue
-        if not _AMOUNTS.search(found[1]) and not _is_amount(found[2], scope, facts):
-            continue
-        reads = re.compile(
-            rf"select\b.*(\*|\b{found[2]}\b).*\bfrom\s+{found[1]}\b", re.IGNORECASE | re.DOTALL
-        )
-        before = [
-            place
-            for read, kind in sent
-            if kind == "select" and reads.match(read.text.strip()) and not _FOR_UPDATE.search(read.text)
-            for place in _read_at(read, scope, facts)
-            if place < write.span.start
-        ]
-        if not before or _GUARDS.search(facts.text(scope.span)):
-            continue
-        call = _sender(write, scope, facts)
-        if any(
-            step.kind == "binary"
-            and step.word in ("+", "-")
-            and min(before) < step.span.end
-            and not any(side.shape == "text" for side in step.sides)
-            for step in facts.within(facts.steps, scope.body)
-        ):
-            what = (
-                f"two callers at once read the same {found[2]} of {found[1]}, and one of the changes is lost"
-            )
-            yield Hit(call, what, LIKELY)
-
-
-_FOR_UPDATE = re.compile(r"\bfor\s+(no\s+key\s+)?update\b|updlock", re.IGNORECASE)
-
-
-def _read_at(read: Text, scope: Scope, facts: Facts) -> Iterator[int]:
-    """Yield where a function reads by a query: its own, or that of a function of this text that it calls."""
-    reader = facts.function_of(read)
-    if reader is scope:
-        yield read.span.end
-    elif reader is not None and reader.name:
-        yield from (call.span.start for call in facts.callers_of(reader) if facts.function_of(call) is scope)
-
-
-def _sender(write: Text, scope: Scope, facts: Facts) -> Span:
-    """Return the call that is given a query, with all that is bound to it."""
-    around = [call for call in facts.calls_around(write) if is_within(call.span, scope.body)]
-    if not around:
-        return write.span
-    start = around[0].span.start
-    chain = [each.span.end for each in facts.within(facts.calls, scope.body) if each.span.start == start]
-    return Span(start, max(chain))
+        if not _GUARDS.search(facts.text(write.scope.span)):
+            what = f"two callers at once read the same {column} of {table}, and one of the changes is lost"
+            yield Hit(write.span, what, LIKELY)
 
 
 def _by_atomics(facts: Facts) -> Iterator[Hit]:

@@ -33,6 +33,31 @@ def _check(facts: Facts) -> Iterator[Hit]:
         seen.add(source)
         what = f"an error of {source.written}() is handled by nothing, and ends the process"
         yield Hit(call.span, what, LIKELY, "high" if handler_around(call, facts) else None)
+    yield from _left_open(seen, facts)
+
+
+_OPENS = re.compile(r"(^|\.)createReadStream$|\.openDownloadStream(ByName)?$")
+_TO_CLIENT = re.compile(r"^(res|response|reply\.raw|ctx\.res)$")
+_ENDS = re.compile(
+    r"""['"](?:close|aborted)['"]|\bpipeline\s*\(|\bfinished\s*\(|\bpump\s*\(|addAbortSignal"""
+    r"""|\b(?:source|stream|file|handle|input|reader|rs)\w*\.(?:destroy|close)\("""
+)
+
+
+def _left_open(told: set[Call], facts: Facts) -> Iterator[Hit]:
+    """Yield files that are piped through others to a client, and that nothing closes when it goes away."""
+    for call in facts.calls_of_method("pipe"):
+        source, target = _source(call), call.argument(place=0)
+        if source is None or source in told or target is None or not _OPENS.search(source.name):
+            continue
+        scope = facts.function_of(call)
+        if scope is None or not _TO_CLIENT.match(target.value.text) or not _is_second(call):
+            continue
+        if _ENDS.search(facts.text(scope.span)):
+            continue
+        told.add(source)
+        what = f"nothing closes what {source.written}() opens when the client goes away in the middle"
+        yield Hit(call.span, what, LIKELY)
 
 
 _ANSWERS = re.compile(r"(^|\.)(Body|body|data)$")
@@ -54,6 +79,14 @@ def _is_of_answer(call: Call, facts: Facts) -> bool:
     body = _ANSWERS.search(re.sub(r"\.pipe$", "", first)) is not None
     scope = facts.function_of(call)
     return body and scope is not None and _HANDLES.search(facts.text(scope.span)) is None
+
+
+def _is_second(call: Call) -> bool:
+    """Return whether a stream comes through another: `file.pipe(gzip).pipe(res)`."""
+    origin = call.origin
+    while origin is not None and origin.method != "pipe":
+        origin = origin.origin
+    return origin is not None
 
 
 def _source(call: Call) -> Call | None:

@@ -41,7 +41,7 @@ _OPENS = {
 }
 """Calls that write in place if their arguments say so."""
 _REPLACES = re.compile(
-    r"rename|\bmove\w*\(|\bte?mp|[._]te?mp|[tT]empFile|[a-z]Te?mp|atomic|swap|\.new\b|\bpart\b|\.persist\(|mkstemp"
+    r"rename|\bmove\w*\(|\bte?mp(?!l)|[._]te?mp|[tT]empFile|(?-i:[a-z]Te?mp)|atomic|swap|\.new\b|\bpart\b|\.persist\(|mkstemp"
     r"|\.Move\(|\.Replace\(",
     re.IGNORECASE,
 )

@@ -68,6 +68,10 @@ def _is_opened_in_lock(call: Call, facts: Facts) -> bool:
     return False
 
 
+_GIVES_BACK = re.compile(r"\.(?:R?Unlock|unlock|release|Release)\(\)")
+"""A function that gives back a lock which its caller holds, or takes one of its own."""
+
+
 def through_functions(waits: set[Call], facts: Facts) -> set[Call]:
     """Return the calls of functions of this text that come to one of the calls that wait."""
     found: set[Call] = set()
@@ -77,7 +81,7 @@ def through_functions(waits: set[Call], facts: Facts) -> set[Call]:
         newest = {
             call
             for scope in holders
-            if scope is not None
+            if scope is not None and not _GIVES_BACK.search(facts.text(scope.body))
             for call in facts.callers_of(scope)
             if not call.is_launched and facts.named_function_of(call) is not scope
         } - found - waits  # fmt: skip

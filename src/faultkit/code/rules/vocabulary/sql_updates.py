@@ -1,0 +1,143 @@
+"""Numbers of a table that a function reads by one statement and changes by another.
+
+A statement is a text in the function, or a constant of the file that is given to a call there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from faultkit.code.facts import Facts, Scope, is_within
+from faultkit.code.facts.fact_values import Text
+from faultkit.code.languages.syntax import Span
+
+_VERB = re.compile(r"\s*(select|update)\b", re.IGNORECASE)
+_HAS_VERB = re.compile(rb"select|update", re.IGNORECASE)
+_SETS = re.compile(r"update\s+(\w+)\s+set\s+(\w+)\s*=\s*(?:\?|\$\d|%s|:\w+|@\w+|%\(\w+\)s)", re.IGNORECASE)
+_COUNTS = re.compile(r"update\s+([\w.]+)\s+set\s+(\w+)\s*=\s*\2\s*[+-](.*)", re.IGNORECASE | re.DOTALL)
+_FOR_UPDATE = re.compile(r"\bfor\s+(no\s+key\s+)?update\b|updlock", re.IGNORECASE)
+_COMPARES = re.compile(r"(?<![-=<>])[<>]=?(?![<>])")
+
+
+class Statement(NamedTuple):
+    """A SELECT or UPDATE that a function sends."""
+
+    verb: str
+    sql: str
+    scope: Scope
+    span: Span
+    """The call that is given the statement, with all that is bound to it; else the text."""
+
+
+@lru_cache(maxsize=4)
+def _statements(facts: Facts) -> tuple[Statement, ...]:
+    if not (facts.syntax.has_any(b"select") and facts.syntax.has_any(b"update")):
+        return ()
+    # Most texts are no queries: those are not made.
+    source = facts.syntax.source
+    texts = facts.texts.where(lambda start, end: _HAS_VERB.search(source, start, end) is not None)
+    found: list[Statement] = []
+    for text in texts:
+        verb = _VERB.match(text.text)
+        if verb is not None:
+            found += _sent(text, verb[1].lower(), facts)
+    return tuple(found) if len({each.verb for each in found}) == 2 else ()
+
+
+def _sent(text: Text, verb: str, facts: Facts) -> Iterator[Statement]:
+    """Yield where a text is sent: here, or by calls that are given the constant that holds it."""
+    sql = text.text.strip()
+    scope = facts.function_of(text)
+    if scope is not None:
+        yield Statement(verb, sql, scope, _sender(text, scope, facts))
+        return
+    holders = [each for each in facts.assignments if each.scope is None and is_within(text.span, each.span)]
+    names = {target.rpartition(".")[2] for each in holders for target in each.targets}
+    for call in facts.calls if names else ():
+        user = facts.function_of(call)
+        if user is not None and any(
+            each.value.shape == "name" and each.value.text.rpartition(".")[2] in names
+            for each in call.positional
+        ):
+            yield Statement(verb, sql, user, call.span)
+
+
+def _sender(write: Text, scope: Scope, facts: Facts) -> Span:
+    """Return the call that is given a query, with all that is bound to it."""
+    around = [call for call in facts.calls_around(write) if is_within(call.span, scope.body)]
+    if not around:
+        return write.span
+    start = around[0].span.start
+    chain = [each.span.end for each in facts.within(facts.calls, scope.body) if each.span.start == start]
+    return Span(start, max(chain))
+
+
+def written_back(facts: Facts) -> Iterator[tuple[Statement, str, str]]:
+    """Yield statements that set a column to a value that was computed from what was read, with the names of
+    the table and the column."""
+    sent = _statements(facts)
+    for write in sent:
+        found = _SETS.match(write.sql) if write.verb == "update" else None
+        if found is None:
+            continue
+        before = [*_read_before(write, found[1], found[2], facts)]
+        if before and any(
+            step.kind == "binary"
+            and step.word in ("+", "-")
+            and min(before) < step.span.end
+            and not any(side.shape == "text" for side in step.sides)
+            for step in facts.within(facts.steps, write.scope.body)
+        ):
+            yield write, found[1], found[2]
+
+
+def counted_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield where a number of a table is compared with a limit, and then changed by a statement that does
+    not compare it again; with the name of the column."""
+    for write in _statements(facts):
+        found = _COUNTS.match(write.sql) if write.verb == "update" else None
+        if found is None or re.search(rf"\bwhere\b.*\b{found[2]}\b", found[3], re.IGNORECASE | re.DOTALL):
+            continue
+        for read in _reads_of(found[1], found[2], facts):
+            for place in _read_at(read, write.scope, facts):
+                if place < write.span.start and _is_refused(read, place, write, facts):
+                    yield Span(place, write.span.end), found[2]
+                    return
+
+
+def _is_refused(read: Statement, place: int, write: Statement, facts: Facts) -> bool:
+    """Return whether the function leaves between the two because there are too many."""
+    asks = _COMPARES.search(re.split(r"\bfrom\b", read.sql, maxsplit=1, flags=re.IGNORECASE)[0]) is not None
+    between = Span(place, write.span.start)
+    return any(
+        step.kind == "branch"
+        and (asks or _COMPARES.search(step.text) is not None)
+        and any(arm.leaves == "function" for arm in facts.arms if arm.fork == step.span)
+        for step in facts.within(facts.steps, between)
+    )
+
+
+def _reads_of(table: str, column: str, facts: Facts) -> Iterator[Statement]:
+    reads = re.compile(
+        rf"select\b.*(\*|\b{re.escape(column)}\b).*\bfrom\s+{re.escape(table)}\b", re.IGNORECASE | re.DOTALL
+    )
+    for each in _statements(facts):
+        if each.verb == "select" and reads.match(each.sql) and not _FOR_UPDATE.search(each.sql):
+            yield each
+
+
+def _read_before(write: Statement, table: str, column: str, facts: Facts) -> Iterator[int]:
+    for read in _reads_of(table, column, facts):
+        yield from (place for place in _read_at(read, write.scope, facts) if place < write.span.start)
+
+
+def _read_at(read: Statement, scope: Scope, facts: Facts) -> Iterator[int]:
+    """Yield where a function reads by a query: its own, or that of a function of this text that it calls."""
+    if read.scope is scope:
+        yield read.span.start
+    elif read.scope.name:
+        callers = facts.callers_of(read.scope)
+        yield from (call.span.start for call in callers if facts.function_of(call) is scope)
