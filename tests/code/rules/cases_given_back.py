@@ -378,4 +378,15 @@ CASES = [
         }
         """,
     ),
+    good(
+        _RULE,
+        "kotlin",
+        """
+        import java.io.FileInputStream
+        fun md5(file: File): String {
+            val input = FileInputStream(file)
+            return input.use { digest(it) }
+        }
+        """,
+    ),
 ]

@@ -54,8 +54,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ]
         waits |= {call for call in asked if not _is_of_driver(call, facts)}
     yield from _of_items(facts)
-    http |= (far := through_functions(waits - {*facts.calls_named(*_SLEEPS)}, facts))
-    waits |= far
+    waits |= through_functions(waits - {*facts.calls_named(*_SLEEPS)}, facts)
+    http |= through_functions(http, facts)
     for call in sorted(waits, key=lambda each: each.span):
         found = _lock_around(call, facts)
         if found is not None and not _is_asked_before(found[0], call, facts):

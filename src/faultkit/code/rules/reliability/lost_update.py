@@ -9,6 +9,7 @@ from faultkit.code.facts import Argument, Assignment, Call, Facts, Scope, is_wit
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.read_values import computed_names, field_computed, first_call, read_names
+from faultkit.code.rules.vocabulary.rewritten_documents import rewritten_documents
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.sql_updates import written_back
 
@@ -82,6 +83,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _in_cache(facts)
     yield from _over_awaits(facts)
     yield from _by_sql(facts)
+    for span, key in rewritten_documents(facts):
+        what = f"two callers at once read the document of {key[:40]}, and one of the changes is lost"
+        yield Hit(span, what, LIKELY)
     if facts.language in ("rust", "go"):
         yield from _by_atomics(facts)
 

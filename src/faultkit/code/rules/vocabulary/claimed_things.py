@@ -7,7 +7,7 @@ known by what that variable holds. Helpers of the same text that only ask or onl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -138,17 +138,17 @@ _SETS = tuple(
 )
 
 
-def set_things(facts: Facts) -> Iterator[Thing]:
-    """Yield what functions of a text set, whether or not it is there."""
+@lru_cache(maxsize=4)
+def set_things(facts: Facts) -> tuple[Thing, ...]:
+    """Return what functions of a text set, whether or not it is there."""
     direct = [thing for call in facts.calls_of_method(*_SETS) if (thing := _set_by(call, facts)) is not None]
-    yield from _assigned_flags(facts)
-    yield from direct
-    yield from _through_helpers(direct, facts)
+    return (*_assigned_flags(facts), *direct, *_through_helpers(direct, facts))
 
 
-def asked_things(facts: Facts, wanted: Iterable[Thing]) -> Iterator[Thing]:
-    """Yield what functions of a text ask for, as far as one of the wanted kinds and stores is asked."""
-    kinds = {thing.kind for thing in wanted}
+@lru_cache(maxsize=4)
+def asked_things(facts: Facts) -> tuple[Thing, ...]:
+    """Return what functions of a text ask for, of the kinds that it sets, too."""
+    kinds = {thing.kind for thing in set_things(facts)}
     methods = [
         *((*_KEYS_ASKED, *_ROWS_ASKED, "send") if "key" in kinds else ()),
         *(_ENTRIES_ASKED if "entry" in kinds else ()),
@@ -162,8 +162,7 @@ def asked_things(facts: Facts, wanted: Iterable[Thing]) -> Iterator[Thing]:
         if (thing := _asked_by(call, kinds, facts)) is not None
     ]
     direct += _asked_by_word(kinds, facts)
-    yield from direct
-    yield from _through_helpers(direct, facts)
+    return (*direct, *_through_helpers(direct, facts))
 
 
 def _set_by(call: Call, facts: Facts) -> Thing | None:

@@ -70,10 +70,10 @@ class Claim(NamedTuple):
 
 def claims(facts: Facts) -> Iterator[Claim]:
     """Yield claims of keys, files, entries and flags, at most one for each question."""
-    settings = [*set_things(facts)]
+    settings = set_things(facts)
     if not settings:
         return
-    for question in asked_things(facts, settings):
+    for question in asked_things(facts):
         for setting in settings:
             if setting.place.start <= question.place.end or not question.is_same(setting):
                 continue

@@ -24,7 +24,7 @@ def exit_without_release(begin: int, ends: Iterable[Call], scope: Scope, facts: 
 def exit_between(begin: int, first: int, ends: Iterable[Call], scope: Scope, facts: Facts) -> Step | None:
     """Return the first `return` or `raise` between two offsets that no release comes before."""
     for step in facts.own(facts.steps, scope):
-        if step.kind not in ("return", "raise") or not begin <= step.span.start < first:
+        if step.kind not in ("return", "raise") or step.span.start < begin or step.span.end > first:
             continue
         if facts.tries_around(step) and step.kind == "raise" and facts.language != "go":
             continue  # A handler of this function may release it.
