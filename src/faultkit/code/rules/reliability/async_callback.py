@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Argument, Call, Facts, Handler, Scope, Step, Try, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -13,7 +14,7 @@ _TIMERS = frozenset({"setInterval", "setTimeout", "setImmediate", "process.nextT
 _SCHEDULES = frozenset({"node-cron.schedule", "node-schedule.scheduleJob", "cron.schedule", "cron.CronJob"})
 _EMITTERS = re.compile(
     r"(^|\.)(process|server|wss?|socket|io|emitter|bus|events|eventBus|redis|subscriber|sub|consumer|worker|child"
-    r"|queue|stream|client|connection|conn|amqp|mqtt)$"
+    r"|queue|stream|rows|reader|readable|parser|input|rl|lines|client|connection|conn|amqp|mqtt)$"
 )
 _OF_STREAMS = frozenset(
     ("data", "readable", "line", "end", "finish", "close", "drain", "pmessage", "record", "row",
@@ -31,6 +32,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if b"async" not in facts.syntax.source:
         return
     in_browser = _BROWSER.search(facts.syntax.source) is not None
+    yield from _unawaited_rounds(facts)
     for call in facts.calls:
         given = _given(call, in_browser)
         scope = None if given is None else _scope_of(given, facts)
@@ -42,6 +44,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
         else:
             what = f"{call.written}() ignores the promise of this function: a rejection ends the process"
             yield Hit(call.callee, what, LIKELY)
+
+
+def _unawaited_rounds(facts: Facts) -> Iterator[Hit]:
+    """Yield `items.forEach(async …)` that catches its errors, before code that takes the work for done."""
+    for call in facts.calls_of_method("forEach"):
+        given = call.argument(place=0)
+        scope = None if given is None else _scope_of(given, facts)
+        around = facts.function_of(call)
+        if scope is None or around is None or not around.is_async or _may_reject(scope, facts):
+            continue
+        kinds = {step.kind for step in facts.within(facts.steps, Span(call.span.end, around.body.end))}
+        awaits = any(step.kind == "await" for step in facts.within(facts.steps, scope.body))
+        if awaits and kinds & {"await", "raise"}:
+            what = f"{call.written}() does not wait for this function: what follows runs before it is done"
+            yield Hit(Span(call.callee.start, scope.body.start), what, LIKELY)
 
 
 def _given(call: Call, in_browser: bool) -> Argument | None:

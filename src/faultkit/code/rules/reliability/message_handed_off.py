@@ -71,7 +71,7 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
             between = facts.text(Span(call.span.start, ack.span.start))
             if not _AWAITS.search(between) and not facts.are_exclusive(call, ack):
                 what = f"{call.written}() is not awaited, and {ack.written}() counts the message as done"
-                yield Hit(call.span, what, LIKELY)
+                yield Hit(Span(call.span.start, ack.span.end), what, LIKELY)
                 break
 
 

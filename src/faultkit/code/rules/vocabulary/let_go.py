@@ -76,8 +76,10 @@ def failures_let_go(facts: Facts) -> Iterator[LetGo]:
                 continue
             if not _COMMENT.search(facts.text(handler.span)):
                 yield LetGo(each.span, handler.span, each.body)
+    yield from _ignored_answers(facts)
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
+        yield from _settled(facts)
     elif facts.language == "kotlin":
         yield from _outcomes(facts)
     elif facts.language == "rust":
@@ -94,6 +96,37 @@ def _promises(facts: Facts) -> Iterator[LetGo]:
         body = given.value.span if scope is None else scope.body
         if only_tells(body, facts) and not _leaves(body, facts) and not facts.comment_at(call):
             yield LetGo(call.span, call.span, call.origin.span)
+
+
+_LIES = re.compile(r"^(?:false|False)$")
+
+
+def _ignored_answers(facts: Facts) -> Iterator[LetGo]:
+    """Yield calls whose answer is dropped, of a function of this text that answers false after a failure."""
+    failing = {
+        scope.short_name: scope
+        for each in facts.tries
+        for handler in each.handlers
+        if (scope := facts.function_of(handler)) is not None and scope.name
+        for step in facts.within(facts.steps, handler.body)
+        if step.kind == "return" and _LIES.match(step.text.strip())
+    }
+    for call in facts.calls_of_method(*failing) if failing else ():
+        if call.is_discarded and call in facts.callers_of(failing[call.method]):
+            yield LetGo(call.span, call.span, call.span)
+
+
+_DECIDES = re.compile(r"fulfilled|\.filter\(|\.throw\b|\bthrow\b")
+
+
+def _settled(facts: Facts) -> Iterator[LetGo]:
+    """Yield `await Promise.allSettled(…)` whose failures are at most logged."""
+    for call in facts.calls_named("Promise.allSettled"):
+        scope = facts.function_of(call)
+        if scope is None or not call.is_awaited or call.is_returned:
+            continue
+        if not _DECIDES.search(facts.text(Span(call.span.end, scope.body.end))):
+            yield LetGo(call.span, call.span, call.span)
 
 
 def _outcomes(facts: Facts) -> Iterator[LetGo]:
