@@ -53,7 +53,9 @@ def _javascript(facts: Facts) -> Iterator[Hit]:
         elif call.name in ("amqplib.connect", "amqplib/callback_api.connect") and call.assigned:
             name = call.assigned[0]
             heard = any(
-                each.method in ("on", "once") and each.receiver_written == name and _event(each) == "close"
+                each.method in ("on", "once")
+                and each.receiver_written == name
+                and _event(each) in ("close", "error")
                 for each in facts.calls
             )
             if not heard and facts.calls_of_method("consume"):

@@ -382,8 +382,8 @@ def _is_shown(span: Span, within: Span, facts: Facts) -> bool:
         kind = parent.type
         if kind in _ITEMS:
             return False
-        if kind == "token_tree" and (after := child.next_sibling) is not None and after.type == ".":
-            return False  # Rust's macros hold tokens: `info!("{}", password.len())`.
+        if kind == "token_tree" and (after := child.next_sibling) is not None and after.type in (".", "="):
+            return False  # Rust's macros hold tokens: `info!(secret = %key.id, "{}", password.len())`.
         if kind in ("binary_operator", "binary_expression"):
             sign = parent.child_by_field_name("operator")
             if sign is None or facts.syntax.text(sign) not in ("+", "%", "||", "??"):
