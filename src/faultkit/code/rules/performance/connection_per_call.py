@@ -97,8 +97,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(call) or facts.function_of(call)
         if scope is None:
             continue
-        if call.is_returned:
+        if call.is_returned or _is_handed_out(call, scope, facts):
             yield from _from_factory(call, scope, facts)
+            continue
+        if _is_made_for_request(call, scope, facts):
+            yield Hit(call.span, f"{call.written}() connects anew for every request", LIKELY)
             continue
         if _is_kept(call, scope, facts):
             continue
@@ -109,6 +112,32 @@ def _check(facts: Facts) -> Iterator[Hit]:
             facts.language == "java" and not runs_once(scope) and scope.parameters
         ):
             yield Hit(call.span, f"{call.written}() connects anew each time", POSSIBLE)
+
+
+_OF_REQUEST = re.compile(r"Scope\.(REQUEST|TRANSIENT)\b|@RequestScope\b|@Scope\(\s*[\"'](request|prototype)")
+
+
+def _is_made_for_request(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the constructor of an object that lives for one request connects."""
+    owner = scope.owner.rpartition(".")[2]
+    if not owner or scope.short_name not in ("constructor", "__init__", owner):
+        return False
+    text = facts.whole_text
+    declared = re.search(rf"\bclass\s+{re.escape(owner)}\b", text)
+    if declared is None:
+        return False
+    begin = max(text.rfind(end, 0, declared.start()) for end in (";\n", "}\n", "{\n"))
+    return _OF_REQUEST.search(text, max(begin, 0), declared.start()) is not None
+
+
+def _is_handed_out(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function returns the connection that it made, as it is."""
+    if len(call.assigned) != 1 or _is_global(call, scope, facts):
+        return False
+    return any(
+        step.kind == "return" and step.text.strip(" ;") == call.assigned[0]
+        for step in facts.own(facts.steps, scope)
+    )
 
 
 def _is_for_one_use(call: Call, facts: Facts) -> bool:
@@ -180,6 +209,7 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
         step.kind == "return" and step.text.strip(" ;").removeprefix("await ") == text
         for step in facts.own(facts.steps, scope)
     )
+    is_whole = is_whole or _is_handed_out(call, scope, facts)
     if not is_whole or any(each.method in _CACHED for each in scope.decorators):
         return
     users = set[Scope]()
@@ -190,6 +220,11 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
             what = f"{caller.written}() connects anew, by {call.written}(), for every {frequency}"
             yield Hit(caller.span, what, LIKELY)
             return
+        if _is_dropped(caller, facts):
+            yield Hit(
+                caller.span, f"{caller.written}() connects anew, by {call.written}(), each time", LIKELY
+            )
+            return
         user = facts.named_function_of(caller)
         if user is not None and user.is_method and not runs_once(user) and not _ONCE.match(user.short_name):
             users.add(user)
@@ -197,6 +232,18 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
         one = min(users, key=lambda each: each.line)
         what = f"{call.written}() connects anew for each call of {one.short_name}()"
         yield Hit(call.span, what, POSSIBLE)
+
+
+def _is_dropped(caller: Call, facts: Facts) -> bool:
+    """Return whether a function with arguments makes a connection, and ends it before it returns."""
+    user = facts.named_function_of(caller)
+    if user is None or not user.parameters or runs_once(user) or _ONCE.match(user.short_name):
+        return False
+    names = {name for name in caller.assigned if name.isidentifier()}
+    return any(
+        each.method in _ENDS and each.receiver_written in names
+        for each in facts.own(facts.calls, facts.function_of(caller))
+    )
 
 
 def _is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
@@ -232,8 +279,15 @@ def _opens(call: Call, language: str) -> bool:
         return _ONE_USE[language].search(call.name) is not None
     pattern = _JAVA if language in ("java", "kotlin") else _GO if language == "go" else _JAVASCRIPT
     if pattern.search(call.name) is None:
-        return False
+        return pattern is _JAVASCRIPT and _is_grpc_client(call)
     return call.name != "knex" or _has_settings(call)
+
+
+def _is_grpc_client(call: Call) -> bool:
+    """Return whether a client of gRPC is made, which is given credentials (JavaScript)."""
+    if not call.constructs or not call.method.endswith("Client") or len(call.positional) < 2:
+        return False
+    return re.search(r"[cC]redentials\.create", call.positional[1].value.text) is not None
 
 
 def _has_settings(call: Call) -> bool:

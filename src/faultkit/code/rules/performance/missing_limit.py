@@ -19,6 +19,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if facts.loops_around(rows.call):
             continue  # Reported by FK-P004.
+        if _BY_KEYS.search(facts.text(rows.call.span)):
+            continue  # As many as there are keys.
         if route.route.method not in ("GET", "ANY") or not _takes_many(rows.call, facts):
             continue
         told.add(rows.call)
@@ -33,6 +35,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() gives out as many rows as there are", POSSIBLE)
 
 
+_BY_KEYS = re.compile(
+    r"\$in\b|\bin:\s*|\bIn\(|\.in_\(|__in=|\[Op\.in\]|\bwhereIn\(|\.Contains\(|=\s*ANY\s*\(|\bIN\s*\(",
+    re.IGNORECASE,
+)
 _MANY = re.compile(
     r"audit|event|logs?\b|histor|message|transaction|notification|entr(y|ies)|activit|reading|measurement|click|visit|order"
     r"|comment|invoice|payment",

@@ -198,7 +198,7 @@ def _has_lock(store: MapStore, facts: Facts) -> bool:
 
 
 _EXPIRES = re.compile(
-    r"expir|\bttl|until|(fetched|loaded|stored|cached|created|added)_?at|stale|Date\.now|now\(\)",
+    r"expir|\bttl|until|(fetched|loaded|stored|cached|created|added)_?at|stale",
     re.IGNORECASE,
 )
 _SWEEPS = (

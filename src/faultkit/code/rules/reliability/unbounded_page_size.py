@@ -20,7 +20,7 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _BOUNDED = re.compile(
-    r"\bmin\(|\bMin\(|\.min\(|clamp|coerceAtMost|coerceIn|minOf\(|\ble=|\blt=|@Max|@Range|\[Range|Range\(|MaxValue"
+    r"\bmin\(|\bMin\(|\.min\(|[cC]lamp|coerceAtMost|coerceIn|minOf\(|\ble=|\blt=|@Max|@Range|\[Range|Range\(|MaxValue"
     r"|@IsInt|\.max\(|\bmax(imum)?:|MAX_|[mM]ax[A-Z_]\w*|_max\b|setMaxPageSize|bound|validate|Validate|schema|Schema|parse\("
 )
 """Words of a limit; validation may stand elsewhere."""
@@ -76,10 +76,29 @@ def _of_routes(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
         if _BOUNDED.search(text):
             continue
         for name, place in _sizes(scope, text, facts):
-            if not _is_compared(name, text) and _is_used(name, place, scope, facts):
+            if _is_compared(name, text) or _is_bounded_inside(name, scope, facts):
+                continue
+            if _is_used(name, place, scope, facts):
                 what = f"a client may ask for any {name}: nothing limits it"
                 yield scope, Hit(place.span, what, LIKELY)
                 break
+
+
+def _is_bounded_inside(name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether the function of this text that is given the size sets a limit."""
+    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}\b")
+    methods = {
+        call.method
+        for call in facts.within(facts.calls, scope.body)
+        if any(word.search(each.value.text) for each in call.arguments)
+    }
+    return any(
+        each.name
+        and each.short_name in methods
+        and each is not scope
+        and _BOUNDED.search(facts.text(each.body))
+        for each in facts.scopes
+    )
 
 
 class _Place:

@@ -10,8 +10,8 @@ from faultkit.code.languages.syntax import Span
 
 _READS = {
     "python": ("get", "read"),
-    "javascript": ("arrayBuffer", "buffer", "blob", "get"),
-    "rust": ("bytes",),
+    "javascript": ("arrayBuffer", "buffer", "blob", "get", "text"),
+    "rust": ("bytes", "text"),
     "csharp": ("GetByteArrayAsync", "ReadAsByteArrayAsync"),
     "kotlin": ("bytes", "readBytes", "bodyAsBytes", "readRawBytes"),
     "java": ("bytes", "readAllBytes", "send"),
@@ -24,8 +24,9 @@ _THINGS = re.compile(
 _ADDRESS = re.compile(
     r"(?:^|_)(?:src|source|link|href|ur[li]|address|location)$|(?:Url|URL|Uri|URI|Link|Source|Src)$"
 )
+_ADDRESS_TYPE = re.compile(r"(^|[./:])(Url|URL|Uri|URI|HttpUrl)$")
 _LIMITED = re.compile(
-    r"(?:size|byte|body|len\w*)_?limit|limit_?(?:size|bytes)|Limited|max_?(?:size|len|bytes|content|body|download)\w*|MAX_|content-?_?length|too_?(?:large|big)|\.take\(|stream|chunk"
+    r"(?:size|byte|body|len\w*)_?limit|limit_?(?:size|bytes)|Limited|max_?(?:size|len|bytes|content|body|download)\w*|MAX_(?!ENTR|ITEMS|COUNT|RETR|ATTEMPT|REDIRECT|PAGES|ROWS|RESULTS|AGE|HOPS|TRIES)|content-?_?length|too_?(?:large|big)|\.take\(|stream|chunk"
     r"|iter_content|iter_bytes|\bsize\s*>|\.length\s*>|ofInputStream|readNBytes|maxContentLength",
     re.IGNORECASE,
 )
@@ -42,10 +43,15 @@ def foreign_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
         if scope is None or not _is_whole(call, facts):
             continue
         text = facts.text(scope.span)
-        given = [each.name for each in scope.parameters if _ADDRESS.search(each.name)]
+        given = [
+            each.name
+            for each in scope.parameters
+            if _ADDRESS.search(each.name) or _ADDRESS_TYPE.search(each.type)
+        ]
         if not given or _LIMITED.search(text) or not _SENDS.search(text):
             continue
-        if not _THINGS.search(f"{scope.name} {' '.join(given)}"):
+        types = " ".join(each.type for each in scope.parameters)
+        if not _THINGS.search(f"{scope.name} {' '.join(given)} {types}"):
             continue
         # The address is used as it is, and not put together with that of an own service.
         if any(re.search(rf"[(,]\s*&?{re.escape(name)}(?:\.\w+\(\))?\s*[,)]", text) for name in given):
