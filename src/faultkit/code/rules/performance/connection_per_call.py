@@ -132,7 +132,9 @@ def _is_made_for_request(call: Call, scope: Scope, facts: Facts) -> bool:
 
 def _is_handed_out(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether a function returns the connection that it made, as it is."""
-    if len(call.assigned) != 1 or _is_global(call, scope, facts):
+    if len(call.assigned) != 1 or not call.assigned[0].isidentifier() or _is_global(call, scope, facts):
+        return False
+    if facts.route_of(call) is not None:
         return False
     return any(
         step.kind == "return" and step.text.strip(" ;") == call.assigned[0]

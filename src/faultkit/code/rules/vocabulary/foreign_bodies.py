@@ -51,7 +51,9 @@ def foreign_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
         if not given or _LIMITED.search(text) or not _SENDS.search(text):
             continue
         types = " ".join(each.type for each in scope.parameters)
-        if not _THINGS.search(f"{scope.name} {' '.join(given)} {types}"):
+        # A text may be that of an error: the function itself must be about what others put there.
+        name = scope.short_name if call.method == "text" else scope.name
+        if not _THINGS.search(f"{name} {' '.join(given)} {types}"):
             continue
         # The address is used as it is, and not put together with that of an own service.
         if any(re.search(rf"[(,]\s*&?{re.escape(name)}(?:\.\w+\(\))?\s*[,)]", text) for name in given):
