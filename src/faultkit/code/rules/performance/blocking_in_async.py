@@ -20,7 +20,14 @@ from faultkit.code.rules.rule import (
     Rule,
     Severity,
 )
-from faultkit.code.rules.vocabulary.blocking_clients import blocks_in_python, blocks_on_jvm, is_referred_to
+from faultkit.code.rules.vocabulary.blocking_clients import (
+    blocks_in_csharp,
+    blocks_in_python,
+    blocks_on_jvm,
+    is_blocking_stub,
+    is_diesel,
+    is_referred_to,
+)
 from faultkit.code.rules.vocabulary.blocking_queries import waits_for_ef
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function, callers_through
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -84,7 +91,7 @@ _SYNC = NamePattern(
 )
 _PASSWORDS = NamePattern(r"^(bcrypt|bcryptjs|bcrypt-nodejs)\.(hash|compare|genSalt)Sync$")
 _RUST = NamePattern(
-    r"^(std\.thread\.sleep|std\.net\.TcpStream\.connect|reqwest\.blocking\..*|ureq\..*\.(call|send\w*)"
+    r"^(std\.thread\.sleep|std\.sync\.mpsc\.Receiver\.recv(_timeout)?|std\.net\.TcpStream\.connect|reqwest\.blocking\..*|ureq\..*\.(call|send\w*)"
     r"|std\.process\.Command\b.*\.(output|status|wait|wait_with_output)"
     r"|argon2\..*(hash_password|verify_password|hash_password_into)|bcrypt\.(hash|verify|hash_with_result)"
     r"|image\.(open|load_from_memory\w*|ImageReader\.\w+)|image\..*\.(resize\w*|thumbnail\w*|save\w*|write_to|decode)"
@@ -198,7 +205,7 @@ def _is_blocking(call: Call, facts: Facts) -> bool:
     head, dot, rest = name.partition(".")
     if head.endswith("Dep") and (alias := _alias(head, facts)):
         name = alias + dot + rest
-    return name in _WAITS or _asks(name)
+    return name in _WAITS or _asks(name) or is_blocking_stub(call, facts)
 
 
 @lru_cache(maxsize=4096)
@@ -369,7 +376,9 @@ def _java(facts: Facts) -> Iterator[Hit]:
                 break
         for caller in callers_through(call, facts):
             around = facts.named_function_of(caller)
-            if around is None or not _is_reactive(around, facts) or _ON_POOL.search(facts.text(around.span)):
+            if around is None or not (_is_reactive(around, facts) or _is_on_loop(caller, around, facts)):
+                continue
+            if _ON_POOL.search(facts.text(around.span)):
                 continue
             what = f"{caller.written}() blocks a thread of the event loop (it calls {call.written}())"
             yield Hit(caller.span, what, LIKELY)
@@ -399,7 +408,8 @@ def _is_on_loop(call: Call, scope: Scope, facts: Facts) -> bool:
 
 def _csharp(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        if not (_CSHARP.match(call.name) or waits_for_ef(call, facts)) or call.is_awaited:
+        blocks = _CSHARP.match(call.name) or blocks_in_csharp(call) or waits_for_ef(call, facts)
+        if not blocks or call.is_awaited:
             continue
         mild: Severity | None = "low" if call.name.startswith(("File.", "StreamReader.")) else "medium"
         if facts.is_in_async(call):
@@ -429,6 +439,7 @@ def _rust(facts: Facts) -> Iterator[Hit]:
     told: set[tuple[Scope | None, str]] = set()
     for call in facts.calls:
         waits = _RUST.match(call.name) is not None or (call.method in _RUSQLITE and uses_sqlite)
+        waits = waits or is_diesel(call, facts)
         if (not waits and not _RUST_FILES.match(call.name)) or call.is_awaited:
             continue
         if facts.is_in_async(call):

@@ -28,6 +28,11 @@ _SDKS = NamePattern(
 _STRIPE = NamePattern(
     r"^stripe\.[A-Z]\w*(\.\w+)*\.(create|retrieve|list|modify|delete|search|confirm|capture|cancel)$"
 )
+_DJANGO = NamePattern(
+    r"\.objects(\.\w+\(\))*\.(get|first|last|count|exists|create|update|delete|get_or_create|update_or_create"
+    r"|bulk_create|aggregate|in_bulk)$"
+)
+_GRPC = NamePattern(r"_pb2_grpc\.\w+Stub\.[A-Z]\w*$")
 _ENGINE = NamePattern(
     r"^sqlalchemy\.create_engine\(\)\.(connect|begin)\(\)\.(execute|scalar|scalars|commit)$|^zipfile\.ZipFile\.write(str)?$"
 )
@@ -38,6 +43,9 @@ _JVM = NamePattern(
     r"|^(jakarta|javax)\.persistence\.EntityManager\.(find|persist|merge|flush|createQuery\(\).*)$"
     r"|\bRestClient\.(get|post|put|delete|patch)\(\)(\.\w+\(\))*\.(body|toEntity|toBodilessEntity)$"
     r"|\bJavaMailSender\.send$|^com\.google\.cloud\.storage\.Storage\.(?!close)\w+$|\bJdbcClient\.sql\(\)(\.\w+\(\))*\.(list|single|optional|update)$"
+    r"|^redis\.clients\.jedis\.(JedisPool\.getResource\(\)|Jedis(Cluster|Pooled)?|UnifiedJedis)\.(?!close|pipelined)[a-z]\w+$"
+    r"|\.(prepareStatement|createStatement|prepareCall)\(\)\.execute\w*$"
+    r"|\.(find|get|load)(?!First|Any)\w*\(\)\.(orElseThrow|orElse|orElseGet|isPresent)$"
     r"|^com\.mongodb\.client\.\w+\.(find\(\)\.\w+|insertOne|updateOne|deleteOne|replaceOne|countDocuments)$"
     r"|^(org\.redisson\.api\.)?RedissonClient\.get\w+\(\)\.(get|set|put|lock|tryLock)$|^org\.jooq\.DSLContext\..*\.(fetch\w*|execute)$"
 )
@@ -45,12 +53,41 @@ _JVM = NamePattern(
 
 def blocks_in_python(name: str) -> bool:
     """Return whether a call of this name asks another program and waits for it (Python)."""
-    return any(each.match(name) is not None for each in (_REDIS, _SDKS, _STRIPE, _ENGINE))
+    return any(each.match(name) is not None for each in (_REDIS, _SDKS, _STRIPE, _ENGINE)) or (
+        _DJANGO.search(name) is not None
+    )
+
+
+def is_blocking_stub(call: Call, facts: Facts) -> bool:
+    """Return whether a call of a gRPC stub waits for the answer, as stubs of a plain channel do (Python)."""
+    return _GRPC.search(call.name) is not None and b"aio" not in facts.syntax.source
 
 
 def blocks_on_jvm(call: Call) -> bool:
     """Return whether a call asks another program and waits for it (Java, Kotlin)."""
     return _JVM.search(call.name) is not None
+
+
+_DIESEL = frozenset(("load", "first", "get_result", "get_results", "execute"))
+_CONNECTION = re.compile(r"(&mut\s+)?\*?(\w*conn\w*|db)")
+_STACK_EXCHANGE = NamePattern(
+    r"(^|\.)IDatabase\.(String|Hash|List|Set|SortedSet|Key|Lock|Script|Stream)(?!\w*Async$)\w+$"
+    r"|(^|\.)(SqlConnection|NpgsqlConnection|MySqlConnection|IDbConnection)\.(Query|QueryFirst|QueryFirstOrDefault"
+    r"|QuerySingle|QuerySingleOrDefault|QueryMultiple|Execute|ExecuteScalar|Open)$"
+)
+
+
+def blocks_in_csharp(call: Call) -> bool:
+    """Return whether a call to a store has an async twin and is not that (C#)."""
+    return _STACK_EXCHANGE.search(call.name) is not None
+
+
+def is_diesel(call: Call, facts: Facts) -> bool:
+    """Return whether a call sends a query of Diesel, which waits for the answer (Rust)."""
+    if call.method not in _DIESEL or len(call.positional) != 1 or not facts.imports_any("diesel"):
+        return False
+    given = call.positional[0].value.text
+    return _CONNECTION.fullmatch(given) is not None and b"diesel_async" not in facts.syntax.source
 
 
 _REFERENCE = re.compile(r"(?:\bthis|\bself|\b[A-Z]\w*)::(\w+)")
