@@ -133,7 +133,7 @@ CASES: list[Case] = [
         "kotlin",
         """
         class OrderApi(private val orders: Orders) {
-            suspend fun get(id: Long): Order = withContext(Dispatchers.IO) { orders.findById(id).orElseThrow() }
+            suspend fun get(id: Long) = withContext(Dispatchers.IO) { orders.findById(id).orElseThrow() }
         }
         """,
     ),

@@ -9,6 +9,72 @@ CASES: list[Case] = [
         "busy-loop",
         "go",
         """
+        package outbox
+        func (r *Relay) Run(ctx context.Context) {
+            for ctx.Err() == nil {
+                n, err := r.relayBatch(ctx)
+                switch {
+                case err != nil:
+                    r.log.Error("batch failed", "error", err)
+                    pause(ctx, failurePause)
+                case n == 0:
+                    r.log.Debug("empty")
+                }
+            }
+        }
+        func (r *Relay) relayBatch(ctx context.Context) (int, error) {
+            rows, err := r.db.QueryContext(ctx, `SELECT id FROM outbox LIMIT 100`)
+            if err != nil {
+                return 0, err
+            }
+            defer rows.Close()
+            return r.send(ctx, rows)
+        }
+        func pause(ctx context.Context, d time.Duration) {
+            select {
+            case <-ctx.Done():
+            case <-time.After(d):
+            }
+        }
+        """,
+        3,
+    ),
+    good(
+        "busy-loop",
+        "go",
+        """
+        package outbox
+        func (r *Relay) Run(ctx context.Context) {
+            for ctx.Err() == nil {
+                n, err := r.relayBatch(ctx)
+                switch {
+                case err != nil:
+                    pause(ctx, failurePause)
+                case n == 0:
+                    pause(ctx, idlePause)
+                }
+            }
+        }
+        func (r *Relay) relayBatch(ctx context.Context) (int, error) {
+            rows, err := r.db.QueryContext(ctx, `SELECT id FROM outbox LIMIT 100`)
+            if err != nil {
+                return 0, err
+            }
+            defer rows.Close()
+            return r.send(ctx, rows)
+        }
+        func pause(ctx context.Context, d time.Duration) {
+            select {
+            case <-ctx.Done():
+            case <-time.After(d):
+            }
+        }
+        """,
+    ),
+    bad(
+        "busy-loop",
+        "go",
+        """
         package a
         import "github.com/fsnotify/fsnotify"
         func (w *W) Run(ctx context.Context, sub *redis.PubSub) {

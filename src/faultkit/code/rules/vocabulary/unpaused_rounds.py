@@ -163,8 +163,8 @@ def _asked_again(loop: Loop, until: re.Match[str] | None, stands: bool, facts: F
         return None
     call = done.asks[0]
     source = facts.text(call.callee).rpartition(".")[0]
-    if loop.kind == "while" and source and source in loop.over:
-        return None
+    if loop.kind == "while" and source and re.search(rf"(?<![\w.]){re.escape(source)}(?![\w.])", loop.over):
+        return None  # While there is something to take.
     if _changes(call, loop, facts) or not _exits_by_success(call, done, loop, facts):
         return None
     if not stands:
