@@ -294,4 +294,42 @@ CASES = [
         }
         """,
     ),
+    bad(
+        LEFT,
+        "csharp",
+        """
+        class NotificationHub : Hub
+        {
+            public override Task OnConnectedAsync()
+            {
+                var user = Context.UserIdentifier;
+                Timers[Context.ConnectionId] = new Timer(_ => _presence.Touch(user), null, 0, 20000);
+                return base.OnConnectedAsync();
+            }
+        }
+        """,
+        6,
+    ),
+    good(
+        LEFT,
+        "csharp",
+        """
+        class NotificationHub : Hub
+        {
+            public override Task OnConnectedAsync()
+            {
+                var user = Context.UserIdentifier;
+                Timers[Context.ConnectionId] = new Timer(_ => _presence.Touch(user), null, 0, 20000);
+                return base.OnConnectedAsync();
+            }
+
+            public override Task OnDisconnectedAsync(Exception? error)
+            {
+                Timers.Remove(Context.ConnectionId, out var timer);
+                timer?.Dispose();
+                return base.OnDisconnectedAsync(error);
+            }
+        }
+        """,
+    ),
 ]

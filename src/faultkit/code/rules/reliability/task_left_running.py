@@ -17,6 +17,9 @@ _STARTS = ("create_task", "ensure_future")
 _ENDS = re.compile(
     r"\.(cancel\w*|abort|stop|join|cancelAndJoin)\s*\(|select!|cancelled\(|CancellationToken|JoinSet"
 )
+_STOPS = re.compile(
+    r"\.(Dispose|DisposeAsync|Stop|Change|Close)\(|\busing\b[^;\n]*\b[tT]imer\b|Enabled\s*=\s*false"
+)
 _IN_CONNECTION = frozenset(("webSocket", "webSocketRaw", "sse", "handle", "get", "post"))
 _FOR_EVER = re.compile(
     r"\bwhile\s*\(\s*(true|isActive)\s*\)|\.collect(Latest|Indexed)?\s*[({]|\bfor\s*\(\w+ in \w*[cC]hannel"
@@ -124,6 +127,8 @@ def _left(facts: Facts) -> Iterator[Hit]:
 
 def _is_ended(task: StartedTask, facts: Facts) -> bool:
     """Return whether something may end a task: what holds it, or the scope or pool that it is started in."""
+    if task.call.method == "Timer":
+        return _STOPS.search(facts.whole_text) is not None
     held = {*task.call.assigned} - {"_"}
     started = next((each for each in facts.calls_on(task.call) if each.method == "start"), None)
     if started is not None:
@@ -199,5 +204,6 @@ RULE = Rule(
         b"Task.",
         b"thread",
         b"WhenAny",
+        b"Timer",
     ),
 )

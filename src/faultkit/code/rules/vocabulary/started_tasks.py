@@ -24,8 +24,8 @@ _SPAWNS = {
     "kotlin": frozenset(("launch", "thread", "submit", "execute")),
     "csharp": frozenset(("Run", "StartNew", "Thread")),
 }
-_SCHEDULES = frozenset(("scheduleAtFixedRate", "scheduleWithFixedDelay"))
-"""Methods of Java that repeat what they are given until it is cancelled."""
+_SCHEDULES = frozenset(("scheduleAtFixedRate", "scheduleWithFixedDelay", "Timer"))
+"""Methods of Java, and a class of C#, that repeat what they are given until it is cancelled."""
 _RUNTIMES = re.compile(r"^(tokio|std\.thread|thread|async_std|smol|actix\w*|rt|task|tokio\.task)\b")
 _ENDS_ITSELF = re.compile(
     r"select!|\?\s*[;)]|\.(recv|next|changed|cancelled|is_cancelled|is_closed|is_shutdown|upgrade)\(|CancellationToken"
@@ -105,7 +105,9 @@ def _starts(facts: Facts) -> Iterator[Call]:
             continue  # A child of the coroutine around it.
         yield call
     if facts.language in ("java", "kotlin"):
-        yield from facts.calls_of_method(*_SCHEDULES)
+        yield from facts.calls_of_method("scheduleAtFixedRate", "scheduleWithFixedDelay")
+    if facts.language == "csharp":
+        yield from (call for call in facts.calls_of_method("Timer") if call.constructs and call.arguments)
 
 
 def _bodies(call: Call, facts: Facts) -> Iterator[Span]:
