@@ -14,17 +14,24 @@ _POOLS = NamePattern(
     r"|^concurrent\.futures\.(ThreadPoolExecutor|ProcessPoolExecutor)$|^multiprocessing\.(pool\.)?(Thread)?Pool$"
     r"|^kotlinx\.coroutines\.new(FixedThreadPool|SingleThread)Context$|^java\.util\.Timer$"
 )
-_ENDS = frozenset(
-    ("shutdown", "shutdownNow", "close", "terminate", "join", "cancel", "use", "asCoroutineDispatcher")
-)
-_ONCE = re.compile(r"^(main|start|init|setup|configure|run|create|build|open|new|make|get)", re.IGNORECASE)
+_ENDS = frozenset(("shutdown", "shutdownNow", "close", "terminate", "join", "cancel", "use"))
+_ONCE = re.compile(r"^(main|start|init|setup|configure|run)", re.IGNORECASE)
+_MAKES = re.compile(r"^(create|build|open|new|make|get)", re.IGNORECASE)
+"""Functions that make something once, unless they are given what to work on."""
+_USES = ("runAsync", "supplyAsync", "thenApplyAsync", "run_in_executor", "withContext", "async", "launch")
 _MADE_ONCE = frozenset(("Bean", "PostConstruct", "Provides", "Singleton", "BeforeAll", "Produces"))
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         scope = facts.named_function_of(call) if _POOLS.search(call.name) else None
-        if scope is None or _is_kept(call, scope, facts):
+        if scope is None:
+            continue
+        wrapped = next(
+            (each for each in facts.calls_on(call) if each.method == "asCoroutineDispatcher"), None
+        )
+        call = call if wrapped is None else wrapped
+        if _is_kept(call, scope, facts):
             continue
         if scope.short_name in ("__init__", "<init>", scope.owner.rpartition(".")[2]):
             continue
@@ -33,7 +40,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         name = call.assigned[0] if call.assigned else ""
         if not name and not _is_used(call, facts):
             continue
-        if _ONCE.match(scope.short_name) and not facts.loops_around(call):
+        given = [each for each in scope.parameters if each.name != "self"]
+        once = _ONCE.match(scope.short_name) or (_MAKES.match(scope.short_name) and not given)
+        if once and not facts.loops_around(call):
             continue
         if not _ends(call, name, scope, facts):
             what = f"{scope.short_name}() makes a pool with every call and never shuts it down"
@@ -57,7 +66,7 @@ def _is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
         argument.value.text in names
         for each in facts.within(facts.calls, scope.body)
         for argument in each.arguments
-        if each.method not in ("runAsync", "supplyAsync", "thenApplyAsync", "run_in_executor", "withContext")
+        if each.method not in _USES
     ):
         return True
     if any(each.written in names and each.is_managed for each, _ in facts.managed):
