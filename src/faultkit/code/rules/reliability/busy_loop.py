@@ -20,7 +20,7 @@ _POLLS = frozenset(
     (
         "poll", "get_nowait", "empty", "is_alive", "isAlive", "isDone", "done", "qsize", "is_set",
         "locked", "alive", "ready", "now", "len", "isEmpty", "size", "Load", "load", "is_finished",
-        "is_empty", "isCompleted",
+        "is_empty", "isCompleted", "exists", "Exists",
     )
 )  # fmt: skip
 _ASKS = frozenset({"get_nowait", "recv_nowait", "receive_nowait"})

@@ -131,6 +131,8 @@ def asks_now(call: Call, facts: Facts) -> bool:
         return re.search(r"\bnx\s*=\s*True|['\"]NX['\"]|\bNX:\s*true", facts.text(call.span)) is not None
     if call.method in _POLLS:
         return any(_AT_ONCE.fullmatch(each.value.text) for each in call.arguments[:1])
+    if call.method in ("xread", "xreadgroup", "xReadGroup", "xRead") and facts.language != "go":
+        return call.receiver_written != "" and not re.search(r"\bblock\b", facts.text_with_values(call), re.I)
     if call.method in _RECEIVES:
         return not re.search(r"[wW]ait_?[tT]ime", facts.text_with_values(call))
     return False
@@ -169,10 +171,27 @@ def _asked_again(loop: Loop, until: re.Match[str] | None, stands: bool, facts: F
         return None
     if not stands:
         name = "" if until is None else until[1] or until[2]
-        if name not in done.names:
+        if name not in done.names and not _is_set_after(call, name, loop, facts):
             return None
     what = f"{call.written}() is called again at once when there is nothing"
     return IdleRound(call, Span(loop.span.start, call.span.end), what, loop)
+
+
+def _is_set_after(call: Call, name: str, loop: Loop, facts: Facts) -> bool:
+    """Return whether a flag is set once a call has worked, and a failure leads to the next round."""
+    is_set = any(
+        name in each.targets and each.value is not None and each.value.shape == "true"
+        for each in facts.within(facts.assignments, Span(call.span.end, loop.body.end))
+    )
+    handlers = [handler for each in facts.tries_around(call) for handler in each.handlers]
+    return (
+        is_set
+        and bool(handlers)
+        and not any(
+            handler.exits or any(may_wait(one, facts) for one in facts.within(facts.calls, handler.body))
+            for handler in handlers
+        )
+    )
 
 
 def _changes(call: Call, loop: Loop, facts: Facts) -> bool:
@@ -193,6 +212,8 @@ def _round(loop: Loop, facts: Facts) -> _Round | None:
     failed += [
         arm.span for arm in facts.within(facts.arms, loop.body) if _FAILED.match(facts.text(arm.span)[:40])
     ]
+    # An error of `try_recv` says that there is nothing.
+    failed = [] if facts.language == "rust" and ".try_" in facts.text(loop.body) else failed
     if _receives(loop, failed, facts) or any(
         step.kind == "yield" for step in facts.within(facts.steps, loop.body)
     ):
@@ -229,7 +250,8 @@ def _round(loop: Loop, facts: Facts) -> _Round | None:
 def _place(call: Call, loop: Loop, names: set[str], facts: Facts) -> str:
     """Return `always`, `sometimes`, or `out` for what no round without work comes to."""
     for arm in facts.within(facts.arms, loop.body):
-        if is_within(call.span, arm.span) and not _is_try(arm.fork, facts):
+        # A match of Rust with an arm for failures is a try, and its other arms are a choice.
+        if is_within(call.span, arm.span) and (facts.language == "rust" or not _is_try(arm.fork, facts)):
             if arm.leaves == "loop" and re.search(r"\bcontinue\b", facts.text(arm.span)):
                 return "sometimes"
             if arm.leaves or _is_found(arm.fork, names, call, facts):
@@ -352,6 +374,8 @@ def _exits_by_success(call: Call, done: _Round, loop: Loop, facts: Facts) -> boo
             continue
         around = [each for each in branches if is_within(step.span, each.span)]
         if any(is_within(handler.span, loop.body) for handler in facts.handlers_around(step)):
+            if call.method.startswith("try_") or call.method.endswith("nowait"):
+                return False  # Its failure says that there is nothing.
             continue
         if not around or call.method in _POPS or _ends_empty(step, around[-1], done, call, facts):
             return False
