@@ -83,6 +83,9 @@ CASES = [
         async function sync(text) {
           try { return parse(text); } catch (err) { return null; }
         }
+        async function poll(n) {
+          try { await take(n); return poll(n + 1); } catch (err) { log(err); return null; }
+        }
         async function again(id) {
           try { return update(id); } catch (err) { throw err; }
         }

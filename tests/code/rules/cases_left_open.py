@@ -211,6 +211,8 @@ CASES = [
             done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in pending:
                 task.cancel()
+        async def futures(self, fut):
+            await asyncio.wait([fut, self.closed], timeout=3, return_when=asyncio.FIRST_COMPLETED)
         async def rounds(tasks):
             while tasks:
                 done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

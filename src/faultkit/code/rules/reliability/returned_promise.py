@@ -37,6 +37,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue
             if scope is None or not _makes_promise(call, scope, awaited, facts):
                 continue
+            if tried.handlers and _handles_alike(call, tried, facts):
+                continue
             if tried.handlers and not _only_throws(tried, facts):
                 what = f"the catch does not see a rejection of {call.written}(): it is not awaited here"
                 yield Hit(step.span, what, LIKELY)
@@ -79,6 +81,17 @@ def _handles(scope: Scope, facts: Facts) -> bool:
             for each in facts.within(facts.tries, scope.body)
         )
         for step in awaits
+    )
+
+
+def _handles_alike(call: Call, tried: Try, facts: Facts) -> bool:
+    """Return whether the function that is called has the same handlers, or is the function itself."""
+    mine = [" ".join(facts.text(each.body).split()) for each in tried.handlers]
+    return any(
+        [" ".join(facts.text(one.body).split()) for one in each.handlers] == mine
+        for scope in facts.scopes
+        if scope.name and scope.short_name == call.method
+        for each in facts.within(facts.tries, scope.body)
     )
 
 

@@ -44,9 +44,17 @@ def _python(facts: Facts) -> Iterator[tuple[Span, str]]:
         # In a loop, the rest is waited for in the next round.
         if facts.loops_around(call) or call.is_returned or _ends_rest(scope, facts):
             continue
-        if _uses_pending(call, scope, facts):
+        if _uses_pending(call, scope, facts) or not _starts_several(scope, facts):
             continue
         yield call.span, "the tasks that have not ended go on after this: nothing cancels them"
+
+
+def _starts_several(scope: Scope, facts: Facts) -> bool:
+    """Return whether the tasks are started here: futures of others are not this function's to cancel."""
+    started = [
+        call for call in facts.own(facts.calls, scope) if call.method in ("create_task", "ensure_future")
+    ]
+    return len(started) > 1 or any(facts.loops_around(call) for call in started)
 
 
 def _uses_pending(call: Call, scope: Scope, facts: Facts) -> bool:
