@@ -1,4 +1,4 @@
-"""Listeners that another function was to remove, periodic tasks that only success ends, async actions."""
+"""Listeners that another function was to remove, and periodic tasks that only success ends."""
 
 # ruff: noqa: E501  (a row of a table is one line)
 
@@ -8,7 +8,6 @@ from tests.code.rules.cases import bad, good
 
 _JS, _TS, _PY, _JAVA, _CS, _RUST = "javascript", "typescript", "python", "java", "csharp", "rust"
 _LISTENER, _INTERVAL = "listener-leak", "interval-leak"
-_CALLBACK, _VOID, _OVERLAP = "rejection-in-callback", "async-void", "overlapping-runs"
 
 CASES = [
     bad(
@@ -151,6 +150,39 @@ CASES = [
     ),
     bad(
         _LISTENER,
+        _JS,
+        """
+        class Client {
+          async waitFor(id) {
+            const onReply = (reply) => this.take(reply, id);
+            this.feed.on('reply', onReply);
+            const reply = await this.firstOf(id);
+            this.feed.off('reply', onReply);
+            return reply;
+          }
+        }
+    """,
+        6,
+    ),
+    good(
+        _LISTENER,
+        _JS,
+        """
+        class Client {
+          async waitFor(id) {
+            const onReply = (reply) => this.take(reply, id);
+            this.feed.on('reply', onReply);
+            try {
+              return await this.firstOf(id);
+            } finally {
+              this.feed.off('reply', onReply);
+            }
+          }
+        }
+    """,
+    ),
+    bad(
+        _LISTENER,
         _CS,
         """
         class Forwarder {
@@ -275,6 +307,88 @@ CASES = [
         }
     """,
     ),
+    bad(
+        _INTERVAL,
+        "go",
+        """
+        package a
+        func (w *Worker) handle(ctx context.Context, m Message) error {
+            ticker := time.NewTicker(10 * time.Second)
+            go func() {
+                for range ticker.C {
+                    w.extend(m)
+                }
+            }()
+            if err := w.process(ctx, m); err != nil {
+                return err
+            }
+            ticker.Stop()
+            return nil
+        }
+    """,
+        12,
+    ),
+    good(
+        _INTERVAL,
+        "go",
+        """
+        package a
+        func (w *Worker) handle(ctx context.Context, m Message) error {
+            ctx, cancel := context.WithCancel(ctx)
+            go w.beat(ctx, m)
+            err := w.process(ctx, m)
+            cancel()
+            return err
+        }
+        func (w *Worker) deferred(ctx context.Context, m Message) error {
+            ctx, cancel := context.WithCancel(ctx)
+            defer cancel()
+            go w.beat(ctx, m)
+            if err := w.process(ctx, m); err != nil {
+                return err
+            }
+            return nil
+        }
+        func (w *Worker) both(ctx context.Context, m Message) error {
+            ctx, cancel := context.WithCancel(ctx)
+            go w.beat(ctx, m)
+            if err := w.process(ctx, m); err != nil {
+                cancel()
+                return err
+            }
+            cancel()
+            return nil
+        }
+    """,
+    ),
+    bad(
+        _INTERVAL,
+        _JS,
+        """
+        class Worker {
+          async run(job) {
+            this.beat = setInterval(() => job.extend(), 1000);
+            await this.process(job);
+            clearInterval(this.beat);
+          }
+        }
+    """,
+        5,
+    ),
+    good(
+        _INTERVAL,
+        _JS,
+        """
+        class Worker {
+          async run(job) {
+            this.beat = setInterval(() => job.extend(), 1000);
+            await this.process(job);
+            clearInterval(this.beat);
+          }
+          stop() { clearInterval(this.beat); }
+        }
+    """,
+    ),
     # Tasks of a connection.
     bad(
         _INTERVAL,
@@ -299,96 +413,6 @@ CASES = [
             }
             public void afterConnectionClosed(WebSocketSession session, CloseStatus status) {
                 pings.remove(session.getId()).cancel(false);
-            }
-        }
-    """,
-    ),
-    # Callbacks whose promise is ignored.
-    bad(
-        _CALLBACK,
-        _JS,
-        """
-        rows.on('data', async (row) => { await store(row); });
-        lines.on('line', async (line) => { try { await store(line); } catch (e) { log(e); throw e; } });
-        setInterval(async () => {
-          try { await pool.query(SWEEP); } finally { running = false; }
-        }, 1000);
-        async function sweep() { await pool.query(SWEEP); }
-        setInterval(sweep, 1000);
-        setInterval(() => sweep(), 1000);
-    """,
-        1,
-        2,
-        3,
-        7,
-        8,
-    ),
-    good(
-        _CALLBACK,
-        _JS,
-        """
-        rows.on('data', async (row) => { try { await store(row); } catch (e) { rows.destroy(e); } });
-        bot.on('message', async (ctx) => { await ctx.reply('hello'); });
-        async function sweep() { try { await pool.query(SWEEP); } catch (e) { log(e); } }
-        setInterval(sweep, 1000);
-        setInterval(() => sweep(), 1000);
-        setInterval(() => load().catch(log), 1000);
-        setInterval(async () => { await ping(urls); }, 1000);
-        async function ping(urls) {
-          await Promise.all(urls.map(async (url) => { try { await got(url); } catch (e) { log(e); } }));
-        }
-        async function load() { await pool.query(LOAD); }
-    """,
-    ),
-    bad(
-        _VOID,
-        _CS,
-        """
-        using StackExchange.Redis;
-        using Microsoft.Extensions.Hosting;
-        class Listener : IHostedService {
-            public async Task StartAsync(CancellationToken ct) {
-                await _sub.SubscribeAsync(Channel, async (_, payload) => await Handle(payload));
-                _lifetime.ApplicationStopping.Register(async () => await Handle(null));
-                _timer = new Timer(async _ => await Handle(null), null, Period, Period);
-                Action<int> take = async x => await Handle(x);
-            }
-            private async Task Handle(object payload) { await _cache.RemoveAsync(payload); }
-        }
-    """,
-        5,
-        6,
-        7,
-        8,
-    ),
-    good(
-        _VOID,
-        _CS,
-        """
-        using StackExchange.Redis;
-        using Microsoft.Extensions.Hosting;
-        class Listener : IHostedService {
-            public async Task StartAsync(CancellationToken ct) {
-                await _sub.SubscribeAsync(Channel, async (_, payload) => await Handle(payload));
-                _timer = new Timer(async _ => await Handle(null), null, Period, Period);
-                _processor.ProcessMessageAsync += async args => { await _cache.RemoveAsync(args); };
-                _ = Task.Run(async () => await _cache.RemoveAsync(null));
-            }
-            private async Task Handle(object payload) {
-                try { await _cache.RemoveAsync(payload); } catch (Exception ex) { _log.LogError(ex, "not handled"); }
-            }
-        }
-    """,
-    ),
-    good(
-        _OVERLAP,
-        _CS,
-        """
-        class Keys {
-            void Start() { _timer = new Timer(async _ => await Refresh(), null, Period, Period); }
-            async Task Refresh() {
-                using var cts = new CancellationTokenSource(TimeSpan.FromSeconds(5));
-                _keys = await _http.GetStringAsync(Uri, cts.Token);
             }
         }
     """,

@@ -108,6 +108,23 @@ CASES = [
     """,
         11,
     ),
+    bad(
+        _RULE,
+        _TS,
+        """
+        async function viaUndici(url: string) {
+          const controller = new AbortController();
+          const timer = setTimeout(() => controller.abort(), 3000);
+          const { statusCode, body } = await request(url, { signal: controller.signal }).catch((err) => {
+            clearTimeout(timer);
+            throw err;
+          });
+          clearTimeout(timer);
+          return await body.json();
+        }
+    """,
+        8,
+    ),
     good(
         _RULE,
         _JS,

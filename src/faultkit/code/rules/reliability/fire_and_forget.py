@@ -9,6 +9,7 @@ from functools import lru_cache
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.coroutine_callbacks import coroutines_never_run
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
@@ -40,6 +41,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             )
     if facts.language in PYTHON:
         yield from _on_loops(facts)
+        yield from (Hit(span, what, LIKELY) for span, what in coroutines_never_run(facts))
     if facts.language in CSHARP:
         yield from _tasks(facts)
         return

@@ -6,9 +6,13 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.ended_objects import kept_timers_of_ended
-from faultkit.code.rules.vocabulary.periodic_tasks import ended_on_success_only, scheduled_per_connection
+from faultkit.code.rules.vocabulary.periodic_tasks import (
+    ended_on_success_only,
+    ended_unless_left_early,
+    scheduled_per_connection,
+)
 from faultkit.code.rules.vocabulary.subscriptions import kept_intervals
 
 
@@ -21,7 +25,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for kept in kept_timers_of_ended(facts):
         if kept.span not in told:
             yield Hit(kept.span, kept.what, LIKELY)
-    for span, what in (*ended_on_success_only(facts), *scheduled_per_connection(facts)):
+    if facts.language == "go":
+        found = tuple(ended_unless_left_early(facts))
+    else:
+        found = (*ended_on_success_only(facts), *scheduled_per_connection(facts))
+    for span, what in found:
         yield Hit(span, what, LIKELY)
 
 
@@ -33,7 +41,7 @@ RULE = Rule(
     fix="Keep the id and call clearInterval when the work or the connection ends, or start one at the start.",
     kind="reliability",
     severity="medium",
-    languages=(*JAVASCRIPT, *JAVA, *CSHARP, *KOTLIN, *RUST),
+    languages=(*JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN, *RUST),
     check=_check,
-    words=(b"setInterval", b"Timer", b"schedule", b"abort()"),
+    words=(b"setInterval", b"Timer", b"schedule", b"abort()", b"NewTicker", b"WithCancel"),
 )

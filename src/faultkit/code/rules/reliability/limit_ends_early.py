@@ -106,7 +106,7 @@ def _names_of(request: Call, scope: Scope, facts: Facts) -> Iterator[str]:
             if re.fullmatch(r"[\s(]*(await\b[\s(]*)*", held) and facts.function_of(each) is facts.function_of(
                 request
             ):
-                yield from each.targets
+                yield from (name for target in each.targets for name in _held_in(target))
     for call in facts.within(facts.calls, scope.body):
         given = call.argument(place=0) if call.method == "then" else None
         if given is None or not is_within(request.span, call.callee):
@@ -114,6 +114,14 @@ def _names_of(request: Call, scope: Scope, facts: Facts) -> Iterator[str]:
         function = facts.function_at(given.value.span)
         if function is not None and function.parameters:
             yield function.parameters[0].name
+
+
+def _held_in(target: str) -> Iterator[str]:
+    """Yield the answer, or the body that is taken out of it: `{ statusCode, body }`."""
+    if not target.startswith("{"):
+        yield target
+    elif found := re.search(r"\bbody\b(?:\s*:\s*(\w+))?", target):
+        yield found[1] or "body"
 
 
 def _use_after(limited: _Limited, facts: Facts) -> str:
@@ -133,13 +141,14 @@ def _use_after(limited: _Limited, facts: Facts) -> str:
         (
             call
             for call in facts.within(facts.calls, scope.body)
-            if call.method in ("finally", "then")
+            if call.method in ("finally", "then", "catch")
             and is_within(request.span, call.callee)
             and is_within(clear.span, Span(call.callee.end, call.span.end))
         ),
         None,
     )
-    if facts.handlers_around(clear) and tried is None:
+    on_failure = facts.handlers_around(clear) or (chained is not None and chained.method == "catch")
+    if on_failure and tried is None:
         return ""
     for read, shown, waits in _reads(limited, facts):
         if chained is not None and (read.span.start > clear.span.end or chained.method == "finally"):

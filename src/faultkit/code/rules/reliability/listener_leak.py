@@ -13,6 +13,7 @@ from faultkit.code.rules.vocabulary.wrong_removals import (
     kept_after_timeout,
     kept_registrations,
     removals_of_others,
+    removed_on_success_only,
 )
 
 
@@ -28,6 +29,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in removals_of_others(facts):
         yield Hit(span, what, CERTAIN)
     kept_ones = {**dict.fromkeys(JAVASCRIPT, kept_after_timeout), "csharp": kept_registrations}
+    for span, what in removed_on_success_only(facts) if facts.language in JAVASCRIPT else ():
+        yield Hit(span, what, LIKELY)
     for span, what in kept_ones[facts.language](facts) if facts.language in kept_ones else ():
         yield Hit(span, what, LIKELY)
 

@@ -56,8 +56,13 @@ def ended_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
         if not form.starts.search(call.name) or len(call.assigned) != 1:
             continue
         name, scope = call.assigned[0].removeprefix("mut "), facts.function_of(call)
-        if scope is None or not name.isidentifier() or call.is_managed:
+        if scope is None or not name.removeprefix("self.").isidentifier() or call.is_managed:
             continue
+        if name.startswith("self."):
+            # What another method may end is no concern of this one.
+            everywhere = [each for each in facts.calls if _ends(each, name, form)]
+            if not all(facts.function_of(each) is scope for each in everywhere):
+                continue
         if facts.language == "rust" and not _LOOPS_FOR_EVER.search(facts.text(call.span)):
             continue
         ends = [each for each in facts.within(facts.calls, scope.body) if _ends(each, name, form)]
@@ -75,9 +80,30 @@ def ended_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
 def _ends(call: Call, name: str, form: _Form) -> bool:
     if not form.ends.match(call.method):
         return False
-    return call.receiver_written.rstrip("?") == name or (
-        not call.receiver_written and any(each.value.text == name for each in call.positional)
+    names = (name, name.replace("self.", "this."))
+    return call.receiver_written.rstrip("?") in names or (
+        not call.receiver_written and any(each.value.text in names for each in call.positional)
     )
+
+
+def ended_unless_left_early(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield tickers and contexts of Go that are ended at one place, which an earlier return passes by."""
+    for call in facts.calls_named("time.NewTicker", "context.WithCancel"):
+        scope = facts.function_of(call)
+        if scope is None or not call.assigned:
+            continue
+        ticks = call.method == "NewTicker"
+        end = f"{call.assigned[0]}.Stop" if ticks else call.assigned[-1]
+        uses = re.findall(rf"(?<![\w.]){re.escape(end)}\b", facts.text(scope.body))
+        ends = [each for each in facts.own(facts.calls, scope) if each.written == end]
+        if len(ends) != 1 or len(uses) != (1 if ticks else 2) or facts.is_deferred(ends[0]):
+            continue
+        way = Span(call.span.end, ends[0].span.start)
+        left = [step for step in facts.within(facts.steps, way) if step.kind == "return"]
+        launched = any(each.is_launched for each in facts.within(facts.calls, way))
+        early = [step for step in left if facts.function_of(step) is scope]
+        if early and launched and not facts.loops_around(ends[0]):
+            yield ends[0].span, f"the return above passes {end}() by: what was started goes on for ever"
 
 
 def _may_fail(way: Span, scope: Scope, facts: Facts) -> bool:

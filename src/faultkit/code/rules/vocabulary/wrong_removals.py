@@ -123,8 +123,39 @@ def kept_after_timeout(facts: Facts) -> Iterator[tuple[Span, str]]:
                     break
 
 
+def removed_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield removals after a wait, outside of `finally`, of a listener that the same function has added."""
+    for call in facts.calls_of_method(*_OFF):
+        scope = facts.function_of(call)
+        if scope is None or not scope.is_async or len(call.positional) < 2 or not call.receiver_written:
+            continue
+        name = call.positional[1].value.text.rstrip("!")
+        if facts.is_in_finally(call) or facts.handlers_around(call) or not name.isidentifier():
+            continue
+        added = [
+            each
+            for each in facts.within(facts.calls, Span(scope.body.start, call.span.start))
+            if each.method in _ON and _gives(each, name) and each.receiver_written == call.receiver_written
+        ]
+        removals = [
+            each
+            for each in facts.within(facts.calls, scope.body)
+            if each.method in _OFF and _gives(each, name)
+        ]
+        if len(added) != 1 or len(removals) != 1 or _is_made_here(call, call, facts):
+            continue
+        waits = [
+            step
+            for step in facts.within(facts.steps, Span(added[0].span.end, call.span.start))
+            if step.kind == "await" and facts.function_of(step) is scope and not facts.tries_around(step)
+        ]
+        if waits:
+            shown = facts.text(call.span)
+            yield call.span, f"{shown} is skipped if what is awaited before it fails: the listener stays"
+
+
 def _gives(call: Call, name: str) -> bool:
-    return len(call.positional) > 1 and call.positional[1].value.text == name
+    return len(call.positional) > 1 and call.positional[1].value.text.rstrip("!") == name
 
 
 def _is_made_here(listen: Call, promise: Call, facts: Facts) -> bool:
