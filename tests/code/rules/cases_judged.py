@@ -226,4 +226,162 @@ CASES = [
             return io.ReadAll(resp.Body)
         }
     """, 6),
+    # The error is kept, and looked at in `finally`.
+    good("return-in-finally", _JS, """
+        async function pump(reader, writer) {
+          let failure;
+          try {
+            await copy(reader, writer);
+          } catch (e) {
+            failure = e;
+          } finally {
+            if (failure) { writer.abort(failure); return; }
+            writer.close();
+          }
+        }
+    """),
+    bad("return-in-finally", _JS, """
+        async function pump(reader, writer) {
+          try {
+            await copy(reader, writer);
+          } catch (e) {
+            if (!e.known) throw e;
+          } finally {
+            if (writer.closed) return;
+            writer.close();
+          }
+        }
+    """, 7),
+    # The password is given beside the address.
+    good("secret-in-log", _JAVA, """
+        import java.sql.DriverManager;
+        class C {
+          Connection open(Config mariadb) throws SQLException {
+            String dbURL = mariadb.toURI().toString();
+            Connection c = DriverManager.getConnection(dbURL, mariadb.user(), mariadb.password());
+            logger.debug("opened {}", dbURL);
+            return c;
+          }
+        }
+    """),
+    bad("secret-in-log", _JAVA, """
+        class C {
+          Pool open(Config postgres) {
+            String dbURL = postgres.toURI().toString();
+            logger.debug("opening {}", dbURL);
+            return Pool.of(dbURL);
+          }
+        }
+    """, 4),
+    # The server has ended when what is deferred runs.
+    good("work-cut-off-at-the-end", _GO, """
+        package main
+        import ("net/http"; "os"; "os/signal")
+        func run(srv *http.Server) {
+            go func() {
+                defer func() { srv.Close() }()
+                srv.ListenAndServe()
+            }()
+            c := make(chan os.Signal, 1)
+            signal.Notify(c, os.Interrupt)
+            <-c
+        }
+    """),
+    bad("work-cut-off-at-the-end", _GO, """
+        package main
+        import ("net/http"; "os"; "os/signal")
+        func run(srv *http.Server) {
+            go srv.ListenAndServe()
+            c := make(chan os.Signal, 1)
+            signal.Notify(c, os.Interrupt)
+            <-c
+            srv.Close()
+        }
+    """, 8),
+    # Made anew after what failed.
+    good("failed-result-cached", _JAVA, """
+        class C {
+          Statement prepare(String query) {
+            try {
+              Statement statement = cache.get(query);
+              if (statement != null) return statement.clone(this);
+            } catch (CloneNotSupportedException e) {
+              e.printStackTrace();
+            }
+            Statement statement = create(query);
+            cache.put(query, statement);
+            return statement;
+          }
+        }
+    """),
+    bad("failed-result-cached", _JAVA, """
+        class C {
+          Rate rate(String pair) {
+            Rate rate = null;
+            try {
+              rate = client.fetch(pair);
+            } catch (Exception e) {
+              e.printStackTrace();
+            }
+            cache.put(pair, rate);
+            return rate;
+          }
+        }
+    """, 9),
+    # `fetch` of Bookshelf gives one row.
+    good("missing-limit", _JS, """
+        class A {
+          async getCreatedEvent(memberId) {
+            return await this.models.CreatedEvent.where('member_id', memberId)
+              .query((qb) => qb.orderBy('created_at', 'desc'))
+              .fetch({ require: false });
+          }
+        }
+    """),
+    bad("missing-limit", _JS, """
+        class A {
+          async getCreatedEvents(memberId) {
+            return await this.models.CreatedEvent.where('member_id', memberId)
+              .query((qb) => qb.orderBy('created_at', 'desc'))
+              .fetchAll({ require: false });
+          }
+        }
+    """, 3),
+    # The caller renames what is written.
+    good("file-written-in-place", _JAVA, """
+        class ProjectState {
+          static void save(State state, File dir) throws IOException {
+            File temp = new File(dir, "state.temp.json");
+            saveToFile(state, temp);
+            temp.renameTo(new File(dir, "state.json"));
+          }
+          static void saveToFile(State state, File file) throws IOException {
+            try (Writer out = new OutputStreamWriter(new FileOutputStream(file))) {
+              mapper.writeValue(out, state);
+            }
+          }
+          static State load(File file) throws IOException {
+            try (Reader in = new InputStreamReader(new FileInputStream(file))) {
+              return mapper.readValue(in);
+            }
+          }
+        }
+    """),
+    bad("file-written-in-place", _JAVA, """
+        class ProjectState {
+          static void save(State state, File dir) throws IOException {
+            saveToFile(state, new File(dir, "state.json"));
+          }
+          static void saveToFile(State state, File file) throws IOException {
+            try (Writer out = new OutputStreamWriter(new FileOutputStream(file))) {
+              mapper.writeValue(out, state);
+            }
+          }
+          static State load(File file) throws IOException {
+            try (Reader in = new InputStreamReader(new FileInputStream(file))) {
+              return mapper.readValue(in);
+            }
+          }
+        }
+    """, 6),
 ]  # fmt: skip

@@ -30,9 +30,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
             told.add(call)
             yield Hit(call.span, f"{call.written}() gives out as many rows as there are", POSSIBLE)
     for call in (*grown_lists(facts), *listed_by_repository(facts)):
+        if _is_one_model(call, facts):
+            continue
         if not any(is_within(call.span, each.span) or is_within(each.span, call.span) for each in told):
             told.add(call)
             yield Hit(call.span, f"{call.written}() gives out as many rows as there are", POSSIBLE)
+
+
+def _is_one_model(call: Call, facts: Facts) -> bool:
+    """Return whether a chain of Bookshelf ends in `fetch`, which gives one row; `fetchAll` gives all."""
+    return facts.language in JAVASCRIPT and any(each.method == "fetch" for each in facts.calls_on(call))
 
 
 _BY_KEYS = re.compile(

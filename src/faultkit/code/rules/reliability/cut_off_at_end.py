@@ -88,7 +88,7 @@ def _closed_hard(facts: Facts) -> Iterator[Hit]:
             "google.golang.org/grpc.NewServer().Stop",
             "google.golang.org/grpc.Server.Stop",
         )
-        if call.name in hard and not call.is_deferred:
+        if call.name in hard and not call.is_deferred and not facts.is_deferred(call):
             what = f"{call.written}() cuts off the requests that are being answered"
             yield Hit(call.span, what, LIKELY)
 

@@ -74,9 +74,14 @@ def _after_failure(facts: Facts) -> Iterator[Hit]:
                 or not _CACHE.search(call.receiver_written)
             ):
                 continue
-            if any(one.value.text in names for one in call.positional) and not _is_in_branch(
-                call, each.span.end, facts
-            ):
+            anew = {
+                name
+                for one in facts.own(facts.assignments, facts.function_of(call))
+                if each.span.end <= one.span.start < call.span.start
+                for name in one.targets
+            }
+            given = {one.value.text for one in call.positional}
+            if given & names - anew and not _is_in_branch(call, each.span.end, facts):
                 yield Hit(call.span, f"{call.written}() keeps what is there after a failure, too", LIKELY)
                 break
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, is_within
+from faultkit.code.facts import Facts, Try, is_within
 from faultkit.code.rules.rule import CERTAIN, JAVA, JAVASCRIPT, KOTLIN, PYTHON, Hit, Rule
 
 
@@ -20,8 +21,25 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 is_within(loop.span, each.finally_) for loop in facts.loops_around(step)
             ):
                 continue
+            if _is_kept(each, facts):
+                continue
             yield Hit(step.span, f"{step.kind} in finally drops the error that is under way", CERTAIN)
             break
+
+
+def _is_kept(each: Try, facts: Facts) -> bool:
+    """Return whether a handler keeps the error in a variable, and the `finally` block looks at that."""
+    late = "" if each.finally_ is None else facts.text(each.finally_)
+    # `try { try { … } catch (e) { failure = e } } finally { … }`
+    inner = [one for one in facts.tries if is_within(one.span, each.body)]
+    handlers = (*each.handlers, *(handler for one in inner for handler in one.handlers))
+    return any(
+        re.search(rf"\b{re.escape(name)}\b", late)
+        for handler in handlers
+        for kept in facts.within(facts.assignments, handler.body)
+        if handler.name and kept.value is not None and kept.value.text == handler.name
+        for name in kept.targets
+    )
 
 
 RULE = Rule(

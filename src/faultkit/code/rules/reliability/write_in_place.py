@@ -172,6 +172,9 @@ def _is_state(path: str, write: Call, reads: list[Call], outer: Scope, facts: Fa
     """Return whether a name says that it is state, or an object is stored in a file that a field names."""
     if _is_parameter(path, facts.functions_around(write)):
         # A pair of functions: `load(path)`, `save(path, state)`.
+        callers = [facts.named_function_of(each) for each in facts.callers_of(outer)]
+        if any(each is not None and _REPLACES.search(facts.text(each.body)) for each in callers):
+            return False  # The caller renames what is written here.
         loads = [facts.named_function_of(each) for each in reads]
         named = any(
             each is not None and each is not outer and _LOADS.match(each.short_name) for each in loads

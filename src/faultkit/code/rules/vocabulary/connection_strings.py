@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.facts import Placed
 
 _NAMES = re.compile(
@@ -38,7 +38,14 @@ def is_connection_string(name: str, place: Placed, facts: Facts) -> bool:
         return False
     if _HIDDEN.search(name) or not _DATABASES.search(facts.syntax.source):
         return False
-    if facts.language in ("java", "kotlin") and b"jdbc" in facts.syntax.source:
+    if facts.language in ("java", "kotlin") and (
+        b"jdbc" in facts.syntax.source or any(len(each.arguments) > 2 for each in _opened(facts))
+    ):
         return False  # JDBC is given the password beside the address.
     made = facts.assignments_to(last, place) if last.isidentifier() else ()
     return not any(each.value is not None and _HIDDEN.search(each.value.text) for each in made)
+
+
+def _opened(facts: Facts) -> tuple[Call, ...]:
+    """Return the calls `DriverManager.getConnection(url, user, password)`."""
+    return facts.calls_named("java.sql.DriverManager.getConnection", "DriverManager.getConnection")
