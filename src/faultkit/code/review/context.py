@@ -170,6 +170,12 @@ _DOUBLE = re.compile(r"(?:^|/|_|-)(?:stub|fake|mock|dummy)(?:s|ed)?(?:[-_]\w+)?\
 _FOR_TESTS = re.compile(
     r"\b(?:for|in|within|during|used (?:by|in)) (?:\w+ ){0,3}test(?:s|ing)?\b", re.IGNORECASE
 )
+_TEST_IMPORTS = {
+    "go": re.compile(r"^\s*(?:import\s+)?\"testing\"$", re.MULTILINE),
+    "java": re.compile(r"^import (?:static )?org\.(?:junit|testng)\.", re.MULTILINE),
+    "kotlin": re.compile(r"^import (?:org\.junit|kotlin\.test)\.", re.MULTILINE),
+    "csharp": re.compile(r"^using (?:Xunit|NUnit\.Framework)\b", re.MULTILINE),
+}
 _NOT_BUILT = re.compile(r"^//(?:go:build| ?\+build) ignore$", re.MULTILINE)
 """A Go file that belongs to no package: `go run` starts it."""
 _SERVES = ("listen(", "createServer(", "serve(", "start(", "run(", "fork(")
@@ -221,6 +227,12 @@ def _says_browser(head: FileHead) -> bool:
 
 def _says_docs(head: FileHead) -> bool:
     return _DOCS_FOLDER.match(head.path) is not None
+
+
+def _says_test(head: FileHead) -> bool:
+    """Return whether a file imports what only tests use: it helps to test, whatever its name."""
+    imported = _TEST_IMPORTS.get(head.language)
+    return imported is not None and imported.search(head.text) is not None
 
 
 def _says_double(head: FileHead) -> bool:
@@ -301,6 +313,7 @@ CONTEXTS: tuple[Context, ...] = (
         names=rf"test_.+\.py|.+_tests?\.\w+|tests?\.\w+|conftest\.py|.+[.-](?:test|spec|e2e|cy)\.{_JS}"
         r"|.+(?:Tests?|TestCase|IT|ITCase|Spec)\.(?:java|kt|cs|scala|swift)|Test[A-Z].*\.(?:java|kt)"
         r"|.+_spec\.rb|[tT]est[-_]?[hH]elper.*\.\w+|[tT]est[-_]?(?:[uU]til|[sS]erver|[sS]upport|[sS]uite|[cC]ase|[kK]it)s?\.\w+",
+        says=_says_test,
     ),
     Context("tests", "tests", "hidden", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
     Context("tests", "tests", "hidden", folders="t", languages=PYTHON),
