@@ -10,7 +10,9 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.applied_functions import applied_functions
 from faultkit.code.rules.vocabulary.data_sizes import base_name
-from faultkit.code.rules.vocabulary.declared_relations import lazy_fields, relationships
+from faultkit.code.rules.vocabulary.declared_relations import declared_relations
+from faultkit.code.rules.vocabulary.entity_rows import entity_rows
+from faultkit.code.rules.vocabulary.relation_reads import relation_reads
 
 _FIELDS = re.compile(
     r"^(name|title|email|username|first_name|last_name|full_name|display_name|slug|phone|address|city|company|currency"
@@ -36,12 +38,28 @@ def _check(facts: Facts) -> Iterator[Hit]:
     )
     if facts.language == "java":
         yield from _collected(facts)
+    seen = set[Span]()
     for loop in (*facts.loops, *_through_functions(facts)):
         if not loop.targets or not re.fullmatch(r"(const |let )?\w+", loop.targets[0]):
             continue
         item = loop.targets[0].rpartition(" ")[2]
         told: set[str] = set()
-        for span, relation, confidence in find(loop, item, _source(loop, facts), facts):
+        source = _source(loop, facts)
+        if (rows := entity_rows(loop, source, facts)) is not None:
+            for read in relation_reads(item, rows.entity, loop.body, facts):
+                relation = f"{read.owner}.{read.relation}"
+                if (
+                    relation not in told
+                    and read.span not in seen
+                    and read.relation.lower() not in rows.fetched
+                ):
+                    told.add(relation)
+                    seen.add(read.span)
+                    row = f"{read.row}.{read.relation}" if read.row != "self" else relation
+                    each = "row" if item in ("self", "it") else item
+                    yield Hit(read.span, f"{row} is loaded by a query of its own for every {each}", LIKELY)
+            continue
+        for span, relation, confidence in find(loop, item, source, facts):
             if relation not in told:
                 told.add(relation)
                 yield Hit(span, f"{relation} is loaded by a query of its own for every {item}", confidence)
@@ -53,23 +71,21 @@ def _through_functions(facts: Facts) -> Iterator[Loop]:
         if facts.text(each.scope.body).count("\n") > _SHORT_LINES:
             continue  # A piece of work, beside which a query counts little.
         yield Loop("each", each.at.span, each.scope.body, each.at.line, each.over, (each.item,))
-    if facts.language == "python" and relationships(facts):
-        yield from _through_methods(facts)
-
-
-def _through_methods(facts: Facts) -> Iterator[Loop]:
-    """Yield methods of the items, as loops over their list: `[row.as_dict() for row in rows]`."""
-    models = {model for model, _ in relationships(facts)}
-    methods = {
-        scope.short_name: scope
-        for scope in facts.scopes
-        if scope.is_method and scope.owner.rpartition(".")[2] in models
-    }
-    for loop in facts.loops if methods else ():
-        for call in facts.within(facts.calls, loop.body):
-            scope = methods.get(call.method)
-            if scope is not None and call.receiver_written in loop.targets:
-                yield Loop("each", call.span, scope.body, call.line, loop.over, ("self",))
+    table = declared_relations(facts)
+    for call in facts.calls_of_method("map", "flatMap", "mapNotNull") if table else ():
+        # Methods of an entity by reference, `Order::toView`, and functions of Python, `map(view, orders)`.
+        given = call.positional
+        found = re.fullmatch(r"(\w+)::(\w+)", given[0].value.text) if given else None
+        for scope in facts.scopes if found is not None and found[1] in table else ():
+            if found is not None and scope.name == f"{found[1]}.{found[2]}" and not scope.parameters:
+                over = facts.text(call.callee).rpartition(".")[0]
+                yield Loop("each", call.span, scope.body, call.line, over, ("self",))
+        if call.name == "map" and len(given) == 2 and facts.language == "python":
+            for scope in facts.scopes:
+                is_given = scope.span == given[0].value.span or scope.short_name == given[0].value.text
+                if is_given and len(scope.parameters) == 1:
+                    item = scope.parameters[0].name
+                    yield Loop("each", call.span, scope.body, call.line, given[1].value.text, (item,))
 
 
 def _source(loop: Loop, facts: Facts) -> str:
@@ -91,7 +107,13 @@ def _source(loop: Loop, facts: Facts) -> str:
     # `session.scalars(statement)`, or a function of this text that asks.
     named = " ".join(_values(name, loop, facts) for name in _STATEMENT.findall(source))
     called = {found for found in _CALLED.findall(source)}
-    inside = [facts.text(each.body) for each in facts.scopes if each.name and each.short_name in called]
+    calls = [each.call for each in facts.assignments_to(base, loop)] if base else []
+    names = {each.name for each in calls if each is not None and "." in each.name}
+    inside = [
+        facts.text(each.body)
+        for each in facts.scopes
+        if each.name and (each.short_name in called or each.name in names)
+    ]
     return " ".join((source, named, *inside[:2]))
 
 
@@ -114,38 +136,9 @@ def _python(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found
     if re.search(r"\b[A-Z]\w*\.objects\b", source) and not re.search(r"\.(values|values_list|raw)\(", source):
         yield from _django(loop, item, source, facts)
         return
-    inner = _outer_of(loop, facts)
-    if inner is not None:
-        source = _source(inner[0], facts)
     found = re.search(r"\b(?:query|select)\(\s*([A-Z]\w*)\s*\)|\b([A-Z]\w*)\.query\b", source)
-    if found is None or re.search(r"contains_eager|with_entities", source):
-        return
-    model = found[1] or found[2]
-    loads = {*_LOADED.findall(source)}
-    if re.search(r"load\(|\.options\(", source) and (
-        not loads or not relationships(facts) or len(loads) < len(re.findall(r"\wload\(", source))
-    ):
-        return
-    if inner is not None:
-        model = relationships(facts).get((model, inner[1]), "")
-    for span, relation, confidence in _sqlalchemy(loop, item, model, facts) if model else ():
-        if relation.rpartition(".")[2] not in loads:
-            yield span, relation, confidence
-
-
-_LOADED = re.compile(r"\wload\(\s*\w+\.(\w+)\s*\)")
-"""Relations that options of a query load with it: `selectinload(Order.lines)`."""
-
-
-def _outer_of(loop: Loop, facts: Facts) -> tuple[Loop, str] | None:
-    """Return the loop over a query around a loop over a relation of its items, and the relation."""
-    found = re.fullmatch(r"(\w+)\.(\w+)", loop.over)
-    if found is None:
-        return None
-    for outer in facts.loops_around(loop):
-        if found[1] in outer.targets:
-            return outer, found[2]
-    return None
+    if found and not re.search(r"load\(|\.options\(|contains_eager|with_entities", source):
+        yield from _sqlalchemy(loop, item, found[1] or found[2], facts)
 
 
 def _django(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
@@ -197,13 +190,6 @@ def _sqlalchemy(loop: Loop, item: str, model: str, facts: Facts) -> Iterator[_Fo
         if each.owner == model
         for target in each.targets
     }
-    known = relationships(facts)
-    if known:
-        for each in facts.within(facts.accesses, loop.body):
-            parts = each.written.split(".")
-            if parts[0] == item and len(parts) > 1 and (model, parts[1]) in known:
-                yield each.span, f"{item}.{parts[1]}", LIKELY
-        return
     for span, relation in sorted((*_members(loop, item, facts), *_collections(loop, item, facts))):
         if not declared:
             yield span, f"{item}.{relation}", POSSIBLE
@@ -259,9 +245,6 @@ def _java(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
     fetched = _fetched(facts)
     if fetched is None:
         return
-    for span, relation in _declared(loop, item, facts):
-        if relation.lower() not in fetched:
-            yield span, f"{item}.{relation}", LIKELY
     for inner in facts.within(facts.loops, loop.body):
         found = re.fullmatch(rf"{item}\.get([A-Z]\w*s)\(\)(\.stream\(\))?", inner.over)
         if found and inner.kind == "each" and found[1].lower() not in fetched:
@@ -274,24 +257,6 @@ def _java(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
         is_one = not getter[1].endswith("s") and _SHOWN.fullmatch(parts[2]) is not None
         if (is_list or is_one) and not _VALUES.search(getter[1]) and getter[1].lower() not in fetched:
             yield call.span, f"{item}.{parts[1]}()", POSSIBLE
-
-
-def _declared(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, str]]:
-    """Yield reads of the fields that an entity of this text loads late: `device.certificate`."""
-    lazy = lazy_fields(facts)
-    if not lazy:
-        return
-    read = [(each.span, each.written) for each in facts.within(facts.accesses, loop.body)]
-    read += [(each.span, each.written) for each in facts.within(facts.calls, loop.body)]
-    for span, written in sorted(read):
-        parts = re.sub(r"\(\)|[?!]", "", written).split(".")
-        if len(parts) < 2 or parts[0] != item or parts[2:3] in (["id"], ["getId"]):
-            continue
-        name = parts[1]
-        if name not in lazy and (getter := _GETTER.fullmatch(name)) is not None:
-            name = getter[1][:1].lower() + getter[1][1:]
-        if name in lazy:
-            yield span, name
 
 
 def _fetched(facts: Facts) -> set[str] | None:
@@ -333,11 +298,6 @@ def _kotlin(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found
     base = base_name(loop.over)
     given = [each.call for each in facts.assignments_to(base, loop) if each.call is not None] if base else []
     names = " ".join(f"{each.name}(" for each in given)
-    if facts.imports_any("org.jetbrains.exposed"):
-        text = f"{source} {loop.over}"
-        if re.search(r"\b[A-Z]\w*\.(find|all)\b", text) and not re.search(r"\.(with|load)\(", text):
-            yield from ((span, f"{item}.{name}", LIKELY) for span, name in _declared(loop, item, facts))
-        return
     if not facts.imports_any(*_JPA) or not _REPOSITORY.search(f"{source} {names} {made}"):
         return
     fetched = _fetched(facts)

@@ -19,9 +19,9 @@ _APPLIES = frozenset(
 )  # fmt: skip
 _LISTS = frozenset(("stream", "parallelStream", "iter", "into_iter", "iter_mut", "of"))
 _ONE = re.compile(r"\.(findById|findOne\w*|getById|getOne|findFirst\w*|findUnique\w*|find\w*OrNull)\(\)$")
-_PAGED = re.compile(r"[pP]age|Slice")
-_NAMED = re.compile(r"(?:this|self|Self|[A-Z]\w*)?(?:::|\.)?(\w+)")
+_NAMED = re.compile(r"(?:(?:this|self|Self|[A-Z]\w*)?(?:::|\.))?(\w+)")
 """A function that is given by its name: `toView`, `this::toView`, `View.of`."""
+_PAGE = re.compile(r"[pP]age|Slice")
 _STREAM = re.compile(r"\s*\.(stream|parallelStream|asSequence|iter|into_iter|AsEnumerable)\(\)\s*$")
 
 
@@ -64,7 +64,8 @@ def given_functions(facts: Facts) -> Iterator[Applied]:
             found = _NAMED.fullmatch(argument.value.text)
             if argument.value.shape in ("function", "call") or found is None or not _is_on_list(call, facts):
                 continue
-            for scope in by_name.get(found[1], ()):
+            name = found[1] if found[1] != "new" else argument.value.text.partition("::")[0]
+            for scope in by_name.get(name, ()):
                 yield Applied(scope, _parameters(scope)[0], _list(call, facts), call)
 
 
@@ -81,13 +82,21 @@ def _by_name(facts: Facts) -> dict[str, list[Scope]]:
 def _is_on_list(call: Call, facts: Facts) -> bool:
     """Return whether the object is a list or stream; an Optional or Option has `map`, too."""
     if facts.language in ("java", "rust"):
-        if any(each.method in _LISTS for each in chain_of(call)) or call.method in ("forEach", "for_each"):
+        chain = chain_of(call)
+        if any(each.method in _LISTS for each in chain) or call.method in ("forEach", "for_each"):
             return True
-        # `repository.findByStatus(status, pageable).map(this::toRow)`
-        return facts.language == "java" and any(
-            each.method.startswith("find") and _PAGED.search(facts.text(each.span)) for each in chain_of(call)
-        )
+        return facts.language == "java" and any(_is_page(each, facts) for each in chain)
     return bool(call.receiver_written) and _ONE.search(call.receiver) is None
+
+
+def _is_page(call: Call, facts: Facts) -> bool:
+    """Return whether a query returns a page, by its arguments or as it is declared in this text."""
+    if any(_PAGE.search(each.value.text) for each in call.arguments):
+        return call.method.startswith("find")
+    return (
+        re.search(rf"\b(Page|Slice|Flux|Window)<[\w<>, ?]*>\s+{call.method}\s*\(", facts.whole_text)
+        is not None
+    )
 
 
 def _parameters(scope: Scope) -> list[str]:
