@@ -1,7 +1,5 @@
 """Retries inside of retries."""
 
-
-
 from __future__ import annotations
 
 from tests.code.rules.cases import bad, good

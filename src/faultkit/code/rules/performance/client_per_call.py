@@ -53,7 +53,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if call.is_decorator or facts.function_of(call) is None:
             continue
-        if _is_client(call, facts) and (use := _use_of_factory(call, facts)) is not None:
+        is_script = facts.syntax.language.family == "javascript"
+        is_grpc = is_script and _is_grpc(call, facts)
+        if _is_client(call, facts) and (use := _use_of_factory(call, facts, is_grpc)) is not None:
             user = facts.named_function_of(use)
             by = "" if user is None else f" of {user.short_name}()"
             what = f"{use.written}() makes a new client, by {call.written}(), for each call{by}"
@@ -78,7 +80,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if _JAVA.search(call.name) and _is_short_lived(call, facts):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif (
-            (call.name in _JAVASCRIPT or _AWS.match(call.name))
+            (call.name in _JAVASCRIPT or _AWS.match(call.name) or is_grpc)
             and (frequency_of(call, facts) or _is_used_here(call, facts))
             and _is_short_lived(call, facts)
         ):
@@ -98,9 +100,21 @@ def _is_client(call: Call, facts: Facts) -> bool:
     find = by_language.get(facts.language)
     if find is not None:
         return find(call.name) is not None
+    if _is_grpc(call, facts):
+        return True
     if call.name in _OPTIONS_ONLY:
         return any(_is_made_here(each, call, facts) for each in _AGENTS)
     return call.name in _JAVASCRIPT or _AWS.match(call.name) is not None
+
+
+def _is_grpc(call: Call, facts: Facts) -> bool:
+    """Return whether a call of JavaScript makes a client of gRPC, with a channel of its own."""
+    if not facts.imports_any("@grpc/grpc-js", "grpc", "nice-grpc"):
+        return False
+    if call.method == "createChannel":
+        return True
+    given = call.positional[1:2] if call.constructs else ()
+    return any("redentials" in each.value.text for each in given)
 
 
 _MAKES = re.compile(r"\bnew\b|\w\{|\b(new|make|create|build|clone)\w*\(", re.IGNORECASE)
@@ -129,8 +143,10 @@ _KEEPS = re.compile(
 )
 
 
-def _use_of_factory(call: Call, facts: Facts) -> Call | None:
-    """Return a call of the function around a call, whose new client is used and kept nowhere."""
+def _use_of_factory(call: Call, facts: Facts, often: bool = False) -> Call | None:
+    """Return a call of the function around a call, whose new client is used and kept nowhere.
+
+    With `often`, only one that runs for each request or message."""
     scope = facts.named_function_of(call)
     if scope is None or not scope.name or scope.route is not None or not _is_result(call, scope, facts):
         return None
@@ -139,6 +155,8 @@ def _use_of_factory(call: Call, facts: Facts) -> Call | None:
     for caller in facts.callers_of(scope):
         user = facts.named_function_of(caller)
         if user is None or user is scope or runs_once(user) or user.short_name in _MAKERS:
+            continue
+        if often and frequency_of(caller, facts) not in ("request", "message"):
             continue
         kept = caller.is_returned and not facts.calls_on(caller)
         if kept or caller.is_argument or any("." in name for name in caller.assigned):

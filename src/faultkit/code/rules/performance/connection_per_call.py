@@ -9,6 +9,7 @@ from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
+from faultkit.code.rules.vocabulary.request_scopes import request_scope_of
 
 _PYTHON = frozenset(
     (
@@ -39,7 +40,8 @@ _JVM_CLIENTS = (
     r"|Redisson\.create|CqlSession\.builder\(\).*\.build|ElasticsearchClient"
     r"|(S3|Sqs|Sns|DynamoDb|SecretsManager|Kinesis|Lambda|Ses|Kms)(Async)?Client\.(create|builder\(\).*\.build)"
     r"|Amazon\w+ClientBuilder\.(defaultClient|standard\(\).*\.build)"
-    r"|StorageOptions\.getDefaultInstance\(\)\.getService)$"
+    r"|StorageOptions\.getDefaultInstance\(\)\.getService"
+    r"|(ManagedChannel|NettyChannel|OkHttpChannel)Builder\.for\w+\(\).*\.build|Grpc\.newChannel\w+\(\).*\.build)$"
 )
 _ONE_USE = {
     "java": NamePattern(_JVM_CLIENTS),
@@ -60,12 +62,16 @@ _ONE_USE = {
     "rust": NamePattern(
         r"^(sqlx\.(postgres\.|mysql\.)?(Pg|MySql|Sqlite)?Pool(Options)?\b.*\.connect(_with)?|mongodb\.Client\.with_uri_str"
         r"|redis\.Client\.open|lapin\.Connection\.connect|aws_sdk_\w+\.Client\.(new|from_conf)"
-        r"|tokio_postgres\.connect|deadpool_\w+\..*\.create_pool)$"
+        r"|tokio_postgres\.connect|deadpool_\w+\..*\.create_pool|(\w+\.)*\w+_client\.\w+Client\.connect"
+        r"|tonic\.transport\.(Channel|Endpoint)\b.*\.connect)$"
     ),
 }
 """Clients with connections or a pool of their own, which serve a whole process."""
-_STUB = re.compile(r"^(New\w+Client|fetch|fetch_one|fetch_all|fetch_optional|execute|query_async)$")
+_STUB = re.compile(
+    r"^(New\w+Client|[nN]ew\w*Stub|\w+Stub|fetch|fetch_one|fetch_all|fetch_optional|execute|query_async)$"
+)
 """A stub of gRPC is a view of a connection; queries of Rust are given one to run."""
+_OF_STUB = re.compile(r"(?:Stub|Client)\(\s*\w+\s*\)")
 _POOLED = frozenset(
     (
         "elasticsearch.Elasticsearch", "pymongo.MongoClient", "redis.Redis", "redis.from_url",
@@ -84,12 +90,19 @@ _MAKES = re.compile(
     r"^(get|open|create|new|make|acquire|connect)\w*(connection|conn|client|pool)$", re.IGNORECASE
 )
 _DECLARED = re.compile(rb"\b(const|let|var|val)\s+$")
+_KEPT = re.compile(r"\.set\(|\.setdefault\(|\]\s*=[^=]|cache|\?\?=|\|\|=")
 _CACHED = frozenset(("lru_cache", "cache", "cached_property", "fixture"))
 _SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
+        is_client = _opens(call, facts.language) or (
+            facts.language in _ONE_USE and _ONE_USE[facts.language].search(call.name) is not None
+        )
+        if is_client and (by := request_scope_of(call, facts)):
+            yield Hit(call.span, f"{call.written}() connects anew for every request: {by}", LIKELY)
+            continue
         if not _opens(call, facts.language):
             if facts.language in _ONE_USE and _is_for_one_use(call, facts):
                 yield Hit(call.span, f"{call.written}() connects anew each time", LIKELY)
@@ -170,10 +183,13 @@ def _is_for_one_use(call: Call, facts: Facts) -> bool:
         argument.value.text.lstrip("&*") in names
         for each in facts.within(facts.calls, scope.body)
         for argument in each.arguments
-        if not each.name.startswith(("errors.", "fmt.")) and not _STUB.search(each.method)
+        if not each.name.startswith(("errors.", "fmt."))
+        and not _STUB.search(each.method)
+        and not (each.constructs and "GrpcChannel" in call.name)
     )
     returned = any(
-        step.kind == "return" and not names.isdisjoint(re.findall(r"(?<![\w.])\w+(?![\w.(])", step.text))
+        step.kind == "return"
+        and not names.isdisjoint(re.findall(r"(?<![\w.])\w+(?![\w.(])", _OF_STUB.sub("", step.text)))
         for step in facts.within(facts.steps, scope.body)
     )
     stored = any(
@@ -207,7 +223,7 @@ def _is_ended(call: Call, facts: Facts) -> bool:
 def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
     """Yield a connection that a function returns, if its callers make and drop one for each request."""
     text = facts.text(call.span)
-    is_whole = any(
+    is_whole = _is_handed_out(call, scope, facts) or any(
         step.kind == "return" and step.text.strip(" ;").removeprefix("await ") == text
         for step in facts.own(facts.steps, scope)
     )
@@ -250,8 +266,11 @@ def _is_dropped(caller: Call, facts: Facts) -> bool:
 
 def _is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether the connection is kept in a field, or the function is there to make one."""
-    if any("." in name for name in call.assigned) or _MAKES.search(scope.short_name):
+    if any("." in name for name in call.assigned):
         return True
+    if _MAKES.search(scope.short_name):
+        # What FastAPI calls for each request makes one for each, by whatever name.
+        return facts.language != "python" or frequency_of(call, facts) != "request"
     if _is_global(call, scope, facts):
         return True
     fields = {f"self.{name}" for name in call.assigned}
@@ -339,5 +358,7 @@ RULE = Rule(
         b"lapin",
         b"aws_sdk",
         b"deadpool",
+        b"tonic",
+        b"Channel",
     ),
 )

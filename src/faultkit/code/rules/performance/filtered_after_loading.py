@@ -10,15 +10,17 @@ from faultkit.code.facts import Call, Facts, Loop, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.performance import whole_table
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.cut_rows import cut_rows
 from faultkit.code.rules.vocabulary.data_sizes import is_few
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import chain_of
 from faultkit.code.rules.vocabulary.row_queries import row_queries
 
 _WORDS = (
-    b"findAll", b"find(", b"findMany", b"selectAll", b"getAll", b"GetAll", b"listAll", b"ListAll", b"ToList",
-    b"ToArray", b"AsEnumerable", b"FindAll", b".all(", b"objects", b"SELECT", b"select", b"Find(", b"load",
-    b"getResultList", b"find_all", b"get_all", b"list_all", b".List", b".All",
+    b"findAll", b"find(", b"findBy", b"findMany", b"listBy", b"getBy", b"selectAll", b"getAll", b"GetAll",
+    b"listAll", b"ListAll", b"ToList", b"ToArray", b"AsEnumerable", b"FindAll", b".all(", b"objects",
+    b"SELECT", b"select", b"Find(", b"load", b"getResultList", b"find_all", b"get_all", b"list_all",
+    b".List", b".All",
 )  # fmt: skip
 """Words of which one stands in each text that loads rows."""
 _TABLE = r"(?:[cC]ontext|[dD]b|[cC]tx)\.(?:[A-Z]\w*|Set\(\))"
@@ -72,7 +74,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if each.load.span in told:
             continue  # Reported by FK-P012.
         what = f"{each.load.written}() loads every row of the table, of which {each.by} then keeps a part"
+        told.add(each.load.span)
         yield Hit(each.load.span, what, LIKELY)
+    for cut in cut_rows(facts):
+        if cut.load.span not in told:
+            what = f"{cut.load.written}() loads every row that matches, of which {cut.by} then keeps a page"
+            yield Hit(cut.load.span, what, LIKELY)
 
 
 @dataclass(frozen=True, slots=True)

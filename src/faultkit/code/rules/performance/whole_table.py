@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.broad_queries import broad_queries
 from faultkit.code.rules.vocabulary.data_sizes import is_data
+from faultkit.code.rules.vocabulary.job_rows import job_rows
 from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
 
 _PER_USE = re.compile(
@@ -18,6 +19,13 @@ _PER_USE = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from _whole(facts)
+    for call in job_rows(facts):
+        what = f"{call.written}() takes every row that matches at once, in a job that works on all of them"
+        yield Hit(call.span, what, LIKELY)
+
+
+def _whole(facts: Facts) -> Iterator[Hit]:
     for rows in row_queries(facts):
         if rows.is_narrowed or rows.is_limited or rows.is_one or facts.function_of(rows.call) is None:
             continue

@@ -1,0 +1,89 @@
+"""Objects that a container of dependency injection makes anew for each request."""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.languages.syntax import Span
+
+_PER_REQUEST = frozenset(("AddScoped", "AddTransient", "TryAddScoped", "TryAddTransient", "AddKeyedScoped"))
+_DECORATORS = frozenset(("RequestScope", "RequestScoped"))
+_STATED = frozenset(("Injectable", "Scope", "provide", "inject", "injectable"))
+_REQUEST = re.compile(r"\bREQUEST\b|^['\"]request['\"]$|SCOPE_REQUEST")
+_CLASS = re.compile(r"[\s\w@(){}'\",.:<>=]*?\bclass\s+(\w+)")
+_ANNOTATED = re.compile(r"@RequestScoped?\b[\s\w@()'\",.:<>=]*?\bclass\s+(\w+)")
+_KEPT = re.compile(r"\bstatic\b|\?\?=|\|\|=|\bcache", re.IGNORECASE)
+_BEFORE, _AFTER = 240, 160
+
+
+def request_scope_of(call: Call, facts: Facts) -> str:
+    """Return why an object is made for each request by a container, as a clause; empty if it is not.
+
+    Nest, Spring, Jakarta CDI, .NET and dishka."""
+    if facts.language == "csharp":
+        for around in facts.calls_around(call):
+            if around.method in _PER_REQUEST and (call.constructs or call.method[:1].isupper()):
+                return f"{around.method}() makes one for each scope"
+        return ""
+    if facts.language not in ("java", "kotlin", "python", "javascript", "typescript"):
+        return ""
+    scope = facts.function_of(call)
+    if scope is not None and (by := _stated_for(scope, call, facts)):
+        return by
+    owner = _owner_of(call, scope, facts)
+    if not owner or (scope is not None and not _makes(scope, owner)):
+        return ""
+    return f"{owner} is made for each request" if owner in _classes(facts) else ""
+
+
+def _makes(scope: Scope, owner: str) -> bool:
+    """Return whether a function runs when an object is made."""
+    return scope.short_name in ("constructor", "__init__", "init", owner) or any(
+        each.method == "PostConstruct" for each in scope.decorators
+    )
+
+
+def _stated_for(scope: Scope, call: Call, facts: Facts) -> str:
+    """Return the scope that is stated for a method that provides, or beside a factory of Nest."""
+    for each in scope.decorators:
+        if each.method in _DECORATORS or (each.method in _STATED and _is_request(each)):
+            return f"{scope.short_name}() runs for each request"
+    if facts.language not in ("javascript", "typescript") or not facts.imports_any("@nestjs/common"):
+        return ""
+    text = facts.syntax.source
+    start, end = scope.span.start, scope.span.end
+    before = text[max(0, start - _BEFORE) : start].rpartition(b"{")[2]
+    after = text[end : end + _AFTER].partition(b"}")[0]
+    if b"useFactory" in before and (b"Scope.REQUEST" in before or b"Scope.REQUEST" in after):
+        return "its provider has the scope of a request"
+    return ""
+
+
+def _is_request(call: Call) -> bool:
+    return any(
+        _REQUEST.search(each.value.text) for each in call.arguments if each.name in ("", "scope", "value")
+    )
+
+
+def _owner_of(call: Call, scope: Scope | None, facts: Facts) -> str:
+    if scope is not None:
+        return scope.owner.rpartition(".")[2]
+    made = [each for each in facts.assignments if each.call is call and each.scope is None]
+    if not made or _KEPT.search(facts.text(made[0].span)):
+        return ""
+    return made[0].owner.rpartition(".")[2]
+
+
+def _classes(facts: Facts) -> set[str]:
+    """Return the classes whose decorators say that they are made for each request."""
+    found = set[str]()
+    if facts.language == "java":
+        # Annotations without arguments are no calls there.
+        found.update(_ANNOTATED.findall(facts.whole_text))
+    for each in facts.calls_of_method(*_DECORATORS, *_STATED):
+        if each.method in _DECORATORS or _is_request(each):
+            after = facts.text(Span(each.span.end, min(each.span.end + 600, len(facts.syntax.source))))
+            if of := _CLASS.match(after):
+                found.add(of[1])
+    return found
