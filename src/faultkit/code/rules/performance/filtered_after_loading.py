@@ -106,33 +106,11 @@ def _sifted_rows(facts: Facts) -> tuple[_Sifted, ...]:
 
 def _paged_rows(facts: Facts) -> Iterator[_Sifted]:
     """Yield loads of Entity Framework, with a condition or not, of which one page is kept."""
-    for call in facts.calls_of_method("Skip", "Take"):
-        head = re.match(r"\w+", call.written)
-        made = facts.assignments_to(head[0], call) if head is not None else ()
-        for load in (*chain_of(call), *(each.call for each in made if each.call is not None)):
-            if load.method in _MATERIALIZES and (_OF_TABLE.search(load.name) or _is_of_query(load, facts)):
-                if not _is_limited(load, facts):
-                    yield _Sifted(load, f"{call.method}()")
+    for call in facts.calls_of_method("Skip"):
+        for load in chain_of(call):
+            if load.method in _MATERIALIZES and _OF_TABLE.search(load.name):
+                yield _Sifted(load, f"{call.method}()")
                 break
-
-
-def _is_of_query(load: Call, facts: Facts) -> bool:
-    """Return whether a list comes from a query that a variable holds: `query.Select(…).ToListAsync()`."""
-    if not load.method.endswith("Async"):
-        return False
-    head = re.match(r"\w+", load.written)
-    made = facts.assignments_to(head[0], load) if head is not None else ()
-    return any(each.value is not None and _OF_CONTEXT.match(each.value.text) for each in made)
-
-
-_OF_CONTEXT = re.compile(r"_?(?:\w*[cC]ontext|\w*[dD]b|[cC]tx)\s*\.\s*[A-Z]")
-
-
-def _is_limited(load: Call, facts: Facts) -> bool:
-    head = re.match(r"\w+", load.written)
-    made = facts.assignments_to(head[0], load) if head is not None else ()
-    texts = [facts.text(load.span), *(each.value.text for each in made if each.value is not None)]
-    return any(".Take(" in text for text in texts)
 
 
 def _loads(facts: Facts) -> Iterator[Call]:
