@@ -12,6 +12,7 @@ CASES = [
     good("unbounded-queue", _RS, """
         use std::sync::mpsc::channel;
         fn f(p: Proxy) -> Stream {
+            // tx sends the stream, rx receives it
             let (tx, rx) = channel();
             thread::spawn(move || {
                 if tx // the parent waits
@@ -38,6 +39,10 @@ CASES = [
     good("checked-then-inserted", _KT, """
         fun definition() {
           Function("info") { file: FsFile -> if (file.exists()) { file.path } else { null } }
+          Function("path") { uri: Uri ->
+            val file = fileOf(uri)
+            if (file.exists()) { file.path } else { null }
+          }
           Function("create") { file: FsFile, options: Options? -> file.create(options ?: Options()) }
         }
     """),

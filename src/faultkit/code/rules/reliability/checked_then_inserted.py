@@ -125,10 +125,14 @@ def _is_condition(check: Call, scope: Scope, facts: Facts) -> bool:
 
 
 def _is_of_another(check: Call, insert: Call, facts: Facts) -> bool:
-    """Return whether the check asks a parameter of a function in which the insert does not stand."""
+    """Return whether the check asks a variable of a function in which the insert does not stand."""
     root = re.split(r"[.(\[?!]", check.receiver_written, maxsplit=1)[0]
     return any(
-        not is_within(insert.span, scope.span) and any(each.name == root for each in scope.parameters)
+        not is_within(insert.span, scope.span)
+        and (
+            any(each.name == root for each in scope.parameters)
+            or any(root in each.targets for each in facts.within(facts.assignments, scope.body))
+        )
         for scope in facts.functions_around(check)
     )
 

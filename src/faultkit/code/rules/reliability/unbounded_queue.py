@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 
 _QUEUES = (
@@ -106,8 +107,8 @@ def _takes_one(call: Call, facts: Facts) -> bool:
     ]
     if len(sends) != 1 or facts.loops_around(sends[0], across=True) != facts.loops_around(call, across=True):
         return False
-    named = re.findall(rf"(?<![\w.]){re.escape(sender)}\b", facts.text(scope.body))
-    return len(named) == 2  # where it is made, and where it sends
+    later = facts.text(Span(call.span.end, scope.body.end))
+    return len(re.findall(rf"(?<![\w.]){re.escape(sender)}\b", later)) == 1
 
 
 def _channels(facts: Facts) -> Iterator[Hit]:
