@@ -179,6 +179,12 @@ CASES = [
             }
           }
         }
+        async function child() {
+          const onMessage = (message) => take(message);
+          process.on('message', onMessage);
+          await joined;
+          process.off('message', onMessage);
+        }
     """,
     ),
     bad(

@@ -129,6 +129,8 @@ def removed_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
         scope = facts.function_of(call)
         if scope is None or not scope.is_async or len(call.positional) < 2 or not call.receiver_written:
             continue
+        if call.receiver_written == "process":
+            continue  # A child that waits for its parent's messages ends with the failure.
         name = call.positional[1].value.text.rstrip("!")
         if facts.is_in_finally(call) or facts.handlers_around(call) or not name.isidentifier():
             continue
