@@ -216,7 +216,6 @@ RELIABILITY: tuple[Rule, ...] = (
     failed_result_cached.RULE,
     failure_taken_for_data.RULE,
     retry_of_permanent_failure.RULE,
-    nested_retries.RULE,
     cut_off_at_end.RULE,
     unguarded_access.RULE,
     parallel_race.RULE,
@@ -251,4 +250,5 @@ RELIABILITY: tuple[Rule, ...] = (
     limit_ends_early.RULE,
     returned_promise.RULE,
     accept_loop_waits.RULE,
+    nested_retries.RULE,
 )

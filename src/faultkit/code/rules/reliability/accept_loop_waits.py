@@ -102,7 +102,7 @@ def _mentions(text: str, names: set[str]) -> bool:
 
 
 RULE = Rule(
-    id="FK-R182",
+    id="FK-R171",
     slug="accept-loop-waits",
     title="Accept loop that waits for a client",
     why="A client that connects and sends nothing stops the loop: no other connection is accepted.",

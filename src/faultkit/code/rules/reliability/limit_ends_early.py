@@ -366,7 +366,7 @@ def _go(facts: Facts) -> Iterator[Hit]:
 
 
 RULE = Rule(
-    id="FK-R180",
+    id="FK-R169",
     slug="limit-ends-before-body",
     title="Time limit that ends before the body has been read",
     why="The headers of an answer come first. A peer that stalls after them holds the caller for ever, or "

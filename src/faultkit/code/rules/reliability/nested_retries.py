@@ -64,7 +64,7 @@ def _is_inside(inner: Retry, outer: Retry, facts: Facts) -> bool:
 
 
 RULE = Rule(
-    id="FK-R195",
+    id="FK-R172",
     slug="nested-retries",
     title="Retries inside of retries",
     why="The numbers multiply: three tries inside of five are fifteen requests, sent to a service that is "

@@ -134,7 +134,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
 
 
 RULE = Rule(
-    id="FK-R181",
+    id="FK-R170",
     slug="promise-leaves-try",
     title="Promise that is returned from a try without await",
     why="The block ends before the work does: its catch never sees the failure, and its finally releases "
