@@ -1,4 +1,4 @@
-"""The mean of the delays that are drawn."""
+"""The mean of the delays that are drawn, and delays that need no draw."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import pytest
 
 from faultkit.base.rng import Rng
 from faultkit.faults.distribution import drawn_mean_ms
+from faultkit.faults.http.http_delay import HttpDelay
+from faultkit.faults.http_fault import HttpVerdict
 from faultkit.faults.stream.latency import Latency
+from faultkit.proxy.toxiproxy.toxics import JitteredLatency
 
 
 @pytest.mark.parametrize(
@@ -23,3 +26,25 @@ def test_the_mean_of_a_normal_distribution_without_its_negative_part(
 
 def test_the_mean_of_a_uniform_distribution_is_its_middle() -> None:
     assert drawn_mean_ms(Latency("uniform", min_ms=10, max_ms=30)) == 20
+
+
+@pytest.mark.parametrize(
+    ("fault", "fixed_ms"),
+    [
+        (Latency(mean_ms=10), 10),
+        (Latency(mean_ms=1e12), 86_400_000),
+        (Latency(mean_ms=10, stddev_ms=1), None),
+        (Latency("uniform", min_ms=10, max_ms=30), None),
+        (Latency("pareto", scale_ms=10, shape=2), None),
+        (JitteredLatency(mean_ms=10), None),
+    ],
+)
+def test_only_a_normal_distribution_without_deviation_needs_no_draw(
+    fault: Latency, fixed_ms: float | None
+) -> None:
+    assert fault.fixed_ms == fixed_ms
+
+
+def test_an_http_delay_that_is_not_drawn_is_the_same_for_all_requests() -> None:
+    assert HttpDelay(delay_ms=10).constant_verdict == HttpVerdict(delay_s=0.01)
+    assert HttpDelay(delay_ms=10, stddev_ms=1).constant_verdict is None

@@ -64,13 +64,6 @@ class DrawnDelay(Fault):
     def caveat(self) -> str | None:
         return mean_caveat(self)
 
-    @property
-    def constant_s(self) -> float | None:
-        """The delay in seconds, if no random number decides on it."""
-        if self.distribution != "normal" or self.stddev_ms:
-            return None
-        return min(self.delay_ms, MOST_DELAY_MS) / 1000
-
     def draw_s(self, rng: Rng) -> float:
         """Draw one delay, in seconds."""
         return min(drawn_ms(self, rng), MOST_DELAY_MS) / 1000

@@ -87,6 +87,11 @@ class HttpFault(Fault):
         done is then recorded in the ledger of the proxy."""
         return False
 
+    @property
+    def constant_verdict(self) -> HttpVerdict | None:
+        """What becomes of every request, if it is the same for all; None: `judge` returns it."""
+        return None
+
     def judge(self, given: RequestContext) -> HttpVerdict:
         """Return what becomes of a request."""
         raise NotImplementedError

@@ -127,7 +127,7 @@ static PyObject *read_bytes(PyObject *module, PyObject *args)
     if (size < 0 || size > (Py_ssize_t)sizeof buffer)
         size = (Py_ssize_t)sizeof buffer;
     do
-        got = read(fd, buffer, (size_t)size);
+        got = recv(fd, buffer, (size_t)size, 0);
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return PyErr_SetFromErrno(PyExc_OSError);
@@ -144,14 +144,14 @@ static PyObject *pass_first(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "ii", &client, &upstream))
         return NULL;
     do
-        got = read(client, buffer, sizeof buffer);
+        got = recv(client, buffer, sizeof buffer, 0);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
         Py_RETURN_NONE;
     if (got <= 0)
         return Py_BuildValue("y#i", buffer, (Py_ssize_t)0, 0);
     do
-        sent = write(upstream, buffer, (size_t)got);
+        sent = send(upstream, buffer, (size_t)got, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
         return PyErr_SetFromErrno(PyExc_OSError);

@@ -20,7 +20,16 @@ _NO_JUDGES = (AnswerFault, Http2Fault, WebSocketFault)
 class ActiveStreamRule(ActiveRule):
     """One rule and what it remembers between connections, requests and look-ups."""
 
-    __slots__ = ("_always", "_counts", "_shared", "acting", "activation", "any_request", "request_fault")
+    __slots__ = (
+        "_always",
+        "_counts",
+        "_shared",
+        "acting",
+        "activation",
+        "any_request",
+        "constant_verdict",
+        "request_fault",
+    )
 
     def __init__(self, rule: Rule, seed: int | str, origin_s: float, total_s: float | None) -> None:
         super().__init__(rule, seed, origin_s, rule.schedule.resolve(total_s))
@@ -36,6 +45,9 @@ class ActiveStreamRule(ActiveRule):
         """The fault, if it judges HTTP requests."""
         if isinstance(fault, HttpFault) and not isinstance(fault, _NO_JUDGES):
             self.request_fault = fault
+        judging = self.request_fault
+        self.constant_verdict = None if judging is None else judging.constant_verdict
+        """What becomes of every request, if the fault does not draw."""
         self._counts: dict[str, int] = {}
         """Units seen so far, by proxy."""
         self._shared: dict[tuple[str, Flow], dict[str, Any]] = {}

@@ -153,8 +153,9 @@ class Lateness:
 
     def count(self) -> None:
         """Count what was recorded since the last time."""
+        recent, self.recent = self.recent, []
         buckets, largest = self._buckets, self._max_us
-        for seconds in self.recent:
+        for seconds in recent:
             micros = seconds * 1e6
             if micros < 0:
                 self._early += 1
@@ -164,8 +165,7 @@ class Lateness:
             whole = int(micros)
             buckets[whole if whole < _SUB else _bucket(whole)] += 1
         self._max_us = largest
-        self._count += len(self.recent)
-        self.recent.clear()
+        self._count += len(recent)
 
     def add(self, other: Lateness) -> None:
         """Add the releases that another histogram has counted."""

@@ -83,9 +83,11 @@ def judge_request(
             continue
         if not active.fires(proxy.name, str(ordinal)):
             continue
-        rng = active.unit_rng(proxy.name, ordinal, "http")
-        memory = active.shared(proxy.name, "to_upstream")
-        own = fault.judge(RequestContext(services.loop.clock(), rng, memory))
+        own = active.constant_verdict
+        if own is None:
+            rng = active.unit_rng(proxy.name, ordinal, "http")
+            memory = active.shared(proxy.name, "to_upstream")
+            own = fault.judge(RequestContext(services.loop.clock(), rng, memory))
         if own.status is None and not own.delay_s:
             continue
         before, verdict = verdict, own if verdict is _PASSES else _both(verdict, own)

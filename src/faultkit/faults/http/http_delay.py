@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
+from faultkit.faults.distribution import fixed_ms
 from faultkit.faults.drawn_delay import DrawnDelay
 from faultkit.faults.http_fault import HttpFault, HttpVerdict, RequestContext
 
@@ -15,11 +15,10 @@ class HttpDelay(DrawnDelay, HttpFault):
     kind: ClassVar[str] = "http_delay"
     summary: ClassVar[str] = "Requests wait before they are sent to the upstream."
 
-    def judge(self, given: RequestContext) -> HttpVerdict:
-        return self._constant or HttpVerdict(delay_s=self.draw_s(given.rng))
+    @property
+    def constant_verdict(self) -> HttpVerdict | None:
+        delay_ms = fixed_ms(self)
+        return None if delay_ms is None else HttpVerdict(delay_s=delay_ms / 1000)
 
-    @cached_property
-    def _constant(self) -> HttpVerdict | None:
-        """The verdict on every request, if all wait equally long."""
-        delay_s = self.constant_s
-        return None if delay_s is None else HttpVerdict(delay_s=delay_s)
+    def judge(self, given: RequestContext) -> HttpVerdict:
+        return HttpVerdict(delay_s=self.draw_s(given.rng))

@@ -85,7 +85,7 @@ class Latency(StreamFault):
     @property
     def fixed_ms(self) -> float | None:
         """The delay, if all draws give the same."""
-        return fixed_ms(self)
+        return fixed_ms(self) if type(self).draw_ms is Latency.draw_ms else None
 
     def draw_ms(self, rng: Rng) -> float:
         """Draw one delay."""

@@ -217,10 +217,6 @@ class JitteredLatency(Latency):
 
     low_ms: float = setting(0.0, "Lower bound; below 0 means a chance of no delay.", unit="ms")
 
-    @property
-    def fixed_ms(self) -> float | None:
-        return None
-
     def draw_ms(self, rng: Rng) -> float:
         return max(0.0, rng.between(self.low_ms, self.max_ms))
 
