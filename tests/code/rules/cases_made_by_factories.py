@@ -7,6 +7,7 @@ from __future__ import annotations
 from tests.code.rules.cases import bad, good
 
 _CONNECTION = "connection-per-call"
+_CLIENT = "http-client-per-call"
 _JS = "javascript"
 _TS = "typescript"
 _OPEN = """
@@ -51,7 +52,7 @@ CASES = [
         """,
     ),
     bad(
-        _CONNECTION,
+        _CLIENT,
         _TS,
         f"""{_CONNECT}
         async function embed(options: Options, body: Body) {{
@@ -66,7 +67,7 @@ CASES = [
         7,
     ),
     good(
-        _CONNECTION,
+        _CLIENT,
         _TS,
         f"""{_CONNECT}
         export async function routes(app: FastifyInstance, options: Options) {{

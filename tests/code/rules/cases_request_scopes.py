@@ -57,7 +57,7 @@ CASES = [
             private final MongoClient client = MongoClients.create(URL);
         }
         """),
-    bad(CONNECTION, "java", """
+    bad(CLIENT, "java", """
         @RestController
         class Embeddings {
             @GetMapping("/embed") Reply embed(@RequestParam String text) {
@@ -74,12 +74,37 @@ CASES = [
         var builder = WebApplication.CreateBuilder(args);
         builder.Services.AddScoped(_ => new CosmosClient(settings));
         """, 2),
+    bad(CLIENT, "csharp", """
+        var builder = WebApplication.CreateBuilder(args);
+        builder.Services.AddTransient(_ => GrpcChannel.ForAddress(address));
+        """, 2),
+    good(CONNECTION, "typescript", """
+        import { credentials } from '@grpc/grpc-js';
+        import { EmbedderClient } from './gen/embedder';
+        export async function embed(address: string, text: string) {
+            const client = new EmbedderClient(address, credentials.createInsecure());
+            const vector = await send(client, text);
+            client.close();
+            return vector;
+        }
+        """),
+    good(CONNECTION, "typescript", """
+        import { Injectable, Scope } from '@nestjs/common';
+        import { Pool } from 'pg';
+        @Injectable({ scope: Scope.TRANSIENT })
+        export class Ledger {
+            readonly pool: Pool;
+            constructor(config: Config) {
+                this.pool = new Pool({ connectionString: config.url });
+            }
+        }
+        """),
     good(CONNECTION, "csharp", """
         var builder = WebApplication.CreateBuilder(args);
         builder.Services.AddSingleton(_ => new CosmosClient(settings));
         builder.Services.AddScoped<Orders>();
         """),
-    bad(CONNECTION, "csharp", """
+    bad(CLIENT, "csharp", """
         public class Embeddings {
             public async Task<Reply> Embed(string text) {
                 using var channel = GrpcChannel.ForAddress(address);
@@ -124,7 +149,7 @@ CASES = [
         async def x(pool=fastapi.Depends(get_pool)):
             return await pool.fetch("select 1")
         """, 3),
-    bad(CONNECTION, "rust", """
+    bad(CLIENT, "rust", """
         use greeter::greeter_client::GreeterClient;
         async fn hello(State(app): State<App>, Json(body): Json<Body>) -> Result<Json<Reply>, Error> {
             let mut client = GreeterClient::connect(app.address.clone()).await?;

@@ -1,4 +1,4 @@
-"""Finds HTTP clients that are created for one request, so that connections are not reused."""
+"""Finds clients of HTTP and gRPC that are created for one request, so that connections are not reused."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
+from faultkit.code.rules.vocabulary.grpc_clients import WORDS as GRPC_WORDS
+from faultkit.code.rules.vocabulary.grpc_clients import is_grpc_client
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.one_use import is_ended_here, is_for_one_use
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
+from faultkit.code.rules.vocabulary.request_scopes import request_scope_of
 
 _PYTHON = frozenset(
     (
         "httpx.AsyncClient", "httpx.Client", "aiohttp.ClientSession", "requests.Session",
         "requests.session", "urllib3.PoolManager", "boto3.client", "boto3.resource", "boto3.Session",
-        "openai.OpenAI", "openai.AsyncOpenAI", "grpc.insecure_channel", "grpc.secure_channel",
-        "grpc.aio.insecure_channel",
+        "openai.OpenAI", "openai.AsyncOpenAI",
     )
 )  # fmt: skip
 _FUNCTIONS = NamePattern(r"^(httpx|requests)\.(get|post|put|patch|delete|head|options|request|stream)$")
@@ -43,19 +46,24 @@ _KOTLIN = NamePattern(
 _CSHARP = ("HttpClient", "RestClient", "WebClient")
 _TEST = re.compile(r"(^|\.)test$|^test_case|^(Fact|Theory|TestMethod|Test)$")
 _GO = ("net/http.Client", "net/http.Transport")
-_GRPC = NamePattern(r"^google\.golang\.org/grpc\.(NewClient|Dial|DialContext)$")
 _OPTIONS_ONLY = frozenset(("axios.create", "got.extend"))
 """They hold options; the connections are those of the agent, and without one those of the global agent."""
 _AGENTS = ("agent", "httpAgent", "httpsAgent", "dispatcher")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    is_script = facts.syntax.language.family == "javascript"
     for call in facts.calls:
-        if call.is_decorator or facts.function_of(call) is None:
+        if call.is_decorator:
             continue
-        is_script = facts.syntax.language.family == "javascript"
-        is_grpc = is_script and _is_grpc(call, facts)
-        if _is_client(call, facts) and (use := _use_of_factory(call, facts, is_grpc)) is not None:
+        is_grpc = is_grpc_client(call, facts)
+        if is_grpc and (by := request_scope_of(call, facts)):
+            yield Hit(call.span, f"{call.written}() connects anew: {by}", LIKELY)
+            continue
+        if facts.function_of(call) is None:
+            continue
+        often = is_grpc and facts.language not in ("python", "go")
+        if _is_client(call, facts) and (use := _use_of_factory(call, facts, often)) is not None:
             user = facts.named_function_of(use)
             by = "" if user is None else f" of {user.short_name}()"
             what = f"{use.written}() makes a new client, by {call.written}(), for each call{by}"
@@ -64,6 +72,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if facts.language == "python":
             yield from _python(call, facts)
+        elif is_grpc and not is_script:
+            if _is_new_channel(call, facts):
+                yield Hit(call.span, f"{call.written}() makes a new channel and connection each time")
         elif facts.language == "go":
             yield from _go(call, facts)
         elif facts.language == "rust":
@@ -88,10 +99,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _is_client(call: Call, facts: Facts) -> bool:
+    if is_grpc_client(call, facts):
+        return True
     if facts.language == "python":
         return call.name in _PYTHON
     if facts.language == "go":
-        return _GRPC.match(call.name) is not None or (call.name in _GO and _owns_transport(call, facts))
+        return call.name in _GO and _owns_transport(call, facts)
     if facts.language == "csharp":
         return call.constructs and call.name in _CSHARP
     if facts.language == "java" and call.method in ("create", "custom", "builder"):
@@ -100,21 +113,17 @@ def _is_client(call: Call, facts: Facts) -> bool:
     find = by_language.get(facts.language)
     if find is not None:
         return find(call.name) is not None
-    if _is_grpc(call, facts):
-        return True
     if call.name in _OPTIONS_ONLY:
         return any(_is_made_here(each, call, facts) for each in _AGENTS)
     return call.name in _JAVASCRIPT or _AWS.match(call.name) is not None
 
 
-def _is_grpc(call: Call, facts: Facts) -> bool:
-    """Return whether a call of JavaScript makes a client of gRPC, with a channel of its own."""
-    if not facts.imports_any("@grpc/grpc-js", "grpc", "nice-grpc"):
-        return False
-    if call.method == "createChannel":
+def _is_new_channel(call: Call, facts: Facts) -> bool:
+    """Return whether a channel of gRPC is made again and again, and kept nowhere."""
+    if is_for_one_use(call, facts):
         return True
-    given = call.positional[1:2] if call.constructs else ()
-    return any("redentials" in each.value.text for each in given)
+    is_kept_here = call.is_argument or not _is_short_lived(call, facts)
+    return facts.language in ("csharp", "rust") and not is_kept_here and frequency_of(call, facts) is not None
 
 
 _MAKES = re.compile(r"\bnew\b|\w\{|\b(new|make|create|build|clone)\w*\(", re.IGNORECASE)
@@ -146,7 +155,7 @@ _KEEPS = re.compile(
 def _use_of_factory(call: Call, facts: Facts, often: bool = False) -> Call | None:
     """Return a call of the function around a call, whose new client is used and kept nowhere.
 
-    With `often`, only one that runs for each request or message."""
+    With `often`, only one that runs for each request or message, or whose client is ended there."""
     scope = facts.named_function_of(call)
     if scope is None or not scope.name or scope.route is not None or not _is_result(call, scope, facts):
         return None
@@ -156,7 +165,8 @@ def _use_of_factory(call: Call, facts: Facts, often: bool = False) -> Call | Non
         user = facts.named_function_of(caller)
         if user is None or user is scope or runs_once(user) or user.short_name in _MAKERS:
             continue
-        if often and frequency_of(caller, facts) not in ("request", "message"):
+        is_often = frequency_of(caller, facts) in ("request", "message") or is_ended_here(caller, facts)
+        if often and not is_often:
             continue
         kept = caller.is_returned and not facts.calls_on(caller)
         if kept or caller.is_argument or any("." in name for name in caller.assigned):
@@ -189,7 +199,8 @@ def _is_result(call: Call, scope: Scope, facts: Facts) -> bool:
 
 
 def _python(call: Call, facts: Facts) -> Iterator[Hit]:
-    frequency = frequency_of(call, facts) if call.name in _PYTHON or _FUNCTIONS.match(call.name) else None
+    is_client = _is_client(call, facts)
+    frequency = frequency_of(call, facts) if is_client or _FUNCTIONS.match(call.name) else None
     if _FUNCTIONS.match(call.name):
         loops = facts.loops_around(call)
         few = frequency == "item" and loops and not any(is_over_data(loop, facts) for loop in loops)
@@ -197,7 +208,7 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
         if frequency and frequency != "message" and not few:
             what = f"{call.written}() has no client that keeps connections: every {frequency} opens a new one"
             yield Hit(call.span, what, LIKELY)
-    elif call.name in _PYTHON and _is_short_lived(call, facts):
+    elif is_client and _is_short_lived(call, facts):
         if frequency:
             what = f"{call.written}() is made anew for every {frequency}, and its connections with it"
             yield Hit(call.span, what, LIKELY)
@@ -324,7 +335,7 @@ RULE = Rule(
         b"urllib3",
         b"boto3",
         b"openai",
-        b"grpc",
+        *GRPC_WORDS,
         b"axios",
         b"Agent",
         b"undici",

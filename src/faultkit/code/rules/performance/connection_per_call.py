@@ -5,9 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.one_use import (
+    ENDS,
+    is_ended_here,
+    is_for_one_use,
+    is_global,
+    is_kept,
+    runs_seldom,
+)
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.request_scopes import request_scope_of
 
@@ -40,8 +48,7 @@ _JVM_CLIENTS = (
     r"|Redisson\.create|CqlSession\.builder\(\).*\.build|ElasticsearchClient"
     r"|(S3|Sqs|Sns|DynamoDb|SecretsManager|Kinesis|Lambda|Ses|Kms)(Async)?Client\.(create|builder\(\).*\.build)"
     r"|Amazon\w+ClientBuilder\.(defaultClient|standard\(\).*\.build)"
-    r"|StorageOptions\.getDefaultInstance\(\)\.getService"
-    r"|(ManagedChannel|NettyChannel|OkHttpChannel)Builder\.for\w+\(\).*\.build|Grpc\.newChannel\w+\(\).*\.build)$"
+    r"|StorageOptions\.getDefaultInstance\(\)\.getService)$"
 )
 _ONE_USE = {
     "java": NamePattern(_JVM_CLIENTS),
@@ -50,28 +57,22 @@ _ONE_USE = {
         r"^(database/sql\.Open|github\.com/jackc/pgx/v\d/pgxpool\.(Connect|New)|github\.com/jmoiron/sqlx\.(Open|Connect)"
         r"|gorm\.io/gorm\.Open|github\.com/(redis/)?go-redis/(redis/)?v?\d*\.?NewClient"
         r"|go\.mongodb\.org/mongo-driver(/v2)?/mongo\.Connect|github\.com/segmentio/kafka-go\.Writer"
-        r"|google\.golang\.org/grpc\.(Dial|NewClient|DialContext)|github\.com/rabbitmq/amqp091-go\.Dial"
+        r"|github\.com/rabbitmq/amqp091-go\.Dial"
         r"|cloud\.google\.com/go/(storage|pubsub|bigquery|firestore)\.NewClient)$"
     ),
     "csharp": NamePattern(
         r"(^|\.)(CosmosClient|MongoClient|ServiceBusClient|BlobServiceClient|QueueServiceClient|EventHubProducerClient"
         r"|ConnectionMultiplexer\.Connect(Async)?|ElasticClient|ElasticsearchClient|Amazon(S3|SQS|DynamoDB|"
-        r"SimpleNotificationService|KeyManagementService)Client|GrpcChannel\.ForAddress|ProducerBuilder\b.*\.Build"
+        r"SimpleNotificationService|KeyManagementService)Client|ProducerBuilder\b.*\.Build"
         r"|SecretClient|ConnectionFactory\.CreateConnection(Async)?)$"
     ),
     "rust": NamePattern(
         r"^(sqlx\.(postgres\.|mysql\.)?(Pg|MySql|Sqlite)?Pool(Options)?\b.*\.connect(_with)?|mongodb\.Client\.with_uri_str"
         r"|redis\.Client\.open|lapin\.Connection\.connect|aws_sdk_\w+\.Client\.(new|from_conf)"
-        r"|tokio_postgres\.connect|deadpool_\w+\..*\.create_pool|(\w+\.)*\w+_client\.\w+Client\.connect"
-        r"|tonic\.transport\.(Channel|Endpoint)\b.*\.connect)$"
+        r"|tokio_postgres\.connect|deadpool_\w+\..*\.create_pool)$"
     ),
 }
 """Clients with connections or a pool of their own, which serve a whole process."""
-_STUB = re.compile(
-    r"^(New\w+Client|[nN]ew\w*Stub|\w+Stub|fetch|fetch_one|fetch_all|fetch_optional|execute|query_async)$"
-)
-"""A stub of gRPC is a view of a connection; queries of Rust are given one to run."""
-_OF_STUB = re.compile(r"(?:Stub|Client)\(\s*\w+\s*\)")
 _POOLED = frozenset(
     (
         "elasticsearch.Elasticsearch", "pymongo.MongoClient", "redis.Redis", "redis.from_url",
@@ -80,17 +81,6 @@ _POOLED = frozenset(
     )
 )  # fmt: skip
 """Clients with a pool, which end with their last reference."""
-_ENDS = frozenset(("quit", "end", "close", "disconnect", "$disconnect", "destroy"))
-_ONCE = re.compile(
-    r"main|run|migrat|seed|setup|init|start|check|ping|health|test|wait|probe|cmd|command|boot|serve|install|open|connect"
-    r"|new|create|build|make|provide|import|export|backup|dump|restore|consum|subscri|listen",
-    re.IGNORECASE,
-)
-_MAKES = re.compile(
-    r"^(get|open|create|new|make|acquire|connect)\w*(connection|conn|client|pool)$", re.IGNORECASE
-)
-_DECLARED = re.compile(rb"\b(const|let|var|val)\s+$")
-_KEPT = re.compile(r"\.set\(|\.setdefault\(|\]\s*=[^=]|cache|\?\?=|\|\|=")
 _CACHED = frozenset(("lru_cache", "cache", "cached_property", "fixture"))
 _SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
 
@@ -101,7 +91,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             facts.language in _ONE_USE and _ONE_USE[facts.language].search(call.name) is not None
         )
         if is_client and (by := request_scope_of(call, facts)):
-            yield Hit(call.span, f"{call.written}() connects anew for every request: {by}", LIKELY)
+            yield Hit(call.span, f"{call.written}() connects anew: {by}", LIKELY)
             continue
         if not _opens(call, facts.language):
             if facts.language in _ONE_USE and _is_for_one_use(call, facts):
@@ -113,10 +103,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.is_returned or _is_handed_out(call, scope, facts):
             yield from _from_factory(call, scope, facts)
             continue
-        if _is_made_for_request(call, scope, facts):
-            yield Hit(call.span, f"{call.written}() connects anew for every request", LIKELY)
-            continue
-        if _is_kept(call, scope, facts):
+        if is_kept(call, scope, facts):
             continue
         frequency = frequency_of(call, facts)
         if frequency:
@@ -127,25 +114,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() connects anew each time", POSSIBLE)
 
 
-_OF_REQUEST = re.compile(r"Scope\.(REQUEST|TRANSIENT)\b|@RequestScope\b|@Scope\(\s*[\"'](request|prototype)")
-
-
-def _is_made_for_request(call: Call, scope: Scope, facts: Facts) -> bool:
-    """Return whether the constructor of an object that lives for one request connects."""
-    owner = scope.owner.rpartition(".")[2]
-    if not owner or scope.short_name not in ("constructor", "__init__", owner):
-        return False
-    text = facts.whole_text
-    declared = re.search(rf"\bclass\s+{re.escape(owner)}\b", text)
-    if declared is None:
-        return False
-    begin = max(text.rfind(end, 0, declared.start()) for end in (";\n", "}\n", "{\n"))
-    return _OF_REQUEST.search(text, max(begin, 0), declared.start()) is not None
-
-
 def _is_handed_out(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether a function returns the connection that it made, as it is."""
-    if len(call.assigned) != 1 or not call.assigned[0].isidentifier() or _is_global(call, scope, facts):
+    if len(call.assigned) != 1 or not call.assigned[0].isidentifier() or is_global(call, scope, facts):
         return False
     if facts.route_of(call) is not None:
         return False
@@ -156,53 +127,11 @@ def _is_handed_out(call: Call, scope: Scope, facts: Facts) -> bool:
 
 
 def _is_for_one_use(call: Call, facts: Facts) -> bool:
-    """Return whether a function with arguments makes a client, uses it and drops it."""
+    """Return whether a function with arguments makes one of these clients, uses it and drops it."""
     pattern = _ONE_USE.get(facts.language)
-    if call.is_decorator or call.is_returned or (pattern is not None and not pattern.search(call.name)):
-        return False
-    if pattern is None and not (_opens(call, facts.language) and _is_ended(call, facts)):
-        return False
-    if any(each.method == "use" and each.span.start == call.span.start for each in facts.calls_on(call)):
-        return not _is_in_start(call, facts)
-    scope = facts.named_function_of(call)
-    if (
-        scope is None
-        or scope is not facts.function_of(call)
-        or runs_once(scope)
-        or _ONCE.match(scope.short_name)
-    ):
-        return False
-    if not scope.parameters or any("." in name or "[" in name for name in call.assigned):
-        return False
-    if call.is_discarded or call.is_argument or _is_kept(call, scope, facts):
-        return False
-    if any(each.is_returned and each.span.start == call.span.start for each in facts.calls_on(call)):
-        return False
-    names = {*call.assigned[:1]} - {"_"}
-    given = any(
-        argument.value.text.lstrip("&*") in names
-        for each in facts.within(facts.calls, scope.body)
-        for argument in each.arguments
-        if not each.name.startswith(("errors.", "fmt."))
-        and not _STUB.search(each.method)
-        and not (each.constructs and "GrpcChannel" in call.name)
-    )
-    returned = any(
-        step.kind == "return"
-        and not names.isdisjoint(re.findall(r"(?<![\w.])\w+(?![\w.(])", _OF_STUB.sub("", step.text)))
-        for step in facts.within(facts.steps, scope.body)
-    )
-    stored = any(
-        each.value is not None and each.value.text.lstrip("&*") in names
-        for each in facts.within(facts.assignments, scope.body)
-    )
-    return bool(names) and not (given or returned or stored)
-
-
-def _is_in_start(call: Call, facts: Facts) -> bool:
-    """Return whether the function around runs once or seldom, as its name tells."""
-    scope = facts.named_function_of(call)
-    return scope is None or runs_once(scope) or _ONCE.match(scope.short_name) is not None
+    if pattern is not None:
+        return pattern.search(call.name) is not None and is_for_one_use(call, facts)
+    return _opens(call, facts.language) and _is_ended(call, facts) and is_for_one_use(call, facts)
 
 
 def _is_ended(call: Call, facts: Facts) -> bool:
@@ -217,7 +146,7 @@ def _is_ended(call: Call, facts: Facts) -> bool:
             return bool(facts.calls_on(call))
     used = [*facts.calls_on(call)]
     used += [each for one in used for each in facts.calls_on(one)]  # kafka.producer().disconnect()
-    return any(each.method in _ENDS for each in used)
+    return any(each.method in ENDS for each in used)
 
 
 def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
@@ -227,7 +156,6 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
         step.kind == "return" and step.text.strip(" ;").removeprefix("await ") == text
         for step in facts.own(facts.steps, scope)
     )
-    is_whole = is_whole or _is_handed_out(call, scope, facts)
     if not is_whole or any(each.method in _CACHED for each in scope.decorators):
         return
     users = set[Scope]()
@@ -238,57 +166,18 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
             what = f"{caller.written}() connects anew, by {call.written}(), for every {frequency}"
             yield Hit(caller.span, what, LIKELY)
             return
-        if _is_dropped(caller, facts):
+        if is_ended_here(caller, facts):
             yield Hit(
                 caller.span, f"{caller.written}() connects anew, by {call.written}(), each time", LIKELY
             )
             return
         user = facts.named_function_of(caller)
-        if user is not None and user.is_method and not runs_once(user) and not _ONCE.match(user.short_name):
+        if user is not None and user.is_method and not runs_seldom(user):
             users.add(user)
     if scope.is_method and users and "sqlite" not in call.name:
         one = min(users, key=lambda each: each.line)
         what = f"{call.written}() connects anew for each call of {one.short_name}()"
         yield Hit(call.span, what, POSSIBLE)
-
-
-def _is_dropped(caller: Call, facts: Facts) -> bool:
-    """Return whether a function with arguments makes a connection, and ends it before it returns."""
-    user = facts.named_function_of(caller)
-    if user is None or not user.parameters or runs_once(user) or _ONCE.match(user.short_name):
-        return False
-    names = {name for name in caller.assigned if name.isidentifier()}
-    return any(
-        each.method in _ENDS and each.receiver_written in names
-        for each in facts.own(facts.calls, facts.function_of(caller))
-    )
-
-
-def _is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
-    """Return whether the connection is kept in a field, or the function is there to make one."""
-    if any("." in name for name in call.assigned):
-        return True
-    if _MAKES.search(scope.short_name):
-        # What FastAPI calls for each request makes one for each, by whatever name.
-        return facts.language != "python" or frequency_of(call, facts) != "request"
-    if _is_global(call, scope, facts):
-        return True
-    fields = {f"self.{name}" for name in call.assigned}
-    return facts.language == "java" and not fields.isdisjoint(facts.assigned_names)
-
-
-def _is_global(call: Call, scope: Scope, facts: Facts) -> bool:
-    """Return whether it goes to a variable of the file: `if (!pool) pool = new Pool()`."""
-    if facts.language == "python":
-        return not facts.globals_in(scope).isdisjoint(call.assigned)
-    made = [each for each in facts.assignments if each.call is call]
-    if any(each.operator == ":=" or _DECLARED.search(_before(each, facts)) for each in made):
-        return False  # A variable of the function, whatever the file has of the same name.
-    return not facts.file_names.isdisjoint(call.assigned)
-
-
-def _before(each: Assignment, facts: Facts) -> bytes:
-    return facts.syntax.source[max(0, each.span.start - 8) : each.span.start]
 
 
 def _opens(call: Call, language: str) -> bool:
@@ -299,16 +188,7 @@ def _opens(call: Call, language: str) -> bool:
     if language in ("csharp", "rust"):
         return _ONE_USE[language].search(call.name) is not None
     pattern = _JAVA if language in ("java", "kotlin") else _GO if language == "go" else _JAVASCRIPT
-    if pattern.search(call.name) is None:
-        return pattern is _JAVASCRIPT and _is_grpc_client(call)
-    return call.name != "knex" or _has_settings(call)
-
-
-def _is_grpc_client(call: Call) -> bool:
-    """Return whether a client of gRPC is made, which is given credentials (JavaScript)."""
-    if not call.constructs or not call.method.endswith("Client") or len(call.positional) < 2:
-        return False
-    return re.search(r"[cC]redentials\.create", call.positional[1].value.text) is not None
+    return pattern.search(call.name) is not None and (call.name != "knex" or _has_settings(call))
 
 
 def _has_settings(call: Call) -> bool:
@@ -352,13 +232,9 @@ RULE = Rule(
         b"Hikari",
         b"CqlSession",
         b"StorageOptions",
-        b"GrpcChannel",
-        b"grpc",
         b"cloud.google",
         b"lapin",
         b"aws_sdk",
         b"deadpool",
-        b"tonic",
-        b"Channel",
     ),
 )

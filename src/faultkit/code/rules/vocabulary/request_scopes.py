@@ -1,4 +1,4 @@
-"""Objects that a container of dependency injection makes anew for each request."""
+"""Objects that a container of dependency injection makes anew for each request, or more often."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ import re
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 
-_PER_REQUEST = frozenset(("AddScoped", "AddTransient", "TryAddScoped", "TryAddTransient", "AddKeyedScoped"))
+_LIVES = {
+    "AddScoped": "for each scope",
+    "TryAddScoped": "for each scope",
+    "AddKeyedScoped": "for each scope",
+    "AddTransient": "for each object that asks",
+    "TryAddTransient": "for each object that asks",
+}
+"""For what a container of .NET makes an object anew."""
 _DECORATORS = frozenset(("RequestScope", "RequestScoped"))
 _STATED = frozenset(("Injectable", "Scope", "provide", "inject", "injectable"))
 _REQUEST = re.compile(r"\bREQUEST\b|^['\"]request['\"]$|SCOPE_REQUEST")
@@ -18,13 +25,13 @@ _BEFORE, _AFTER = 240, 160
 
 
 def request_scope_of(call: Call, facts: Facts) -> str:
-    """Return why an object is made for each request by a container, as a clause; empty if it is not.
+    """Return why a container makes an object for each request or more often, as a clause; or nothing.
 
     Nest, Spring, Jakarta CDI, .NET and dishka."""
     if facts.language == "csharp":
         for around in facts.calls_around(call):
-            if around.method in _PER_REQUEST and (call.constructs or call.method[:1].isupper()):
-                return f"{around.method}() makes one for each scope"
+            if around.method in _LIVES and (call.constructs or call.method[:1].isupper()):
+                return f"{around.method}() makes one {_LIVES[around.method]}"
         return ""
     if facts.language not in ("java", "kotlin", "python", "javascript", "typescript"):
         return ""
