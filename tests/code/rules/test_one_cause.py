@@ -173,9 +173,34 @@ public class MailService {
     }
 }
 """
+CHANNEL_OF_HANDLER = """
+import { credentials } from '@grpc/grpc-js';
+import { EmbedderClient } from './gen/embedder';
+function connect(address) {
+  return new EmbedderClient(address, credentials.createInsecure());
+}
+export function routes(app) {
+  app.post('/embed', async (req, reply) => {
+    const client = connect(process.env.EMBEDDER);
+    try {
+      return await embed(client, req.body);
+    } finally {
+      client.close();
+    }
+  });
+}
+"""
+PAGE_OF_JOB = """
+@shared_task
+def remind(offset):
+    users = list(User.objects.filter(last_login__lt=cutoff()))
+    send(users[offset:offset + 500])
+"""
 EMPTY, TAKEN, KEPT = "failure-looks-empty", "failure-taken-for-data", "failed-result-cached"
 SHARED, UNGUARDED, LOADED = "shared-mutable-state", "unguarded-access", "loaded-by-every-caller"
 WORKERS, CUT_OFF = "workers-not-awaited", "work-cut-off-at-the-end"
+CLIENT, CONNECTION = "http-client-per-call", "connection-per-call"
+WHOLE, FILTERED = "whole-table-loaded", "filtered-after-loading"
 ABRUPT, GRACELESS, FORGOTTEN = "abrupt-exit", "no-graceful-shutdown", "fire-and-forget"
 
 
@@ -197,6 +222,8 @@ ABRUPT, GRACELESS, FORGOTTEN = "abrupt-exit", "no-graceful-shutdown", "fire-and-
         pytest.param(SERVER_CLOSED_HARD, "go", (GRACELESS, CUT_OFF), CUT_OFF, id="server-closed-hard"),
         pytest.param(HOSTED, "csharp", (FORGOTTEN, WORKERS), WORKERS, id="hosted"),
         pytest.param(NOT_HOSTED, "csharp", (FORGOTTEN, WORKERS), FORGOTTEN, id="not-hosted"),
+        pytest.param(CHANNEL_OF_HANDLER, "typescript", (CLIENT, CONNECTION), CLIENT, id="channel-of-handler"),
+        pytest.param(PAGE_OF_JOB, "python", (WHOLE, FILTERED), WHOLE, id="page-of-job"),
         pytest.param(SERVER_ALONE, "rust", (GRACELESS, CUT_OFF), GRACELESS, id="server-alone"),
     ],
 )

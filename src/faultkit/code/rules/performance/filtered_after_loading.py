@@ -10,7 +10,7 @@ from faultkit.code.facts import Call, Facts, Loop, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.performance import whole_table
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.cut_rows import cut_rows
+from faultkit.code.rules.vocabulary.cut_rows import EF_TABLE, cut_rows
 from faultkit.code.rules.vocabulary.data_sizes import is_few
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import chain_of
@@ -23,15 +23,11 @@ _WORDS = (
     b".List", b".All",
 )  # fmt: skip
 """Words of which one stands in each text that loads rows."""
-_TABLE = r"(?:[cC]ontext|[dD]b|[cC]tx)\.(?:[A-Z]\w*|Set\(\))"
-"""A table of Entity Framework."""
 _WHOLE_TABLE = (
-    rf"{_TABLE}"
+    rf"{EF_TABLE}"
     r"(?:\.(?:Include|ThenInclude|AsNoTracking|AsQueryable|AsSplitQuery|OrderBy\w*|ThenBy\w*|TagWith)\(\))*"
     r"\.(?:ToList|ToListAsync|ToArray|ToArrayAsync|AsEnumerable|AsAsyncEnumerable)$"
 )
-_OF_TABLE = NamePattern(rf"{_TABLE}\.")
-_MATERIALIZES = frozenset(("ToList", "ToListAsync", "ToArray", "ToArrayAsync"))
 _REPOSITORY = r"[rR]epo(?:sitory)?"
 _LISTED = r"(?:[fF]indAll|[gG]etAll|[lL]istAll|selectAll|All|List|find_all|get_all|list_all)(?:Async)?$"
 _OF_JVM = rf"(?:{_REPOSITORY}|Dao|DAO|[mM]apper)\.{_LISTED}"
@@ -68,16 +64,17 @@ _NO_ROWS = re.compile(r"^(err|error|e|ok)\b|\bnil\b")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    sifted = _sifted_rows(facts)
-    told = {hit.span for hit in whole_table.RULE.check(facts)} if sifted else set[Span]()
+    sifted, cuts = [*_sifted_rows(facts)], [*cut_rows(facts)]
+    if not sifted and not cuts:
+        return
+    reported = {hit.span for hit in whole_table.RULE.check(facts)}  # By FK-P012.
     for each in sifted:
-        if each.load.span in told:
-            continue  # Reported by FK-P012.
-        what = f"{each.load.written}() loads every row of the table, of which {each.by} then keeps a part"
-        told.add(each.load.span)
-        yield Hit(each.load.span, what, LIKELY)
-    for cut in cut_rows(facts):
-        if cut.load.span not in told:
+        if each.load.span not in reported:
+            what = f"{each.load.written}() loads every row of the table, of which {each.by} then keeps a part"
+            reported.add(each.load.span)
+            yield Hit(each.load.span, what, LIKELY)
+    for cut in cuts:
+        if cut.load.span not in reported:
             what = f"{cut.load.written}() loads every row that matches, of which {cut.by} then keeps a page"
             yield Hit(cut.load.span, what, LIKELY)
 
@@ -91,26 +88,12 @@ class _Sifted:
     """What chooses: `filter()`, `if`."""
 
 
-def _sifted_rows(facts: Facts) -> tuple[_Sifted, ...]:
-    """Return loads of all rows of a table after which this text chooses among them."""
-    found = list[_Sifted]()
+def _sifted_rows(facts: Facts) -> Iterator[_Sifted]:
+    """Yield loads of all rows of a table after which this text chooses among them."""
     for load in _loads(facts):
         scope = facts.function_of(load)
         if scope is not None and (by := _sifted_by(load, scope, facts)):
-            found.append(_Sifted(load, by))
-    if facts.language == "csharp":
-        known = {each.load for each in found}
-        found += [each for each in _paged_rows(facts) if each.load not in known]
-    return tuple(found)
-
-
-def _paged_rows(facts: Facts) -> Iterator[_Sifted]:
-    """Yield loads of Entity Framework, with a condition or not, of which one page is kept."""
-    for call in facts.calls_of_method("Skip"):
-        for load in chain_of(call):
-            if load.method in _MATERIALIZES and _OF_TABLE.search(load.name):
-                yield _Sifted(load, f"{call.method}()")
-                break
+            yield _Sifted(load, by)
 
 
 def _loads(facts: Facts) -> Iterator[Call]:

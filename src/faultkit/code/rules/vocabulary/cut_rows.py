@@ -32,7 +32,9 @@ _BETWEEN = frozenset(
 )  # fmt: skip
 """Methods between the rows and the cut that take or give one row each."""
 _MATERIALIZES = frozenset(("ToListAsync", "ToArrayAsync", "ToList", "ToArray", "AsEnumerable"))
-_OF_TABLE = NamePattern(r"(?:[cC]ontext|[dD]b|[cC]tx)\.(?:[A-Z]\w*|Set\(\))\.")
+EF_TABLE = r"(?:[cC]ontext|[dD]b|[cC]tx)\.(?:[A-Z]\w*|Set\(\))"
+"""A table of Entity Framework, as an expression."""
+_OF_TABLE = NamePattern(rf"{EF_TABLE}\.")
 _BOUNDED = re.compile(r"\.(Take|Skip|GroupBy|Distinct|First\w*|limit|take|Find)\(\)")
 _FINDER = re.compile(r"(?:Repository|Repo|Dao|DAO|Mapper)\.(?:find|list|get|search|query)(?:All|\w*By)\w*$")
 _LIMITED_NAME = re.compile(r"Top\d*|First\d*|Page|Limit|Latest|ById(?:In)?$|ByIds$")
