@@ -11,31 +11,11 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.data_sizes import is_data
+from faultkit.code.rules.vocabulary.jobs import is_job
 from faultkit.code.rules.vocabulary.remote_calls import SqlCall, sql_calls
+from faultkit.code.rules.vocabulary.row_queries import LIMIT, SUMS, TABLE
 
-_JOBS = re.compile(
-    r"(Job|Task|Cron|Worker|Command|Sweeper|Cleaner|Cleanup|Run|Runner|Scheduler|Nightly|Daily|Weekly|Monthly|Backfill"
-    r"|Reindexer|Exporter|Export|Archiver|Purger|Expirer|Reminder|Reminders|Reconciler|Reconciliation|Digest|Sync"
-    r"|Syncer|Batch|Rollup|Report|Reporter)(Service|Job|Task)?$"
-)
-_DOES_ALL = re.compile(
-    r"^_?(export|purge|archive|clean_?up|sweep|expire|remind|re_?index|backfill|sync|reconcile|rebuild|dump|nightly|daily"
-    r"|weekly|monthly|send_?\w*([rR]eminders|[dD]igests|[eE]mails)|process_?([aA]ll|[pP]ending)|notify_?\w*s|close|settle"
-    r"|recalculate|refresh_?[aA]ll|migrate|bill|invoice|anonymi[sz]e|delete_?\w*(old|stale|expired)\w*)(_|[A-Z]|$)",
-    re.IGNORECASE,
-)
-_SCHEDULED = re.compile(
-    r"(^|\.)(Scheduled|Cron|Interval|shared_task|periodic_task|scheduled_job|on_schedule|Recurring\w*|cron)$|\.task$"
-)
-_SUMS = re.compile(
-    r"select\s+(distinct\s+)?(1\b|exists\b|(?:(?!\bfrom\b).)*?\b(count|sum|max|min|avg|\w+_agg)\s*\()",
-    re.IGNORECASE | re.DOTALL,
-)
-_TABLE = re.compile(r"\bfrom\s+(?:only\s+)?[\"'`\[]?([\w.]+)", re.IGNORECASE)
-_LIMIT = re.compile(
-    r"\b(limit|top\s*\(?\d|fetch\s+(first|next)|rownum|returning|group\s+by|row_number|for\s+update\s+skip)\b",
-    re.IGNORECASE,
-)
+_BOUNDED_SQL = re.compile(r"\b(group\s+by|row_number|for\s+update\s+skip)\b", re.IGNORECASE)
 _CHOSEN = re.compile(
     r"(?<![<>!])=\s*(\?|\$\d|:\w|%s|%\(|@\w|\{|#\{)|\bin\s*[({]|\bany\s*\(|\blike\b|\bexists\b|\b(id|uuid)\s*=",
     re.IGNORECASE,
@@ -95,25 +75,16 @@ def broad_queries(facts: Facts) -> Iterator[Call]:
 
 def _jobs(facts: Facts) -> frozenset[Scope]:
     return frozenset(
-        scope
-        for scope in facts.scopes
-        if scope.name and scope.route is None and facts.route_of(scope) is None and _is_job(scope)
+        scope for scope in facts.scopes if scope.name and is_job(scope) and facts.route_of(scope) is None
     )
 
 
-def _is_job(scope: Scope) -> bool:
-    if any(_SCHEDULED.search(each.name) for each in scope.decorators):
-        return True
-    owner = scope.owner.rpartition(".")[2]
-    return _JOBS.search(owner) is not None or _DOES_ALL.match(scope.short_name) is not None
-
-
 def _is_broad_sql(sql: SqlCall) -> bool:
-    if sql.verb != "select" or _SUMS.match(sql.sql.lstrip()) or sql.call.method not in _WHOLE:
+    if sql.verb != "select" or SUMS.match(sql.sql.lstrip()) or sql.call.method not in _WHOLE:
         return False
-    if _LIMIT.search(sql.sql):
+    if LIMIT.search(sql.sql) or _BOUNDED_SQL.search(sql.sql):
         return False
-    table, (_, _, where) = _TABLE.search(sql.sql), sql.sql.lower().partition("where")
+    table, (_, _, where) = TABLE.search(sql.sql), sql.sql.lower().partition("where")
     if table is None or not _is_grown(table[1]) or not where:
         return False
     given = sql.call.argument(place=0)
@@ -130,7 +101,7 @@ def _is_share(where: str) -> bool:
 
 
 def _is_grown(table: str) -> bool:
-    bare = table.rpartition(".")[2]
+    bare = table.rpartition(".")[2].strip("\"'`[]")
     return (
         is_data(bare)
         or is_data(f"{bare}s")

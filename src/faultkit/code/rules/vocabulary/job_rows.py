@@ -10,15 +10,9 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.cut_rows import holders, loads_of_matching
+from faultkit.code.rules.vocabulary.jobs import is_job
 from faultkit.code.rules.vocabulary.remote_calls import chain_of
 
-_SCHEDULES = frozenset(
-    ("Scheduled", "Cron", "Interval", "scheduled_job", "periodic_task", "Schedules", "shared_task", "task")
-)
-_JOB = re.compile(
-    r"(Job|Task|Scheduler|Sweeper|Backfill|Cleanup|Cleaner|Purger?|Archiver|Exporter|Reminder|Digest|Worker)$"
-    r"|(?i:nightly|daily|weekly|monthly|_job$|^job|cron|backfill|sweep|purge|archive|cleanup|digest|remind|expire)"
-)
 _BATCHES = frozenset(("chunked", "Chunk", "Batch", "chunks", "chunk", "partition", "batched", "Chunks"))
 _FUNCTIONS = frozenset(("chunk", "partition", "batched", "chunked", "Chunk", "batches", "chunks"))
 _OF_PARENT = re.compile(r"[a-z]Id$|(?i:where\s.*\b\w+_id\s*=)", re.DOTALL)
@@ -29,20 +23,12 @@ def job_rows(facts: Facts) -> Iterator[Call]:
     """Yield queries without a limit, in jobs, whose rows are worked on in batches or grow with time."""
     for load in loads_of_matching(facts):
         scope = facts.named_function_of(load)
-        if scope is None or not _is_job(scope, facts) or _OF_PARENT.search(load.method):
+        if scope is None or not is_job(scope) or _OF_PARENT.search(load.method):
             continue
         if _OF_PARENT.search(facts.text(load.span)) or facts.loops_around(load):
             continue
         if _is_cut(load, scope, facts) or _is_scheduled_list(load, scope, facts):
             yield load
-
-
-def _is_job(scope: Scope, facts: Facts) -> bool:
-    if scope.route is not None:
-        return False
-    if any(each.method in _SCHEDULES for each in scope.decorators):
-        return True
-    return _JOB.search(scope.short_name) is not None or _JOB.search(scope.owner) is not None
 
 
 def _is_cut(load: Call, scope: Scope, facts: Facts) -> bool:

@@ -20,13 +20,13 @@ _ONE_ROW = frozenset(
         "fetch_one", "fetch_optional", "query_one", "query_opt",
     )
 )  # fmt: skip
-_SUMS = re.compile(
+SUMS = re.compile(
     r"select\s+(distinct\s+)?(1\b|exists\b|nextval\b|pg_"
     r"|(?:(?!\bfrom\b).)*?\b(count|sum|max|min|avg|total|bool_and|bool_or|\w+_agg)\s*\()",
     re.IGNORECASE | re.DOTALL,
 )
 """Columns that are computed from many rows: the answer is one row, or one for each group."""
-_TABLE = re.compile(r"\bfrom\s+(?:only\s+)?([^\s,;()]+)", re.IGNORECASE)
+TABLE = re.compile(r"\bfrom\s+(?:only\s+)?([^\s,;()]+)", re.IGNORECASE)
 _ANY_TABLE = re.compile(
     r"\bfrom\s+[\"'`\[]*(\{|\$\{|[\"'`]\s*\+\s*)[\w.()]+\}?[\"'`\]]*\s*;?[\"'`]*$", re.IGNORECASE
 )
@@ -37,7 +37,7 @@ _SMALL = re.compile(
     re.IGNORECASE,
 )
 """Tables that grow with the program and not with its data: catalogues, settings, roles."""
-_LIMIT = re.compile(r"\b(limit|top\s*\(?\d|fetch\s+(first|next)|rownum|returning)\b", re.IGNORECASE)
+LIMIT = re.compile(r"\b(limit|top\s*\(?\d|fetch\s+(first|next)|rownum|returning)\b", re.IGNORECASE)
 _BY_KEY = re.compile(
     r"where\b.*?(?<![\w])(\w+\.)?(id|uuid|key|email|slug|code|sku|token|hash|username)\s*=(?!.*\bor\b)",
     re.IGNORECASE | re.DOTALL,
@@ -83,16 +83,16 @@ def row_queries(facts: Facts) -> tuple[RowQuery, ...]:
 
 def _sql(facts: Facts) -> Iterator[RowQuery]:
     for sql in sql_calls(facts):
-        if sql.verb != "select" or _SUMS.match(sql.sql.lstrip()) or _is_part(sql.call):
+        if sql.verb != "select" or SUMS.match(sql.sql.lstrip()) or _is_part(sql.call):
             continue
-        table = _TABLE.search(sql.sql)
+        table = TABLE.search(sql.sql)
         given = sql.call.argument(place=0)
         if table is None and (given is None or not _ANY_TABLE.search(given.value.text)):
             continue
         if table is not None and _SMALL.match(table[1]):
             continue
         narrowed = table is not None and _narrowed(sql, table.end())
-        limited = _LIMIT.search(facts.text(sql.call.span)) is not None or _LIMIT.search(sql.sql) is not None
+        limited = LIMIT.search(facts.text(sql.call.span)) is not None or LIMIT.search(sql.sql) is not None
         name = None if table is None else table[1].strip("\"'`[]").rpartition(".")[2]
         yield RowQuery(sql.call, narrowed, limited, _is_one(sql, facts), name)
 
@@ -274,7 +274,7 @@ def _model(call: Call, chain: tuple[Call, ...], facts: Facts) -> str | None:
         found = re.search(r"\bselect\((\w+)", _built(chain, facts) or "")
         return None if found is None else found[1]
     if call.method == "getResultList":
-        found = _TABLE.search(facts.text(call.span))
+        found = TABLE.search(facts.text(call.span))
         return None if found is None else found[1]
     if facts.language == "csharp":
         found = re.search(r"\.([A-Z]\w*)(\.\w+\(\))*$", call.receiver_written)
