@@ -139,7 +139,7 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
             for each in facts.within(facts.assignments, put.scope.body)
             if each.value is not None and put.key in each.targets
         ]
-        from_client = _is_of_client(put, given, facts)
+        from_client = _is_of_client(put, given)
         if of_program and not from_client and not _CLIENTS_OWN.fullmatch(plain_key(put.key)):
             continue
         if put.key and any(map(_UNIQUE.search, made)):
@@ -160,7 +160,7 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     return False
 
 
-def _is_of_client(put: Put, given: frozenset[str], facts: Facts) -> bool:
+def _is_of_client(put: Put, given: frozenset[str]) -> bool:
     """Return whether a key is made of what a request brings."""
     scope = put.scope
     if scope.route is None and not any(_REQUESTS.search(each.type) for each in scope.parameters):

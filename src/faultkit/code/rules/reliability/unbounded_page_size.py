@@ -11,7 +11,6 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 
 _SIZE = r"(?:limit|page_?[sS]ize|per_?[pP]age|max_?[rR]esults|take|top|batch_?[sS]ize)"
-_NAME = re.compile(rf"^{_SIZE}$", re.IGNORECASE)
 _PARAMETER = re.compile(rf"^({_SIZE}|size|count)$", re.IGNORECASE)
 _ASKED = re.compile(
     rf"(?:(?:req|request|ctx|c|r|context|call|event)\b[\w.()?!]*"

@@ -14,6 +14,7 @@ _STRONG = re.compile(
     r"|throttl|rate_?limit|pool\.submit",
     re.IGNORECASE,
 )
+"""Words that show a limit wherever they stand in the function."""
 _NO_LIMIT = re.compile(
     r"for_each_concurrent\(\s*(None|0)\s*,|buffer_?unordered\(\s*usize::MAX\s*\)", re.IGNORECASE
 )
@@ -26,7 +27,6 @@ _LARGE = re.compile(
 """Limits of what is loaded that are too large for what runs at a time: `limit: 5000`."""
 _LISTS_MANY = re.compile(r"list_?objects_?(v2)?|paginateListObjects", re.IGNORECASE)
 """Lists whose pages have a thousand items unless a call asks for fewer."""
-"""Words that show a limit wherever they stand in the function."""
 _LIMITS = re.compile(
     r"semaphore|limit|pool|\bsem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*\w*(sem|slots)"
     r"|\brate|\bslots?\b|\bgate\b|\bpages?\b|\bwaves?\b|\.slice\(|\.take\(|\.Take\(|\bislice\(|\[[^\]\[]*:[^\]\[]*\]",

@@ -155,25 +155,6 @@ def _remote(facts: Facts) -> set[Call]:
     }
 
 
-_QUICK_INSIDE = frozenset(
-    (
-        "get",
-        "lock",
-        "acquire",
-        "read",
-        "scan",
-        "Scan",
-        "next",
-        "Next",
-        "limit",
-        "flush",
-        "all",
-        "any",
-        "select",
-    )
-)
-
-
 def _own_wait(call: Call, facts: Facts) -> bool:
     """Return whether a function of this text that is called may wait."""
     # A function of another module may have the name of one here; a method is known by its name alone.
@@ -197,7 +178,7 @@ def _end_of_idle_round(call: Call, loop: Loop, facts: Facts) -> Span | None:
     after = facts.text(Span(call.span.end, min(loop.body.end, call.span.end + 200)))
     if facts.language in ("rust", "kotlin") and (found := _ELSE_CONTINUE.match(after)):
         return facts.syntax.place_of(found, call.span.end)
-    names = _names(call, loop, facts)
+    names = names_of_answer(call, loop, facts)
     for step in facts.within(facts.steps, loop.body):
         if step.kind != "branch" or step.span.end < call.span.end or not _is_direct(step, loop, facts):
             continue
@@ -224,15 +205,15 @@ def _is_direct(step: Step, loop: Loop, facts: Facts) -> bool:
     return facts.loops_around(step)[-1:] == (loop,)
 
 
-def _names(call: Call, loop: Loop, facts: Facts) -> set[str]:
-    """Return the variables that hold what a call returned."""
+def names_of_answer(call: Call, loop: Loop, facts: Facts) -> set[str]:
+    """Return the variables of a loop that hold what a call returned."""
     found = {name for each in call.assigned for name in re.findall(r"\w+", each)}
     for each in facts.within(facts.assignments, loop.body):
         if each.value is not None and is_within(call.span, each.value.span):
             found.update(name for target in each.targets for name in re.findall(r"\w+", target))
     if facts.language == "csharp":
         found.update(re.findall(r"\bout\s+(?:var|\w+\??)\s+(\w+)", facts.text(call.span)))
-    return found - {"err", "_", "self", "var", "val", "const", "let"}
+    return found - {"err", "_", "self", "this", "var", "val", "const", "let"}
 
 
 def says_nothing(condition: str, names: set[str], call: Call, facts: Facts) -> bool:
@@ -390,7 +371,7 @@ def _asked_for_state(loop: Loop, facts: Facts) -> IdleRound | None:
     for call in calls:
         if facts.loops_around(call)[-1:] != (loop,) or not asks_service(call, facts):
             continue
-        names = _names(call, loop, facts)
+        names = names_of_answer(call, loop, facts)
         names |= _read_from(names, loop, facts)
         given = {word for each in call.arguments for word in re.findall(r"\w+", each.value.text)}
         if not names or given & changed or not _ends_by_state(call, names, loop, facts):

@@ -27,6 +27,7 @@ from faultkit.code.rules.vocabulary.idle_rounds import (
     idle_in,
     is_told_to_wait,
     may_wait,
+    names_of_answer,
     says_nothing,
     says_something,
 )
@@ -232,7 +233,7 @@ def _round(loop: Loop, facts: Facts) -> _Round | None:
         if call in known:
             if place == "always":
                 asks.append(call)
-                names.update(_names_of(call, loop, facts))
+                names.update(names_of_answer(call, loop, facts))
             continue
         if any(call.span.start == each.span.start or is_within(call.span, each.span) for each in known):
             continue  # A part of the question, or of how its answer is read.
@@ -241,7 +242,7 @@ def _round(loop: Loop, facts: Facts) -> _Round | None:
         kind = _kind(call, names, facts, 2)
         if kind == "asks" and place == "always":
             asks.append(call)
-            names.update(_names_of(call, loop, facts))
+            names.update(names_of_answer(call, loop, facts))
         elif kind == "waits" or (kind == "unknown" and place == "always"):
             return None
     return _Round(tuple(asks), frozenset(names))
@@ -331,14 +332,6 @@ def _kind_of(scope: Scope, facts: Facts, levels: int) -> str:
         if kind == "asks":
             found = "asks"
     return found
-
-
-def _names_of(call: Call, loop: Loop, facts: Facts) -> set[str]:
-    found = {name for each in call.assigned for name in re.findall(r"\w+", each)}
-    for each in facts.within(facts.assignments, loop.body):
-        if each.value is not None and is_within(call.span, each.value.span):
-            found.update(name for target in each.targets for name in re.findall(r"\w+", target))
-    return found - {"err", "_", "self", "var", "val", "const", "let", "this"}
 
 
 def _receives(loop: Loop, failed: list[Span], facts: Facts) -> bool:
