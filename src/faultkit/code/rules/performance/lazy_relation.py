@@ -11,7 +11,13 @@ from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, P
 from faultkit.code.rules.vocabulary.applied_functions import applied_functions
 from faultkit.code.rules.vocabulary.data_sizes import base_name
 from faultkit.code.rules.vocabulary.declared_relations import declared_relations
-from faultkit.code.rules.vocabulary.entity_rows import entity_rows
+from faultkit.code.rules.vocabulary.entity_rows import (
+    EF_PROJECTS,
+    FINDS,
+    LOADED_OTHERWISE,
+    entity_rows,
+    joined_relations,
+)
 from faultkit.code.rules.vocabulary.relation_reads import relation_reads
 
 _FIELDS = re.compile(
@@ -184,19 +190,10 @@ def _members(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, str]]:
 
 
 def _sqlalchemy(loop: Loop, item: str, model: str, facts: Facts) -> Iterator[_Found]:
-    declared = {
-        target.removeprefix("self."): "" if each.value is None else each.value.text
-        for each in facts.assignments
-        if each.owner == model
-        for target in each.targets
-    }
+    if any(each.owner == model for each in facts.assignments):
+        return  # A model of this text, of which all is known.
     for span, relation in sorted((*_members(loop, item, facts), *_collections(loop, item, facts))):
-        if not declared:
-            yield span, f"{item}.{relation}", POSSIBLE
-        elif re.search(
-            r"relationship\((?!.*lazy=['\"](joined|selectin|subquery))", declared.get(relation, "")
-        ):
-            yield span, f"{item}.{relation}", LIKELY
+        yield span, f"{item}.{relation}", POSSIBLE
 
 
 def _collections(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -215,16 +212,12 @@ def _collections(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, st
 # Java: JPA.
 
 
-_REPOSITORY = re.compile(
-    r"(?i:repo(sitory)?|dao)\.(find|get|list|query|search)(?!\w*(With|Fetch|Join|Graph))\w*\("
-)
+_REPOSITORY = re.compile(rf"(?i:repo(sitory)?|dao)\.{FINDS}\(")
 _FETCHES = re.compile(r"join\s+fetch|EntityGraph|fetch\s*=\s*FetchType\.EAGER|projection", re.IGNORECASE)
 _ALL_FETCHED = re.compile(
-    r"FetchType\.EAGER|projection|BatchSize|batch_fetch|Hibernate\.initialize|EntityGraph\(\s*[\"\w]+\s*\)"
-    r"|EntityGraph\(\s*value|createEntityGraph|getEntityGraph",
+    rf"{LOADED_OTHERWISE}|FetchType\.EAGER|projection|EntityGraph\(\s*[\"\w]+\s*\)|EntityGraph\(\s*value",
     re.IGNORECASE,
 )
-_JOINED = re.compile(r"join\s+fetch\s+\w+\.(\w+)|attributePaths\s*=\s*([{\[]?[^)}\]]*)", re.IGNORECASE)
 _READ = frozenset(("size", "stream", "isEmpty", "forEach", "iterator", "get", "contains"))
 _GETTER = re.compile(r"get([A-Z]\w*)")
 _SHOWN = re.compile(
@@ -263,13 +256,8 @@ def _fetched(facts: Facts) -> set[str] | None:
     """Return the relations that some query of this text loads with its rows; None if that may be any."""
     if _ALL_FETCHED.search(facts.whole_text):
         return None
-    found = set[str]()
-    for joined, paths in _JOINED.findall(facts.whole_text):
-        names = [joined] if joined else _NAMES.findall(paths)
-        if not names:
-            return None
-        found.update(name.partition(".")[0].lower() for name in names)
-    return found
+    found = joined_relations(facts.whole_text)
+    return None if found is None else {name.lower() for name in found}
 
 
 # Kotlin: JPA. C#: Entity Framework.
@@ -288,9 +276,7 @@ _READ_OF_ONE = re.compile(
 )
 _EF = re.compile(r"\b_?(?i:db|context|dbContext|ctx|dbCtx)\w*\.([A-Z]\w+)\b")
 _EF_ENDS = re.compile(r"\.(ToListAsync|ToList|ToArrayAsync|AsAsyncEnumerable|ToArray)\(")
-_EF_LOADED = re.compile(
-    r"\.(Include|ThenInclude|Select|ProjectTo|GroupBy|FromSql\w*|SelectMany)\b|AutoInclude"
-)
+_EF_LOADED = re.compile(rf"\.(Include|ThenInclude|{EF_PROJECTS})\b|AutoInclude")
 
 
 def _kotlin(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:

@@ -93,21 +93,23 @@ _OF_ENTITY = frozenset(("find", "all", "findAll", "list", "listAll", "stream", "
 """Queries of a class of Exposed or Panache."""
 _MANY = re.compile(r"^(List|Page|Slice|Set|Stream|Flux|Flow|Collection|Iterable|Window|Streamable)$")
 _REPOSITORY = re.compile(r"(?:Repository|Repo|Dao|DAO)$")
-_FINDS = re.compile(r"(?:find|list|get|query|search|read|stream)(?!\w*(?:With|Fetch|Join|Graph))\w*")
+FINDS = r"(?:find|list|get|query|search|read|stream)(?!\w*(?:With|Fetch|Join|Graph))\w*"
+"""Methods of a repository that load rows without their relations, as an expression."""
+_FINDS = re.compile(FINDS)
 _JOINED = re.compile(
     r"join\s+fetch\s+\w+\.(\w+)|attributePaths\s*=\s*(?:[{\[]|arrayOf\()?([^)}\]]*)", re.IGNORECASE
 )
 _UNKNOWN = re.compile(r"@(?:\w+\.)?EntityGraph\((?!.*attributePaths)|nativeQuery", re.DOTALL)
-_IN_GROUPS = re.compile(
-    r"batch_fetch|BatchSize|Hibernate\.initialize|createEntityGraph|getEntityGraph|setHint"
-)
+LOADED_OTHERWISE = r"batch_fetch|BatchSize|Hibernate\.initialize|createEntityGraph|getEntityGraph|setHint"
+"""Ways to load relations that no query of the text shows, as an expression (JPA)."""
+_LOADED_OTHERWISE = re.compile(LOADED_OTHERWISE)
 _EXPOSED_LOADS = re.compile(r"\.(?:with|load)\(")
 _ONE = re.compile(r"(find|get|read|query)(By\w*Id(OrNull)?$|One|First(?!\d)|ReferenceById)")
 _JPQL = re.compile(r"\bfrom\s+([A-Z]\w*)", re.IGNORECASE)
 
 
 def _jvm(loop: Loop, source: str, facts: Facts) -> _Rows | None:
-    if _IN_GROUPS.search(facts.whole_text):
+    if _LOADED_OTHERWISE.search(facts.whole_text):
         return None
     for name in _names_in_head(loop, facts):
         for owner, method in _QUERY.findall(name):
@@ -121,7 +123,7 @@ def _jvm(loop: Loop, source: str, facts: Facts) -> _Rows | None:
             ):
                 return rows
     if "createQuery(" in source and (found := _JPQL.search(source)):
-        return found[1], _joined(source)
+        return found[1], joined_relations(source)
     return None
 
 
@@ -150,14 +152,14 @@ def _of_query(owner: str, method: str, source: str, facts: Facts) -> _Rows | Non
     if owner in declared_relations(facts) and method in _OF_ENTITY:
         loads = [_inside(source, each.end()) for each in _EXPOSED_LOADS.finditer(source)]
         return owner, {name for each in loads for name in re.findall(r"::(\w+)", each)} | (
-            _joined(source) or set()
+            joined_relations(source) or set()
         )
     declared = _declared_methods(facts).get(method)
     if declared is not None:
         many, entity, annotations = declared
         if not _MANY.match(many):
             return None
-        return entity, None if _UNKNOWN.search(annotations) else _joined(annotations)
+        return entity, None if _UNKNOWN.search(annotations) else joined_relations(annotations)
     if not _FINDS.fullmatch(method) or not _REPOSITORY.search(owner):
         return None
     is_inherited = re.search(rf"\binterface\s+{owner}\b", facts.whole_text) is not None
@@ -166,7 +168,8 @@ def _of_query(owner: str, method: str, source: str, facts: Facts) -> _Rows | Non
     return _entity_of(owner, facts), set()
 
 
-def _joined(text: str) -> set[str] | None:
+def joined_relations(text: str) -> set[str] | None:
+    """Return the relations that queries of JPA load with their rows; None if some are not written out."""
     found = set[str]()
     for joined, paths in _JOINED.findall(text):
         names = [joined] if joined else [part for each in _NAMES.findall(paths) for part in each.split(".")]
@@ -219,9 +222,9 @@ _TABLE = re.compile(
     r"\.([A-Z]\w*)\.(?:[\w()]+\.)*(?:ToList|ToListAsync|ToArray|ToArrayAsync|AsAsyncEnumerable)\b"
 )
 _INCLUDED = re.compile(r"Include\(\s*(?:\(?\w+\)?\s*=>\s*\w+!?\.(\w+)|\"([\w.]+)\"|(?=nameof))")
-_PROJECTED = re.compile(
-    r"\.(Select|ProjectTo|GroupBy|SelectMany|FromSql\w*)\(\)\S*\.To(List|Array)|AutoInclude"
-)
+EF_PROJECTS = r"Select|ProjectTo|GroupBy|SelectMany|FromSql\w*"
+"""Methods after which rows are no entities, as an expression."""
+_PROJECTED = re.compile(rf"\.({EF_PROJECTS})\(\)\S*\.To(List|Array)|AutoInclude")
 
 
 def _csharp(loop: Loop, source: str, facts: Facts) -> _Rows | None:
