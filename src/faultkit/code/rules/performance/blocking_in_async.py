@@ -75,14 +75,12 @@ _SESSION = NamePattern(
 _AWS = NamePattern(
     r"^boto3\.client\(\)\.(?!generate_|get_paginator|get_waiter|can_paginate|close|meta)[a-z]+_\w+$"
 )
-_STORE = NamePattern(
-    r"^(redis\.(Redis|StrictRedis|from_url\(\)|Redis\.from_url\(\))\.(get|set|mget|hget|hgetall|hset|setex|incr|delete"
-    r"|exists|lpush|rpush|lpop|rpop|blpop|brpop|sadd|smembers|zadd|zrange|publish|expire)"
-    r"|pymongo\.MongoClient[\w.\[\]]*\.(find_one|insert_one|insert_many|update_one|update_many|delete_one"
-    r"|delete_many|count_documents|find_one_and_\w+))$"
+_MONGO = NamePattern(
+    r"^pymongo\.MongoClient[\w.\[\]]*\.(find_one|insert_one|insert_many|update_one|update_many|delete_one"
+    r"|delete_many|count_documents|find_one_and_\w+)$"
 )
 _DEPENDENCY = NamePattern(r"^\w+Dep\.")
-_CLIENTS = (_SESSION, _AWS, _STORE)
+_CLIENTS = (_SESSION, _AWS, _MONGO)
 _FILES = NamePattern(r"^(open|io\.open|pathlib\.Path\.(read_text|read_bytes|write_text|write_bytes))$")
 _SYNC = NamePattern(
     r"^(fs|child_process|zlib|crypto)\.(readFile|writeFile|appendFile|readdir|stat|exists|mkdir|unlink|copyFile|rename"
@@ -107,17 +105,17 @@ _CSHARP = NamePattern(
     r"|(StreamReader|File\.OpenText\(\))\.ReadToEnd|.*\bSaveChanges|SqlCommand\.Execute(Reader|Scalar|NonQuery)"
     r"|BCrypt(\.Net\.BCrypt)?\.(Verify|HashPassword|EnhancedVerify)|Image\.(Load|Save\w*)|SmtpClient\.Send|ZipFile\.\w+"
     r"|Rfc2898DeriveBytes\.Pbkdf2|Dns\.GetHost\w+|TcpClient\.Connect"
-    r"|SqlConnection\.Open|Process\b.*\.WaitForExit|(HttpClient|WebClient)\.(Send|DownloadString|DownloadData))$"
+    r"|Process\b.*\.WaitForExit|(HttpClient|WebClient)\.(Send|DownloadString|DownloadData))$"
 )
 _KOTLIN = NamePattern(
     r"^((java\.lang\.)?Thread\.sleep|kotlinx\.coroutines\.runBlocking|java\.net\.URL\.(readText|readBytes|openStream)"
     r"|okhttp3\.OkHttpClient\b.*\.newCall\(\)\.execute|java\.sql\.DriverManager\.getConnection"
-    r"|.*\.(prepareStatement|createStatement)\(\)\.execute\w*|(java\.lang\.)?ProcessBuilder\b.*\.waitFor"
+    r"|(java\.lang\.)?ProcessBuilder\b.*\.waitFor"
     r"|.*\bRestTemplate\.\w+|java\.net\.http\.HttpClient\b.*\.send"
     r"|.*\bBCrypt\.(hashpw|checkpw)|.*\bBCryptPasswordEncoder(\(\))?\.(matches|encode)"
     r"|javax\.crypto\.SecretKeyFactory\b.*\.generateSecret|javax\.imageio\.ImageIO\.(read|write)"
     r"|java\.util\.concurrent\.(CountDownLatch|Future|CompletableFuture|LinkedBlockingQueue|ArrayBlockingQueue)\b.*"
-    r"\.(await|get|join|take)|redis\.clients\.jedis\.\w+\.\w+|com\.mongodb\.client\.\w+\.(find|insertOne|updateOne|deleteOne)"
+    r"\.(await|get|join|take)|com\.mongodb\.client\.\w+\.find"
     r"|(jakarta|javax)\.mail\.Transport\.send|java\.net\.URL\b.*\.openConnection\(\)\.\w+)$"
 )
 _KOTLIN_TEMPLATES = re.compile(
@@ -182,7 +180,9 @@ def _python(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() reads a file while the event loop waits", LIKELY, "low")
         else:
             # A session or client is used many times: one finding for each function is enough.
-            is_used_often = any(each.search(call.name) for each in (*_CLIENTS, _DEPENDENCY))
+            is_used_often = any(each.search(call.name) for each in (*_CLIENTS, _DEPENDENCY)) or (
+                blocks_in_python(call.name)
+            )
             told_as = (scope, call.written.partition(".")[0] if is_used_often else call)
             if told_as not in told:
                 yield Hit(call.span, f"{call.written}() stops the event loop until it is done", CERTAIN)

@@ -70,7 +70,7 @@ def blocks_on_jvm(call: Call) -> bool:
 
 _DIESEL = frozenset(("load", "first", "get_result", "get_results", "execute"))
 _CONNECTION = re.compile(r"(&mut\s+)?\*?(\w*conn\w*|db)")
-_STACK_EXCHANGE = NamePattern(
+_CSHARP_STORES = NamePattern(
     r"(^|\.)IDatabase\.(String|Hash|List|Set|SortedSet|Key|Lock|Script|Stream)(?!\w*Async$)\w+$"
     r"|(^|\.)(SqlConnection|NpgsqlConnection|MySqlConnection|IDbConnection)\.(Query|QueryFirst|QueryFirstOrDefault"
     r"|QuerySingle|QuerySingleOrDefault|QueryMultiple|Execute|ExecuteScalar|Open)$"
@@ -79,7 +79,7 @@ _STACK_EXCHANGE = NamePattern(
 
 def blocks_in_csharp(call: Call) -> bool:
     """Return whether a call to a store has an async twin and is not that (C#)."""
-    return _STACK_EXCHANGE.search(call.name) is not None
+    return _CSHARP_STORES.search(call.name) is not None
 
 
 def is_diesel(call: Call, facts: Facts) -> bool:
