@@ -16,6 +16,7 @@ from faultkit.code.rules.vocabulary.channels import (
     goroutines,
     made_channels,
 )
+from faultkit.code.rules.vocabulary.started_tasks import is_endless
 
 _ENDS = re.compile(r"\b(panic|runtime\.Goexit|os\.Exit|goto)\b")
 _LEAVES = re.compile(r"\breturn\b|\b(break|goto)[ \t]+\w")
@@ -108,8 +109,7 @@ def _endless(facts: Facts) -> Iterator[Hit]:
             continue
         for loop in facts.within(facts.loops, call.callee):
             scope = facts.function_of(loop)
-            ticks = loop.kind == "each" and (loop.over.endswith(".C") or loop.over.startswith("time.Tick("))
-            if not (ticks or loop.kind == "endless") or scope is None or scope.span != call.callee:
+            if not is_endless(loop, facts) or scope is None or scope.span != call.callee:
                 continue
             if not any(
                 (step.kind == "return" and facts.function_of(step) is scope) or step.kind == "break"

@@ -9,7 +9,7 @@ from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
-from faultkit.code.rules.vocabulary.ended_objects import is_of_connection
+from faultkit.code.rules.vocabulary.connections import is_of_connection
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
 

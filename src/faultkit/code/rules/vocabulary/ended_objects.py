@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.connections import is_of_connection
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 
@@ -39,15 +40,6 @@ _ENDS = frozenset(
      "terminate", "disconnectedCallback", "handleDisconnect", "onDisconnected", "preDestroy", "cleanup")
 )  # fmt: skip
 """Methods that end an object."""
-_OF_CONNECTION = re.compile(
-    r"(^|[./])(WebSocket\w*|Socket|ServerResponse|Response|FastifyReply|DefaultWebSocket\w*|Session|WebSocketSession"
-    r"|SseEmitter|ResponseBodyEmitter|HttpContext|WsConnection|Connection)$"
-)
-"""Types of parameters that there is one of for every client."""
-_OPENS = frozenset(
-    ("onOpen", "afterConnectionEstablished", "OnConnectedAsync", "handleConnection", "onConnect",
-     "onWebSocketConnect", "onWebSocketOpen", "channelActive", "handlerAdded", "connectionEstablished")
-)  # fmt: skip
 _BEGINS = re.compile(
     r"^(constructor|_?(start|connect|open|init|run|listen|begin|set_?up|join|attach|on[A-Z])\w*)$"
 )
@@ -207,11 +199,6 @@ def _has_function(call: Call, facts: Facts) -> bool:
         or "::" in last.text
         or (_CLEARLY.search(call.method) is not None and last.shape in ("name", "call"))
     )
-
-
-def is_of_connection(scope: Scope) -> bool:
-    """Return whether a function runs once for every client: by its name, or by what it is given."""
-    return scope.short_name in _OPENS or any(_OF_CONNECTION.search(one.type) for one in scope.parameters)
 
 
 _OF_ONE_CLIENT = re.compile(r"(Session|Connection|Subscription|Socket|Peer|Room|Stream)$")

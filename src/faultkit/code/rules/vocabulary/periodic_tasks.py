@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.ended_objects import is_of_connection
+from faultkit.code.rules.vocabulary.connections import is_of_connection
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 
 _SCHEDULES = frozenset(("scheduleAtFixedRate", "scheduleWithFixedDelay", "fixedRateTimer"))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.connections import CLIENT_NAMES, is_client, opens_connection
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import runs_once
 
@@ -31,18 +32,6 @@ _ENDS_ITSELF = re.compile(
     r"select!|\?\s*[;)]|\.(recv|next|changed|cancelled|is_cancelled|is_closed|is_shutdown|upgrade)\(|CancellationToken"
     r"|\b(panic|runtime\.Goexit|os\.Exit|goto|System\.exit|ThrowIfCancellationRequested)\b"
 )
-_OPEN = NamePattern(
-    r"^(on_?open|on_?connect(ed|ion)?|onConnectedAsync|handle_?(connection|client|socket|session|conn|ws|websocket)"
-    r"|serve_?(conn\w*|client|socket|ws|websocket|session)|afterConnectionEstablished|accept_?(client|conn\w*))$",
-    re.IGNORECASE,
-)
-_OF_CLIENT = re.compile(
-    r"(^|[./:*&])(WebSocket\w*|DefaultWebSocket\w*|WebSocketSession|TcpStream|UnixStream|TcpClient|WsStream|SseEmitter"
-    r"|ResponseBodyEmitter|net\.Conn|Conn|Socket|Session|StreamReader|ServerWebSocket|NetSocket|SseEventSink"
-    r"|HttpContext)(<.*>)?$"
-)
-"""Types of parameters that there is one of for every client."""
-_CLIENT_NAMES = frozenset(("websocket", "ws", "conn", "connection", "sock", "socket"))
 _ONE_CLIENT = re.compile(r"(Session|Connection|Conn|Peer)$")
 """Names of types of which each client has an object."""
 _UPGRADES = frozenset(("Upgrade", "AcceptWebSocketAsync", "SseEmitter", "prepare_websocket"))
@@ -152,7 +141,7 @@ def endless_loop(body: Span, facts: Facts) -> Loop | None:
         ]
         if (
             around
-            or not _is_endless(loop, facts)
+            or not is_endless(loop, facts)
             or facts.function_of(loop) is not facts.function_of(_At(body))
         ):
             continue
@@ -165,7 +154,8 @@ class _At:
     span: Span
 
 
-def _is_endless(loop: Loop, facts: Facts) -> bool:
+def is_endless(loop: Loop, facts: Facts) -> bool:
+    """Return whether the head of a loop never ends it: `while true`, the ticks of a timer."""
     if loop.kind == "endless":
         return True
     if facts.language == "go":
@@ -200,10 +190,10 @@ def _is_left(loop: Loop, facts: Facts) -> bool:
 def started_for(call: Call, scope: Scope, body: Span, loop: Loop | None, facts: Facts) -> str:
     """Return what a task is started for again and again; empty if nothing shows that it is."""
     route = facts.route_of(call)
-    is_client = (
-        _OPEN.match(scope.short_name) is not None
-        or any(_OF_CLIENT.search(one.type) for one in scope.parameters)
-        or any(one.name.lstrip("_") in _CLIENT_NAMES and not one.type for one in scope.parameters)
+    of_client = (
+        opens_connection(scope)
+        or any(is_client(one.type) for one in scope.parameters)
+        or any(one.name.lstrip("_") in CLIENT_NAMES and not one.type for one in scope.parameters)
         or (
             _ONE_CLIENT.search(scope.owner) is not None
             and scope.short_name not in ("__init__", "constructor")
@@ -211,9 +201,9 @@ def started_for(call: Call, scope: Scope, body: Span, loop: Loop | None, facts: 
         or any(each.method in _UPGRADES for each in facts.within(facts.calls, scope.body))
         or any(each.method.startswith(("webSocket", "sse")) for each in facts.calls_around(call))
     )
-    if is_client and not _fails_with_connection(scope, loop, facts):
+    if of_client and not _fails_with_connection(scope, loop, facts):
         return "connection"
-    if is_client:
+    if of_client:
         return ""
     if route is not None:
         return "request"
@@ -242,7 +232,7 @@ def _fails_with_connection(scope: Scope, loop: Loop | None, facts: Facts) -> boo
     """Return whether an error of the closed connection leaves the loop of the task."""
     if facts.language in ("go", "rust") or loop is None:
         return False
-    names = {one.name for one in scope.parameters if one.name in _CLIENT_NAMES or _OF_CLIENT.search(one.type)}
+    names = {one.name for one in scope.parameters if one.name in CLIENT_NAMES or is_client(one.type)}
     for each in facts.within(facts.calls, loop.body):
         uses = each.receiver_written.partition(".")[0] in names or _IO_NAMES.search(each.receiver_written)
         caught = [

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.connections import opens_connection
 from faultkit.code.rules.vocabulary.failures import is_handler
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 
@@ -17,8 +18,6 @@ _REMOVES = re.compile(
 )
 _ARRIVALS = frozenset({"connection", "request", "session", "upgrade", "secureConnection"})
 """Events that come once for every client."""
-_CONNECTS = frozenset(("handleConnection", "onConnection", "onConnect", "onOpen", "handleUpgrade"))
-"""Methods that frameworks call for every client."""
 _SHARED = re.compile(r"(bus|emitter|events|pubsub|redis|broker)$", re.IGNORECASE)
 _GLOBALS = frozenset({"process", "window", "document", "globalThis", "self"})
 _EFFECTS = frozenset({"useEffect", "useLayoutEffect", "React.useEffect"})
@@ -73,7 +72,7 @@ def _how_often(call: Call, facts: Facts, levels: int = 1) -> str:
         own = call.receiver_written.startswith("self") and not _SHARED.search(call.receiver_written)
         if each.name == "Promise" and call.method in _LISTENS and not own:
             return "call"
-    if any(scope.short_name in _CONNECTS for scope in facts.functions_around(call)):
+    if any(opens_connection(scope) for scope in facts.functions_around(call)):
         return "connection"
     found = frequency_of(call, facts)
     if found in ("request", "message"):
