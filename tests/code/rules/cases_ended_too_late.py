@@ -423,4 +423,34 @@ CASES = [
         }
     """,
     ),
+    bad(
+        _INTERVAL,
+        _JAVA,
+        """
+        class FeedSocket {
+            void onOpen(Session session) {
+                SCHEDULER.scheduleAtFixedRate(() -> ping(session), 15, 15, TimeUnit.SECONDS);
+            }
+            void follow(String symbol) {
+                SCHEDULER.scheduleAtFixedRate(() -> poll(symbol), 15, 15, TimeUnit.SECONDS);
+            }
+        }
+    """,
+        3,
+        6,
+    ),
+    good(
+        _INTERVAL,
+        _JAVA,
+        """
+        class Reporter {
+            void start(String name) {
+                SCHEDULER.scheduleAtFixedRate(() -> report(name), 15, 15, TimeUnit.SECONDS);
+            }
+            void follow(String symbol) {
+                polls.put(symbol, SCHEDULER.scheduleAtFixedRate(() -> poll(symbol), 15, 15, TimeUnit.SECONDS));
+            }
+        }
+    """,
+    ),
 ]

@@ -173,34 +173,17 @@ CASES = [
         """
         class FeedSocket {
             void onOpen(Session session) {
-                SCHEDULER.scheduleAtFixedRate(() -> ping(session), 15, 15, TimeUnit.SECONDS);
+                new Thread(this::beat).start();
+            }
+            private void beat() {
+                while (true) {
+                    presence.touch();
+                    pause();
+                }
             }
         }
         """,
         3,
-    ),
-    good(
-        LEFT,
-        "java",
-        """
-        class FeedSocket {
-            void onOpen(Session session) {
-                ScheduledFuture<?> beat = SCHEDULER.scheduleAtFixedRate(() -> ping(session), 15, 15, SECONDS);
-                beats.put(session.getId(), beat);
-            }
-        }
-        """,
-    ),
-    good(
-        LEFT,
-        "java",
-        """
-        class Reporter {
-            void start(String name) {
-                SCHEDULER.scheduleAtFixedRate(() -> report(name), 15, 15, TimeUnit.SECONDS);
-            }
-        }
-        """,
     ),
     bad(
         LEFT,

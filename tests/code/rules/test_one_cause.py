@@ -204,6 +204,15 @@ WHOLE, FILTERED = "whole-table-loaded", "filtered-after-loading"
 ABRUPT, GRACELESS, FORGOTTEN = "abrupt-exit", "no-graceful-shutdown", "fire-and-forget"
 
 
+SCHEDULED = """
+class FeedSocket {
+    void onOpen(Session session) {
+        SCHEDULER.scheduleAtFixedRate(() -> ping(session), 15, 15, TimeUnit.SECONDS);
+    }
+}
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "language", "slugs", "reports"),
     [
@@ -225,6 +234,9 @@ ABRUPT, GRACELESS, FORGOTTEN = "abrupt-exit", "no-graceful-shutdown", "fire-and-
         pytest.param(CHANNEL_OF_HANDLER, "typescript", (CLIENT, CONNECTION), CLIENT, id="channel-of-handler"),
         pytest.param(PAGE_OF_JOB, "python", (WHOLE, FILTERED), WHOLE, id="page-of-job"),
         pytest.param(SERVER_ALONE, "rust", (GRACELESS, CUT_OFF), GRACELESS, id="server-alone"),
+        pytest.param(
+            SCHEDULED, "java", ("interval-leak", "task-left-running"), "interval-leak", id="scheduled"
+        ),
     ],
 )
 def test_one_of_two_rules_reports(code: str, language: str, slugs: tuple[str, str], reports: str) -> None:

@@ -200,7 +200,6 @@ RULE = Rule(
         b"submit",
         b"execute",
         b"go ",
-        b"schedule",
         b"Task.",
         b"thread",
         b"WhenAny",

@@ -16,6 +16,7 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.connections import is_of_connection
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
+from faultkit.code.rules.vocabulary.started_tasks import started_for
 
 _SCHEDULES = frozenset(("scheduleAtFixedRate", "scheduleWithFixedDelay", "fixedRateTimer"))
 
@@ -125,25 +126,33 @@ def _may_fail(way: Span, scope: Scope, facts: Facts) -> bool:
 
 
 def scheduled_per_connection(facts: Facts) -> Iterator[tuple[Span, str]]:
-    """Yield periodic tasks that are started for every connection or request, and never cancelled (JVM)."""
+    """Yield periodic tasks of the JVM that are started for each connection or call, and never cancelled."""
     if facts.language not in ("java", "kotlin") or is_for_screen(facts):
         return
     for call in facts.calls_of_method(*_SCHEDULES):
         scope = facts.named_function_of(call)
         if scope is None or not call.receiver_written or call.is_returned:
             continue
-        of_connection = is_of_connection(scope)
-        if not of_connection and frequency_of(call, facts) != "request":
-            continue
-        if _ends_itself(call, facts):
+        often = _often(call, scope, facts)
+        if not often or _ends_itself(call, facts):
             continue
         kept = not call.is_discarded
         if kept and re.search(r"\.cancel\(|\bcancel\w*\(", facts.whole_text):
             continue
         if not kept and _is_ended_otherwise(call, facts):
             continue
-        often = "connection" if of_connection else "request"
         yield call.callee, f"{call.written}() starts a task for every {often}, and none is ever cancelled"
+
+
+def _often(call: Call, scope: Scope, facts: Facts) -> str:
+    """Return what a task is started for again and again; empty if nothing shows that it is."""
+    if is_of_connection(scope):
+        return "connection"
+    if frequency_of(call, facts) == "request":
+        return "request"
+    if not call.is_discarded or not call.positional:
+        return ""
+    return started_for(call, scope, call.positional[0].value.span, None, facts)
 
 
 def _ends_itself(call: Call, facts: Facts) -> bool:

@@ -1,6 +1,6 @@
-"""Endless tasks, threads, goroutines and schedules, and the connection or call that they are started for.
+"""Endless tasks, threads, goroutines and timers, and the connection or call that they are started for.
 
-    tokio::spawn(heartbeat(redis, user))    go h.heartbeat(conn)    pool.scheduleAtFixedRate(ping, …)
+    tokio::spawn(heartbeat(redis, user))    go h.heartbeat(conn)    new Timer(Ping, session, 0, 1000)
 
 A task is endless if nothing in its loop leaves it. What ends it from outside is the matter of the rules.
 """
@@ -25,8 +25,8 @@ _SPAWNS = {
     "kotlin": frozenset(("launch", "thread", "submit", "execute")),
     "csharp": frozenset(("Run", "StartNew", "Thread")),
 }
-_SCHEDULES = frozenset(("scheduleAtFixedRate", "scheduleWithFixedDelay", "Timer"))
-"""Methods of Java, and a class of C#, that repeat what they are given until it is cancelled."""
+_TIMER = "Timer"
+"""A class of C# that repeats what it is given until it is disposed of."""
 _RUNTIMES = re.compile(r"^(tokio|std\.thread|thread|async_std|smol|actix\w*|rt|task|tokio\.task)\b")
 _ENDS_ITSELF = re.compile(
     r"select!|\?\s*[;)]|\.(recv|next|changed|cancelled|is_cancelled|is_closed|is_shutdown|upgrade)\(|CancellationToken"
@@ -56,7 +56,7 @@ class StartedTask:
     body: Span
     """What runs: a lambda or a function of this text."""
     loop: Loop | None
-    """Its endless loop; None for a schedule."""
+    """Its endless loop; None for a timer."""
     of: str
     """What it is started for: `connection`, `request` or `call`."""
 
@@ -69,7 +69,7 @@ def endless_tasks(facts: Facts) -> Iterator[StartedTask]:
             continue
         for body in _bodies(call, facts):
             loop = endless_loop(body, facts)
-            if loop is None and call.method not in _SCHEDULES:
+            if loop is None and call.method != _TIMER:
                 continue
             if of := started_for(call, scope, body, loop, facts):
                 yield StartedTask(call, scope, body, loop, of)
@@ -93,10 +93,8 @@ def _starts(facts: Facts) -> Iterator[Call]:
         ):
             continue  # A child of the coroutine around it.
         yield call
-    if facts.language in ("java", "kotlin"):
-        yield from facts.calls_of_method("scheduleAtFixedRate", "scheduleWithFixedDelay")
     if facts.language == "csharp":
-        yield from (call for call in facts.calls_of_method("Timer") if call.constructs and call.arguments)
+        yield from (call for call in facts.calls_of_method(_TIMER) if call.constructs and call.arguments)
 
 
 def _bodies(call: Call, facts: Facts) -> Iterator[Span]:
@@ -127,7 +125,7 @@ def _bodies(call: Call, facts: Facts) -> Iterator[Span]:
         if len(own) == 1:
             yield own[0].body
             return
-    if call.method in _SCHEDULES:
+    if call.method == _TIMER:
         yield call.span
 
 
