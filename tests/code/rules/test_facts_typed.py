@@ -129,6 +129,8 @@ def test_handlers_that_pass_errors_on_raise() -> None:
         "class A { void F() { try { Go(); } catch (Exception e) when (e is X) { throw; } } }", "csharp"
     )
     assert (sharp.tries[0].handlers[0].raises, sharp.tries[0].handlers[0].is_broad) == (True, False)
+    filtered = facts("class A { void F() { try { Go(); } catch when (IsLate()) { Log(); } } }", "csharp")
+    assert not filtered.tries[0].handlers[0].is_broad
     kotlin = facts("fun f() { try { go() } catch (e: Exception) { throw X(e) } }", "kotlin")
     assert kotlin.tries[0].handlers[0].raises
 

@@ -93,7 +93,8 @@ def _handler(node: Node) -> CatchParts | None:
     type_ = declared and declared.child_by_field_name("type")
     # `catch (Exception e) when (e is TimeoutException)` takes some errors only.
     chosen = child_of(node, "catch_filter_clause")
-    if chosen is not None and text_of(type_) in _BROAD and not _CANCELLATION.fullmatch(text_of(chosen)):
+    is_broad = type_ is None or text_of(type_) in _BROAD
+    if chosen is not None and is_broad and not _CANCELLATION.fullmatch(text_of(chosen)):
         type_ = chosen
     name = declared and declared.child_by_field_name("name")
     return CatchParts(node, block, () if type_ is None else (type_,), name)
