@@ -423,4 +423,28 @@ CASES = [
         }
     """,
     ),
+    good(
+        _ACCEPT,
+        _PY,
+        """
+        def pump(channel):
+            while True:
+                item = channel.accept()
+                data = item.read()
+                handle(data)
+    """,
+    ),
+    good(
+        _TASK,
+        _CS,
+        """
+        class Import {
+            async Task Run(string path) {
+                await Task.WhenAny(Copy(path), Count(path));
+            }
+            async Task Copy(string path) { var i = 0; while (i < 10) { await _store.PutAsync(i++); } }
+            async Task Count(string path) { var i = 0; while (i < 10) { await _store.AddAsync(i++); } }
+        }
+    """,
+    ),
 ]

@@ -13,7 +13,9 @@ _ACCEPTS = frozenset(
     ("accept", "Accept", "AcceptTcpClientAsync", "AcceptTcpClient", "AcceptSocketAsync", "AcceptAsync",
      "AcceptSocket", "AcceptTCP", "accept_bi", "sock_accept")
 )  # fmt: skip
-_LISTENERS = re.compile(r"(listen\w*|server\w*|sock(et)?|acceptor|ln|lis|l|ss|srv)(\(\))?$", re.IGNORECASE)
+_LISTENERS = re.compile(
+    r"(listen\w*|server\w*|sock(et)?|acceptor|(^|[._])(ln|lis|l|ss|srv))(\(\))?$", re.IGNORECASE
+)
 _IN_MACRO = re.compile(r"\b\w*(listener|server|incoming)\w*\.accept\(\)")
 _WAITS = frozenset(
     ("accept", "handshake", "Handshake", "HandshakeContext", "startHandshake", "do_handshake", "wrap_socket",

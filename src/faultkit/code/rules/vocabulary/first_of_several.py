@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.started_tasks import endless_loop
 
 _ENDS = {
     "python": re.compile(r"\.cancel\s*\(|cancel_\w+\(|TaskGroup|\.aclose\(|\bgather\("),
@@ -97,7 +98,8 @@ def _csharp(facts: Facts) -> Iterator[tuple[Span, str]]:
         if scope is None or facts.loops_around(call) or _ends_rest(scope, facts) or len(call.positional) < 2:
             continue
         made = [_maker(each.value.text, call, facts) for each in call.positional]
-        if all(each is not None and _is_endless(each, facts) for each in made):
+        known = [each for each in made if each is not None and _repeats(each, facts)]
+        if len(known) == len(made) and any(_is_endless(each, facts) for each in known):
             yield call.span, "the task that has not ended goes on after this: nothing cancels it"
 
 
@@ -111,5 +113,12 @@ def _maker(text: str, place: Call, facts: Facts) -> Scope | None:
     return named[0] if len(named) == 1 else None
 
 
-def _is_endless(scope: Scope, facts: Facts) -> bool:
+def _repeats(scope: Scope, facts: Facts) -> bool:
     return any(loop.kind in ("endless", "while") or loop.is_async for loop in facts.own(facts.loops, scope))
+
+
+def _is_endless(scope: Scope, facts: Facts) -> bool:
+    """Return whether nothing inside a method ends it; an `await foreach` waits for the next item."""
+    return endless_loop(scope.body, facts) is not None or any(
+        loop.is_async for loop in facts.own(facts.loops, scope)
+    )
