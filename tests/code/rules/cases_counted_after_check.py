@@ -64,4 +64,25 @@ CASES = [
         """,
         2,
     ),
+    bad(
+        _RULE,
+        "python",
+        """
+        def reserve(conn, sku: str) -> bool:
+            row = conn.execute("SELECT stock FROM items WHERE sku = %s", (sku,)).fetchone()
+            if row[0] < 1:
+                return False
+            conn.execute("UPDATE items SET stock = stock - 1 WHERE sku = %s", (sku,))
+            return True
+
+        def spend(conn, card: str) -> bool:
+            row = conn.execute("SELECT points FROM cards WHERE id = %s", (card,)).fetchone()
+            if row[0] < 1:
+                return False
+            conn.execute("UPDATE cards SET points = points - 1 WHERE id = %s", (card,))
+            return True
+        """,
+        2,
+        9,
+    ),
 ]

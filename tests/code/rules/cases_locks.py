@@ -451,4 +451,28 @@ CASES += [
         """,
         3,
     ),
+    bad(
+        _RULE,
+        _PY,
+        """
+        def nightly(conn):
+            conn.execute("SELECT pg_advisory_lock(1)")
+            try:
+                build(conn)
+            finally:
+                conn.execute("SELECT pg_advisory_unlock(1)")
+
+        def hourly(conn):
+            conn.execute("SELECT pg_advisory_lock(2)")
+            build(conn)
+            conn.execute("SELECT pg_advisory_unlock(2)")
+
+        def daily(conn):
+            conn.execute("SELECT pg_advisory_lock(3)")
+            build(conn)
+            conn.execute("SELECT pg_advisory_unlock(3)")
+        """,
+        9,
+        14,
+    ),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
@@ -76,20 +76,22 @@ def _advisory(facts: Facts) -> Iterator[Hit]:
         return
     taken = [call for call in facts.calls if _sends(_ADVISORY, call, facts)]
     given = [call for call in facts.calls if _sends(_UNLOCKS, call, facts)]
+    reported = set[Scope]()
     for call in taken:
         scope = facts.function_of(call)
         ends = [each for each in given if facts.function_of(each) is scope]
-        if scope is None or not ends:
+        if scope is None or scope in reported or not ends:
             continue
         begin = _held_from(call, facts) or call.span.end
         early = exit_without_release(begin, ends, scope, facts)
         if early is not None:
             what = "the lock of the session is kept where the function leaves before it is given back"
             yield Hit(Span(call.span.start, early.span.end), what, LIKELY)
+            reported.add(scope)
         elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, begin, ends, facts):
             what = "the lock of the session is kept when something in between fails or returns"
             yield Hit(call.span, what, LIKELY)
-        break
+            reported.add(scope)
 
 
 def _sends(pattern: re.Pattern[str], call: Call, facts: Facts) -> bool:

@@ -97,15 +97,21 @@ def written_back(facts: Facts) -> Iterator[tuple[Statement, str, str]]:
 def counted_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield where a number of a table is compared with a limit, and then changed by a statement that does
     not compare it again; with the name of the column."""
+    reported = set[Scope]()
     for write in _statements(facts):
-        found = _COUNTS.match(write.sql) if write.verb == "update" else None
+        found = _COUNTS.match(write.sql) if write.verb == "update" and write.scope not in reported else None
         if found is None or re.search(rf"\bwhere\b.*\b{found[2]}\b", found[3], re.IGNORECASE | re.DOTALL):
             continue
-        for read in _reads_of(found[1], found[2], facts):
-            for place in _read_at(read, write.scope, facts):
-                if place < write.span.start and _is_refused(read, place, write, facts):
-                    yield Span(place, write.span.end), found[2]
-                    return
+        places = (
+            place
+            for read in _reads_of(found[1], found[2], facts)
+            for place in _read_at(read, write.scope, facts)
+            if place < write.span.start and _is_refused(read, place, write, facts)
+        )
+        first = next(places, None)
+        if first is not None:
+            reported.add(write.scope)
+            yield Span(first, write.span.end), found[2]
 
 
 def _is_refused(read: Statement, place: int, write: Statement, facts: Facts) -> bool:
