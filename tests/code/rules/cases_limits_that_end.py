@@ -326,4 +326,75 @@ CASES = [
         }
     """,
     ),
+    bad(
+        _RULE,
+        _GO,
+        """
+        package a
+        import ("context"; "net/http"; "time")
+        func open(ctx context.Context, req *http.Request) (*http.Response, error) {
+            ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+            defer cancel()
+            resp, err := http.DefaultClient.Do(req.WithContext(ctx))
+            return resp, err
+        }
+        func again(ctx context.Context, req *http.Request) (*http.Response, error) {
+            ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+            defer cancel()
+            resp, err := http.DefaultClient.Do(req.WithContext(ctx))
+            return resp, err
+        }
+    """,
+        7,
+        13,
+    ),
+    good(
+        _RULE,
+        _GO,
+        """
+        package a
+        import ("context"; "time")
+        func (s *Users) Load(ctx context.Context, id string) (*User, error) {
+            ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+            defer cancel()
+            user, err := s.store.Get(ctx, id)
+            return user, err
+        }
+    """,
+    ),
+    bad(
+        _RULE,
+        _JS,
+        """
+        async function load(url) {
+          const controller = new AbortController();
+          const my_signal = controller.signal;
+          const timer = setTimeout(() => controller.abort(), 5000);
+          const res = await fetch(url, { signal: my_signal });
+          clearTimeout(timer);
+          return res.json();
+        }
+    """,
+        6,
+    ),
+    bad(
+        _RULE,
+        _CS,
+        """
+        class Feeds {
+            async Task<string> First(Uri uri) {
+                using var cts = new CancellationTokenSource(5000);
+                var res = await _http.GetAsync(uri, HttpCompletionOption.ResponseHeadersRead, cts.Token);
+                return await res.Content.ReadAsStringAsync();
+            }
+            async Task<string> Second(Uri uri) {
+                using var cts = new CancellationTokenSource(5000);
+                var res = await _http.GetAsync(uri, HttpCompletionOption.ResponseHeadersRead, cts.Token);
+                return await res.Content.ReadAsStringAsync();
+            }
+        }
+    """,
+        5,
+        10,
+    ),
 ]

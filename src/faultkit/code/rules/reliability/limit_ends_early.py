@@ -78,15 +78,15 @@ def _request_with(name: str, timer: Call, scope: Scope, facts: Facts) -> Call | 
     """Return the innermost call that is given the signal of a controller."""
     signals = rf"\b{re.escape(name)}\.signal\b|\bsignal\s*:\s*{re.escape(name)}\b"
     held = [
-        target.partition(".")[0]
+        word
         for each in facts.within(facts.assignments, scope.body)
         if each.value is not None
         and each.call is None
         and (re.search(signals, each.value.text) or (each.value.text == name and "signal" in each.targets[0]))
         for target in each.targets
+        for word in re.findall(r"[\w$]+", target.partition(".")[0])
     ]
-    held = ["signal" if "signal" in each else each for each in held]
-    words = "|".join([signals, *(rf"(?<![\w.]){re.escape(each)}\b(?!\.)" for each in held if each)])
+    words = "|".join([signals, *(rf"(?<![\w.]){re.escape(each)}\b(?!\.)" for each in held)])
     found = [
         call
         for call in facts.within(facts.calls, scope.body)
@@ -290,48 +290,58 @@ _CONTENT = re.compile(r"\.Content\.(ReadAs\w+Async|CopyToAsync|ReadFromJson\w*)$
 
 
 def _csharp(facts: Facts) -> Iterator[Hit]:
+    reported = set[Scope]()
     for made in facts.calls:
         if not (made.name.endswith("CancellationTokenSource") and made.constructs) and not made.name.endswith(
             "CreateLinkedTokenSource"
         ):
             continue
         scope = facts.function_of(made)
-        if scope is None or len(made.assigned) != 1:
+        if scope is None or scope in reported or len(made.assigned) != 1:
             continue
         name = made.assigned[0]
         ends = (made.constructs and made.arguments) or f"{name}.CancelAfter" in facts.text(scope.body)
         if not ends:
             continue
-        for sent in facts.within(facts.calls, scope.body):
-            text = facts.text(sent.span)
-            if "ResponseHeadersRead" not in text or f"{name}.Token" not in text or not sent.is_awaited:
+        call = next(_reads_without(name, scope, facts), None)
+        if call is not None:
+            reported.add(scope)
+            what = f"{call.written}() is not given {name}.Token: the time limit ends with the headers"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _reads_without(name: str, scope: Scope, facts: Facts) -> Iterator[Call]:
+    """Yield calls that read the body of a request with a token, and are not given one themselves."""
+    for sent in facts.within(facts.calls, scope.body):
+        text = facts.text(sent.span)
+        if "ResponseHeadersRead" not in text or f"{name}.Token" not in text or not sent.is_awaited:
+            continue
+        for call in facts.within(facts.calls, scope.body):
+            reads = _CONTENT.search(call.written) and call.written.partition(".")[0] in sent.assigned
+            if not reads or call.span.start < sent.span.end or "oken" in facts.text(call.span):
                 continue
-            for call in facts.within(facts.calls, scope.body):
-                reads = _CONTENT.search(call.written) and call.written.partition(".")[0] in sent.assigned
-                if not reads or call.span.start < sent.span.end or "oken" in facts.text(call.span):
-                    continue
-                # A stream is read by calls that may be given the token.
-                if call.method == "ReadAsStreamAsync" and re.search(
-                    rf"\b{re.escape(name)}\.Token|[tT]oken\b",
-                    facts.text(Span(call.span.end, scope.body.end)),
-                ):
-                    continue
-                if re.search(r"\b(ct|cts\.Token|cancellation\w*)\b", facts.text(call.span)):
-                    continue
-                what = f"{call.written}() is not given {name}.Token: the time limit ends with the headers"
-                yield Hit(call.span, what, LIKELY)
-                return
+            # A stream is read by calls that may be given the token.
+            if call.method == "ReadAsStreamAsync" and re.search(
+                rf"\b{re.escape(name)}\.Token|[tT]oken\b", facts.text(Span(call.span.end, scope.body.end))
+            ):
+                continue
+            if not re.search(r"\b(ct|cts\.Token|cancellation\w*)\b", facts.text(call.span)):
+                yield call
 
 
 # Go: a context that a deferred cancel ends before the caller reads the body.
 
-_GO_ANSWERS = frozenset(("Do", "Get", "Post", "RoundTrip", "QueryContext", "Query", "NewReader", "GetObject"))
+_GO_BODIES = frozenset(("Do", "Get", "Post", "RoundTrip", "GetObject"))
+_GO_ANSWERS = _GO_BODIES | {"QueryContext", "Query", "NewReader"}
+_GO_RESULTS = re.compile(r"\)\s*(\([^()]*\)|[\w.*\[\]]+)\s*$")
+_GO_STREAMS = re.compile(r"Response|Rows|Reader|Closer|Object|Body|Stream|Iterator|Cursor")
 
 
 def _go(facts: Facts) -> Iterator[Hit]:
+    reported = set[Scope]()
     for made in facts.calls_named("context.WithTimeout", "context.WithDeadline", "context.WithCancel"):
         scope = facts.function_of(made)
-        if scope is None or len(made.assigned) != 2:
+        if scope is None or scope in reported or len(made.assigned) != 2:
             continue
         context, cancel = made.assigned
         deferred = [
@@ -339,30 +349,40 @@ def _go(facts: Facts) -> Iterator[Hit]:
         ]
         if not deferred:
             continue
-        for call in facts.own(facts.calls, scope):
-            if call.method not in _GO_ANSWERS or not call.assigned or call.span.start < made.span.end:
+        found = next(_handed_back(made, context, scope, facts), None)
+        if found is not None:
+            reported.add(scope)
+            name, span = found
+            what = f"defer {cancel}() ends {context} when this returns: reading {name} then fails"
+            yield Hit(span, what, LIKELY)
+
+
+def _handed_back(made: Call, context: str, scope: Scope, facts: Facts) -> Iterator[tuple[str, Span]]:
+    """Yield answers of requests with a context that a function returns unread, and where it does."""
+    for call in facts.own(facts.calls, scope):
+        if call.method not in _GO_ANSWERS or not call.assigned or call.span.start < made.span.end:
+            continue
+        if not re.search(rf"\b{re.escape(context)}\b", facts.text_with_values(call)):
+            continue
+        name, text = call.assigned[0], facts.text(scope.body)
+        if name in ("_", "err") or f"{name}.Close()" in text or f"{name}.Body.Close()" in text:
+            continue
+        for step in facts.own(facts.steps, scope):
+            if step.kind != "return" or step.span.start < call.span.end:
                 continue
-            if not re.search(rf"\b{re.escape(context)}\b", facts.text_with_values(call)):
-                continue
-            name = call.assigned[0]
-            for step in facts.own(facts.steps, scope):
-                parts = [each.strip() for each in step.text.split(",")] if step.kind == "return" else []
-                body = f"{name}.Body" in parts and call.method in (
-                    "Do",
-                    "Get",
-                    "Post",
-                    "RoundTrip",
-                    "GetObject",
-                )
-                if not (body or name in parts) or name in ("_", "err") or "err" in parts:
-                    continue
-                if f"{name}.Close()" in facts.text(scope.body) or f"{name}.Body.Close()" in facts.text(
-                    scope.body
-                ):
-                    continue
-                what = f"defer {cancel}() ends {context} when this returns: reading {name} then fails"
-                yield Hit(step.span, what, LIKELY)
-                return
+            parts = [each.strip() for each in step.text.split(",")]
+            is_body = f"{name}.Body" in parts and call.method in _GO_BODIES
+            # `return resp, err` where err is not nil returns no answer.
+            if (is_body or (name in parts and _returns_stream(scope, facts))) and not (
+                "err" in parts and facts.handlers_around(step)
+            ):
+                yield name, step.span
+
+
+def _returns_stream(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function returns what its caller still reads: no value of a store's `Get`."""
+    results = _GO_RESULTS.search(facts.text(scope.head))
+    return results is not None and _GO_STREAMS.search(results[1]) is not None
 
 
 RULE = Rule(
