@@ -106,4 +106,19 @@ CASES: list[Case] = [
         """,
         4,
     ),
+    bad(
+        "blocking-call-in-async-code",
+        "python",
+        """
+        from elasticsearch import Elasticsearch
+
+        es = Elasticsearch("http://search:9200")
+
+        async def rebuild(old, new):
+            es.indices.create(index=new)
+            es.reindex(source=old, dest=new)
+            es.indices.delete(index=old)
+        """,
+        6,
+    ),
 ]

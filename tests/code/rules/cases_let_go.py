@@ -327,4 +327,24 @@ CASES = [
     """,
         12,
     ),
+    bad(
+        "message-handed-off",
+        "java",
+        """
+    import org.springframework.kafka.annotation.KafkaListener;
+    @Component
+    public class LabelListener {
+        @KafkaListener(topics = "parcels")
+        public void on(ParcelPacked event, Acknowledgment ack) {
+            executor.submit(() -> labels.order(event.parcelId()));
+            if (event.isLast()) {
+                ack.acknowledge();
+            } else {
+                ack.acknowledge();
+            }
+        }
+    }
+    """,
+        6,
+    ),
 ]

@@ -79,8 +79,8 @@ _MONGO = NamePattern(
     r"^pymongo\.MongoClient[\w.\[\]]*\.(find_one|insert_one|insert_many|update_one|update_many|delete_one"
     r"|delete_many|count_documents|find_one_and_\w+)$"
 )
-_DEPENDENCY = NamePattern(r"^\w+Dep\.")
 _CLIENTS = (_SESSION, _AWS, _MONGO)
+_USED_OFTEN = (*_CLIENTS, NamePattern(r"^\w+Dep\."))
 _FILES = NamePattern(r"^(open|io\.open|pathlib\.Path\.(read_text|read_bytes|write_text|write_bytes))$")
 _SYNC = NamePattern(
     r"^(fs|child_process|zlib|crypto)\.(readFile|writeFile|appendFile|readdir|stat|exists|mkdir|unlink|copyFile|rename"
@@ -163,7 +163,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _python(facts: Facts) -> Iterator[Hit]:
     if not any(scope.is_async for scope in facts.scopes):
         return
-    told: set[tuple[Scope, Call | str]] = set()
+    reported: set[tuple[Scope, Call | str]] = set()
     for call in facts.calls:
         waits = _is_blocking(call, facts)
         if not waits and not _FILES.match(call.name):
@@ -180,13 +180,11 @@ def _python(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() reads a file while the event loop waits", LIKELY, "low")
         else:
             # A session or client is used many times: one finding for each function is enough.
-            is_used_often = any(each.search(call.name) for each in (*_CLIENTS, _DEPENDENCY)) or (
-                blocks_in_python(call.name)
-            )
-            told_as = (scope, call.written.partition(".")[0] if is_used_often else call)
-            if told_as not in told:
+            often = any(each.search(call.name) for each in _USED_OFTEN) or blocks_in_python(call.name)
+            reported_as = (scope, call.written.removeprefix("self.").partition(".")[0] if often else call)
+            if reported_as not in reported:
                 yield Hit(call.span, f"{call.written}() stops the event loop until it is done", CERTAIN)
-            told.add(told_as)
+            reported.add(reported_as)
 
 
 def _files_through(call: Call, facts: Facts) -> Iterator[Hit]:

@@ -32,9 +32,9 @@ _WAITS = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = [*_acknowledged(facts)]
-    yield from told
-    if told or not facts.loops or "afka" not in facts.whole_text:
+    reported = [*_acknowledged(facts)]
+    yield from reported
+    if reported or not facts.loops or "afka" not in facts.whole_text:
         return
     yield from _committed(facts)
     if _MANUAL.search(facts.whole_text):
@@ -63,16 +63,20 @@ _AWAITS = re.compile(
 def _acknowledged(facts: Facts) -> Iterator[Hit]:
     """Yield work that is started and not awaited, right before its message is acknowledged."""
     acks = [call for call in facts.calls if is_acknowledgement(call) and not call.is_deferred]
+    reported = set[Call]()
     for ack in acks:
         scope = facts.function_of(ack)
         for call in facts.own(facts.calls, scope) if scope is not None else ():
             if call.span.end > ack.span.start or not (_starts(call, facts) or _is_chained(call)):
                 continue
             between = facts.text(Span(call.span.start, ack.span.start))
-            if not _AWAITS.search(between) and not facts.are_exclusive(call, ack):
+            if _AWAITS.search(between) or facts.are_exclusive(call, ack):
+                continue
+            if call not in reported:
+                reported.add(call)
                 what = f"{call.written}() is not awaited, and {ack.written}() counts the message as done"
                 yield Hit(Span(call.span.start, ack.span.end), what, LIKELY)
-                break
+            break
 
 
 def _is_chained(call: Call) -> bool:
