@@ -136,10 +136,10 @@ def find_files(
             elif real not in wanted or each.context is not None:
                 # A file that is named goes before the same file of a folder.
                 wanted[real] = _as_chosen(each, choice)
-    return FilesFound(_without_copies(wanted.values()), tuple(skipped.values()), len(excluded))
+    return FilesFound(_with_copies_marked(wanted.values()), tuple(skipped.values()), len(excluded))
 
 
-def _without_copies(wanted: Iterable[FileToReview]) -> tuple[FileToReview, ...]:
+def _with_copies_marked(wanted: Iterable[FileToReview]) -> tuple[FileToReview, ...]:
     """Return the files, those that a build wrote from others of them with that context."""
     listed = tuple(wanted)
     built = built_copies(each.relative for each in listed)

@@ -21,9 +21,9 @@ _PER_USE = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     whole = [*_whole(facts)]
     yield from whole
-    told = {each.span for each in whole}
+    reported = {each.span for each in whole}
     for call in job_rows(facts):
-        if call.span in told:
+        if call.span in reported:
             continue
         what = f"{call.written}() takes every row that matches at once, in a job that works on all of them"
         yield Hit(call.span, what, LIKELY)

@@ -143,7 +143,7 @@ def _is_caught(step: Step, tried: Try, facts: Facts) -> bool:
     if not is_within(step.span, tried.span) or not tried.handlers:
         return False
     if not is_within(step.span, tried.body):
-        return True  # What a handler awaits is part of its care.
+        return True  # What a handler awaits runs after the error was caught.
     return not all(_always_throws(each, facts) for each in tried.handlers)
 
 

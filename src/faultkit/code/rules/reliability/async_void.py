@@ -108,12 +108,12 @@ def _catches_all(scope: Scope, facts: Facts, levels: int = 2) -> bool:
         )
         or any(is_within(call.span, handler.body) for each in facts.tries for handler in each.handlers)
         or is_logging(call)
-        or (levels > 0 and _is_careful(call, facts, levels - 1))
+        or (levels > 0 and _catches_own_errors(call, facts, levels - 1))
         for call in awaited
     )
 
 
-def _is_careful(call: Call, facts: Facts, levels: int) -> bool:
+def _catches_own_errors(call: Call, facts: Facts, levels: int) -> bool:
     """Return whether a method of this text is called that catches its own errors."""
     if call.receiver not in ("", "self", "this"):
         return False

@@ -52,7 +52,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             told.add(loop.span)
             yield Hit(each.span, each.what, LIKELY)
     for use, name in closed_unseen(facts) if facts.language == "go" else ():
-        what = f"once {use.channel} is closed, {name} comes at once and is empty, again and again"
+        what = f"once {use.channel} is closed, the receive returns an empty {name} at once and the loop spins"
         yield Hit(use.span, what, LIKELY)
     for loop in facts.loops:
         if loop.span in told:

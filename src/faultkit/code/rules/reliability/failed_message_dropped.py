@@ -10,14 +10,14 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
-from faultkit.code.rules.vocabulary.failures import only_reports
-from faultkit.code.rules.vocabulary.let_go import (
-    LetGo,
+from faultkit.code.rules.vocabulary.dropped_failures import (
+    DroppedFailure,
     done_after,
-    failures_let_go,
+    dropped_failures,
     is_failure_of_work,
-    only_tells,
+    only_logs_or_counts,
 )
+from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
@@ -44,7 +44,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if not _works(each.body, facts) or _fails_later(each, scope, facts):
                 continue
             for handler in each.handlers:
-                drops = is_failure_of_work(handler) and not handler.raises and _only_tells(handler, facts)
+                drops = is_failure_of_work(handler) and not handler.raises and _is_only_logged(handler, facts)
                 if drops and not _COMMENT.search(facts.text(handler.span)):
                     what = f"the failure is only logged, so {returns_to} counts the message as done"
                     yield Hit(handler.span, what, LIKELY)
@@ -53,11 +53,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _acknowledged(facts)
 
 
-def _only_tells(handler: Handler, facts: Facts) -> bool:
+def _is_only_logged(handler: Handler, facts: Facts) -> bool:
     """Return whether a handler logs or counts a failure, and no more; what drops it is another finding."""
     if handler.is_empty:
         return False
-    return only_reports(handler, facts) or only_tells(handler.body, facts)
+    return only_reports(handler, facts) or only_logs_or_counts(handler.body, facts)
 
 
 def _caught(scope: Scope, returns_to: str, facts: Facts) -> Iterator[Hit]:
@@ -96,7 +96,7 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
     """Yield failures that are let go, after which the message is acknowledged all the same."""
     acks = [call for call in facts.calls if is_acknowledgement(call)]
     listed = [*_listed(acks, facts), *_updates(facts)]
-    for each in failures_let_go(facts) if acks or facts.loops else ():
+    for each in dropped_failures(facts) if acks or facts.loops else ():
         if not _works(each.work, facts) or any(is_within(call.span, each.work) for call in acks):
             continue
         if facts.handlers_around(each) or _answers(each.work, facts):
@@ -112,7 +112,7 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.at, what, LIKELY)
 
 
-def _chained(each: LetGo, acks: list[Call], facts: Facts) -> Call | None:
+def _chained(each: DroppedFailure, acks: list[Call], facts: Facts) -> Call | None:
     """Return the acknowledgement of `work(message).catch(log).finally(() => channel.ack(message))`."""
     if facts.language not in JAVASCRIPT:
         return None
@@ -175,7 +175,7 @@ def _updates(facts: Facts) -> list[Call]:
     return inner
 
 
-def _marked(each: LetGo, facts: Facts) -> Assignment | None:
+def _marked(each: DroppedFailure, facts: Facts) -> Assignment | None:
     """Return the assignment that marks the row of this round as done, after the failure."""
     around = facts.loops_around(each)
     names = {name for loop in around for name in loop.targets}

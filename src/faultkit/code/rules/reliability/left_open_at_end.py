@@ -36,7 +36,7 @@ def parts_left_open(facts: Facts) -> Iterator[Hit]:
             continue
         text = "\n".join(facts.text(span) for span in spans)
         for made, name in _parts(around, facts):
-            # Whatever the shutdown names is cared for: `for (const part of [server, worker])`.
+            # A part that the shutdown names is ended there: `for (const part of [server, worker])`.
             if is_within(made.span, place) or re.search(rf"\b{re.escape(name)}\b", text):
                 continue
             if re.search(rf"\b{re.escape(name)}\s*[?!]*\.\s*{_END}", facts.whole_text):

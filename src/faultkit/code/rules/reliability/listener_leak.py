@@ -12,7 +12,7 @@ from faultkit.code.rules.vocabulary.subscriptions import kept_listeners
 from faultkit.code.rules.vocabulary.wrong_removals import (
     kept_after_timeout,
     kept_registrations,
-    removals_of_others,
+    removals_of_new_functions,
     removed_on_success_only,
 )
 
@@ -26,7 +26,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for kept in kept_listeners_of_ended(facts):
         if kept.span not in told:
             yield Hit(kept.span, kept.what, LIKELY)
-    for span, what in removals_of_others(facts):
+    for span, what in removals_of_new_functions(facts):
         yield Hit(span, what, CERTAIN)
     kept_ones = {**dict.fromkeys(JAVASCRIPT, kept_after_timeout), "csharp": kept_registrations}
     for span, what in removed_on_success_only(facts) if facts.language in JAVASCRIPT else ():

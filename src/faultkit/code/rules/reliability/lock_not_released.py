@@ -56,7 +56,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if call.is_discarded and not _is_released_elsewhere(call, facts):
                 yield Hit(call.span, f"{call.written}() is never followed by {release}()", LIKELY)
         elif (early := exit_without_release(begin, ends, scope, facts)) is not None:
-            what = f"{release}() is left out where the function leaves before it"
+            what = f"{release}() is skipped when the function returns earlier"
             yield Hit(Span(call.span.start, early.span.end), what, LIKELY)
         elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, begin, ends, facts):
             what = f"{release}() is left out when something in between fails or returns"

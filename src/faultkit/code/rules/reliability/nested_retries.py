@@ -25,14 +25,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
     known = [each for each in retries(facts) if not _is_service(each)]
     if not known:
         return
-    told = set[Retry]()
+    reported = set[Retry]()
     for outer in known:
         inner = next((each for each in known if each is not outer and _is_inside(each, outer, facts)), None)
-        if inner is not None and inner not in told:
-            told.add(inner)
-            what = "what is tried again here is tried again by the code around it, too: the tries multiply"
+        if inner is not None and inner not in reported:
+            reported.add(inner)
+            what = "this retry runs inside another retry: the attempts multiply"
             yield Hit(inner.place, what, LIKELY)
-    if told or not facts.syntax.has_any(b"retr", b"resilience"):
+    if reported or not facts.syntax.has_any(b"retr", b"resilience"):
         return
     found = _CLIENT.search(facts.whole_text)
     place = None if found is None else facts.syntax.place_of(found)
@@ -43,7 +43,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             call.is_awaited or _ASKS.search(call.written) for call in facts.within(facts.calls, outer.body)
         )
         if asks and outer.how == "loop":
-            what = "this repeats requests of a client that tries again by itself: the tries multiply"
+            what = "this repeats requests of a client that tries again by itself: the attempts multiply"
             yield Hit(outer.place, what, LIKELY)
 
 

@@ -94,12 +94,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _is_search(call: Call, facts: Facts) -> bool:
     """Return whether a `bulk` is that of Elasticsearch or OpenSearch; the one of Python's helpers raises,
-    unless it is told not to."""
+    unless raise_on_error is false."""
     if _SEARCH.search(facts.syntax.source) is None:
         return False
     if "helpers" in call.name:
-        told = call.argument("raise_on_error")
-        return told is not None and told.value.shape == "false"
+        raises = call.argument("raise_on_error")
+        return raises is not None and raises.value.shape == "false"
     return (
         bool(call.arguments)
         and re.search(r"(?i)(es|elastic\w*|search\w*|client)$", call.receiver_written) is not None

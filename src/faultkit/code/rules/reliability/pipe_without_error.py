@@ -44,18 +44,18 @@ _ENDS = re.compile(
 )
 
 
-def _left_open(told: set[Call], facts: Facts) -> Iterator[Hit]:
+def _left_open(reported: set[Call], facts: Facts) -> Iterator[Hit]:
     """Yield files that are piped through others to a client, and that nothing closes when it goes away."""
     for call in facts.calls_of_method("pipe"):
         source, target = _source(call), call.argument(place=0)
-        if source is None or source in told or target is None or not _OPENS.search(source.name):
+        if source is None or source in reported or target is None or not _OPENS.search(source.name):
             continue
         scope = facts.function_of(call)
         if scope is None or not _TO_CLIENT.match(target.value.text) or not _is_second(call):
             continue
         if _ENDS.search(facts.text(scope.span)):
             continue
-        told.add(source)
+        reported.add(source)
         what = f"nothing closes what {source.written}() opens when the client goes away in the middle"
         yield Hit(call.span, what, LIKELY)
 

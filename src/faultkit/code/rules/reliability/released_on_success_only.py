@@ -75,7 +75,7 @@ def _released(facts: Facts) -> Iterator[Hit]:
         if sure and facts.language != "go":
             left = exit_without_release(call.span.end, ends, scope, facts)
             if left is not None and not _is_nothing(left, name, scope, facts):
-                what = f"{_shown(ends[0], name)} is left out where the function leaves before it"
+                what = f"{_shown(ends[0], name)} is skipped when the function returns earlier"
                 yield Hit(Span(call.span.start, left.span.end), what, LIKELY, severity)
         if not ends or sure:
             continue

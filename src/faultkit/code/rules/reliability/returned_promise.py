@@ -19,7 +19,7 @@ from faultkit.code.rules.vocabulary.http_requests import library_of
 
 _CATCHES = re.compile(r"\.(catch|then)$")
 _ASYNC = re.compile(r"\w(Async)$")
-_STARTS = re.compile(r"^(Task\.(FromResult|CompletedTask|FromException|FromCanceled)|ValueTask)")
+_COMPLETED = re.compile(r"^(Task\.(FromResult|CompletedTask|FromException|FromCanceled)|ValueTask)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -117,7 +117,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
         if scope is None or scope.is_async or scope.is_anonymous:
             continue
         call = _returned(step.span, facts)
-        if call is None or not _ASYNC.search(call.method) or _STARTS.match(call.written):
+        if call is None or not _ASYNC.search(call.method) or _COMPLETED.match(call.written):
             continue
         held = [each for each, body in facts.managed if is_within(step.span, body)]
         # What is disposed of matters to what the task works with.

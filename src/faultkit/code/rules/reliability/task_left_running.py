@@ -29,12 +29,12 @@ _FOR_EVER = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     if is_for_screen(facts):
         return
-    told = set[int]()
+    reported = set[int]()
     kept = _tasks(facts) if facts.language == "python" else _launched(facts)
     others = (Hit(span, what, LIKELY) for span, what in left_running(facts))
     for hit in (*others, *kept, *_left(facts)):
-        if hit.span.start not in told:
-            told.add(hit.span.start)
+        if hit.span.start not in reported:
+            reported.add(hit.span.start)
             yield hit
 
 

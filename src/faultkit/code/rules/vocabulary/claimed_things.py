@@ -34,6 +34,7 @@ class Thing(NamedTuple):
     """Whether it is made one more, so that the question is how many there are."""
 
     def is_same(self, other: Thing) -> bool:
+        """Return whether both are the same key of the same store, in the same function."""
         return (self.kind, self.store, self.key, self.scope) == (
             other.kind,
             other.store,

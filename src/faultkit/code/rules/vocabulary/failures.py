@@ -41,7 +41,8 @@ def is_error_handler(scope: Scope) -> bool:
         return names[2] in _RESPONSES  # Express, Fastify
     if len(names) == 2 and (names[0] == "call" or names[1] in ("c", "host")):
         # Ktor's `exception<E> { call, cause -> … }`, Hono's `onError`, filters of Nest.
-        return _ERROR_NAME.match(names[names[0] == "call"]) is not None
+        error = names[1] if names[0] == "call" else names[0]
+        return _ERROR_NAME.match(error) is not None
     return any(each.method in _ERROR_DECORATORS for each in scope.decorators) and not any(
         each.method == "ResponseStatus" for each in scope.decorators
     )

@@ -46,7 +46,7 @@ def returned_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
         if any(facts.is_in_finally(each) for each in ends):
             left = exit_without_release(take.span.end, ends, scope, facts)
             if left is not None:
-                what = f"{give.written}({name}) is left out where the function leaves before it"
+                what = f"{give.written}({name}) is skipped when the function returns earlier"
                 yield Span(take.span.start, left.span.end), what
         elif not _is_in_arm(give, take, scope, facts):
             what = f"{give.written}({name}) is left out when something between it and {take.written}() fails"

@@ -104,7 +104,7 @@ def ended_unless_left_early(facts: Facts) -> Iterator[tuple[Span, str]]:
         launched = any(each.is_launched for each in facts.within(facts.calls, way))
         early = [step for step in left if facts.function_of(step) is scope]
         if early and launched and not facts.loops_around(ends[0]):
-            yield ends[0].span, f"the return above passes {end}() by: what was started goes on for ever"
+            yield ends[0].span, f"an earlier return skips {end}(): what was started goes on for ever"
 
 
 def _may_fail(way: Span, scope: Scope, facts: Facts) -> bool:

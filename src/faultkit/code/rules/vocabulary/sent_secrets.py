@@ -12,10 +12,11 @@ from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.personal_data import personal_part
 from faultkit.code.rules.vocabulary.telling_types import is_secret_name
 
-_SETS = re.compile(
-    r"\b{name}(?:\.searchParams|\.query|\.Query\(\)|\.queryParams)?\.(?:set|append|Set|Add|add|put|queryParam"
-    r"|addQueryParameter)\(\s*[\"'`]([\w-]+)[\"'`]\s*,".replace("{name}", "%s")
+_SETS = (
+    r"\b%s(?:\.searchParams|\.query|\.Query\(\)|\.queryParams)?\.(?:set|append|Set|Add|add|put|queryParam"
+    r"|addQueryParameter)\(\s*[\"'`]([\w-]+)[\"'`]\s*,"
 )
+"""How a key is put into a query of this name."""
 _BUILT = re.compile(r"(\w+)\.(?:Encode|toString|encode|build)\(|\$\{?(\w+)\}?|urlencode\(\s*(\w+)")
 _FORMATS = re.compile(r"^(?:fmt\.Sprintf|String\.format|format!|str\.format|string\.Format)\b")
 _REQUEST_BODY = re.compile(r"^(?:req|request|ctx\.request|c\.req)\.(?:body|data|json|POST|form)$")
@@ -39,7 +40,7 @@ def _put_into(name: str, place: Placed, facts: Facts, levels: int) -> str:
         return ""
     text = facts.text(scope.body)
     if f"{name}." in text:
-        for key in re.findall(_SETS.pattern % re.escape(name), text):
+        for key in re.findall(_SETS % re.escape(name), text):
             if is_secret_name(key, facts):
                 return str(key)
     for each in facts.assignments_to(name, place):

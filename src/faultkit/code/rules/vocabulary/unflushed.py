@@ -54,13 +54,13 @@ def unflushed(facts: Facts) -> Iterator[tuple[Call, str]]:
         name, scope = each.targets[0], each.scope
         if not name.isidentifier() or _IN_MEMORY.search(facts.text(each.call.span)):
             continue
-        if not re.search(_EMPTIES[facts.language].format(name), facts.text(scope.body)) and not _goes_away(
+        if not re.search(_EMPTIES[facts.language].format(name), facts.text(scope.body)) and not _is_handed_on(
             each, scope, facts
         ):
             yield each.call, name
 
 
-def _goes_away(made: Assignment, scope: Scope, facts: Facts) -> bool:
+def _is_handed_on(made: Assignment, scope: Scope, facts: Facts) -> bool:
     """Return whether a writer is handed to code that may empty it."""
     name = made.targets[0]
     if facts.language == "rust":

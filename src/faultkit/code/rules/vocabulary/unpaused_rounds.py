@@ -5,7 +5,7 @@
                                                    }
 
 A round is what is done in any case. What stands in a branch, in a loop over an answer or behind a failure is
-left out; what may wait, and what is not known, makes the loop silent.
+left out; a loop with what may wait, or what is not known, is not reported.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _PARTIAL = re.compile(r"^(functools\.)?partial\s*\(|^lambda\b")
 _SETTLES = re.compile(r"\b(resolve|reject|fulfil\w*|done)\s*\(")
 
 
-def removals_of_others(facts: Facts) -> Iterator[tuple[Span, str]]:
+def removals_of_new_functions(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield calls that are to remove a listener and are given a function that was never added."""
     if facts.language == "csharp":
         for each in facts.assignments:

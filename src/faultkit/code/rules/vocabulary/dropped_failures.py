@@ -1,4 +1,4 @@
-"""Failures that code lets go: logged, counted or dropped, after which it goes on as if the work were done.
+"""Failures that code drops: logged, counted or ignored, after which it goes on as if the work were done.
 
 That is a handler, a promise with `.catch(log)`, a `runCatching` without a use, a result that Rust throws
 away, or a branch that only logs `is_err()`.
@@ -31,8 +31,8 @@ _IS_ERR = re.compile(r"^!?\s*([\w.]+)\.is_err\(\)$")
 
 
 @dataclass(frozen=True, slots=True)
-class LetGo:
-    """A failure that is let go."""
+class DroppedFailure:
+    """A failure after which a function goes on."""
 
     span: Span
     """The statement: what follows it follows the failure."""
@@ -50,7 +50,7 @@ def is_failure_of_work(handler: Handler) -> bool:
     return bool(failures) and not any(_REFUSED.search(each.rpartition(".")[2]) for each in failures)
 
 
-def only_tells(body: Span, facts: Facts) -> bool:
+def only_logs_or_counts(body: Span, facts: Facts) -> bool:
     """Return whether a block does nothing but log and count, or nothing at all."""
     calls = list(facts.within(facts.calls, body))
     logs = [call for call in calls if is_logging(call) or is_count_or_report(call)]
@@ -66,16 +66,16 @@ def _leaves(body: Span, facts: Facts) -> bool:
     )
 
 
-def failures_let_go(facts: Facts) -> Iterator[LetGo]:
+def dropped_failures(facts: Facts) -> Iterator[DroppedFailure]:
     """Yield the failures after which a function goes on."""
     for each in facts.tries:
         for handler in each.handlers:
             if handler.raises or handler.exits or not is_failure_of_work(handler):
                 continue
-            if _leaves(handler.body, facts) or not only_tells(handler.body, facts):
+            if _leaves(handler.body, facts) or not only_logs_or_counts(handler.body, facts):
                 continue
             if not _COMMENT.search(facts.text(handler.span)):
-                yield LetGo(each.span, handler.span, each.body)
+                yield DroppedFailure(each.span, handler.span, each.body)
     yield from _ignored_answers(facts)
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
@@ -86,7 +86,7 @@ def failures_let_go(facts: Facts) -> Iterator[LetGo]:
         yield from _results(facts)
 
 
-def _promises(facts: Facts) -> Iterator[LetGo]:
+def _promises(facts: Facts) -> Iterator[DroppedFailure]:
     """Yield `await send(row).catch((err) => log.error(err))`."""
     for call in facts.calls_of_method("catch"):
         given = call.argument(place=0)
@@ -94,14 +94,14 @@ def _promises(facts: Facts) -> Iterator[LetGo]:
             continue
         scope = facts.function_at(given.value.span)
         body = given.value.span if scope is None else scope.body
-        if only_tells(body, facts) and not _leaves(body, facts) and not facts.comment_at(call):
-            yield LetGo(call.span, call.span, call.origin.span)
+        if only_logs_or_counts(body, facts) and not _leaves(body, facts) and not facts.comment_at(call):
+            yield DroppedFailure(call.span, call.span, call.origin.span)
 
 
-_LIES = re.compile(r"^(?:false|False)$")
+_FALSE = re.compile(r"^(?:false|False)$")
 
 
-def _ignored_answers(facts: Facts) -> Iterator[LetGo]:
+def _ignored_answers(facts: Facts) -> Iterator[DroppedFailure]:
     """Yield calls whose answer is dropped, of a function of this text that answers false after a failure."""
     failing = {
         scope.short_name: scope
@@ -109,27 +109,27 @@ def _ignored_answers(facts: Facts) -> Iterator[LetGo]:
         for handler in each.handlers
         if (scope := facts.function_of(handler)) is not None and scope.name
         for step in facts.within(facts.steps, handler.body)
-        if step.kind == "return" and _LIES.match(step.text.strip())
+        if step.kind == "return" and _FALSE.match(step.text.strip())
     }
     for call in facts.calls_of_method(*failing) if failing else ():
         if call.is_discarded and call in facts.callers_of(failing[call.method]):
-            yield LetGo(call.span, call.span, call.span)
+            yield DroppedFailure(call.span, call.span, call.span)
 
 
 _DECIDES = re.compile(r"fulfilled|\.filter\(|\.throw\b|\bthrow\b")
 
 
-def _settled(facts: Facts) -> Iterator[LetGo]:
+def _settled(facts: Facts) -> Iterator[DroppedFailure]:
     """Yield `await Promise.allSettled(…)` whose failures are at most logged."""
     for call in facts.calls_named("Promise.allSettled"):
         scope = facts.function_of(call)
         if scope is None or not call.is_awaited or call.is_returned:
             continue
         if not _DECIDES.search(facts.text(Span(call.span.end, scope.body.end))):
-            yield LetGo(call.span, call.span, call.span)
+            yield DroppedFailure(call.span, call.span, call.span)
 
 
-def _outcomes(facts: Facts) -> Iterator[LetGo]:
+def _outcomes(facts: Facts) -> Iterator[DroppedFailure]:
     """Yield `runCatching { … }.onFailure { log.error(…) }` (Kotlin)."""
     for call in facts.calls_named("runCatching"):
         later = list(facts.calls_on(call))
@@ -137,24 +137,24 @@ def _outcomes(facts: Facts) -> Iterator[LetGo]:
             continue
         failed = next((each for each in later if each.method == "onFailure"), None)
         last = max((call, *later), key=lambda each: each.span.end)
-        if failed is None or only_tells(Span(failed.callee.end, failed.span.end), facts):
-            yield LetGo(last.span, last.span, call.span)
+        if failed is None or only_logs_or_counts(Span(failed.callee.end, failed.span.end), facts):
+            yield DroppedFailure(last.span, last.span, call.span)
 
 
-def _results(facts: Facts) -> Iterator[LetGo]:
+def _results(facts: Facts) -> Iterator[DroppedFailure]:
     """Yield `send(…).await.ok();`, `let _ = send(…).await;` and `if sent.is_err() { log }` (Rust)."""
     for call in facts.calls:
         if call.method == "ok" and call.is_discarded and call.origin is not None and call.origin.is_awaited:
-            yield LetGo(call.span, call.span, call.origin.span)
+            yield DroppedFailure(call.span, call.span, call.origin.span)
         elif call.assigned == ("_",) and call.is_awaited:
-            yield LetGo(call.span, call.span, call.span)
+            yield DroppedFailure(call.span, call.span, call.span)
     for arm in facts.arms:
         head = facts.text(Span(arm.fork.start, arm.span.start)).removeprefix("if").strip()
         found = _IS_ERR.match(head)
-        if found is not None and arm.place == 0 and not arm.leaves and only_tells(arm.span, facts):
+        if found is not None and arm.place == 0 and not arm.leaves and only_logs_or_counts(arm.span, facts):
             made = [each for each in facts.assignments_to(found[1], arm) if each.call is not None]
             if made and made[-1].value is not None:
-                yield LetGo(arm.fork, arm.fork, made[-1].value.span)
+                yield DroppedFailure(arm.fork, arm.fork, made[-1].value.span)
 
 
 def home_of(place: Placed, facts: Facts) -> Scope | None:
@@ -167,8 +167,8 @@ def home_of(place: Placed, facts: Facts) -> Scope | None:
     return scope
 
 
-def done_after(call: Placed, each: LetGo, facts: Facts) -> bool:
-    """Return whether a place is reached after a failure that was let go: behind it, or in its `finally`."""
+def done_after(call: Placed, each: DroppedFailure, facts: Facts) -> bool:
+    """Return whether a place is reached after a dropped failure: behind it, or in its `finally`."""
     if home_of(call, facts) is not home_of(each, facts) or call.span.start < each.work.end:
         return False
     if is_within(call.span, each.span) and not facts.is_in_finally(call):
