@@ -370,7 +370,7 @@ CASES = [
           const controller = new AbortController();
           const my_signal = controller.signal;
           const timer = setTimeout(() => controller.abort(), 5000);
-          const res = await fetch(url, { signal: my_signal });
+          const res = await fetchWith(url, my_signal);
           clearTimeout(timer);
           return res.json();
         }
