@@ -131,6 +131,10 @@ class Facts:
         `….headers.x`."""
         return tuple(self._accesses_by_origin.get(origin, ()))
 
+    def functions_named(self, *names: str) -> tuple[Scope, ...]:
+        """Return functions of this text by the last part of their names, of any object."""
+        return merged(self._by_short_name, names)
+
     def function_at(self, span: Span) -> Scope | None:
         """Return the function that is written at exactly this span, as an argument is."""
         return self._by_span.get(span)
@@ -430,6 +434,10 @@ class Facts:
     @cached_property
     def _by_span(self) -> dict[Span, Scope]:
         return {scope.span: scope for scope in reversed(self.scopes)}
+
+    @cached_property
+    def _by_short_name(self) -> dict[str, list[Scope]]:
+        return grouped((scope for scope in self.scopes if scope.name), attrgetter("short_name"))
 
     @cached_property
     def _by_body(self) -> tuple[list[int], list[Scope]]:

@@ -82,7 +82,7 @@ def _through_functions(facts: Facts) -> Iterator[Loop]:
         # Methods of an entity by reference, `Order::toView`, and functions of Python, `map(view, orders)`.
         given = call.positional
         found = re.fullmatch(r"(\w+)::(\w+)", given[0].value.text) if given else None
-        for scope in facts.scopes if found is not None and found[1] in table else ():
+        for scope in facts.functions_named(found[2]) if found is not None and found[1] in table else ():
             if found is not None and scope.name == f"{found[1]}.{found[2]}" and not scope.parameters:
                 over = facts.text(call.callee).rpartition(".")[0]
                 yield Loop("each", call.span, scope.body, call.line, over, ("self",))
@@ -98,7 +98,7 @@ def _source(loop: Loop, facts: Facts) -> str:
     """Return the query whose result the loop goes through: its own text, or what its variable was given."""
     if "object_list" in loop.over:
         # The list of a view of Django.
-        made = [facts.text(each.body) for each in facts.scopes if each.short_name == "get_queryset"]
+        made = [facts.text(each.body) for each in facts.functions_named("get_queryset")]
         if made:
             return " ".join(made)
     if "get_queryset(" in loop.over or "object_list" in loop.over:

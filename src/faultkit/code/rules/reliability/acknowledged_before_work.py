@@ -162,8 +162,7 @@ def _through(call: Call, scope: Scope, facts: Facts) -> tuple[Call, ...]:
 def _is_work(call: Call, facts: Facts) -> bool:
     if _QUICK.match(call.method) or _READS.search(call.method) or is_logging(call) or call.constructs:
         return False
-    named = (each for each in facts.scopes if each.short_name == call.method)
-    own = next((each for each in named if call in facts.callers_of(each)), None)
+    own = next((each for each in facts.functions_named(call.method) if call in facts.callers_of(each)), None)
     # A function of this file that only reads the message is no work, whatever its name.
     return own is None or any(
         each.method != call.method and not _QUICK.match(each.method) and _may_fail(each)

@@ -102,8 +102,8 @@ def _async_function(written: str, facts: Facts) -> Scope | None:
         return None
     found = [
         scope
-        for scope in facts.scopes
-        if scope.short_name == name and scope.is_async and scope.is_method == bool(owner)
+        for scope in facts.functions_named(name)
+        if scope.is_async and scope.is_method == bool(owner)
     ]
     return found[0] if len(found) == 1 else None
 

@@ -117,7 +117,7 @@ def _catches_own_errors(call: Call, facts: Facts, levels: int) -> bool:
     """Return whether a method of this text is called that catches its own errors."""
     if call.receiver not in ("", "self", "this"):
         return False
-    called = [scope for scope in facts.scopes if scope.is_async and scope.short_name == call.method]
+    called = [scope for scope in facts.functions_named(call.method) if scope.is_async]
     return bool(called) and all(_catches_all(scope, facts, levels) for scope in called)
 
 

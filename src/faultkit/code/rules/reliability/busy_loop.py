@@ -150,8 +150,7 @@ def _asks_for_state(loop: Loop, facts: Facts) -> bool:
 
 def _may_pause(call: Call, facts: Facts) -> bool:
     """Return whether a function of this text that a loop calls waits, or is of another text."""
-    own = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
-    return any(_PAUSES.search(facts.text(scope.body)) for scope in own)
+    return any(_PAUSES.search(facts.text(scope.body)) for scope in facts.functions_named(call.method))
 
 
 def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:

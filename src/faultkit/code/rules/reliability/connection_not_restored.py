@@ -154,8 +154,8 @@ def _okhttp(facts: Facts) -> Iterator[Hit]:
     """Yield `onFailure` of a socket that only writes to a log."""
     if "WebSocketListener" not in facts.whole_text:
         return
-    for scope in facts.scopes:
-        if scope.short_name != "onFailure" or not any("WebSocket" in each.type for each in scope.parameters):
+    for scope in facts.functions_named("onFailure"):
+        if not any("WebSocket" in each.type for each in scope.parameters):
             continue
         calls = [each for each in facts.within(facts.calls, scope.body)]
         if calls and all(

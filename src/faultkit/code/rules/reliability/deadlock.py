@@ -61,7 +61,7 @@ def _is_bounded(pool: str, facts: Facts) -> bool:
     ]
     # A function of this text may make it.
     for call in tuple(made):
-        own = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+        own = facts.functions_named(call.method)
         made += [each for scope in own for each in facts.within(facts.calls, scope.body) if each.is_returned]
     return any(_BOUNDED.search(call.name) for call in made)
 

@@ -65,7 +65,7 @@ def _may_fail(task: Call, facts: Facts) -> bool:
 
 def _fails_by_name(name: str, facts: Facts) -> bool:
     """Return whether a function, given by its name, is of this text and catches nothing, or of another."""
-    named = [scope for scope in facts.scopes if scope.short_name == name.rpartition(".")[2]]
+    named = facts.functions_named(name.rpartition(".")[2])
     return not any(each.handlers for scope in named for each in facts.within(facts.tries, scope.body))
 
 

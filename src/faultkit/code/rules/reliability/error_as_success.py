@@ -212,7 +212,7 @@ def _go(calls: list[Call], block: Span, facts: Facts) -> Iterator[Span]:
 
 def _is_plain_writer(call: Call, facts: Facts) -> bool:
     """Return whether a function of this text writes a body as JSON and never a status (Go)."""
-    own = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+    own = facts.functions_named(call.method)
     return (
         len(own) == 1
         and "NewEncoder(w)" in (text := facts.text(own[0].body))

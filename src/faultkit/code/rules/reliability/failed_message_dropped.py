@@ -250,10 +250,8 @@ def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
         if _WORKERS.match(call.name) or (call.method == "Worker" and facts.imports_any("bullmq")):
             for argument in call.positional:
                 scope = facts.function_at(argument.value.span)
-                named = [
-                    each for each in facts.scopes if each.name and each.short_name == argument.value.text
-                ]
-                for each in [scope] if scope is not None else named:
+                named = facts.functions_named(argument.value.text)
+                for each in (scope,) if scope is not None else named:
                     yield each, "the worker"
     for scope in facts.scopes if facts.imports_any("bullmq", "bull") else ():
         # A method of another class, or of a file that starts the worker: its job says what it is for.

@@ -189,8 +189,7 @@ def _is_pending(text: str, call: Call | None, place: Call | Assignment, facts: F
         return re.match(r"\(\s*async\b", text) is not None
     if any(
         scope.is_async and call in facts.callers_of(scope)
-        for scope in facts.scopes
-        if scope.name == call.method or scope.short_name == call.method
+        for scope in facts.functions_named(call.method)
     ):
         return True
     if call.name in ("fetch", "import") or call.method == "then":

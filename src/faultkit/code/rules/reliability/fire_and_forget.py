@@ -86,7 +86,8 @@ def _voided(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls if places else ():
         if call.span.start not in places or facts.calls_on(call):
             continue
-        own = [scope for scope in facts.scopes if scope.is_async and call in facts.callers_of(scope)]
+        named = facts.functions_named(call.method)
+        own = [scope for scope in named if scope.is_async and call in facts.callers_of(scope)]
         if own and not any(_handles(scope.short_name, facts) for scope in own):
             what = f"an error of {call.written}() is handled by nothing, and ends the process"
             yield Hit(call.span, what, LIKELY)
@@ -115,7 +116,7 @@ def _catches(call: Call, facts: Facts) -> bool:
     """Return whether the coroutine that a call is given handles its own errors, or is of another text."""
     given = call.argument(place=0)
     name = "" if given is None else given.value.text.partition("(")[0].rpartition(".")[2]
-    return _handles(name, facts) or not any(scope.short_name == name for scope in facts.scopes)
+    return _handles(name, facts) or not facts.functions_named(name)
 
 
 _MOBILE = re.compile(r"^import (com\.facebook\.react|expo\.)", re.MULTILINE)
@@ -367,13 +368,11 @@ def _is_nested(call: Call, facts: Facts) -> bool:
     around = [*facts.functions_around(call)]
     return any(
         scope.is_async
-        and scope.short_name == call.method
         and scope.outer in around
         and not scope.is_method
         and not scope.decorators
         and scope not in around
-        for scope in facts.scopes
-        if scope.name
+        for scope in facts.functions_named(call.method)
     )
 
 
@@ -401,7 +400,7 @@ def _drops_promise(call: Call, asynchronous: set[str], facts: Facts) -> bool:
 
 def _handles_own_errors(call: Call, facts: Facts) -> bool:
     """Return whether the called function handles its own errors, or waits only for others that do."""
-    named = [scope for scope in facts.scopes if scope.short_name == call.method]
+    named = facts.functions_named(call.method)
     return _handles(call.method, facts) or any(_awaits_handled_only(scope, facts) for scope in named)
 
 
@@ -417,7 +416,7 @@ def _awaits_handled_only(scope: Scope, facts: Facts) -> bool:
 
 
 def _handles(name: str, facts: Facts) -> bool:
-    named = [scope for scope in facts.scopes if name and scope.short_name == name]
+    named = facts.functions_named(name)
     return any(
         each.handlers and not any(handler.raises for handler in each.handlers)
         for scope in named

@@ -89,7 +89,7 @@ def _places_of(name: str, task: Call, facts: Facts) -> Iterator[tuple[Span, str]
     yield task.span, name
     for call in facts.within(facts.calls, task.span):
         at = next((place for place, one in enumerate(call.positional) if one.value.text == name), None)
-        own = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+        own = facts.functions_named(call.method) if at is not None else ()
         if at is not None and len(own) == 1 and at < len(own[0].parameters):
             yield own[0].body, own[0].parameters[at].name
 

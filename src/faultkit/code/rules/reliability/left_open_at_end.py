@@ -72,7 +72,7 @@ def _called_from(place: Span, facts: Facts) -> Iterator[Span]:
     """Yield the bodies of the functions of this text that a shutdown calls."""
     names = {call.method for call in facts.within(facts.calls, place) if call.receiver in ("", "self")}
     names |= {each.written for each in facts.within(facts.accesses, place) if each.written.isidentifier()}
-    yield from (scope.body for scope in facts.scopes if scope.name and scope.short_name in names)
+    yield from (scope.body for scope in facts.functions_named(*names))
 
 
 def _parts(around: Scope | None, facts: Facts) -> Iterator[tuple[Call, str]]:

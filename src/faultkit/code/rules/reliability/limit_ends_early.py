@@ -193,9 +193,7 @@ def _reads(limited: _Limited, facts: Facts) -> Iterator[tuple[Placed, str, bool]
 
 def _reads_body(call: Call, facts: Facts) -> bool:
     """Return whether a function of this text reads the body of an answer that it is given."""
-    for function in facts.scopes:
-        if not function.name or function.short_name != call.method:
-            continue
+    for function in facts.functions_named(call.method):
         for each in function.parameters:
             words = rf"\b{re.escape(each.name)}\??\.(body|{'|'.join(sorted(_READS))})\b"
             if re.search(words, facts.text(function.body)):

@@ -50,7 +50,7 @@ def _answer(text: Text, facts: Facts) -> Span:
     around = [call for call in facts.calls_around(text) if len(call.positional) > 1]
     if around:
         named = {each.value.text.rpartition(".")[2] for each in around[-1].positional[1:]}
-        handlers = [scope for scope in facts.scopes if scope.name and scope.short_name in named]
+        handlers = facts.functions_named(*named)
         return handlers[0].span if handlers else around[-1].span
     outer = facts.named_function_of(text)
     end = len(facts.syntax.source) if outer is None else outer.body.end
@@ -64,20 +64,16 @@ def _asked(answer: Span, facts: Facts, levels: int = _LEVELS) -> Call | None:
     for call in facts.within(facts.calls, answer):
         if call in remote or _ASKS.match(call.method):
             return call
-        for scope in _meant(call, facts) if levels else ():
+        # Whatever object they belong to.
+        for scope in facts.functions_named(call.method) if levels else ():
             if not _overlaps(scope, answer) and _asked(scope.body, facts, levels - 1) is not None:
                 return call
     # A function that is given by its name: `check("database", ::databaseAnswers)`
     for name in re.findall(r"::(\w+)", facts.text(answer)) if levels else ():
-        for scope in facts.scopes:
-            if scope.short_name == name and not _overlaps(scope, answer):
+        for scope in facts.functions_named(name):
+            if not _overlaps(scope, answer):
                 return _asked(scope.body, facts, levels - 1)
     return None
-
-
-def _meant(call: Call, facts: Facts) -> list[Scope]:
-    """Return functions of this text by their name, whatever object they belong to."""
-    return [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
 
 
 def _overlaps(scope: Scope, answer: Span) -> bool:

@@ -345,7 +345,7 @@ def _is_one_of_many(key: str, scope: Scope, facts: Facts) -> bool:
     ]
     # `key = KeyOf(basket)`: a key that is a hash of all that was asked for
     called = {found for text in made for found in re.findall(r"^(?:await )?(?:self\.|this\.)?(\w+)\(", text)}
-    made += [facts.text(each.body) for each in facts.scopes if each.name and each.short_name in called]
+    made += [facts.text(each.body) for each in facts.functions_named(*called)]
     return any(map(_ONE_OF_MANY.search, (key, *made)))
 
 

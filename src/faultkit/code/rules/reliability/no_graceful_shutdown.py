@@ -199,7 +199,7 @@ _HOOKS = re.compile(
 
 def _workers_of_main(facts: Facts) -> Iterator[Hit]:
     """Yield what `main` runs that takes jobs without an end, in a program that no signal stops."""
-    mains = [scope for scope in facts.scopes if scope.short_name == "main"]
+    mains = facts.functions_named("main")
     if not mains or _HOOKS.search(facts.whole_text):
         return
     for loop in facts.loops:

@@ -85,8 +85,7 @@ def _named(text: str, facts: Facts) -> Scope | None:
     name = re.sub(r"\.bind\(.*$", "", text)
     if not re.fullmatch(r"(this\.|self\.)?[A-Za-z_$]\w*", name):
         return None
-    short = name.rpartition(".")[2]
-    found = [scope for scope in facts.scopes if scope.short_name == short]
+    found = facts.functions_named(name.rpartition(".")[2])
     return found[0] if len(found) == 1 else None
 
 

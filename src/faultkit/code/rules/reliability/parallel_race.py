@@ -193,8 +193,8 @@ def _sessions(facts: Facts) -> Iterator[Hit]:
 
 def _given_sessions(call: Call, facts: Facts) -> Iterator[str]:
     """Yield the sessions that a function of this text is given, by the types of its parameters."""
-    for scope in facts.scopes:
-        if scope.is_async and scope.short_name == call.method and call in facts.callers_of(scope):
+    for scope in facts.functions_named(call.method):
+        if scope.is_async and call in facts.callers_of(scope):
             taken = [each for each in scope.parameters if each.name not in ("self", "cls")]
             for place, each in enumerate(taken):
                 given = call.argument(each.name, place=place)

@@ -84,13 +84,13 @@ def _bodies(text: str, span: Span, facts: Facts) -> Iterator[Span]:
         name = text.rpartition("::")[2]
         owner = text.rpartition("::")[0]
         if owner in ("this", ""):
-            yield from (each.body for each in facts.scopes if each.short_name == name and each.is_method)
+            yield from (each.body for each in facts.functions_named(name) if each.is_method)
         return
     made = re.match(r"(?:new\s+)?(\w+)\s*\(", text)
     if made is not None:
-        for each in facts.scopes:
+        for each in facts.functions_named("run"):
             inside = is_within(each.span, span)
-            if each.short_name == "run" and (inside or each.owner.rpartition(".")[2] == made[1]):
+            if inside or each.owner.rpartition(".")[2] == made[1]:
                 yield each.body
 
 
@@ -132,8 +132,8 @@ def _failing(body: Span, facts: Facts, levels: int = 2) -> Call | None:
             continue
         own = [
             each
-            for each in facts.scopes
-            if each.short_name == call.method and call.receiver in ("", "self", each.owner) and each.name
+            for each in facts.functions_named(call.method)
+            if call.receiver in ("", "self", each.owner)
         ]
         if own:
             inner = [_failing(each.body, facts, levels - 1) for each in own] if levels else []
@@ -326,7 +326,7 @@ def _fails_for_item(loop: Loop, facts: Facts) -> Call | None:
             is_within(call.span, handler.body) for each in facts.tries for handler in each.handlers
         ):
             continue
-        own = [each for each in facts.scopes if each.name and each.short_name == call.method]
+        own = facts.functions_named(call.method)
         if any(one.handlers and is_within(one.span, each.body) for each in own for one in facts.tries):
             continue
         return call

@@ -290,8 +290,8 @@ def _ends_by_helper(call: Call, name: str, taken: Call, facts: Facts) -> bool:
     given = [at for at, each in enumerate(call.positional) if each.value.text == name]
     if not given or call.method in _RELEASES:
         return False
-    for scope in facts.scopes:
-        if scope.short_name != call.method or call not in facts.callers_of(scope):
+    for scope in facts.functions_named(call.method):
+        if call not in facts.callers_of(scope):
             continue
         own = [each.name for each in scope.parameters if each.name not in ("self", "this")]
         if given[0] < len(own) and any(

@@ -157,9 +157,8 @@ def _passes_error(spawned: Call, facts: Facts) -> bool:
     else:
         called = re.match(r"(?:\w+(?:::|\.))*(\w+)\(", text)
     return called is not None and any(
-        scope.short_name == called[1]
-        and re.search(r"->\s*(\w+::)*Result\b", facts.text(Span(scope.span.start, scope.body.start)))
-        for scope in facts.scopes
+        re.search(r"->\s*(\w+::)*Result\b", facts.text(Span(scope.span.start, scope.body.start)))
+        for scope in facts.functions_named(called[1])
     )
 
 

@@ -162,8 +162,8 @@ def _reached(scope: Scope, facts: Facts) -> list[Scope]:
             names = {call.method for call in facts.within(facts.calls, each.body)}
             found += [
                 one
-                for one in facts.scopes
-                if one.name and one.short_name in names and one not in found and one is not scope
+                for one in facts.functions_named(*names)
+                if one not in found and one is not scope
             ]
     return found
 

@@ -64,8 +64,7 @@ def _makes_promise(call: Call, scope: Scope, awaited: set[str], facts: Facts) ->
     if _CATCHES.search(call.name) or call.constructs or not scope.is_async:
         return False
     if call.receiver in ("", "self"):
-        own = [each for each in facts.scopes if each.short_name == call.method and each.name]
-        if own:
+        if own := facts.functions_named(call.method):
             return all(each.is_async for each in own) and not any(_handles(each, facts) for each in own)
     if library_of(call, facts.language) is not None:
         return True
@@ -89,8 +88,7 @@ def _handles_alike(call: Call, tried: Try, facts: Facts) -> bool:
     mine = [" ".join(facts.text(each.body).split()) for each in tried.handlers]
     return any(
         [" ".join(facts.text(one.body).split()) for one in each.handlers] == mine
-        for scope in facts.scopes
-        if scope.name and scope.short_name == call.method
+        for scope in facts.functions_named(call.method)
         for each in facts.within(facts.tries, scope.body)
     )
 

@@ -37,7 +37,7 @@ def _body(call: Call, facts: Facts) -> str:
     if given.shape == "function":
         span = given.span
     else:
-        named = [scope for scope in facts.scopes if scope.name == given.text]
+        named = [scope for scope in facts.functions_named(given.text.rpartition(".")[2]) if scope.name == given.text]
         if len(named) != 1:
             return ""
         span = named[0].span
@@ -49,7 +49,7 @@ def _body(call: Call, facts: Facts) -> str:
 
 def _is_local(call: Call, facts: Facts) -> bool:
     """Return whether a function of this file is called that does not end the process either."""
-    named = [scope for scope in facts.scopes if scope.name and scope.name == call.name]
+    named = [scope for scope in facts.functions_named(call.method) if scope.name == call.name]
     return bool(named) and not any(
         _ENDS.search(facts.text(scope.span)) or not _only_tells(scope, facts) for scope in named
     )

@@ -300,11 +300,7 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
     # Threads are given a function by its name.
     texts = [argument.value.text for call in inside for argument in call.arguments]
     called = {call.method for call in inside if call.receiver in ("", "self", "Self")}
-    named = [
-        scope
-        for scope in facts.scopes
-        if scope.short_name and (scope.short_name in texts or scope.short_name in called)
-    ]
+    named = facts.functions_named(*{*texts, *called})
     if any(
         call in remote or _is_remote(call, facts) or call.method in _PROGRAMS
         for scope in named

@@ -92,11 +92,8 @@ def _is_bounded_inside(name: str, scope: Scope, facts: Facts) -> bool:
         if any(word.search(each.value.text) for each in call.arguments)
     }
     return any(
-        each.name
-        and each.short_name in methods
-        and each is not scope
-        and _BOUNDED.search(facts.text(each.body))
-        for each in facts.scopes
+        each is not scope and _BOUNDED.search(facts.text(each.body))
+        for each in facts.functions_named(*methods)
     )
 
 
@@ -136,7 +133,7 @@ def _sizes(scope: Scope, text: str, facts: Facts) -> Iterator[tuple[str, Placed]
 def _is_helped(value: str, facts: Facts) -> bool:
     """Return whether a function of this text that sets no limit reads the parameter."""
     found = _BY_NAME.match(value)
-    helpers = [] if found is None else [each for each in facts.scopes if each.short_name == found[1]]
+    helpers = () if found is None else facts.functions_named(found[1])
     if not helpers:
         return False
     text = facts.text(helpers[0].span)

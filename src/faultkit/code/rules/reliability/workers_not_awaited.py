@@ -152,11 +152,11 @@ def _cancelled(facts: Facts) -> Iterator[Hit]:
 
 def _hosted(facts: Facts) -> Iterator[Hit]:
     """Yield hosted services whose StopAsync does not wait for the task that StartAsync began (C#)."""
-    for scope in facts.scopes:
-        if scope.short_name != "StartAsync" or not _is_hosted(scope, facts):
+    for scope in facts.functions_named("StartAsync"):
+        if not _is_hosted(scope, facts):
             continue
         stop = next(
-            (each for each in facts.scopes if each.owner == scope.owner and each.short_name == "StopAsync"),
+            (each for each in facts.functions_named("StopAsync") if each.owner == scope.owner),
             None,
         )
         if stop is None:

@@ -117,7 +117,7 @@ def _maker(path: str, place: Call, facts: Facts) -> str:
         made = facts.assignments_to(path, place)
         texts = [each.value.text for each in made if each.value is not None and each.scope is not None]
     found = _CALLED.match(texts[0]) if len(texts) == 1 else None
-    makers = [] if found is None else [each for each in facts.scopes if each.short_name == found[1]]
+    makers = () if found is None else facts.functions_named(found[1])
     if found is None or not makers or any(_REPLACES.search(facts.text(each.span)) for each in makers):
         return ""  # No function of this text, or one that makes names of temporary files.
     return found[1]

@@ -42,7 +42,7 @@ def _is_declared(call: Call, owner: str, facts: Facts) -> bool:
         if types:
             return short in types
     last = name.rpartition(".")[2].strip("_").replace("_", "").lower()
-    own = [each for each in facts.scopes if each.short_name == call.method and each.owner]
+    own = [each for each in facts.functions_named(call.method) if each.owner]
     return len(own) == 1 and len(last) > 3 and short.lower().endswith(last)
 
 

@@ -72,7 +72,7 @@ def _events(facts: Facts) -> Iterator[Kept]:
             continue
         target = each.targets[0].removeprefix("self.")
         source, _, event = target.rpartition(".")
-        is_handler = each.value.shape == "function" or _is_method(each.value.text, facts)
+        is_handler = each.value.shape == "function" or bool(facts.functions_named(each.value.text))
         if not source or not event[:1].isupper() or not is_handler:
             continue
         if re.search(rf"\b{re.escape(event)}\s*-=", text) or not _is_given(source, each.scope, facts):
@@ -82,10 +82,6 @@ def _events(facts: Facts) -> Iterator[Kept]:
         if often or (ends and each.scope.short_name not in _ENDS):
             what = f"{target} keeps this handler after the {'request' if often else 'object'} has ended"
             yield Kept(each.span, what)
-
-
-def _is_method(text: str, facts: Facts) -> bool:
-    return any(scope.short_name == text for scope in facts.scopes if scope.name)
 
 
 def _is_given(source: str, scope: Scope, facts: Facts) -> bool:
@@ -104,9 +100,8 @@ def _is_given(source: str, scope: Scope, facts: Facts) -> bool:
         return False
     is_given = any(
         one.name == head.lstrip("_")
-        for other in facts.scopes
+        for other in facts.functions_named("constructor", "__init__", scope.owner.rpartition(".")[2])
         if other.owner == scope.owner
-        and other.short_name in ("constructor", "__init__", scope.owner.rpartition(".")[2])
         for one in other.parameters
     )
     name = re.escape(scope.owner.rpartition(".")[2])
@@ -125,7 +120,7 @@ def _is_given(source: str, scope: Scope, facts: Facts) -> bool:
 
 def _ends_of(owner: str, facts: Facts) -> list[Scope]:
     """Return the methods that end an object of a class."""
-    return [scope for scope in facts.scopes if scope.owner == owner and owner and scope.short_name in _ENDS]
+    return [scope for scope in facts.functions_named(*_ENDS) if owner and scope.owner == owner]
 
 
 def _callback_flows(facts: Facts) -> Iterator[Kept]:
@@ -239,8 +234,7 @@ def kept_timers_of_ended(facts: Facts) -> Iterator[Kept]:
             ends = {each.short_name for each in _ends_of(scope.owner, facts)}
             # What can connect again has not ended, and its timers were not started with the connection.
             again = scope.short_name == "constructor" and any(
-                each.owner == scope.owner and each.short_name in ("connect", "reconnect")
-                for each in facts.scopes
+                each.owner == scope.owner for each in facts.functions_named("connect", "reconnect")
             )
             if ends - {"disconnect"} or (ends and not again):
                 yield Kept(call.callee, f"{call.written}() goes on after its object has ended")

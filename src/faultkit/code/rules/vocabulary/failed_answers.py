@@ -155,8 +155,8 @@ def _errors_as_answers(facts: Facts) -> Iterator[Span]:
     """Yield the answers of a type of errors that never have a status of failure."""
     if _INTO_RESPONSE.search(facts.whole_text) is None:
         return
-    for scope in facts.scopes:
-        if scope.short_name != "into_response" or not re.search(r"Error|Failure", scope.owner or scope.name):
+    for scope in facts.functions_named("into_response"):
+        if not re.search(r"Error|Failure", scope.owner or scope.name):
             continue
         text = facts.text(scope.body)
         made = [

@@ -77,7 +77,8 @@ def _asked(each: FieldResolver, reads: list[Call], facts: Facts) -> Iterator[Cal
         if not any(each.of_item.search(argument.value.text) for argument in call.arguments):
             continue
         type_ = type_of_receiver(call, facts).rpartition(".")[2]
-        own = [scope for scope in facts.scopes if type_ and scope.name == f"{type_}.{call.method}"]
+        named = facts.functions_named(call.method) if type_ else ()
+        own = [scope for scope in named if scope.name == f"{type_}.{call.method}"]
         if own and not any(is_within(read.span, scope.body) for read in reads for scope in own):
             continue  # The service is in this text, and does not ask.
         yield call

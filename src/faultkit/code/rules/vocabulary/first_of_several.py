@@ -109,7 +109,7 @@ def _maker(text: str, place: Call, facts: Facts) -> Scope | None:
         text
     ]
     found = re.match(r"(?:this\.)?(\w+)\(", texts[-1])
-    named = [scope for scope in facts.scopes if found is not None and scope.short_name == found[1]]
+    named = () if found is None else facts.functions_named(found[1])
     return named[0] if len(named) == 1 else None
 
 

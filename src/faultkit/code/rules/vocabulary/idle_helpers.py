@@ -104,7 +104,7 @@ def _own_scope(call: Call, facts: Facts) -> Scope | None:
     """Return the function of this text that a call runs, if it is the only one of its name."""
     if call.receiver_written not in _OWN:
         return None
-    found = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+    found = facts.functions_named(call.method)
     return found[0] if len(found) == 1 else None
 
 

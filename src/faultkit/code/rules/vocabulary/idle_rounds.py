@@ -159,11 +159,7 @@ def _own_wait(call: Call, facts: Facts) -> bool:
     """Return whether a function of this text that is called may wait."""
     # A function of another module may have the name of one here; a method is known by its name alone.
     is_free = call.receiver_written in ("", "self", "Self", "this", "super")
-    own = [
-        scope
-        for scope in facts.scopes
-        if scope.name and scope.short_name == call.method and (is_free or scope.owner)
-    ]
+    own = [scope for scope in facts.functions_named(call.method) if is_free or scope.owner]
     return any(
         is_sleep(each) or _BLOCKS.match(each.method) is not None
         for scope in own

@@ -70,14 +70,10 @@ def _taken(name: str, queue: str, give: Call, scope: Scope, facts: Facts) -> Cal
             continue
         if each.method in _TAKES and _END.sub("", each.receiver_written) == queue:
             return each
-        for helper in facts.scopes:
-            if (
-                helper.short_name == each.method
-                and each in facts.callers_of(helper)
-                and any(
-                    one.method in _TAKES and one.is_returned and _END.sub("", one.receiver_written) == queue
-                    for one in facts.within(facts.calls, helper.body)
-                )
+        for helper in facts.functions_named(each.method):
+            if each in facts.callers_of(helper) and any(
+                one.method in _TAKES and one.is_returned and _END.sub("", one.receiver_written) == queue
+                for one in facts.within(facts.calls, helper.body)
             ):
                 return each
     return None

@@ -161,7 +161,7 @@ def _ends_itself(call: Call, facts: Facts) -> bool:
     called = [each.method for each in facts.within(facts.calls, Span(call.callee.end, call.span.end))]
     texts = [
         text,
-        *(facts.text(each.body) for each in facts.scopes if each.name and each.short_name in called),
+        *(facts.text(each.body) for each in facts.functions_named(*called)),
     ]
     return any(re.search(r"\bthrow\b|\.cancel\(|\bshutdown(Now)?\(", each) for each in texts)
 

@@ -72,17 +72,14 @@ def _receives(each: Try, facts: Facts) -> bool:
 
 def is_connecting(call: Call, facts: Facts) -> bool:
     """Return whether a call makes a connection, itself or in a function of this text that does not wait."""
+    own = facts.functions_named(call.method)
     if _CONNECTS.match(call.method):
-        return not any(is_sleep(one) for scope in _own(call, facts) for one in _calls(scope, facts))
+        return not any(is_sleep(one) for scope in own for one in _calls(scope, facts))
     return any(
         any(_CONNECTS.match(one.method) for one in _calls(scope, facts))
         and not any(is_sleep(one) for one in _calls(scope, facts))
-        for scope in _own(call, facts)
+        for scope in own
     )
-
-
-def _own(call: Call, facts: Facts) -> list[Scope]:
-    return [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
 
 
 def _calls(scope: Scope, facts: Facts) -> Iterator[Call]:
@@ -136,8 +133,8 @@ def _selected(loop: Loop, facts: Facts) -> Span | None:
     if found is None:
         return None
     for name in _CALLED.findall(text):
-        for scope in facts.scopes:
-            if scope.short_name != name or _PAUSES.search(facts.text(scope.body).replace("timeout(", "")):
+        for scope in facts.functions_named(name):
+            if _PAUSES.search(facts.text(scope.body).replace("timeout(", "")):
                 continue
             if any(is_connecting(call, facts) for call in _calls(scope, facts)):
                 return facts.syntax.place_of(found, loop.body.start)

@@ -179,9 +179,7 @@ def _given_to(call: Call, place: _Place, facts: Facts) -> Iterator[_Place]:
     for at, argument in enumerate(call.arguments):
         if argument.value.text != place.row:
             continue
-        for scope in facts.scopes:
-            if not scope.name or scope.short_name not in (call.method, "constructor", "__init__"):
-                continue
+        for scope in facts.functions_named(call.method, "constructor", "__init__"):
             if scope.short_name in ("constructor", "__init__") and scope.owner != call.method:
                 continue
             names = [each.name for each in scope.parameters if each.name not in ("self", "cls")]

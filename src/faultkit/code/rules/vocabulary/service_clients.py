@@ -54,8 +54,8 @@ def _field_types(facts: Facts) -> dict[tuple[str, str], str]:
         for target in each.targets if each.type else ():
             if target.startswith("self."):
                 found.setdefault((each.owner, target[5:]), each.type)
-    for scope in facts.scopes:
-        if scope.short_name not in ("__init__", "constructor") or not scope.owner:
+    for scope in facts.functions_named("__init__", "constructor"):
+        if not scope.owner:
             continue
         types = {each.name: each.type for each in scope.parameters if each.type}
         if scope.short_name == "constructor":

@@ -40,5 +40,5 @@ def _passed_on(scope: Scope, facts: Facts) -> Scope:
     inside = [call for call in facts.within(facts.calls, scope.body) if not is_logging(call)]
     if len(inside) != 1 or inside[0].receiver:
         return scope
-    named = [each for each in facts.scopes if each.name and each.short_name == inside[0].method]
+    named = facts.functions_named(inside[0].method)
     return named[0] if len(named) == 1 else scope

@@ -121,7 +121,7 @@ def _bodies(call: Call, facts: Facts) -> Iterator[Span]:
                 if found is not None:
                     names.append(re.split(r"::|\.", found[0])[-1])
     for name in names:
-        own = [scope for scope in facts.scopes if scope.name and scope.short_name == name]
+        own = facts.functions_named(name)
         if len(own) == 1:
             yield own[0].body
             return

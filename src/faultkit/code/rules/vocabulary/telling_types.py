@@ -143,7 +143,7 @@ def telling_types(facts: Facts) -> dict[str, str]:
     may_be_personal = may_name_personal_data(facts.syntax.source)
     if parts is None or not (may_be_personal or is_about_secrets(facts)):
         return {}
-    own_text = {scope.owner.rpartition(".")[2] for scope in facts.scopes if scope.short_name in _OWN_TEXT}
+    own_text = {scope.owner.rpartition(".")[2] for scope in facts.functions_named(*_OWN_TEXT)}
     found = dict[str, str]()
     bodies = {
         next(group for group in each.groups() if group): each[each.lastindex or 0]

@@ -305,7 +305,7 @@ def _kind(call: Call, names: set[str], facts: Facts, levels: int) -> str:
 def _own(call: Call, facts: Facts) -> Scope | None:
     if call.receiver_written not in ("", "self", "this", "Self"):
         return None
-    found = [scope for scope in facts.scopes if scope.name and scope.short_name == call.method]
+    found = facts.functions_named(call.method)
     return found[0] if len(found) == 1 else None
 
 
