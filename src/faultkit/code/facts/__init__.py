@@ -17,6 +17,7 @@ from faultkit.code.facts.fact_values import (
     Value,
 )
 from faultkit.code.facts.facts import Facts, is_within
+from faultkit.code.facts.nesting import Place
 
 __all__ = [
     "Access",
@@ -27,6 +28,7 @@ __all__ = [
     "Handler",
     "Loop",
     "Parameter",
+    "Place",
     "Route",
     "Scope",
     "Step",

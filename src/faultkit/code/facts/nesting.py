@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from faultkit.code.languages.syntax import Span
 
@@ -14,6 +14,12 @@ class Placed(Protocol):
 
     @property
     def span(self) -> Span: ...
+
+
+class Place(NamedTuple):
+    """A place of a text at which no fact stands."""
+
+    span: Span
 
 
 P = TypeVar("P", bound=Placed)

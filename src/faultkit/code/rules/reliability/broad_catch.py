@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Handler, Try
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.failures import is_clean_up
+from faultkit.code.rules.vocabulary.failures import has_comment, is_clean_up
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _ALL = frozenset({"BaseException", "builtins.BaseException", "Throwable", "java.lang.Throwable"})
@@ -28,7 +28,6 @@ _IGNORED = re.compile(r"(ignore|expected|unused|swallow|_+$|_*ignored)", re.IGNO
 _DIRECTIVE = re.compile(
     r"(?:#|//|/?\*+)\s*(?:pylint|noqa|nosec|type:|pragma|NOSONAR|NOPMD|todo|fixme|xxx)\b.*", re.IGNORECASE
 )
-_COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
 _ASKS = re.compile(r"^_*(is|has|can|could|supports|should)_?|able$|^_?check", re.IGNORECASE)
 """Names of functions that answer yes or no."""
 
@@ -61,7 +60,7 @@ def _confidence(each: Try, handler: Handler, facts: Facts) -> float:
 def _is_explained(handler: Handler, facts: Facts) -> bool:
     """Return whether a comment, or the name of the error, says why everything is caught."""
     text = facts.text(handler.span)
-    return _IGNORED.match(handler.name) is not None or _COMMENT.search(_DIRECTIVE.sub("", text)) is not None
+    return _IGNORED.match(handler.name) is not None or has_comment(_DIRECTIVE.sub("", text))
 
 
 def _is_lookup(each: Try, handler: Handler, facts: Facts) -> bool:

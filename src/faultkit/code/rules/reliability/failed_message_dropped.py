@@ -17,12 +17,11 @@ from faultkit.code.rules.vocabulary.dropped_failures import (
     is_failure_of_work,
     only_logs_or_counts,
 )
-from faultkit.code.rules.vocabulary.failures import only_reports
+from faultkit.code.rules.vocabulary.failures import has_comment, only_reports
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
 _RECORDS = re.compile(r"""\[["']Records["']\]|\.get\(["']Records["']""")
-_COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
 _SETTLES = re.compile(
     r"^(n?ack|term|reject|basic_(n?ack|reject)|double_ack|in_progress)(_with)?(Async)?$", re.IGNORECASE
 )
@@ -45,7 +44,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue
             for handler in each.handlers:
                 drops = is_failure_of_work(handler) and not handler.raises and _is_only_logged(handler, facts)
-                if drops and not _COMMENT.search(facts.text(handler.span)):
+                if drops and not has_comment(facts.text(handler.span)):
                     what = f"the failure is only logged, so {returns_to} counts the message as done"
                     yield Hit(handler.span, what, LIKELY)
         if facts.language == "kotlin":
@@ -79,7 +78,7 @@ def _caught(scope: Scope, returns_to: str, facts: Facts) -> Iterator[Hit]:
         if (
             ended.is_discarded
             and all(map(is_logging, inside))
-            and not _COMMENT.search(facts.text(ended.span))
+            and not has_comment(facts.text(ended.span))
         ):
             what = f"the failure is only logged, so {returns_to} counts the message as done"
             yield Hit(ended.span, what, LIKELY)

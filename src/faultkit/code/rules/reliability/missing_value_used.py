@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Place, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, sql_calls
@@ -265,7 +265,7 @@ def _go_input(facts: Facts) -> Iterator[Hit]:
         if re.search(r"\b\w+,\s*\w+\s*:?=\s*[\w.]*$|switch|//", before):
             continue
         span = facts.syntax.place_of(found)
-        scope = facts.function_of(_Place(span))
+        scope = facts.function_of(Place(span))
         if scope is None or scope in told:
             continue
         read = re.search(rf"(Unmarshal|Decode|Bind\w*)\([^\n]*&{found[1]}\b", facts.text(scope.body))
@@ -276,17 +276,10 @@ def _go_input(facts: Facts) -> Iterator[Hit]:
         yield Hit(span, what, LIKELY)
     for found in _GO_SPLIT.finditer(text) if ")[" in text else ():
         span = facts.syntax.place_of(found)
-        scope = facts.function_of(_Place(span))
+        scope = facts.function_of(Place(span))
         if not _OUTSIDE.search(found[2]) or scope is None or _GO_GUARDS.search(facts.text(scope.body)):
             continue
         yield Hit(span, f"{found[0]} panics when the text has fewer parts", LIKELY)
-
-
-class _Place:
-    """A place in a text."""
-
-    def __init__(self, span: Span) -> None:
-        self.span = span
 
 
 RULE = Rule(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, is_within
+from faultkit.code.facts import Facts, Place, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
-from faultkit.code.rules.vocabulary.telling_types import Hole
 
 _CLIENT = re.compile(
     r"\.AddStandardResilienceHandler\(|\.AddPolicyHandler\(\s*\w*[rR]etry|\.AddTransientHttpErrorPolicy\([^;]*Retry"
@@ -57,7 +56,7 @@ def _is_service(each: Retry) -> bool:
 def _is_inside(inner: Retry, outer: Retry, facts: Facts) -> bool:
     if inner.how == "decorator" and outer.how == "decorator":
         return False
-    if outer.how == "helper" and facts.function_of(Hole(inner.place)) is facts.function_of(Hole(outer.place)):
+    if outer.how == "helper" and facts.function_of(Place(inner.place)) is facts.function_of(Place(outer.place)):
         return False  # `retryWhen(Retry.backoff(3))` is one.
     same = inner.body == outer.body or inner.place == outer.place
     return not same and is_within(inner.place, outer.body)

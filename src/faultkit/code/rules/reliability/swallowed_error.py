@@ -20,7 +20,7 @@ from faultkit.code.rules.rule import (
     Rule,
 )
 from faultkit.code.rules.vocabulary.built_requests import chain
-from faultkit.code.rules.vocabulary.failures import is_clean_up
+from faultkit.code.rules.vocabulary.failures import has_comment, is_clean_up
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -131,7 +131,6 @@ _DIRECTIVE = re.compile(
     re.IGNORECASE,
 )
 _IGNORED = re.compile(r"(ignore|expected|unused|swallow|_+$|_*ignored)", re.IGNORECASE)
-_COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
 
 _RUST_WRITES = re.compile(r"^(std|tokio)\.fs\.(write|rename|copy)$")
 _FALLBACKS = ("=>null", "=>undefined", "=>void0")
@@ -248,7 +247,7 @@ def _explains(handler: Handler, facts: Facts) -> bool:
         return True
     end = facts.syntax.line_text(facts.syntax.line(max(handler.span.start, handler.span.end - 1)))
     beside = end.rpartition("}")[2] if facts.language != "python" else ""
-    return _COMMENT.search(_DIRECTIVE.sub("", facts.text(handler.span) + beside)) is not None
+    return has_comment(_DIRECTIVE.sub("", facts.text(handler.span) + beside))
 
 
 def _message(handler: Handler, facts: Facts) -> str:

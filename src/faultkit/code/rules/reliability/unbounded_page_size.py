@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Facts, Place, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
@@ -97,13 +97,6 @@ def _is_bounded_inside(name: str, scope: Scope, facts: Facts) -> bool:
     )
 
 
-class _Place:
-    """A place in a text."""
-
-    def __init__(self, span: Span) -> None:
-        self.span = span
-
-
 def _sizes(scope: Scope, text: str, facts: Facts) -> Iterator[tuple[str, Placed]]:
     for each in scope.parameters:
         numeric = re.fullmatch(
@@ -115,9 +108,9 @@ def _sizes(scope: Scope, text: str, facts: Facts) -> Iterator[tuple[str, Placed]
             )
             start = scope.span.start
             plain = Span(start, start + len(each.name.encode()))
-            yield each.name, _Place(facts.syntax.place_of(at, start) if at else plain)
+            yield each.name, Place(facts.syntax.place_of(at, start) if at else plain)
     for decorated in _NEST.finditer(text) if facts.language in JAVASCRIPT else ():
-        yield decorated[2], _Place(facts.syntax.place_of(decorated, scope.span.start))
+        yield decorated[2], Place(facts.syntax.place_of(decorated, scope.span.start))
     for found in facts.own(facts.assignments, scope):
         value = "" if found.value is None else found.value.text
         if len(value) > 200 or not found.targets or not found.targets[0].isidentifier():

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from faultkit.code.facts import Call, Facts, Step, is_within
+from faultkit.code.facts import Call, Facts, Place, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
@@ -213,9 +213,9 @@ def _names_of(question: Thing, facts: Facts) -> frozenset[str]:
 
 def _is_locked(question: Thing, setting: Thing, facts: Facts) -> bool:
     regions = lock_regions(facts)
-    if regions_around(_Place(question.place), regions):
+    if regions_around(Place(question.place), regions):
         return True
-    around: Iterable[Call] = facts.calls_around(_Place(setting.place))
+    around: Iterable[Call] = facts.calls_around(Place(setting.place))
     if any(each.method in _TAKES_LOCK for each in around):
         return True
     return any(
@@ -223,7 +223,7 @@ def _is_locked(question: Thing, setting: Thing, facts: Facts) -> bool:
         for call in facts.within(facts.calls, question.scope.body)
     ) or any(
         "lock" in call.written.lower()
-        for call in facts.managed_around(_Place(setting.place))
+        for call in facts.managed_around(Place(setting.place))
     )  # fmt: skip
 
 
@@ -233,10 +233,6 @@ def _may_interleave(question: Thing, setting: Thing, facts: Facts) -> bool:
         return True
     between = Span(question.place.end, setting.place.start)
     return any(
-        step.kind == "await" and facts.function_of(step) is facts.function_of(_Place(setting.place))
+        step.kind == "await" and facts.function_of(step) is facts.function_of(Place(setting.place))
         for step in facts.within(facts.steps, between)
     )
-
-
-class _Place(NamedTuple):
-    span: Span

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import chain_of
@@ -156,16 +156,9 @@ def _cut_by_slice(load: Call, scope: Scope, facts: Facts) -> _Cut | None:
             first, last = found[1].strip(), found[2].strip()
             is_head = first in ("", "0") and bool(last) and not last.startswith("-")
             is_page = re.search(r"(?i)offset|start|skip|page", first) is not None and bool(last)
-            if (is_head or is_page) and last != "0" and not facts.loops_around(_At(place)):
+            if (is_head or is_page) and last != "0" and not facts.loops_around(Place(place)):
                 return place, "a slice"
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class _At:
-    """A place in a text."""
-
-    span: Span
 
 
 def holders(load: Call, facts: Facts) -> set[str]:

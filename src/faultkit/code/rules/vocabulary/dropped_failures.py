@@ -15,7 +15,7 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT
-from faultkit.code.rules.vocabulary.failures import is_count_or_report
+from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report
 
 _REFUSED = re.compile(
     r"(Json|Parse|Format|Decod|Deseriali|Seriali|Validation|Argument|Duplicate|NotFound|DoesNotExist|Exists|Conflict"
@@ -23,7 +23,6 @@ _REFUSED = re.compile(
     r"|Integrity|Unicode|Unprocessable|BadRequest|Rejected|Schema|Empty|Mapping|Ignor|Skip)\w*$"
 )
 """Errors after which the same message can only fail again, or which say that its work is done."""
-_COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
 _USES_OUTCOME = frozenset(
     ("getOrThrow", "getOrElse", "getOrNull", "fold", "isFailure", "isSuccess", "exceptionOrNull", "recover")
 )
@@ -74,7 +73,7 @@ def dropped_failures(facts: Facts) -> Iterator[DroppedFailure]:
                 continue
             if _leaves(handler.body, facts) or not only_logs_or_counts(handler.body, facts):
                 continue
-            if not _COMMENT.search(facts.text(handler.span)):
+            if not has_comment(facts.text(handler.span)):
                 yield DroppedFailure(each.span, handler.span, each.body)
     yield from _ignored_answers(facts)
     if facts.language in JAVASCRIPT:

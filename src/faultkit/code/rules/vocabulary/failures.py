@@ -20,6 +20,7 @@ _NEXT_ROUTES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 _ERROR_DECORATORS = frozenset({"exception_handler", "errorhandler", "app_errorhandler", "ExceptionHandler"})
 _ERROR_NAME = re.compile(r"^(e|ex|exc|err|error|exception|cause|throwable|t)$")
 _SOCKETS = ("websocket", "websocket_route")
+_COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
 
 
 def is_handler(scope: Scope) -> bool:
@@ -84,6 +85,11 @@ _EMPTIES = re.compile(
 def is_count_or_report(call: Call) -> bool:
     """Return whether a call only counts an error, or reports it elsewhere."""
     return _REPORTS.match(call.method) is not None or _COUNTS.search(call.receiver_written) is not None
+
+
+def has_comment(text: str) -> bool:
+    """Return whether a handler, as written, has a comment with words: it may say why nothing is done."""
+    return _COMMENT.search(text) is not None
 
 
 def only_reports(handler: Handler, facts: Facts) -> bool:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from faultkit.code.facts import Facts, Scope, is_within
+from faultkit.code.facts import Facts, Place, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.telling_types import (
-    Hole,
     is_secret_name,
     may_name_secret,
     telling_types,
@@ -63,7 +62,7 @@ def _held(name: str, scope: Scope, facts: Facts) -> str:
         return ""
     text = facts.text(scope.body)
     for alias in (name, *_aliases(name, text, scope, facts)):
-        kind = type_of(alias, Hole(Span(scope.body.end - 1, scope.body.end)), facts)
+        kind = type_of(alias, Place(Span(scope.body.end - 1, scope.body.end)), facts)
         if part := telling_types(facts).get(kind, "") or _part_of(alias, text, facts):
             return part
     for each in made:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from faultkit.code.facts import Access, Assignment, Call, Facts
+from faultkit.code.facts import Access, Assignment, Call, Facts, Place
 from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.vocabulary.connection_strings import is_connection_string, may_name_connection_string
 from faultkit.code.rules.vocabulary.failures import handler_around, node_at
@@ -23,7 +23,6 @@ from faultkit.code.rules.vocabulary.personal_data import may_name_personal_data
 from faultkit.code.rules.vocabulary.sent_secrets import sent_secret
 from faultkit.code.rules.vocabulary.telling_types import (
     ABOUT_SYNTAX,
-    Hole,
     is_about_secrets,
     is_secret_name,
     telling_classes,
@@ -164,10 +163,10 @@ def _secret_hole(span: Span, facts: Facts) -> str:
         return ""
     for found in pattern.finditer(facts.text(span)):
         name = found[1]
-        if is_secret_name(name, facts) or is_connection_string(name, Hole(span), facts):
+        if is_secret_name(name, facts) or is_connection_string(name, Place(span), facts):
             return name
-        part = telling_types(facts).get(type_of(name, Hole(span), facts)) or held_secret(
-            name, Hole(span), facts
+        part = telling_types(facts).get(type_of(name, Place(span), facts)) or held_secret(
+            name, Place(span), facts
         )
         if part:
             return f"{name} with its {part}"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
+from faultkit.code.facts import Call, Facts, Loop, Place, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.connections import CLIENT_NAMES, is_client, opens_connection
@@ -140,16 +140,11 @@ def endless_loop(body: Span, facts: Facts) -> Loop | None:
         if (
             around
             or not is_endless(loop, facts)
-            or facts.function_of(loop) is not facts.function_of(_At(body))
+            or facts.function_of(loop) is not facts.function_of(Place(body))
         ):
             continue
         return None if _is_left(loop, facts) else loop
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class _At:
-    span: Span
 
 
 def is_endless(loop: Loop, facts: Facts) -> bool:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.facts.facts import Placed
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.personal_data import may_name_personal_data, personal_part
 
 # Secrets, by the names of variables, fields, headers and settings.
@@ -92,12 +90,6 @@ def is_about_access(facts: Facts) -> bool:
     """Return whether tokens in this text give access, rather than being parts of a language."""
     source = facts.syntax.source
     return _ABOUT_ACCESS.search(source) is not None and ABOUT_SYNTAX.search(source) is None
-
-
-class Hole(NamedTuple):
-    """A place in a text that stands for a value."""
-
-    span: Span
 
 
 # Types whose text shows all their parts.
