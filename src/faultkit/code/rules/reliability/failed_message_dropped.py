@@ -9,7 +9,7 @@ from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, Try, is
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
+from faultkit.code.rules.vocabulary.acknowledgements import acknowledgements
 from faultkit.code.rules.vocabulary.dropped_failures import (
     DroppedFailure,
     done_after,
@@ -75,11 +75,7 @@ def _caught(scope: Scope, returns_to: str, facts: Facts) -> Iterator[Hit]:
             if fails is None
             else [each for each in facts.within(facts.calls, Span(fails.callee.end, fails.span.end))]
         )
-        if (
-            ended.is_discarded
-            and all(map(is_logging, inside))
-            and not has_comment(facts.text(ended.span))
-        ):
+        if ended.is_discarded and all(map(is_logging, inside)) and not has_comment(facts.text(ended.span)):
             what = f"the failure is only logged, so {returns_to} counts the message as done"
             yield Hit(ended.span, what, LIKELY)
 
@@ -93,9 +89,10 @@ def _fails_later(each: Try, scope: Scope, facts: Facts) -> bool:
 
 def _acknowledged(facts: Facts) -> Iterator[Hit]:
     """Yield failures that are let go, after which the message is acknowledged all the same."""
-    acks = [call for call in facts.calls if is_acknowledgement(call)]
+    acks = acknowledgements(facts)
     listed = [*_listed(acks, facts), *_updates(facts)]
-    for each in dropped_failures(facts) if acks or facts.loops else ():
+    marks = _marks(facts)
+    for each in dropped_failures(facts) if acks or listed or marks else ():
         if not _works(each.work, facts) or any(is_within(call.span, each.work) for call in acks):
             continue
         if facts.handlers_around(each) or _answers(each.work, facts):
@@ -106,12 +103,12 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
         if after is not None:
             what = f"the failure is {how}, and {after.written}() counts the message as done"
             yield Hit(each.at, what, LIKELY)
-        elif (mark := _marked(each, facts)) is not None:
+        elif (mark := _marked(each, marks, facts)) is not None:
             what = f"the failure is {how}, and {mark.targets[0]} says that the work is done"
             yield Hit(each.at, what, LIKELY)
 
 
-def _chained(each: DroppedFailure, acks: list[Call], facts: Facts) -> Call | None:
+def _chained(each: DroppedFailure, acks: tuple[Call, ...], facts: Facts) -> Call | None:
     """Return the acknowledgement of `work(message).catch(log).finally(() => channel.ack(message))`."""
     if facts.language not in JAVASCRIPT:
         return None
@@ -134,7 +131,7 @@ def _answers(work: Span, facts: Facts) -> bool:
     return any(_ANSWERS.match(call.method) for call in facts.within(facts.calls, work))
 
 
-def _listed(acks: list[Call], facts: Facts) -> list[Call]:
+def _listed(acks: tuple[Call, ...], facts: Facts) -> list[Call]:
     """Return the calls that put a message into the list of those which are acknowledged later."""
     given = {
         word for ack in acks for each in ack.arguments for word in re.findall(r"\w+", each.value.text)[:40]
@@ -146,14 +143,15 @@ def _listed(acks: list[Call], facts: Facts) -> list[Call]:
     ]
 
 
-_DONE = re.compile(
+_DONE = NamePattern(
     r"(?:^|_)(?:is_?)?(?:sent|processed|published|delivered|dispatched|done|completed?|handled|synced|exported|notified"
     r"|archived|relayed|forwarded)(?:_?(?:at|on|date|time))?$",
     re.IGNORECASE,
 )
-_STATE = re.compile(r"(?:^|_)(?:status|state)$", re.IGNORECASE)
+_STATE = NamePattern(r"(?:^|_)(?:status|state)$", re.IGNORECASE)
 _DONE_VALUE = re.compile(r"sent|done|processed|published|deliver|complete|success", re.IGNORECASE)
 _SPLIT = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HAS_UPDATE = re.compile(rb"update\s", re.IGNORECASE)
 _SQL_DONE = re.compile(
     r"\bupdate\s+[\w.\"`]+\s+set\s+\"?(?:\w*_)?(?:sent|processed|published|delivered|dispatched|done|completed|handled"
     r"|relayed)(?:_at|_on)?\b",
@@ -165,28 +163,41 @@ def _updates(facts: Facts) -> list[Call]:
     """Return the statements that mark a row as done: `UPDATE outbox SET sent_at = now() WHERE id = $1`."""
     if not facts.loops or not facts.syntax.has_any(b"update "):
         return []
-    texts = [each.span for each in facts.texts if _SQL_DONE.search(each.text)]
-    inner = [
+    # Most texts are no queries: those are not made.
+    source = facts.syntax.source
+    texts = facts.texts.where(lambda start, end: _HAS_UPDATE.search(source, start, end) is not None)
+    spans = [each.span for each in texts if _SQL_DONE.search(each.text)]
+    return [
         min(around, key=lambda call: call.span.end - call.span.start)
-        for span in texts
+        for span in spans
         if (around := [call for call in facts.calls if is_within(span, call.span)])
     ]
-    return inner
 
 
-def _marked(each: DroppedFailure, facts: Facts) -> Assignment | None:
+def _marks(facts: Facts) -> tuple[Assignment, ...]:
+    """Return the assignments that mark something as done, in a text with loops: `row.sent_at = now`."""
+    return tuple(filter(_is_mark, facts.assignments)) if facts.loops else ()
+
+
+def _is_mark(each: Assignment) -> bool:
+    if len(each.targets) != 1 or "." not in each.targets[0]:
+        return False
+    part = _SPLIT.sub("_", each.targets[0].rpartition(".")[2])
+    value = "" if each.value is None else each.value.text
+    is_done = _DONE.search(part) or (_STATE.search(part) and _DONE_VALUE.search(value))
+    return is_done is not None and value not in ("None", "null", "false", "False")
+
+
+def _marked(each: DroppedFailure, marks: tuple[Assignment, ...], facts: Facts) -> Assignment | None:
     """Return the assignment that marks the row of this round as done, after the failure."""
-    around = facts.loops_around(each)
+    around = facts.loops_around(each) if marks else ()
     names = {name for loop in around for name in loop.targets}
     work = facts.text(each.work)
-    for one in facts.within(facts.assignments, around[-1].body) if around else ():
-        root, _, part = one.targets[0].rpartition(".") if len(one.targets) == 1 else ("", "", "")
+    for one in facts.within(marks, around[-1].body) if around else ():
+        root = one.targets[0].rpartition(".")[0]
         if root not in names or re.search(rf"\b{re.escape(root)}\b", work) is None:
             continue
-        part = _SPLIT.sub("_", part)
-        value = "" if one.value is None else one.value.text
-        is_done = _DONE.search(part) or (_STATE.search(part) and _DONE_VALUE.search(value))
-        if is_done and value not in ("None", "null", "false", "False") and done_after(one, each, facts):
+        if done_after(one, each, facts):
             return one
     return None
 
@@ -216,12 +227,15 @@ def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
             if any(each.method in _LISTENERS for each in scope.decorators):
                 yield scope, "the listener"
     elif facts.language == "python" and not _reports_items(facts):
+        settled = {
+            facts.function_of(call) for call, _ in facts.managed if _SETTLED_BY_BLOCK.search(call.written)
+        }
         for scope in facts.scopes:
             if [each.name for each in scope.parameters] == ["event", "context"] and any(
                 _RECORDS.search(loop.over) for loop in facts.own(facts.loops, scope)
             ):
                 yield scope, "the event source"
-            elif any(_SETTLED_BY_BLOCK.search(each.written) for each in _managed(scope, facts)):
+            elif scope in settled:
                 yield scope, "the block"
             elif any(_TASKS.search(each.name) for each in scope.decorators) and facts.imports_any(
                 "celery", "dramatiq"
@@ -233,10 +247,6 @@ _SETTLED_BY_BLOCK = re.compile(r"(?:^|[._])(?:message|msg|delivery)\.process$")
 """`async with message.process():` acknowledges at its end, unless an error leaves it (aio-pika)."""
 
 
-def _managed(scope: Scope, facts: Facts) -> list[Call]:
-    return [call for call, _ in facts.managed if facts.function_of(call) is scope]
-
-
 def _reports_items(facts: Facts) -> bool:
     """Return whether failed records are named in the answer; an empty list says that all went well."""
     source = facts.syntax.source
@@ -245,7 +255,7 @@ def _reports_items(facts: Facts) -> bool:
 
 def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
     """Yield the functions of BullMQ's workers, and those that get the records of a queue from AWS."""
-    for call in facts.calls:
+    for call in facts.calls_of_method("Worker", "process"):
         if _WORKERS.match(call.name) or (call.method == "Worker" and facts.imports_any("bullmq")):
             for argument in call.positional:
                 scope = facts.function_at(argument.value.span)
@@ -256,7 +266,7 @@ def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
         # A method of another class, or of a file that starts the worker: its job says what it is for.
         if scope.name and any(_JOB.search(each.type) for each in scope.parameters[:1]):
             yield scope, "the worker"
-    if _reports_items(facts):
+    if _reports_items(facts) or b".Records" not in facts.syntax.source:
         return
     for scope in facts.scopes:
         if scope.parameters and any(

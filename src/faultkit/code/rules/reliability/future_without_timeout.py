@@ -90,4 +90,17 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
+    words=(
+        b"new Promise",
+        b"Event(",
+        b"uture",
+        b"CompletableDeferred",
+        b"TaskCompletionSource",
+        b"oneshot",
+        b"make(chan",
+        b"PoolExecutor",
+        b"submit",
+        b"supplyAsync",
+        b"CountDownLatch",
+    ),
 )

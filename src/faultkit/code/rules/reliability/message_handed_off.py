@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.acknowledgements import is_acknowledgement
+from faultkit.code.rules.vocabulary.acknowledgements import ACK_WORDS, acknowledgements
 
 _MANUAL = re.compile(
     r"enable[._]auto[._]commit[\"']?\s*[,:=\]]+\s*[\"']?([fF]alse)|ENABLE_AUTO_COMMIT_CONFIG\s*[,\]]\s*=?\s*\"?([fF]alse)"
@@ -62,7 +62,7 @@ _AWAITS = re.compile(
 
 def _acknowledged(facts: Facts) -> Iterator[Hit]:
     """Yield work that is started and not awaited, right before its message is acknowledged."""
-    acks = [call for call in facts.calls if is_acknowledgement(call) and not call.is_deferred]
+    acks = [call for call in acknowledgements(facts) if not call.is_deferred]
     reported = set[Call]()
     for ack in acks:
         scope = facts.function_of(ack)
@@ -152,4 +152,5 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
+    words=(*ACK_WORDS, b"afka"),
 )

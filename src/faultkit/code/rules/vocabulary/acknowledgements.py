@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts
 
@@ -30,6 +31,19 @@ NACKS = frozenset(
         "BasicReject", "BasicRejectAsync", "nack", "Nack", "reject", "Reject",
     )
 )  # fmt: skip
+
+
+ACK_WORDS = (
+    b"ack(", b"Ack(", b"AckAsync(", b"AckSync(", b"cknowledge", b"elete_message", b"eleteMessage", b"ommit",
+    b"MarkMessage", b"MarkOffset", b"CompleteMessageAsync", b"CompleteAsync", b"store_offset", b"StoreOffset",
+)  # fmt: skip
+"""Parts of which one stands in each text that acknowledges a message."""
+
+
+@lru_cache(maxsize=4)
+def acknowledgements(facts: Facts) -> tuple[Call, ...]:
+    """Return the calls of a text that acknowledge a message."""
+    return tuple(call for call in facts.calls_of_method(*ACKS, *COMMITS, "send") if is_acknowledgement(call))
 
 
 def is_acknowledgement(call: Call) -> bool:

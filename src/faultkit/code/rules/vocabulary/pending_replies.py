@@ -14,16 +14,17 @@ from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _MADE = {
-    "python": re.compile(
+    "python": NamePattern(
         r"(^|\.)(threading\.Event|asyncio\.Event|create_future|asyncio\.Future|concurrent\.futures\.Future)$"
     ),
-    "java": re.compile(r"(^|\.)(CompletableFuture|SettableFuture\.create)$"),
-    "kotlin": re.compile(r"(^|\.)(CompletableDeferred|CompletableFuture)$"),
-    "csharp": re.compile(r"(^|\.)TaskCompletionSource(<.*>)?$"),
-    "rust": re.compile(r"(^|\.)oneshot\.channel$"),
-    "go": re.compile(r"^make$"),
+    "java": NamePattern(r"(^|\.)(CompletableFuture|SettableFuture\.create)$"),
+    "kotlin": NamePattern(r"(^|\.)(CompletableDeferred|CompletableFuture)$"),
+    "csharp": NamePattern(r"(^|\.)TaskCompletionSource(<.*>)?$"),
+    "rust": NamePattern(r"(^|\.)oneshot\.channel$"),
+    "go": NamePattern(r"^make$"),
 }
 _WAITED = {
     "python": r"\bawait\s+{0}\b(?!\.)|\b{0}\.(?:wait|result)\(\)",

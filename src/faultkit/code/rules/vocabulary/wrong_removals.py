@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, Value, is_within
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _OFF = frozenset(("off", "removeListener", "removeEventListener"))
 _ON = frozenset(("on", "addListener", "addEventListener", "prependListener"))
 _BOUND = re.compile(r"\.bind\s*\([^()]*\)$")
-_JVM_OFF = re.compile(
+_JVM_OFF = NamePattern(
     r"^(remove|unregister|deregister|detach)\w*(Listener|Observer|Callback|Handler|Subscriber)$"
 )
 _PYTHON_OFF = frozenset(
@@ -30,30 +31,29 @@ def removals_of_new_functions(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield calls that are to remove a listener and are given a function that was never added."""
     if facts.language == "csharp":
         for each in facts.assignments:
-            is_function = each.value is not None and each.value.shape == "function"
-            if each.operator == "-=" and is_function:
+            if each.operator == "-=" and each.value is not None and each.value.shape == "function":
                 what = f"this function was never added to {each.targets[0]}: nothing is removed"
                 yield each.span, what
         return
-    for call in facts.calls:
-        given = _given_to_removal(call, facts)
-        if given is not None and _is_new(given, call, facts):
+    for call, given in _removals(facts):
+        if call.receiver_written and _is_new(given, call, facts):
             shown = facts.in_words_of(call, call.written)
             yield call.span, f"{shown}() is given a new function, which was never added: it removes nothing"
 
 
-def _given_to_removal(call: Call, facts: Facts) -> Value | None:
-    if not call.receiver_written:
-        return None
-    if facts.language in ("javascript", "typescript", "tsx"):
-        if call.method not in _OFF or len(call.positional) < 2:
-            return None
-        return call.positional[1].value
-    if facts.language == "java":
-        return call.positional[-1].value if _JVM_OFF.match(call.method) and call.positional else None
+def _removals(facts: Facts) -> Iterator[tuple[Call, Value]]:
+    """Yield calls that remove a listener, each with the function that it is given."""
+    if facts.syntax.language.family == "javascript":
+        calls = facts.calls_of_method(*_OFF)
+        yield from ((call, call.positional[1].value) for call in calls if len(call.positional) > 1)
+        return
     if facts.language == "python":
-        return call.positional[-1].value if call.method in _PYTHON_OFF and call.positional else None
-    return None
+        calls = facts.calls_of_method(*_PYTHON_OFF)
+    else:
+        calls = tuple(
+            call for call in facts.calls if facts.language == "java" and _JVM_OFF.match(call.method)
+        )
+    yield from ((call, call.positional[-1].value) for call in calls if call.positional)
 
 
 def _is_new(given: Value, call: Call, facts: Facts) -> bool:
