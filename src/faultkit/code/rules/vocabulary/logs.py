@@ -124,7 +124,7 @@ def may_show_secret(facts: Facts) -> bool:
         facts.syntax.has_any(*_SHOW_SECRETS)
         or is_about_secrets(facts)
         or may_name_connection_string(facts)
-        or may_name_personal_data(facts.syntax.source)
+        or may_name_personal_data(facts)
     )
 
 

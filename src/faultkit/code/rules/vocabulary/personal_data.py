@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+
+from faultkit.code.facts import Facts
 
 _SPLIT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-]")
 _PERSONAL = re.compile(
@@ -22,16 +25,27 @@ _RECIPIENT = re.compile(
     r"^(?:recipients?|to|to_?address(?:es)?|e?mail|to_?number|phone(?:_?number)?)$", re.IGNORECASE
 )
 _CONTENT = re.compile(r"^(?:html_?|text_?|plain_?)?(?:body|content|text|html)$", re.IGNORECASE)
-_WORDS = re.compile(
-    rb"cvc|cvv|\bpan\b|iban|\bssn|social_?security|national_?id|tax_?(?:id|number)|passport|birth|\bdob\b|diagnos|\botp\b"
-    rb"|one_?time|recovery_?code|account_?number|card|(?:html|text)_?body|\bbody\b|\bpin\b|mnemonic",
-    re.IGNORECASE,
-)
+_WORDS = (
+    b"cvc", b"cvv", b"iban", b"socialsecurity", b"social_security", b"nationalid", b"national_id", b"taxid",
+    b"tax_id", b"taxnumber", b"tax_number", b"passport", b"birth", b"diagnos", b"onetime", b"one_time",
+    b"recoverycode", b"recovery_code", b"accountnumber", b"account_number", b"htmlbody", b"html_body",
+    b"textbody", b"text_body", b"mnemonic",
+)  # fmt: skip
+_SHORT_WORDS = re.compile(rb"\b(?:pan|dob|otp|pin)\b|\bssn", re.IGNORECASE)
+_OF_CARD = re.compile(rb"\bcard|_card|Card|CARD")
+"""No `discard`, no `wildcard`."""
+_TO_SOMEBODY = (b"recipient", b"mail", b"phone", b"sms")
 
 
-def may_name_personal_data(source: bytes) -> bool:
+@lru_cache(maxsize=4)
+def may_name_personal_data(facts: Facts) -> bool:
     """Return whether a text has a word without which no type of it holds personal data."""
-    return _WORDS.search(source) is not None
+    syntax = facts.syntax
+    if syntax.has_any(*_WORDS) or (syntax.has_any(b"body") and syntax.has_any(*_TO_SOMEBODY)):
+        return True
+    if syntax.has_any(b"card") and _OF_CARD.search(syntax.source) is not None:
+        return True
+    return _SHORT_WORDS.search(syntax.source) is not None
 
 
 def personal_part(type_name: str, parts: Sequence[str]) -> str:

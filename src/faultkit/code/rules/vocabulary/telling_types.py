@@ -132,7 +132,7 @@ def telling_types(facts: Facts) -> dict[str, str]:
     """Return types of this text whose text shows a secret, each with the name of that part."""
     language = "typescript" if facts.language == "tsx" else facts.language
     parts, pattern = _PART.get(language), _WITH_BODY.get(language, _WITH_LIST)
-    may_be_personal = may_name_personal_data(facts.syntax.source)
+    may_be_personal = may_name_personal_data(facts)
     if parts is None or not (may_be_personal or is_about_secrets(facts)):
         return {}
     own_text = {scope.owner.rpartition(".")[2] for scope in facts.functions_named(*_OWN_TEXT)}
