@@ -11,7 +11,7 @@ from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.http_requests import http_requests
-from faultkit.code.rules.vocabulary.lock_regions import guard_of, lock_regions
+from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, guard_of, lock_regions
 from faultkit.code.rules.vocabulary.locked_waits import (
     gate_that_others_need,
     is_blocking_in_rust,
@@ -36,6 +36,8 @@ _SLEEPS = frozenset(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if not _takes_locks(facts):
+        return
     http = {request.call for request in http_requests(facts)}
     http |= {each.call for each in remote_calls(facts) if each.kind == "http"}
     http |= {call for call in service_calls(facts) if not _is_of_driver(call, facts)}
@@ -55,15 +57,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
         waits |= {call for call in asked if not _is_of_driver(call, facts)}
     yield from _of_items(facts)
     waits |= through_functions(waits - {*facts.calls_named(*_SLEEPS)}, facts)
-    http |= through_functions(http, facts)
-    for call in sorted(waits, key=lambda each: each.span):
-        found = _lock_around(call, facts)
-        if found is not None and not _is_asked_before(found[0], call, facts):
-            lock, is_shared = found
-            what = f"{call.written}() waits while {lock} is held"
-            # Tasks that wait for a lock cost little, and a query is short if the database is well.
-            mild: Severity | None = None if is_shared and call in http else "medium"
-            yield Hit(call.span, what, LIKELY if is_shared else POSSIBLE, mild)
+    held = [
+        (call, *found)
+        for call in sorted(waits, key=lambda each: each.span)
+        if (found := _lock_around(call, facts)) is not None and not _is_asked_before(found[0], call, facts)
+    ]
+    http |= through_functions(http, facts) if held else set()
+    for call, lock, is_shared in held:
+        what = f"{call.written}() waits while {lock} is held"
+        # Tasks that wait for a lock cost little, and a query is short if the database is well.
+        mild: Severity | None = None if is_shared and call in http else "medium"
+        yield Hit(call.span, what, LIKELY if is_shared else POSSIBLE, mild)
+
+
+def _takes_locks(facts: Facts) -> bool:
+    """Return whether a text may hold a lock: most do not, and to find what waits takes long."""
+    if facts.language == "rust":
+        return bool(facts.calls_of_method("lock", "write", "read"))
+    if any(word in facts.syntax.source for word in (*LOCK_WORDS, b"runExclusive")):
+        return True
+    return any(_is_lock(call.written or call.name, call.name) for call, _ in facts.managed)
 
 
 _EARLY = re.compile(r"\breturn\b")

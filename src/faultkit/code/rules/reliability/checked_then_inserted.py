@@ -65,10 +65,9 @@ _OTHERS = {
 
 
 def _by_stores(facts: Facts) -> Iterator[Hit]:
-    if not facts.calls_of_method(*_INSERTS):
-        return
-    for scope in facts.scopes:
-        if not scope.name:
+    inserting = {scope for call in facts.calls_of_method(*_INSERTS) for scope in facts.functions_around(call)}
+    for scope in facts.scopes if inserting else ():
+        if not scope.name or scope not in inserting:
             continue
         checks = [call for call in facts.within(facts.calls, scope.body) if _CHECKS.match(call.method)]
         yield from _by_store(scope, checks, facts)
@@ -285,33 +284,4 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
-    words=(
-        b"create",
-        b"save",
-        b"insert",
-        b"INSERT",
-        b"Add",
-        b"Create",
-        b"persist",
-        b"add(",
-        b"Insert",
-        b"Save",
-        b"et(",
-        b"etEx(",
-        b"etAsync(",
-        b"StringAsync(",
-        b"setex",
-        b"set_ex",
-        b"add",
-        b"put(",
-        b"tore(",
-        b"rite",
-        b"open(",
-        b"put",
-        b"PutItem",
-        b"PutCommand",
-        b"olatile",
-        b"pdate",
-        b"UPDATE",
-    ),
 )

@@ -22,6 +22,7 @@ _ONE = re.compile(r"\.(findById|findOne\w*|getById|getOne|findFirst\w*|findUniqu
 _NAMED = re.compile(r"(?:(?:this|self|Self|[A-Z]\w*)?(?:::|\.))?(\w+)")
 """A function that is given by its name: `toView`, `this::toView`, `View.of`."""
 _PAGE = re.compile(r"[pP]age|Slice")
+_DECLARED_PAGE = re.compile(r"\b(?:Page|Slice|Flux|Window)<[\w<>, ?]*>\s+(\w+)\s*\(")
 _STREAM = re.compile(r"\s*\.(stream|parallelStream|asSequence|iter|into_iter|AsEnumerable)\(\)\s*$")
 
 
@@ -93,10 +94,13 @@ def _is_page(call: Call, facts: Facts) -> bool:
     """Return whether a query returns a page, by its arguments or as it is declared in this text."""
     if any(_PAGE.search(each.value.text) for each in call.arguments):
         return call.method.startswith("find")
-    return (
-        re.search(rf"\b(Page|Slice|Flux|Window)<[\w<>, ?]*>\s+{call.method}\s*\(", facts.whole_text)
-        is not None
-    )
+    return call.method in _paged_queries(facts)
+
+
+@lru_cache(maxsize=4)
+def _paged_queries(facts: Facts) -> frozenset[str]:
+    """Return the methods that this text declares to return a page (Java)."""
+    return frozenset(_DECLARED_PAGE.findall(facts.whole_text))
 
 
 def _parameters(scope: Scope) -> list[str]:

@@ -200,9 +200,9 @@ def _is_row(call: Call, verb: str, methods: frozenset[str], facts: Facts) -> boo
     if call.method == "send":
         found = _COMMAND.match(call.positional[0].value.text) if call.positional else None
         return found is not None and found[1] == verb
-    if call.method != ("get" if verb == "Get" else "set") or b"irestore" not in facts.syntax.source:
+    if call.method != ("get" if verb == "Get" else "set") or not call.is_awaited:
         return False
-    return call.is_awaited and bool(call.positional) == (verb == "Put")
+    return bool(call.positional) == (verb == "Put") and b"irestore" in facts.syntax.source
 
 
 def _assigned_flags(facts: Facts) -> Iterator[Thing]:

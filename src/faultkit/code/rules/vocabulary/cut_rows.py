@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
@@ -64,8 +65,13 @@ def cut_rows(facts: Facts) -> Iterator[CutRows]:
             yield CutRows(load, cut[1])
 
 
-def loads_of_matching(facts: Facts) -> Iterator[Call]:
-    """Yield queries with a condition and no limit that load all rows that match."""
+@lru_cache(maxsize=4)
+def loads_of_matching(facts: Facts) -> tuple[Call, ...]:
+    """Return queries with a condition and no limit that load all rows that match."""
+    return tuple(_loads_of_matching(facts))
+
+
+def _loads_of_matching(facts: Facts) -> Iterator[Call]:
     if facts.language == "csharp":
         with_tables = facts.imports_any("Microsoft.EntityFrameworkCore")
         for call in facts.calls_of_method(*_MATERIALIZES):

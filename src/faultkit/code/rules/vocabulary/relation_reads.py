@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from faultkit.code.facts import Access, Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
@@ -170,7 +171,7 @@ def _reached(place: _Place, facts: Facts) -> Iterator[_Place]:
     for call in facts.within(facts.calls, place.body):
         yield from _given_to(call, place, facts)
     for read in _read_in(place, facts):
-        for scope in _methods(place.entity, facts).get(read.parts[0], ()):
+        for scope in _methods(facts).get((place.entity, read.parts[0]), ()):
             yield _Place("self", place.entity, scope.body, place.through, is_own=True)
 
 
@@ -187,14 +188,18 @@ def _given_to(call: Call, place: _Place, facts: Facts) -> Iterator[_Place]:
                 yield _Place(argument.name or names[at], place.entity, scope.body, place.through)
 
 
-def _methods(entity: str, facts: Facts) -> dict[str, list[Scope]]:
-    found: dict[str, list[Scope]] = {}
+@lru_cache(maxsize=4)
+def _methods(facts: Facts) -> dict[tuple[str, str], list[Scope]]:
+    """Return methods by their class and the field that they read."""
+    found: dict[tuple[str, str], list[Scope]] = {}
     for scope in facts.scopes:
-        # An extension of Kotlin has a name with the entity, and no owner.
-        if scope.name and (scope.owner or scope.name.rpartition(".")[0]).rpartition(".")[2] == entity:
-            found.setdefault(_field(scope.short_name), []).append(scope)
+        if scope.name:
+            # An extension of Kotlin has a name with the entity, and no owner.
+            entity = (scope.owner or scope.name.rpartition(".")[0]).rpartition(".")[2]
+            found.setdefault((entity, _field(scope.short_name)), []).append(scope)
     return found
 
 
+@lru_cache(maxsize=4)
 def _given(facts: Facts) -> tuple[Applied, ...]:
     return tuple(given_functions(facts))
