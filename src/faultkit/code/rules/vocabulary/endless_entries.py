@@ -29,6 +29,11 @@ _REDIS = re.compile(
     r"redis|jedis|lettuce|opsForValue\(\)|StackExchange|valkey|(^|\.)_?rdb$|ValueOperations|ConnectionManager",
     re.IGNORECASE,
 )
+_STORE_WORDS = (
+    b"redis", b"jedis", b"lettuce", b"opsforvalue", b"stackexchange", b"valkey", b"valueoperations",
+    b"connectionmanager", b"imemorycache",
+)  # fmt: skip
+"""To look for `_REDIS` in a whole text takes long."""
 _MEMORY_CACHE = re.compile(r"(^|\.)I?MemoryCache$")
 _LIVES = re.compile(
     r"\bex\b|\bpx\b|\bEX\b|\bPX\b|keepttl|expir|ttl|Duration|TimeSpan|time\.\w+|SetOptions|SetArgs|SetParams|timeout"
@@ -44,10 +49,9 @@ _OPEN = re.compile(r"[$%+{]|\bformat|\bf[\"']|Sprintf|key|Key|id\b|Id\b")
 
 def endless_entries(facts: Facts) -> Iterator[tuple[Call, str]]:
     """Yield calls that make a cache without a bound, or keep an entry in one for ever."""
-    text = facts.whole_text
-    if "ache" in text:
+    if b"ache" in facts.syntax.source:
         yield from _made_without_bound(facts)
-    if _REDIS.search(text) or "IMemoryCache" in text:
+    if facts.syntax.has_any(*_STORE_WORDS):
         yield from _kept_for_ever(facts)
 
 
