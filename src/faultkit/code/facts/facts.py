@@ -30,7 +30,7 @@ from faultkit.code.facts.fact_values import (
 )
 from faultkit.code.facts.groups import grouped, merged
 from faultkit.code.facts.made_later import MadeLater
-from faultkit.code.facts.nesting import Nesting, P, Placed, is_within
+from faultkit.code.facts.nesting import Nesting, P, Placed, is_within, start_of
 from faultkit.code.languages.syntax import Span, Syntax
 
 __all__ = ["Facts", "Placed", "is_within"]
@@ -264,7 +264,7 @@ class Facts:
         They stand in different arms of a choice, or the first in an arm that leaves before the second.
         A handler counts as an alternative of what it guards.
         """
-        first, second = sorted((one, other), key=_start)
+        first, second = sorted((one, other), key=start_of)
         mine, others = self._arm_nesting.around(first.span), self._arm_nesting.around(second.span)
         while mine and others and mine[0] is others[0]:
             del mine[0], others[0]
@@ -290,8 +290,8 @@ class Facts:
         start, end = span
         starts = self._starts.get(id(items))
         if starts is None:
-            first = bisect_left(items, start, key=_start)
-            after = bisect_left(items, end, lo=first, key=_start)
+            first = bisect_left(items, start, key=start_of)
+            after = bisect_left(items, end, lo=first, key=start_of)
         else:
             first = bisect_left(starts, start)
             after = bisect_left(starts, end, first)
@@ -346,7 +346,7 @@ class Facts:
 
     def _assignments_from(self, start: int) -> Iterator[Assignment]:
         """Yield the assignments that may give a function that starts here its name."""
-        after = bisect_right(self.assignments, start, key=_start)
+        after = bisect_right(self.assignments, start, key=start_of)
         return iter(self.assignments[max(0, after - 3) : after])
 
     def calls_in_routes(self, call: Call, levels: int = 2) -> Iterator[tuple[Call, Scope]]:
@@ -497,7 +497,3 @@ class Facts:
     @cached_property
     def _by_origin(self) -> dict[Call | None, list[Call]]:
         return grouped(self.calls, attrgetter("origin"))
-
-
-def _start(item: Placed) -> int:
-    return item.span.start

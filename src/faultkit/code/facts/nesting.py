@@ -57,6 +57,11 @@ class Nesting(Generic[P]):
             at = self._outer[at]
 
 
+def start_of(item: Placed) -> int:
+    """Return the first byte of a fact, to search and sort by."""
+    return item.span.start
+
+
 def is_within(inner: Span, outer: Span) -> bool:
     """Return whether one span lies inside another."""
     return outer.start <= inner.start and inner.end <= outer.end

@@ -61,7 +61,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     whole = _WHOLE.get(facts.syntax.language.family)
     for call in facts.calls_of_method(*_METHODS):
         if call.method == "readlines" and facts.language == "python" and not call.arguments:
-            if not facts.functions_named(call.method) and _is_iterated(call, facts) and not _is_small(call, facts):
+            if (
+                not facts.functions_named(call.method)
+                and _is_iterated(call, facts)
+                and not _is_small(call, facts)
+            ):
                 yield Hit(
                     call.span, f"{call.written}() holds all lines, though they are used one by one", LIKELY
                 )

@@ -101,9 +101,7 @@ def _async_function(written: str, facts: Facts) -> Scope | None:
     if owner not in ("", "this"):
         return None
     found = [
-        scope
-        for scope in facts.functions_named(name)
-        if scope.is_async and scope.is_method == bool(owner)
+        scope for scope in facts.functions_named(name) if scope.is_async and scope.is_method == bool(owner)
     ]
     return found[0] if len(found) == 1 else None
 

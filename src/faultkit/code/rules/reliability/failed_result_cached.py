@@ -188,8 +188,7 @@ def _is_pending(text: str, call: Call | None, place: Call | Assignment, facts: F
     if call is None or call.is_awaited:
         return re.match(r"\(\s*async\b", text) is not None
     if any(
-        scope.is_async and call in facts.callers_of(scope)
-        for scope in facts.functions_named(call.method)
+        scope.is_async and call in facts.callers_of(scope) for scope in facts.functions_named(call.method)
     ):
         return True
     if call.name in ("fetch", "import") or call.method == "then":

@@ -56,7 +56,9 @@ def _is_service(each: Retry) -> bool:
 def _is_inside(inner: Retry, outer: Retry, facts: Facts) -> bool:
     if inner.how == "decorator" and outer.how == "decorator":
         return False
-    if outer.how == "helper" and facts.function_of(Place(inner.place)) is facts.function_of(Place(outer.place)):
+    if outer.how == "helper" and facts.function_of(Place(inner.place)) is facts.function_of(
+        Place(outer.place)
+    ):
         return False  # `retryWhen(Retry.backoff(3))` is one.
     same = inner.body == outer.body or inner.place == outer.place
     return not same and is_within(inner.place, outer.body)

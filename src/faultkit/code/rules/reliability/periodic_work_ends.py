@@ -131,9 +131,7 @@ def _failing(body: Span, facts: Facts, levels: int = 2) -> Call | None:
         if _is_caught(call, body, facts):
             continue
         own = [
-            each
-            for each in facts.functions_named(call.method)
-            if call.receiver in ("", "self", each.owner)
+            each for each in facts.functions_named(call.method) if call.receiver in ("", "self", each.owner)
         ]
         if own:
             inner = [_failing(each.body, facts, levels - 1) for each in own] if levels else []

@@ -160,11 +160,7 @@ def _reached(scope: Scope, facts: Facts) -> list[Scope]:
     for level in ([scope], found):
         for each in tuple(level):
             names = {call.method for call in facts.within(facts.calls, each.body)}
-            found += [
-                one
-                for one in facts.functions_named(*names)
-                if one not in found and one is not scope
-            ]
+            found += [one for one in facts.functions_named(*names) if one not in found and one is not scope]
     return found
 
 

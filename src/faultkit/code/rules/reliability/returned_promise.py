@@ -63,9 +63,8 @@ def _makes_promise(call: Call, scope: Scope, awaited: set[str], facts: Facts) ->
     awaited elsewhere."""
     if _CATCHES.search(call.name) or call.constructs or not scope.is_async:
         return False
-    if call.receiver in ("", "self"):
-        if own := facts.functions_named(call.method):
-            return all(each.is_async for each in own) and not any(_handles(each, facts) for each in own)
+    if call.receiver in ("", "self") and (own := facts.functions_named(call.method)):
+        return all(each.is_async for each in own) and not any(_handles(each, facts) for each in own)
     if library_of(call, facts.language) is not None:
         return True
     return call.written in awaited

@@ -37,7 +37,11 @@ def _body(call: Call, facts: Facts) -> str:
     if given.shape == "function":
         span = given.span
     else:
-        named = [scope for scope in facts.functions_named(given.text.rpartition(".")[2]) if scope.name == given.text]
+        named = [
+            scope
+            for scope in facts.functions_named(given.text.rpartition(".")[2])
+            if scope.name == given.text
+        ]
         if len(named) != 1:
             return ""
         span = named[0].span
