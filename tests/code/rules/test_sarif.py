@@ -15,15 +15,20 @@ from faultkit.code.review.engine import RULES, findings_of
 from faultkit.code.review.sarif_findings import sarif_document
 from faultkit.code.rules.rule import Finding
 from tests.code.rules.sarif_subset import SARIF
-from tests.code.rules.test_rules import CASES
+from tests.code.rules.test_rules import BY_SLUG, CASES
 
 BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
 
 
 @cache
 def findings_of_every_kind() -> tuple[Finding, ...]:
-    cases = (findings_of(case.code, case.language, file="x/y.py", rules=RULES) for case in CASES)
-    return tuple(chain.from_iterable(cases))
+    """Return what each rule finds in the first code that is bad by it."""
+    first = {case.rule: case for case in reversed(CASES) if case.lines}
+    found = (
+        findings_of(case.code, case.language, file="x/y.py", rules=[BY_SLUG[slug]])
+        for slug, case in first.items()
+    )
+    return tuple(chain.from_iterable(found))
 
 
 def document(text: str, file: str = "src/a b.py") -> dict[str, Any]:
