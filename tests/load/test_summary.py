@@ -194,7 +194,7 @@ def false_claims(utilisation: float, *, spread: bool, limit: int = 1_000_000) ->
     return {name: count / PAIRS for name, count in claims.items()}
 
 
-@pytest.mark.parametrize("limit", [0, 1_000_000])
+@pytest.mark.parametrize("limit", [0, pytest.param(1_000_000, marks=pytest.mark.thorough)])
 def test_runs_of_the_same_queue_are_seldom_said_to_differ(limit: int) -> None:
     # 5 % are allowed; of 40 pairs, more than 15 % come in one of 300 such experiments.
     for name, share in false_claims(0.7, spread=True, limit=limit).items():

@@ -169,7 +169,7 @@ items:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_verdict_is_the_same_wherever_the_load_is_sent_from() -> None:
     """A limit of 5 s is kept and one of 50 ms missed, on any machine: the fault alone takes 300 ms."""
     found = {}

@@ -24,6 +24,7 @@ print(sys.platform, type(new_poller()).__name__)
 """
 
 
+@pytest.mark.thorough
 def test_every_module_imports_on_macos() -> None:
     done = subprocess.run(
         (sys.executable, "-c", _IMPORT_ALL), cwd=_ROOT, capture_output=True, text=True, timeout=300
