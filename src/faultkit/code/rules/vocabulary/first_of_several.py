@@ -18,7 +18,6 @@ _ENDS = {
     "python": re.compile(r"\.cancel\s*\(|cancel_\w+\(|TaskGroup|\.aclose\(|\bgather\("),
     "rust": re.compile(r"\.abort\s*\(|abort_all|JoinSet|\.cancel\s*\(|AbortOnDrop|CancellationToken"),
     "csharp": re.compile(r"\.Cancel(Async|After)?\s*\(|WhenAll|\.Dispose\(|Complete\("),
-    "kotlin": re.compile(r"\.cancel\w*\s*\(|coroutineScope|supervisorScope"),
 }
 
 
