@@ -48,6 +48,9 @@ class Cell:
     """Programs that the cell requires."""
     holds: Callable[[Sizes], int] | None = None
     """Connections that the cell keeps open, if they may exceed the limit of one process."""
+    repeats: int = 1
+    """Turns of each relay within a round: more for figures that vary with the core that a process happens to
+    run on."""
     fault: str = ""
     """The name of the fault that acts, in `bench.injections.FAULTS`."""
 
@@ -149,13 +152,21 @@ PASS_CELLS: tuple[Cell, ...] = (
     ),
     Cell("connect", "New connections, closed by RST", "echo", _connect("rst"), PER_CONNECTION),
     Cell("connect-fin", "New connections, closed in good order", "echo", _connect("fin"), PER_CONNECTION),
-    Cell("bulk", "Bulk", "sink", _bulk, (("gb_per_s", "GB/s"), ("cpu_s_per_gb", "CPU s/GB"))),
+    Cell(
+        "bulk",
+        "Bulk",
+        "sink",
+        _bulk,
+        (("gb_per_s", "GB/s"), ("cpu_s_per_gb", "CPU s/GB")),
+        repeats=3,
+    ),
     Cell(
         "rtt",
         "Round trips at 1,000/s",
         "echo",
         _round_trips,
         (("p50_us", "p50 µs"), ("p99_us", "p99 µs"), ("p999_us", "p99.9 µs")),
+        repeats=3,
     ),
     Cell(
         "idle",

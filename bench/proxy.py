@@ -139,9 +139,7 @@ def _measure_all(
     samples: Samples = {cell.name: {} for cell in cells}
     for number in range(options.rounds):
         for cell in cells:
-            subjects = _subjects(cell, started)
-            shift = number % max(len(subjects), 1)
-            for subject in [*subjects[shift:], *subjects[:shift]]:
+            for subject in _turns(cell, _subjects(cell, started), number):
                 progress(f"round {number + 1}/{options.rounds}: {cell.name}, {subject.name}")
                 of_subject = samples[cell.name].setdefault(subject.name, [])
                 try:
@@ -149,6 +147,15 @@ def _measure_all(
                 except (LoadError, StartError) as error:
                     result.skipped.append(f"{cell.name} of {subject.name}, round {number + 1}: {error}")
     return samples
+
+
+def _turns(cell: Cell, subjects: Sequence[Subject], number: int) -> list[Subject]:
+    """Return the relays in the order in which a round measures them."""
+    turns = []
+    for repeat in range(number * cell.repeats, (number + 1) * cell.repeats):
+        shift = repeat % max(len(subjects), 1)
+        turns += [*subjects[shift:], *subjects[:shift]]
+    return turns
 
 
 def _measure(

@@ -4,6 +4,7 @@ import os
 import socket
 import struct
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,6 +17,8 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.plan import Plan
+from faultkit.proxy import pipes
+from faultkit.proxy.native import native
 from faultkit.proxy.pipes import CAN_SPLICE, PIPE_SIZE, PipePool, PipeQueue
 from faultkit.testing import open_filter
 from tests.proxy.wires import (
@@ -147,3 +150,91 @@ def test_bulk_under_latency_survives_a_filter_that_wants_to_see_the_bytes() -> N
         wire.plane.set_plan(Plan())
         assert received_digest(client) == expected_digest(total)
         sender.join()
+
+
+Carry = Callable[[int, int, int, int, int], tuple[int, int, int]]
+
+CARRIES = [
+    pytest.param(pipes._carry, id="python"),
+    pytest.param(
+        None if native is None else native.carry,
+        id="compiled",
+        marks=pytest.mark.skipif(native is None, reason="not compiled here"),
+    ),
+]
+
+
+@linux_only
+@pytest.mark.parametrize("carry", CARRIES)
+def test_carry_says_how_much_it_moved_and_why_it_stopped(carry: Carry) -> None:
+    pool = PipePool()
+    pipe = pool.borrow()
+    assert pipe is not None
+    (source, sender), (target, receiver) = tcp_pair(), tcp_pair()
+    with source, sender, target, receiver:
+        source.setblocking(False)
+        target.setblocking(False)
+
+        def carried(rounds: int) -> tuple[int, int, int]:
+            return carry(source.fileno(), target.fileno(), pipe.inlet, pipe.outlet, rounds)
+
+        assert carried(3) == (0, 0, pipes.DRY)
+        sender.sendall(b"abc")
+        assert carried(1) == (3, 0, pipes.MORE)
+        sender.sendall(b"defg")
+        assert carried(3) == (4, 0, pipes.DRY)
+        assert read_exactly(receiver, 7) == b"abcdefg"
+
+        target.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        moved, left, why = 0, 0, pipes.MORE
+        sent = 0
+        while why in (pipes.MORE, pipes.DRY):
+            sender.sendall(bytes(100_000))
+            sent += 100_000
+            more, left, why = carried(3)
+            moved += more
+        assert why == pipes.FULL
+        assert left > 0
+        assert moved + left <= sent
+        assert os.read(pipe.outlet, PIPE_SIZE) == bytes(left)
+
+        receiver.close()
+        sender.sendall(b"x")
+        whys = {carried(1)[2] for _ in range(3)}
+        assert pipes.TARGET_FAILED in whys
+    pipe.close()
+
+
+@linux_only
+@pytest.mark.parametrize("carry", CARRIES)
+@pytest.mark.parametrize("is_reset", [False, True], ids=["end", "reset"])
+def test_carry_passes_bytes_on_before_the_end_of_their_source(carry: Carry, is_reset: bool) -> None:
+    pool = PipePool()
+    pipe = pool.borrow()
+    assert pipe is not None
+    (source, sender), (target, receiver) = tcp_pair(), tcp_pair()
+    with source, sender, target, receiver:
+        source.setblocking(False)
+        target.setblocking(False)
+        sender.sendall(b"last")
+        if is_reset:
+            sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        sender.close()
+        numbers = (source.fileno(), target.fileno(), pipe.inlet, pipe.outlet)
+        if is_reset:
+            # Linux drops what was not read before a reset, or reports it behind the bytes.
+            moved, left, why = carry(*numbers, 3)
+            assert (left, why) == (0, pipes.SOURCE_FAILED)
+            assert moved in (0, 4)
+        else:
+            assert carry(*numbers, 3) == (4, 0, pipes.ENDED)
+            assert read_exactly(receiver, 4) == b"last"
+    pipe.close()
+
+
+def tcp_pair() -> tuple[socket.socket, socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        near = socket.create_connection(server.getsockname(), PATIENCE_S)
+        far, _ = server.accept()
+    far.settimeout(PATIENCE_S)
+    return near, far

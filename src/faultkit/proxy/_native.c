@@ -33,7 +33,7 @@
 #endif
 
 /* As in native.py: an extension of another revision is not used. Raise both when what they share changes. */
-#define REVISION 6
+#define REVISION 7
 
 #define MOST_EVENTS 512
 

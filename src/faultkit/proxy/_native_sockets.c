@@ -9,6 +9,7 @@
 #include "_native.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
@@ -159,7 +160,64 @@ static PyObject *pass_first(PyObject *module, PyObject *args)
     return Py_BuildValue("y#n", buffer + sent, got - sent, sent);
 }
 
+#define PIPE_SIZE (1 << 20)
+#define GOOD_LOAD (768 << 10)
+#define SPLICE_FLAGS (SPLICE_F_MOVE | SPLICE_F_NONBLOCK)
+
+enum { MORE, DRY, FULL, SOURCE_ENDED, SOURCE_FAILED, TARGET_FAILED };
+
+static ssize_t splice_some(int from, int to, Py_ssize_t most)
+{
+    ssize_t size;
+    do
+        size = splice(from, NULL, to, NULL, (size_t)most, SPLICE_FLAGS);
+    while (size < 0 && errno == EINTR);
+    return size;
+}
+
+/* As pipes._carry. A load may take a tenth of a millisecond, so the lock of the interpreter is released. */
+static PyObject *carry(PyObject *module, PyObject *args)
+{
+    int source, target, inlet, outlet, rounds, why = MORE;
+    Py_ssize_t moved = 0, left = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iiiii", &source, &target, &inlet, &outlet, &rounds))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    while (rounds-- > 0) {
+        Py_ssize_t load = 0;
+        ssize_t size;
+        why = MORE;
+        while (load < GOOD_LOAD && (size = splice_some(source, inlet, PIPE_SIZE)) != 0) {
+            if (size < 0) {
+                why = errno == EAGAIN ? DRY : SOURCE_FAILED;
+                break;
+            }
+            load += size;
+        }
+        if (load < GOOD_LOAD && why == MORE)
+            why = SOURCE_ENDED;
+        for (left = load; left > 0; left -= size) {
+            size = splice_some(outlet, target, left);
+            if (size >= 0)
+                continue;
+            if (errno != EAGAIN)
+                why = TARGET_FAILED;
+            else if (why != SOURCE_FAILED)
+                why = FULL;
+            break;
+        }
+        moved += load - left;
+        if (left > 0 || why == SOURCE_FAILED || (why != MORE && load == 0))
+            break;
+        why = MORE;
+    }
+    Py_END_ALLOW_THREADS
+    return Py_BuildValue("nni", moved, left, why);
+}
+
 PyMethodDef native_socket_methods[] = {
+    {"carry", carry, METH_VARARGS, "Move bytes from socket to socket through a pipe."},
     {"pass_first", pass_first, METH_VARARGS, "Pass on the first bytes of a client."},
     {"read_bytes", read_bytes, METH_VARARGS, "Read from a socket that does not block."},
     {"accept_client", accept_client, METH_O, "Accept a client: its descriptor, or -1 if none waits."},

@@ -47,7 +47,7 @@ from faultkit.proxy.direction_source import TURNS, DirectionSource, read_bytes
 from faultkit.proxy.event_loop import FAILED
 from faultkit.proxy.filter_chain import FilterChain
 from faultkit.proxy.native import native
-from faultkit.proxy.pipes import CAN_SPLICE, Parcel, PipeQueue
+from faultkit.proxy.pipes import CAN_SPLICE, DRY, ENDED, FULL, MORE, SOURCE_FAILED, Parcel, PipeQueue, carry
 from faultkit.proxy.proxy_state import ALWAYS_ALLOWED
 from faultkit.proxy.sockets import NO_SOCKET
 
@@ -159,31 +159,23 @@ class Direction(DirectionSource):
             self.drop_pipes()
             self.pump_again()
             return
-        turns = _SPLICE_TURNS
-        try:
-            while self.readable and self.writable:
-                size = pipe.fill(self.source)
-                if not size:
-                    self._end_of_source()
-                    return
-                left = pipe.empty(self.target)
-                self.moved += size - left
-                if pipe.is_last:
-                    self.ending |= FAILED
-                    self._link.reset()  # Behind what the target took at once, and not later.
-                    return
-                if left:
-                    self.keep(queue.seal())
-                    self.target_is_full()
-                    return
-                turns -= 1
-                if not turns:
-                    self.pump_again()
-                    return
-        except BlockingIOError:
+        if not (self.readable and self.writable):
+            return
+        moved, pipe.filled, why = carry(self.source, self.target, pipe.inlet, pipe.outlet, _SPLICE_TURNS)
+        self.moved += moved
+        if why == MORE:
+            self.pump_again()
+        elif why == DRY:
             self._source_is_dry()
-        except OSError:
-            self._link.reset()
+        elif why == FULL:
+            self.keep(queue.seal())
+            self.target_is_full()
+        elif why == ENDED:
+            self._end_of_source()
+        else:
+            if why == SOURCE_FAILED:
+                self.ending |= FAILED
+            self._link.reset()  # Behind what the target took at once, and not later.
 
     def _open_pipe_queue(self) -> bool:
         """Let bulk bytes wait in pipes from now on. False where that is not possible."""

@@ -9,7 +9,7 @@ FAULTKIT_PURE, if it is not empty, chooses Python. Nothing else depends on the c
     _native.DirectionFields     direction_fields.PureFields
     _native_http.c              direction.Direction._pump_layer
     _native_llm.c               http.answer_rewrite.texts_of_chunks
-    _native_sockets.c           the functions of `sockets`
+    _native_sockets.c           the functions of `sockets`, pipes._carry
     _native_tls.c               tls.straight, DirectionSource._pass_straight
     _native.LinkFields          link_fields.PureLinkFields
     _native.Acceptor            Proxy._accept, Link.begin, Link._send_first_bytes
@@ -28,7 +28,7 @@ from typing import Final
 PURE_VARIABLE: Final = "FAULTKIT_PURE"
 
 
-_REVISION: Final = 6
+_REVISION: Final = 7
 
 
 def load_native(name: str = "faultkit.proxy._native", revision: int = _REVISION) -> ModuleType | None:

@@ -14,6 +14,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
+from faultkit.proxy.native import native
 from faultkit.proxy.sockets import unread_bytes
 
 CAN_SPLICE = sys.platform == "linux"
@@ -23,7 +24,7 @@ SPLICE_FLAGS = os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK if CAN_SPLICE else 0
 _SET_PIPE_SIZE = 1031
 """F_SETPIPE_SZ of Linux, as a number because `fcntl` lacks the name on other systems."""
 _GOOD_LOAD = 768 << 10
-"""Bytes after which `fill` stops collecting."""
+"""Bytes after which `carry` stops collecting. `_native_sockets.c` has the same."""
 _IDLE_PIPES = 16
 """Pipes that are kept for the next borrower."""
 _MOST_LENT = 256
@@ -38,40 +39,56 @@ class Pipe:
     inlet: int
     filled: int = 0
     """Bytes inside."""
-    is_last: bool = False
-    """The source failed behind the bytes inside. The kernel reports that once, so it is kept here."""
-
-    def fill(self, source: int) -> int:
-        """Take what a socket has; 0 is its end. Raises BlockingIOError when it has nothing to read.
-
-        Several gulps make one load: a receiver that gets few large loads is woken less often, and to wake
-        it costs more than to take them. A failure of the source comes behind what it had sent: it is raised
-        if there was nothing, and else kept in `is_last`.
-        """
-        size = self.filled = os.splice(source, self.inlet, PIPE_SIZE, None, None, SPLICE_FLAGS)
-        try:
-            while size and self.filled < _GOOD_LOAD:
-                size = os.splice(source, self.inlet, PIPE_SIZE, None, None, SPLICE_FLAGS)
-                self.filled += size
-        except BlockingIOError:
-            pass  # The socket is dry, or the pipe is full.
-        except OSError:
-            self.is_last = True
-        return self.filled
-
-    def empty(self, target: int) -> int:
-        """Write what is inside to a socket; return how many bytes it did not take."""
-        try:
-            while self.filled:
-                self.filled -= os.splice(self.outlet, target, self.filled, None, None, SPLICE_FLAGS)
-        except BlockingIOError:
-            pass
-        return self.filled
 
     def close(self) -> None:
         """Close both ends."""
         os.close(self.outlet)
         os.close(self.inlet)
+
+
+MORE, DRY, FULL, ENDED, SOURCE_FAILED, TARGET_FAILED = range(6)
+"""Why `carry` stopped: all rounds are done; nothing to read; the target takes no more; the source has ended;
+one of the two has failed. `_native_sockets.c` has the same numbers."""
+
+
+def _carry(source: int, target: int, inlet: int, outlet: int, rounds: int) -> tuple[int, int, int]:
+    """Move bytes from a socket through an empty pipe to another one, in so many loads at most.
+
+    Several gulps make one load: a receiver that gets few large loads is woken less often, and to wake it
+    costs more than to take them. A failure of the source comes behind what it had sent, and the kernel
+    reports it once: what was taken before is passed on first. Returns the bytes that the target has taken,
+    those that are left in the pipe, and why it stopped.
+    """
+    moved = 0
+    for _ in range(rounds):
+        load = 0
+        why = MORE
+        try:
+            while load < _GOOD_LOAD:
+                size = os.splice(source, inlet, PIPE_SIZE, None, None, SPLICE_FLAGS)
+                load += size
+                if not size:
+                    why = ENDED
+                    break
+        except BlockingIOError:
+            why = DRY  # Or the pipe is full.
+        except OSError:
+            why = SOURCE_FAILED
+        left = load
+        try:
+            while left:
+                left -= os.splice(outlet, target, left, None, None, SPLICE_FLAGS)
+        except BlockingIOError:
+            why = why if why == SOURCE_FAILED else FULL
+        except OSError:
+            why = TARGET_FAILED
+        moved += load - left
+        if left or why == SOURCE_FAILED or (why != MORE and not load):
+            return moved, left, why
+    return moved, 0, MORE
+
+
+carry = native.carry if native is not None else _carry
 
 
 class PipeHolder(Protocol):
@@ -108,7 +125,7 @@ class PipePool:
     def give_back(self, pipe: Pipe) -> None:
         """Return a borrowed pipe. One that is not empty is closed."""
         self._lent -= 1
-        if pipe.filled or pipe.is_last or len(self._idle) >= _IDLE_PIPES:
+        if pipe.filled or len(self._idle) >= _IDLE_PIPES:
             pipe.close()
         else:
             self._idle.append(pipe)
