@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from faultkit.base.secret_names import is_secret_argument, is_secret_name, secret_keys
-from faultkit.base.secrets import REDACTED, hide_secrets, may_hold_secret
+from faultkit.base.secrets import REDACTED, hide_secrets, may_hold_secret, may_hold_secret_utf8
 
 MOST_DEPTH = 100
 TOO_DEEP = "[too deep]"
@@ -122,6 +122,11 @@ def needs_redaction(text: str) -> bool:
     """Return False if JSON certainly contains no secret and nothing that a database refuses."""
     # An escape may spell a name, or stand for a character that databases refuse.
     return "\\u" in text or may_hold_secret(text)
+
+
+def needs_redaction_utf8(text: bytes) -> bool:
+    """Return False if encoded JSON certainly contains no secret and nothing that a database refuses."""
+    return b"\\u" in text or may_hold_secret_utf8(text)
 
 
 def storable_text(text: str) -> str:

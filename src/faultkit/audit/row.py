@@ -115,8 +115,8 @@ def row_id(at_us: int, number: int) -> str:
 
     Ids sort by time, and by number within a microsecond."""
     ms, us = divmod(at_us, 1000)
-    time, variant = f"{ms & (1 << 48) - 1:012x}", 0x8000 | number >> 48 & 0x3FFF
-    return f"{time[:8]}-{time[8:]}-7{us:03x}-{variant:04x}-{number & (1 << 48) - 1:012x}"
+    parts = (ms >> 16 & 0xFFFFFFFF, ms & 0xFFFF, us, 0x8000 | number >> 48 & 0x3FFF, number & (1 << 48) - 1)
+    return "{:08x}-{:04x}-7{:03x}-{:04x}-{:012x}".format(*parts)
 
 
 def row_document(row: AuditRow) -> dict[str, Any]:

@@ -24,6 +24,10 @@ class LinearPattern:
         """Return whether the pattern matches anywhere in a text."""
         return self._compiled.search(_without_surrogates(text)) is not None
 
+    def found_in_utf8(self, text: bytes) -> bool:
+        """Return whether the pattern matches anywhere in an encoded text: faster than decoding it."""
+        return self._compiled.search(text) is not None
+
     def groups_of(self, text: str) -> tuple[str, ...] | None:
         """Return what the groups match where the pattern first matches in a text; None if it does not."""
         found = self._compiled.search(_without_surrogates(text))

@@ -264,6 +264,7 @@ _SHAPED = (
     r"|hvs\.[A-Za-z0-9_\-]{20}|whsec_[A-Za-z0-9+/=]{20}|(?i:digest) +[A-Za-z\-]+="
 )
 """Of a secret that has a shape."""
+_ANY = f"{_KEYED}|{_SHAPED}"
 
 
 @lru_cache
@@ -274,7 +275,12 @@ def _linear(pattern: str) -> LinearPattern:
 
 def may_hold_secret(text: str) -> bool:
     """Return False if a text certainly contains no secret. It is cheap, since it is called for each call."""
-    return not _is_short_word(text) and _linear(f"{_KEYED}|{_SHAPED}").found_in(text)
+    return not _is_short_word(text) and _linear(_ANY).found_in(text)
+
+
+def may_hold_secret_utf8(text: bytes) -> bool:
+    """Return False if an encoded text certainly contains no secret."""
+    return _linear(_ANY).found_in_utf8(text)
 
 
 def _is_short_word(text: str) -> bool:

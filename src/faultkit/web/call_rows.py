@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from faultkit.audit.redaction import (
     MOST_DEPTH,
     json_text,
-    needs_redaction,
+    needs_redaction_utf8,
     redacted,
     redacted_json,
     redacted_text,
@@ -36,12 +36,14 @@ from faultkit.base.secrets import REDACTED
 from faultkit.base.times import now_us, time_text
 from faultkit.mcp.failures.failure_service import FinishedCall
 from faultkit.mcp.failures.failure_tool import Blocks, ProtocolError, Structured, ToolError, ToolOutcome
-from faultkit.mcp.wire.message import encode, read
+from faultkit.mcp.wire.message import encode, value_of
 
 MOST_TEXT_CHARS = 4096
 """Limit for error messages and other texts whose length the caller controls."""
 _MOST_HELD_BYTES = 2 * MOST_PAYLOAD_BYTES
 """Limit of the messages of a call whose row is built later."""
+_MOST_REMEMBERED = 64
+"""Length of names that are cached, and of numbers that need not be searched for secrets."""
 _CALL_BYTES = 2048
 """Approximate memory of a snapshot without its messages."""
 # A tuple, since a union in a call of isinstance is created anew each time.
@@ -225,10 +227,10 @@ def entry_of_snapshot(snapshot: tuple[Any, ...]) -> AuditEntry:
         id=row_id(call.at_us, call.number),
         at_us=call.at_us,
         duration_ms=round(call.seconds * 1000, 3),
-        tool_name=clip_and_redact(call.tool),
+        tool_name=_tool_name(call.tool),
         success=call.success,
         tool_group=call.group,
-        request_id=clip_and_redact(id),
+        request_id=id if type(call.id) is int and len(id) <= _MOST_REMEMBERED else clip_and_redact(id),
         session_id=call.session_id,
         user_subject=clip(call.subject),
         user_email=clip(call.email),
@@ -249,6 +251,14 @@ def entry_of_snapshot(snapshot: tuple[Any, ...]) -> AuditEntry:
     return AuditEntry(row, payload)
 
 
+_remembered = lru_cache(maxsize=256)(clip_and_redact)
+
+
+def _tool_name(name: str) -> str:
+    """Return the name of a tool without secrets. Cached, since calls repeat few names."""
+    return _remembered(name) if len(name) <= _MOST_REMEMBERED else clip_and_redact(name)
+
+
 @lru_cache(maxsize=128)
 def _header_texts(headers: tuple[tuple[str, str], ...]) -> tuple[str | None, str, str]:
     """Return all headers as JSON, X-Forwarded-For and User-Agent. Cached, since clients repeat their
@@ -266,7 +276,7 @@ def _payload_of(call: CallSnapshot, id: str, headers: str | None) -> tuple[Paylo
     """Return the payload, and the arguments of the tool as JSON."""
     raw, reply = call.raw, call.reply
     request_fits, reply_fits = len(raw) <= MOST_PAYLOAD_BYTES, len(reply) <= MOST_PAYLOAD_BYTES
-    is_open = request_fits and reply_fits and not needs_redaction((raw + reply).decode("utf-8"))
+    is_open = request_fits and reply_fits and not needs_redaction_utf8(raw + reply)
     params, parameters = _params(raw, is_open) if request_fits else (None, None)
     said = _response(call, id, is_open) if reply and reply_fits else None
     payload = Payload(
@@ -287,7 +297,7 @@ def _payload_of(call: CallSnapshot, id: str, headers: str | None) -> tuple[Paylo
 def _params(raw: bytes, is_open: bool) -> tuple[str, str | None]:
     """Return all parameters, and the arguments of the tool, as JSON. `is_open`: there is no secret in
     them."""
-    params = read(raw).params
+    params = value_of(raw.decode("utf-8"))["params"]
     if is_open and (len(raw) <= 2 * MOST_DEPTH or raw.count(b"{") + raw.count(b"[") <= MOST_DEPTH):
         try:
             return _params_text(params)

@@ -45,7 +45,7 @@ class Incoming:
 def read(raw: bytes) -> Incoming:
     """Parse one line, event or body."""
     try:
-        value = _value_of(raw.decode("utf-8"))
+        value = value_of(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         return Incoming(raw, "invalid", problem=(PARSE_ERROR, f"Parse error: {_reason(error)}"))
     if type(value) is dict:
@@ -56,7 +56,8 @@ def read(raw: bytes) -> Incoming:
     return Incoming(raw, "invalid", problem=(INVALID_REQUEST, "Invalid request: expected a JSON object"))
 
 
-def _value_of(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """Return the value of JSON. Raises ValueError and RecursionError."""
     if text[:1] == "{":
         # Fast path: nearly every message is an object without whitespace around it.
         value, end = _DECODER.raw_decode(text)
