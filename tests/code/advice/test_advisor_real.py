@@ -80,6 +80,7 @@ def test_a_score_comes_from_a_real_server(
         print("\nscore by the advisor:", result)  # noqa: T201
 
 
+@pytest.mark.thorough  # The score shows that answers of a real server are read; this takes 80 s.
 def test_objectives_come_from_a_real_server(
     model: LanguageModel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
