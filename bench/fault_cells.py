@@ -131,6 +131,7 @@ FAULT_CELLS: tuple[Cell, ...] = (
             _requests(connections, fault),
             (*PER_REQUEST, ("p50_ms", "p50 ms"), ("p99_ms", "p99 ms")),
             needs=("wrk", "nginx"),
+            repeats=3 if (fault, connections) == ("latency", 64) else 1,
             fault=fault,
         )
         for fault, label in _LABELS.items()

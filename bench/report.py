@@ -40,7 +40,8 @@ forced for bulk; nginx `stream` with one worker. Relays take turns within each r
 with another one. Requests are HTTP/1.1 over kept-alive connections (wrk, nginx as origin). Memory is the
 growth of the proportional set size of all the relay's processes with all connections open and silent. Where
 one process may not open two descriptors for each of them, Faultkit runs with `--workers`; its row says so.
-Bulk and round trips vary with the core that a process happens to run on, and have three turns in each round.
+Bulk, round trips and latency at 64 connections vary with the core that a process happens to run on, and have
+three turns in each round.
 """
 
 _FAULT_METHOD = """\

@@ -33,7 +33,7 @@
 #endif
 
 /* As in native.py: an extension of another revision is not used. Raise both when what they share changes. */
-#define REVISION 7
+#define REVISION 8
 
 #define MOST_EVENTS 512
 
@@ -355,17 +355,51 @@ static int first_at(PyObject *queue, double *at)
     return failed;
 }
 
+/* The objects behind the services of the directions that a loop runs: looked up for one of them, used for all. */
+static struct {
+    PyObject *services, *lateness, *budget, *timers, *timer_count;
+} known;
+
+static void forget_services(void)
+{
+    Py_CLEAR(known.services);
+    Py_CLEAR(known.lateness);
+    Py_CLEAR(known.budget);
+    Py_CLEAR(known.timers);
+    Py_CLEAR(known.timer_count);
+}
+
+static int know_services(PyObject *services)
+{
+    if (services == known.services)
+        return 0;
+    forget_services();
+    PyObject *loop = PyObject_GetAttr(services, s_loop);
+    if (loop != NULL && (known.timers = PyObject_GetAttr(loop, s__timers)) != NULL &&
+        (known.timer_count = PyObject_GetAttr(loop, s__timer_count)) != NULL &&
+        (known.lateness = PyObject_GetAttr(services, s_lateness)) != NULL &&
+        (known.budget = PyObject_GetAttr(services, s_budget)) != NULL) {
+        Py_INCREF(services);
+        known.services = services;
+    }
+    Py_XDECREF(loop);
+    return known.services == NULL ? -1 : 0;
+}
+
 static int record_lateness(Fields *f, double seconds)
 {
-    PyObject *lateness = PyObject_GetAttr(f->services, s_lateness);
-    PyObject *recent = lateness == NULL ? NULL : PyObject_GetAttr(lateness, s_recent);
+    if (know_services(f->services) < 0)
+        return -1;
+    PyObject *lateness = known.lateness;
+    Py_INCREF(lateness);
+    PyObject *recent = PyObject_GetAttr(lateness, s_recent);
     PyObject *value = PyFloat_FromDouble(seconds);
     int failed = recent == NULL || value == NULL ? -1 : PyList_Append(recent, value);
     if (!failed && PyList_Size(recent) >= settings.most_recent)
         failed = call_method(lateness, s_count);
     Py_XDECREF(value);
     Py_XDECREF(recent);
-    Py_XDECREF(lateness);
+    Py_DECREF(lateness);
     return failed;
 }
 
@@ -435,12 +469,13 @@ static int arm(Fields *f, double at)
         return 0;
     f->timer_at = at;
     int failed = -1;
-    PyObject *loop = PyObject_GetAttr(f->services, s_loop), *timers = NULL, *counter = NULL, *timer = NULL;
-    if (loop != NULL && (timers = PyObject_GetAttr(loop, s__timers)) != NULL &&
-        (counter = PyObject_GetAttr(loop, s__timer_count)) != NULL && (timer = PyTuple_New(4)) != NULL) {
+    PyObject *timer = know_services(f->services) < 0 ? NULL : PyTuple_New(4);
+    if (timer != NULL) {
+        PyObject *timers = known.timers;
+        Py_INCREF(timers);
         PyObject *parts[4] = {
             PyFloat_FromDouble(at),
-            PyIter_Next(counter),
+            PyIter_Next(known.timer_count),
             PyObject_GetAttr((PyObject *)f, s__timer_due),
             PyObject_GetAttr(f->link, s_abort),
         };
@@ -452,11 +487,9 @@ static int arm(Fields *f, double at)
         PyObject *pushed = failed ? NULL : PyObject_CallFunctionObjArgs(heappush, timers, timer, NULL);
         failed = pushed == NULL ? -1 : 0;
         Py_XDECREF(pushed);
+        Py_DECREF(timers);
     }
     Py_XDECREF(timer);
-    Py_XDECREF(counter);
-    Py_XDECREF(timers);
-    Py_XDECREF(loop);
     return failed;
 }
 
@@ -465,9 +498,9 @@ static int report_held(Fields *f, Py_ssize_t bytes)
 {
     if (bytes == f->reported_bytes)
         return 0;
-    PyObject *budget = PyObject_GetAttr(f->services, s_budget);
-    int failed = budget == NULL ? -1 : add_size(budget, s_held, bytes - f->reported_bytes);
-    Py_XDECREF(budget);
+    if (know_services(f->services) < 0)
+        return -1;
+    int failed = add_size(known.budget, s_held, bytes - f->reported_bytes);
     f->reported_bytes = bytes;
     return failed;
 }
@@ -509,13 +542,14 @@ static int feed(PyObject *chain, PyObject *held, PyObject *filter, PyObject *eve
 }
 
 /* Queue bytes that have arrived, at the time that a filter gives which only delays. */
-static int delay(PyObject *chain, PyObject *held, PyObject *due, double at, Py_ssize_t size)
+static int delay(PyObject *chain, PyObject *held, PyObject *due, double at, Py_ssize_t size, double *until)
 {
     /* The bytes first: the filter is Python, and other threads may run meanwhile. */
     PyObject *event = new_data(at, buffer, size);
     PyObject *when = event == NULL ? NULL : PyObject_GetAttr(event, s_at);
     PyObject *later = when == NULL ? NULL : PyObject_CallFunctionObjArgs(due, when, NULL);
-    int failed = later == NULL || PyObject_GenericSetAttr(event, s_at, later) < 0 ||
+    *until = later == NULL ? 0.0 : PyFloat_AsDouble(later);
+    int failed = later == NULL || PyErr_Occurred() || PyObject_GenericSetAttr(event, s_at, later) < 0 ||
                  call_method_with(held, s_append, event) < 0 || add_size(chain, s_held_bytes, size) < 0;
     Py_XDECREF(event);
     Py_XDECREF(when);
@@ -568,10 +602,10 @@ static int pump_sole_stage(Fields *f, PyObject *chain, PyObject *held, PyObject 
         }
         if (size <= 0)
             return end_of_chain_source(f, size < 0, now);
-        double at = now < f->paced_at ? now : f->paced_at;
+        double at = now < f->paced_at ? now : f->paced_at, until = 0.0;
         int failed;
         if (due != Py_None)
-            failed = delay(chain, held, due, at, size);
+            failed = delay(chain, held, due, at, size, &until);
         else {
             PyObject *event = new_data(at, buffer, size);
             failed = event == NULL ? -1 : feed(chain, held, filter, event);
@@ -582,8 +616,12 @@ static int pump_sole_stage(Fields *f, PyObject *chain, PyObject *held, PyObject 
         f->big_reads = size >= settings.bulk ? f->big_reads + 1 : 0;
         if (size < read_size) {
             f->paced_at = Py_HUGE_VAL;
-            if (!f->ending)
+            if (!f->ending) {
                 f->readable = 0;
+                /* What was due before has left, and what has come is not due: settled. */
+                if (until > now)
+                    break;
+            }
         }
         if (--turns == 0) {
             if (call_method((PyObject *)f, s_pump_again) < 0)
@@ -953,14 +991,9 @@ static int run_soon(PyObject *loop, PyObject *soon)
     return 0;
 }
 
-static PyObject *run_rounds(PyObject *module, PyObject *args)
+static PyObject *rounds(PyObject *loop, int epoll, PyObject *handlers, PyObject *timers, PyObject *soon)
 {
-    PyObject *loop, *handlers, *timers, *soon;
-    int epoll;
     struct epoll_event events[MOST_EVENTS];
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OiO!O!O", &loop, &epoll, &PyDict_Type, &handlers, &PyList_Type, &timers, &soon))
-        return NULL;
     while (1) {
         PyObject *running = PyObject_GetAttr(loop, s__running);
         if (running == NULL)
@@ -988,6 +1021,21 @@ static PyObject *run_rounds(PyObject *module, PyObject *args)
         if ((PyList_Size(timers) > 0 && run_timers(loop, timers) < 0) || run_soon(loop, soon) < 0)
             return NULL;
     }
+}
+
+static PyObject *run_rounds(PyObject *module, PyObject *args)
+{
+    PyObject *loop, *handlers, *timers, *soon;
+    int epoll;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OiO!O!O", &loop, &epoll, &PyDict_Type, &handlers, &PyList_Type, &timers, &soon))
+        return NULL;
+    PyObject *result = rounds(loop, epoll, handlers, timers, soon);
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    forget_services();
+    PyErr_Restore(type, error, trace);
+    return result;
 }
 
 /* --- the module ---------------------------------------------------------------------------------- */

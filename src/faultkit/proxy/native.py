@@ -28,7 +28,7 @@ from typing import Final
 PURE_VARIABLE: Final = "FAULTKIT_PURE"
 
 
-_REVISION: Final = 7
+_REVISION: Final = 8
 
 
 def load_native(name: str = "faultkit.proxy._native", revision: int = _REVISION) -> ModuleType | None:

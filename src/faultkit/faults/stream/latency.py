@@ -93,23 +93,33 @@ class Latency(StreamFault):
 
 
 class _LatencyFilter(DelayFilter):
-    __slots__ = ("_draws", "_fault", "_fixed_ms", "_note", "_rng")
+    __slots__ = ("_draws", "_each_ms", "_fault", "_note", "_rng")
 
     def __init__(self, fault: Latency, stream: Stream) -> None:
         super().__init__(stream)
         self._fault = fault
-        self._fixed_ms = fault.fixed_ms
+        self._each_ms = None if fault.per == "connection" else fault.fixed_ms
         self._rng = stream.rng
         self._note = stream.note
         self._draws = True
+
+    def due(self, at: float) -> float:
+        each_ms = self._each_ms
+        if each_ms is None:
+            return super().due(at)
+        # The same without calls and draws, since it runs for each read.
+        self._note("delay_ms", each_ms)
+        at += each_ms / 1000
+        if at < self._last_at:
+            return self._last_at
+        self._last_at = at
+        return at
 
     def delay_s(self, at: float) -> float:
         if not self._draws:
             return 0.0
         if self._fault.per == "connection":
             self._draws = False
-        delay_ms = self._fixed_ms
-        if delay_ms is None:
-            delay_ms = min(self._fault.draw_ms(self._rng), MOST_DELAY_MS)
+        delay_ms = min(self._fault.draw_ms(self._rng), MOST_DELAY_MS)
         self._note("delay_ms", delay_ms)
         return delay_ms / 1000
