@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.rule import (
@@ -22,66 +21,24 @@ from faultkit.code.rules.rule import (
 )
 from faultkit.code.rules.vocabulary.blocking_clients import (
     blocks_in_csharp,
-    blocks_in_python,
     blocks_on_jvm,
-    is_blocking_stub,
     is_diesel,
     is_referred_to,
 )
+from faultkit.code.rules.vocabulary.blocking_python import (
+    FILES,
+    WAITS,
+    asks,
+    is_aws_call,
+    is_blocking_stub,
+    is_used_often,
+)
 from faultkit.code.rules.vocabulary.blocking_queries import waits_for_ef
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function, callers_through
+from faultkit.code.rules.vocabulary.given_clients import name_by_giver
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
-_WAITS = frozenset(
-    (
-        "time.sleep", "urllib.request.urlopen", "urllib3.request", "urllib3.PoolManager.request",
-        "os.system", "subprocess.run", "subprocess.call", "subprocess.check_call",
-        "subprocess.check_output", "os.popen", "socket.create_connection", "socket.getaddrinfo",
-        "socket.gethostbyname", "smtplib.SMTP", "subprocess.Popen.wait", "subprocess.Popen.communicate",
-        "concurrent.futures.wait", "ftplib.FTP", "psycopg2.connect", "psycopg.connect", "pymysql.connect",
-        "MySQLdb.connect", "mysql.connector.connect", "pyodbc.connect", "boto3.client",
-        "shutil.copyfileobj", "shutil.copytree", "shutil.rmtree", "bcrypt.hashpw", "bcrypt.checkpw",
-        "shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.move", "shutil.make_archive",
-        "shutil.unpack_archive", "zipfile.ZipFile.extractall", "tarfile.open().extractall",
-        "tarfile.TarFile.extractall", "openpyxl.load_workbook", "weasyprint.HTML.write_pdf",
-        "pandas.read_csv", "pandas.read_excel", "pandas.read_parquet", "pandas.read_json", "pandas.read_sql",
-        "paramiko.SSHClient.connect", "paramiko.SSHClient.exec_command",
-        "asyncio.run", "asyncio.get_event_loop().run_until_complete",
-        "asyncio.get_running_loop().run_until_complete", "asyncio.new_event_loop().run_until_complete",
-        "concurrent.futures.ThreadPoolExecutor.submit().result",
-        "concurrent.futures.ProcessPoolExecutor.submit().result", "threading.Event.wait",
-        "threading.Thread.join", "asyncio.run_coroutine_threadsafe().result", "queue.Queue.get",
-        "queue.Queue.join",
-        "PIL.Image.open", "PIL.Image.open().save", "PIL.Image.open().thumbnail", "PIL.Image.open().resize",
-        "socket.socket.connect", "socket.socket.recv", "ldap3.Connection", "pdfkit.from_string",
-        "pdfkit.from_file",
-        "hashlib.pbkdf2_hmac", "hashlib.scrypt", "passlib.context.CryptContext.hash",
-        "passlib.context.CryptContext.verify", "argon2.PasswordHasher.hash", "argon2.PasswordHasher.verify",
-    )
-)  # fmt: skip
-_HTTP = NamePattern(
-    r"(requests|httpx|requests\.(Session|session\(\))|httpx\.Client)\.(get|post|put|patch|delete|head|request)$"
-)
-_SQL = NamePattern(
-    r"(psycopg2|psycopg|pymysql|MySQLdb|mysql\.connector|pyodbc|sqlite3)\.connect\(\)(\.cursor\(\))?"
-    r"\.(execute|executemany|fetchall|fetchone|commit)$"
-)
-_SESSION = NamePattern(
-    r"^(sqlalchemy\.orm\.(session\.)?Session|sqlmodel\.Session|sqlalchemy\.orm\.(sessionmaker|scoped_session)\(\)\(\)"
-    r"|[\w.]*\bSessionLocal)\.(execute|scalars?|commit|flush|refresh|get|exec"
-    r"|query\(\)(\.\w+\(\))*\.(all|first|one|one_or_none|scalar|count|delete|update))$"
-)
-_AWS = NamePattern(
-    r"^boto3\.client\(\)\.(?!generate_|get_paginator|get_waiter|can_paginate|close|meta)[a-z]+_\w+$"
-)
-_MONGO = NamePattern(
-    r"^pymongo\.MongoClient[\w.\[\]]*\.(find_one|insert_one|insert_many|update_one|update_many|delete_one"
-    r"|delete_many|count_documents|find_one_and_\w+)$"
-)
-_CLIENTS = (_SESSION, _AWS, _MONGO)
-_USED_OFTEN = (*_CLIENTS, NamePattern(r"^\w+Dep\."))
-_FILES = NamePattern(r"^(open|io\.open|pathlib\.Path\.(read_text|read_bytes|write_text|write_bytes))$")
 _SYNC = NamePattern(
     r"^(fs|child_process|zlib|crypto)\.(readFile|writeFile|appendFile|readdir|stat|exists|mkdir|unlink|copyFile|rename"
     r"|exec|execFile|spawn|gzip|gunzip|deflate|inflate|pbkdf2|scrypt|rm|access|open|read|write"
@@ -166,7 +123,7 @@ def _python(facts: Facts) -> Iterator[Hit]:
     reported: set[tuple[Scope, Call | str]] = set()
     for call in facts.calls:
         waits = _is_blocking(call, facts)
-        if not waits and not _FILES.match(call.name):
+        if not waits and not FILES.match(call.name):
             continue
         scope = facts.function_of(call)
         if scope is None or call.is_awaited or _is_elsewhere(call, facts) or _is_meant(call, facts):
@@ -180,7 +137,7 @@ def _python(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() reads a file while the event loop waits", LIKELY, "low")
         else:
             # A session or client is used many times: one finding for each function is enough.
-            often = any(each.search(call.name) for each in _USED_OFTEN) or blocks_in_python(call.name)
+            often = is_used_often(call.name)
             reported_as = (scope, call.written.removeprefix("self.").partition(".")[0] if often else call)
             if reported_as not in reported:
                 yield Hit(call.span, f"{call.written}() stops the event loop until it is done", CERTAIN)
@@ -203,13 +160,10 @@ def _is_blocking(call: Call, facts: Facts) -> bool:
     head, dot, rest = name.partition(".")
     if head.endswith("Dep") and (alias := _alias(head, facts)):
         name = alias + dot + rest
-    return name in _WAITS or _asks(name) or is_blocking_stub(call, facts)
-
-
-@lru_cache(maxsize=4096)
-def _asks(name: str) -> bool:
-    """Return whether a call of this name asks another program. The same names come again in every file."""
-    return any(each.match(name) for each in (_HTTP, _SQL, *_CLIENTS)) or blocks_in_python(name)
+    if name in WAITS or asks(name) or is_blocking_stub(call, facts) or is_aws_call(call, facts):
+        return True
+    given = name_by_giver(call, facts)
+    return bool(given) and (given in WAITS or asks(given))
 
 
 def _is_meant(call: Call, facts: Facts) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.endless_contexts import is_endless_context
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
@@ -22,7 +23,6 @@ _CSHARP_CLIENT = NamePattern(r"(^|\.)(\w+)\.\2Client\.[A-Z]\w*$")
 _RUST_CLIENT = NamePattern(r"(^|\.)\w+Client(\.(new|connect|with_interceptor)\(\))?\.[a-z_]\w*$")
 _STUB_OPTIONS = re.compile(r"^with[A-Z]|^build$|^getChannel$|^getCallOptions$")
 _STREAMS = re.compile(r"Watch|Stream|Subscribe|Listen|Follow|Tail")
-_BARE = re.compile(r"^context\.(Background|TODO)\(\)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -116,10 +116,11 @@ def _go(facts: Facts) -> Iterator[Call]:
         if first is None or len(call.positional) < 2:
             continue
         given = first.value.text
-        made = [each for each in facts.assignments_to(given, call) if each.value is not None]
-        values = [each.value.text for each in made if each.value is not None and each.targets[0] == given]
-        bare = _BARE.match(given) or (values and all(_BARE.match(value) for value in values))
-        if bare or (not made and not _is_stream(call, facts) and _is_of_worker(given, call, facts)):
+        if is_endless_context(given, call, facts) or (
+            not facts.assignments_to(given, call)
+            and not _is_stream(call, facts)
+            and _is_of_worker(given, call, facts)
+        ):
             yield call
 
 

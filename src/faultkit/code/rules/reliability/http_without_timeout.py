@@ -11,6 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.built_requests import clients_without_timeout
 from faultkit.code.rules.vocabulary.endless_clients import endless_clients
+from faultkit.code.rules.vocabulary.half_limits import half_limits
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 _CLIENTS = ("httpx.Client", "httpx.AsyncClient")
@@ -48,7 +49,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for client in clients_without_timeout(facts):
         what = f"the client of {client.written}() has no timeout, and its requests may wait for ever"
         yield Hit(client.span, what, LIKELY)
-    for span, what in endless_clients(facts):
+    for span, what in (*endless_clients(facts), *half_limits(facts)):
         yield Hit(span, what, LIKELY)
 
 

@@ -184,11 +184,19 @@ def _reads(limited: _Limited, facts: Facts) -> Iterator[tuple[Placed, str, bool]
             yield call, f"{head}.{rest}.{call.method}()", True
         elif head in limited.names and call.method == "body":
             yield call, f"{head}.body", True
+        elif any(_is_body(each.value.text, limited.names) for each in call.positional):
+            yield call, f"{call.written}()", True
         elif any(each.value.text in limited.names for each in call.positional) and _reads_body(call, facts):
             yield call, f"{call.written}()", call.is_awaited
     for loop in facts.within(facts.loops, scope.body):
         if loop.is_async and loop.over.partition(".")[0] in limited.names and ".body" in loop.over:
             yield loop, loop.over, True
+
+
+def _is_body(text: str, names: frozenset[str]) -> bool:
+    """Return whether an argument is the body of an answer, which is read where it is given to."""
+    head, _, rest = text.replace("?.", ".").replace("!", "").partition(".")
+    return rest == "body" and head in names
 
 
 def _reads_body(call: Call, facts: Facts) -> bool:
@@ -306,6 +314,36 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
             reported.add(scope)
             what = f"{call.written}() is not given {name}.Token: the time limit ends with the headers"
             yield Hit(call.span, what, LIKELY)
+    for call in _reads_without_any(facts):
+        scope = facts.function_of(call)
+        if scope is not None and scope not in reported:
+            reported.add(scope)
+            what = f"{call.written}() has no limit: that of the client ends with the headers"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _reads_without_any(facts: Facts) -> Iterator[Call]:
+    """Yield calls that read a body after the headers alone were waited for, without any token.
+
+    `HttpClient.Timeout` ends with the headers then."""
+    for sent in facts.calls:
+        if not sent.is_awaited or not any(
+            "ResponseHeadersRead" in each.value.text for each in sent.arguments
+        ):
+            continue
+        scope = facts.function_of(sent)
+        for call in () if scope is None else facts.own(facts.calls, scope):
+            reads = _CONTENT.search(call.written) and call.written.partition(".")[0] in sent.assigned
+            if not reads or call.span.start < sent.span.end or call.arguments:
+                continue
+            rest = facts.text(Span(call.span.end, scope.body.end)) if scope is not None else ""
+            if call.method == "ReadAsStreamAsync" and (call.is_returned or re.search(_GIVEN_TOKEN, rest)):
+                continue
+            yield call
+            break
+
+
+_GIVEN_TOKEN = r"\b(?:ct|\w*[tT]oken\w*|cts)\b|WaitAsync|Timeout"
 
 
 def _reads_without(name: str, scope: Scope, facts: Facts) -> Iterator[Call]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function
 from faultkit.code.rules.vocabulary.endless_reads import endless_reads
@@ -63,6 +64,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in servers:
             what = f"{call.written}() sets no timeout: a peer that falls silent keeps its socket for ever"
             yield Hit(call.span, what, LIKELY, "medium")
+    for span, what in _by_settings(facts):
+        yield Hit(span, what, LIKELY)
     for call in endless_reads(facts):
         what = f"{call.written}() has no limit: a peer that falls silent is waited for"
         yield Hit(call.span, what, LIKELY, "medium")
@@ -102,6 +105,7 @@ def _connecting(facts: Facts) -> Iterator[Call]:
         for call in facts.calls_named("java.net.Socket.connect"):
             if len(call.positional) == 1:
                 yield call
+        yield from _of_java(facts)
     if facts.language == "rust":
         yield from (call for call in facts.calls_named("tokio.net.TcpStream.connect") if call.is_awaited)
         for call in facts.calls_named("std.net.TcpStream.connect"):
@@ -125,6 +129,63 @@ def _directories(facts: Facts) -> Iterator[Call]:
             yield call
     for call in facts.calls_named("paramiko.SSHClient.connect"):
         if not call.has("timeout") and not call.spreads:
+            yield call
+    if b"settimeout" not in facts.syntax.source:
+        for call in facts.calls_named("paramiko.SSHClient.exec_command"):
+            # The timeout is the third parameter, and holds for each read of the output.
+            if not call.has("timeout") and not call.spreads and len(call.positional) < 3:
+                yield call
+    for call in facts.calls_named("xmlrpc.client.ServerProxy", "websocket.create_connection"):
+        if not call.has("timeout", "transport") and not call.spreads and len(call.positional) < 2:
+            yield call
+    for call in facts.calls_named("ldapjs.createClient"):
+        if not call.has("timeout") and not call.spreads and call.arguments:
+            yield call
+
+
+_OF_TEXT = (
+    (
+        re.compile(r"new\s+Initial(?:Ldap|Dir)Context\(|InitialDirContext\(env"),
+        "ldap.read.timeout",
+        b"jndi.ldap",
+    ),
+    (
+        re.compile(r"\w+\.put\(\s*\"com\.sun\.(?:xml\.)?(?:internal\.)?ws\.connect\.timeout\""),
+        "request.timeout",
+        b"connect.timeout",
+    ),
+)
+"""Java: what is opened, the setting that limits its answers, and a word without which it is not there."""
+
+
+def _by_settings(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield directories and services of Java whose settings have no limit for an answer."""
+    for opened, setting, word in _OF_TEXT if facts.language in ("java", "kotlin") else ():
+        if word not in facts.syntax.source or setting in facts.whole_text:
+            continue
+        found = opened.search(facts.whole_text)
+        if found is not None:
+            yield (
+                facts.syntax.place_of(found),
+                f"{setting} is not set: an answer is waited for without a limit",
+            )
+
+
+_JAVA_CLIENTS = {
+    "com.jcraft.jsch.Session.connect": ("setTimeout", "connect"),
+    "com.jcraft.jsch.JSch.getSession().connect": ("setTimeout", "connect"),
+    "org.apache.commons.net.ftp.FTPClient.connect": ("setDefaultTimeout", "setSoTimeout", "setDataTimeout"),
+    "org.apache.commons.net.ftp.FTPSClient.connect": ("setDefaultTimeout", "setSoTimeout", "setDataTimeout"),
+}
+"""Clients of SSH and FTP that wait for ever, and what limits them: a `connect` with an argument, too."""
+
+
+def _of_java(facts: Facts) -> Iterator[Call]:
+    for call in facts.calls_of_method("connect"):
+        limits = _JAVA_CLIENTS.get(call.name)
+        if limits is None or (call.arguments and "connect" in limits):
+            continue
+        if not facts.calls_of_method(*(each for each in limits if each != "connect")):
             yield call
 
 

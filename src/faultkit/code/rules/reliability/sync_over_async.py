@@ -6,18 +6,23 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Access, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 from faultkit.code.rules.vocabulary.waits import is_in_coroutine
 
-_RESULT = re.compile(r"Async\(\)\.Result$")
-_WAITS = re.compile(r"Async\(\)\.(Wait|GetAwaiter\(\)\.GetResult)$")
+_RESULT = re.compile(r"(?:Async\(\)|\bTask\.\w+\(\)|AsTask\(\)|ConfigureAwait\(\))\.Result$")
+_HELD = re.compile(r"^(\w+)\.Result$")
+_WAITS = re.compile(r"(?:Async|AsTask|\bTask\.Run)\(\)\.Wait$|\.GetAwaiter\(\)\.GetResult$")
+"""Only what can be awaited has a `GetAwaiter`."""
+_STARTED = re.compile(
+    r"^(?!await\b).*(?:Async\(|\bTask\.(?:Run|WhenAll|WhenAny|Factory)\b|\.AsTask\(\))", re.DOTALL
+)
 _PROPERTY = re.compile(r"=>\s*(?:[\w.]+\s*\?\?=?\s*)?$|\bget\s*\{[^{}]*$|\breturn\s*$")
 """What stands before the value of a property, which every reader of it waits for."""
 _STARTS = re.compile(r"^(Main|Dispose|Finalize|Configure\w*|OnStart|OnStop)$")
-_MEANT = re.compile(r"Sync$|^RunSync|Synchronous", re.IGNORECASE)
+_MEANT = re.compile(r"(?<![aA])[sS]ync$|^RunSync|Synchronous")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -38,7 +43,7 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
     found: list[tuple[Span, str]] = [
         (each.span, each.written)
         for each in facts.accesses.where(partial(source.endswith, b"Result"))
-        if _RESULT.search(each.written)
+        if _RESULT.search(each.written) or _is_running(each, facts)
     ]
     found += [(each.span, f"{each.written}()") for each in facts.calls if _WAITS.search(each.written)]
     for span, written in found:
@@ -55,6 +60,22 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
             continue
         often = scope.is_async or frequency_of(hit, facts) == "request"
         yield Hit(span, hit.message, LIKELY if often else POSSIBLE, None if often else "medium")
+
+
+def _is_running(access: Access, facts: Facts) -> bool:
+    """Return whether `task.Result` waits: the variable holds a task that nothing has awaited before."""
+    found = _HELD.match(access.written)
+    scope = facts.named_function_of(access) if found is not None else None
+    if found is None or scope is None:
+        return False
+    name = found[1]
+    made = [each for each in facts.assignments_to(name, access) if each.value is not None]
+    if not made or not all(each.value is not None and _STARTED.match(each.value.text) for each in made):
+        return False
+    # After `await Task.WhenAll(one, other)`, or in what runs after the task, the result is there.
+    before = facts.text(Span(scope.body.start, access.span.start))
+    done = rf"\bawait\s+{name}\b|\bWhenA(?:ll|ny)\(|\b{name}\.(?:IsCompleted|Wait\b|Status)|ContinueWith\("
+    return re.search(done, before) is None
 
 
 def _may_wait(scope: Scope) -> bool:

@@ -10,32 +10,6 @@ import re
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
-_REDIS = NamePattern(
-    r"^redis\.((client\.)?(Redis|StrictRedis)(\.from_url\(\))?|from_url\(\)|(cluster\.)?RedisCluster|sentinel\.Sentinel"
-    r"\.(master|slave)_for\(\))\.(pipeline\(\)\.execute|(?!pipeline|pubsub|lock|close|from_url|register_script"
-    r"|get_encoder|get_connection_kwargs|set_response_callback|connection_pool)[a-z]+)$"
-)
-_SDKS = NamePattern(
-    r"^(elasticsearch\.Elasticsearch|opensearchpy\.OpenSearch|openai\.OpenAI|anthropic\.Anthropic|twilio\.rest\.Client"
-    r"|hvac\.Client|slack_sdk\.WebClient|google\.cloud\.\w+\.(Client|\w+Client)|minio\.Minio|meilisearch\.Client"
-    r"|qdrant_client\.QdrantClient|pymemcache\.(client\.base\.)?Client|clickhouse_driver\.Client|docker\.from_env\(\)"
-    r"|clickhouse_connect\.get_client\(\)|influxdb_client\.InfluxDBClient|kubernetes\.client\.\w+Api|consul\.Consul"
-    r"|zeep\.Client|suds\.client\.Client|pysolr\.Solr|jwt\.PyJWKClient|ldap3\.Connection|hdbcli\.dbapi\.connect\(\)"
-    r"|snowflake\.connector\.connect\(\)|googleapiclient\.discovery\.build\(\)|sendgrid\.SendGridAPIClient"
-    r"|pika\.BlockingConnection|smtplib\.SMTP(_SSL)?|ftplib\.FTP(_TLS)?|paramiko\.SSHClient)\.(?!__|close|options\b)"
-    r"[\w.()\[\]]+$"
-)
-_STRIPE = NamePattern(
-    r"^stripe\.[A-Z]\w*(\.\w+)*\.(create|retrieve|list|modify|delete|search|confirm|capture|cancel)$"
-)
-_DJANGO = NamePattern(
-    r"\.objects(\.\w+\(\))*\.(get|first|last|count|exists|create|update|delete|get_or_create|update_or_create"
-    r"|bulk_create|aggregate|in_bulk)$"
-)
-_GRPC = NamePattern(r"_pb2_grpc\.\w+Stub\.[A-Z]\w*$")
-_ENGINE = NamePattern(
-    r"^sqlalchemy\.create_engine\(\)\.(connect|begin)\(\)\.(execute|scalar|scalars|commit)$|^zipfile\.ZipFile\.write(str)?$"
-)
 _JVM = NamePattern(
     r"^software\.amazon\.awssdk\.services\.\w+\.\w+(?<!Async)Client\.(?!builder|create|close|utilities|serviceName)\w+$"
     r"|^com\.amazonaws\.services\.[\w.]+\.Amazon\w+(?<!Async)\.\w+$"
@@ -49,18 +23,6 @@ _JVM = NamePattern(
     r"|^com\.mongodb\.client\.\w+\.(find\(\)\.\w+|insertOne|updateOne|deleteOne|replaceOne|countDocuments)$"
     r"|^(org\.redisson\.api\.)?RedissonClient\.get\w+\(\)\.(get|set|put|lock|tryLock)$|^org\.jooq\.DSLContext\..*\.(fetch\w*|execute)$"
 )
-
-
-def blocks_in_python(name: str) -> bool:
-    """Return whether a call of this name asks another program and waits for it (Python)."""
-    return any(each.match(name) is not None for each in (_REDIS, _SDKS, _STRIPE, _ENGINE)) or (
-        _DJANGO.search(name) is not None
-    )
-
-
-def is_blocking_stub(call: Call, facts: Facts) -> bool:
-    """Return whether a call of a gRPC stub waits for the answer, as stubs of a plain channel do (Python)."""
-    return _GRPC.search(call.name) is not None and b"aio" not in facts.syntax.source
 
 
 def blocks_on_jvm(call: Call) -> bool:

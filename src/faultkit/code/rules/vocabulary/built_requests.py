@@ -220,7 +220,8 @@ def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
         timeout = True
     elif client is not None:
         engine = client.arguments[0].value.text if client.arguments else ""
-        if re.search("timeout", facts.text(client.span), re.IGNORECASE):
+        made = facts.text(client.span).replace("HttpTimeout", "")
+        if re.search("(?<!connect)timeout", made, re.IGNORECASE):
             timeout = True
         elif engine in _WITHOUT_LIMIT:
             timeout = False
@@ -280,7 +281,7 @@ def _java(call: Call, facts: Facts) -> BuiltRequest | None:
         )
         verb = re.search(r'setRequestMethod\("(\w+)"\)', text)
         method = "GET" if verb is None else verb[1]
-        timeout = True if "Timeout(" in text else False if sends else None
+        timeout = True if _TIMEOUT.search(text) else False if sends else None
         return BuiltRequest("java.net", method, timeout, "")
     return None
 

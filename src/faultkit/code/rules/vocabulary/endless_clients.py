@@ -15,8 +15,19 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _CONFIGURED = re.compile(
     r"requestFactory|RequestFactory|clientConnector|ClientConnector|setDefaultRequestConfig|customizers?\b|\.apply\("
-    r"|interceptors?\b|Configurer|register\(|property\("
+    r"|interceptors?\b|Configurer|register\(|property\(|setConnectionManager|setDefaultSocketConfig|HttpConnector"
 )
+"""Parts of a client that may have the limit."""
+_PARTS = NamePattern(
+    r"(^|\.)(RequestConfig\.custom\(\)(\.\w+\(\))*\.build|\w+ClientHttpRequestFactory"
+    r"|reactor\.netty\.http\.client\.HttpClient\.create\(\)(\.\w+\(\))*\.\w+)$"
+)
+"""The parts themselves, if this text makes them."""
+_OF_CONNECTING = re.compile(
+    r"connect(?:ion)?_?(?:request_?|acquire_?|establish_?)?timeout|handshake|writetimeout|write_timeout"
+    r"|keepalive|idle_?timeout|pool\w*timeout|lease|acquire|exception|validat|interrupted"
+)
+"""Names of limits, in small letters, that do not bound the wait for an answer."""
 _MADE = NamePattern(
     r"(^|\.)(RestTemplateBuilder(\.\w+\(\))*\.build"
     r"|WebClient\.(create|builder\(\)(\.\w+\(\))*\.build|Builder(\.\w+\(\))*\.build)"
@@ -24,11 +35,12 @@ _MADE = NamePattern(
     r"|HttpClients\.createDefault|HttpClients\.custom\(\)(\.\w+\(\))*\.build|HttpClientBuilder\.create\(\)(\.\w+\(\))*\.build"
     r"|HttpAsyncClients\.createDefault|ClientBuilder\.newClient)$"
 )
+_LIMITS_CONNECTING = NamePattern(r"[cC]onnect(ion)?(Request)?Timeout")
 _REST_TEMPLATE = NamePattern(r"(^|\.)RestTemplate$")
 _OKHTTP = NamePattern(r"(^|\.)OkHttpClient\b.*\.(readTimeout|connectTimeout|writeTimeout)$")
 _JAVA_WORDS = (
     b"OkHttpClient", b"RestTemplate", b"WebClient", b"RestClient", b"HttpClients", b"HttpAsyncClients",
-    b"ClientBuilder",
+    b"ClientBuilder", b"RequestConfig", b"ClientHttpRequestFactory", b"reactor.netty",
 )  # fmt: skip
 """One of them is in each name that the three patterns above match."""
 _ZERO = re.compile(r"^(0L?|Duration\.ZERO|0\.\w+|Duration\.of\w+\(0\))$")
@@ -81,13 +93,19 @@ _MODELS = NamePattern(r"^(openai|anthropic|mistralai|cohere)\.\w+$")
 
 def _ktor(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield clients of Ktor that install no HttpTimeout; their engines limit some steps, or none."""
-    if re.search(r"^(?!import ).*[tT]imeout", facts.whole_text, re.MULTILINE):
+    if re.search(
+        r"^(?!import ).*(?:(?<!onnect)Timeout(?:Millis)?\b|(?<!connect)timeout)",
+        facts.whole_text.replace("HttpTimeout", ""),
+        re.MULTILINE,
+    ):
         return
+    if re.search(r"WebSockets?\b|\bSSE\b", facts.whole_text):
+        return  # A connection that lasts.
     for call in facts.calls_named("io.ktor.client.HttpClient"):
         engine = call.argument(place=0)
         # Of engines without any limit, each request is reported.
         if engine is not None and not re.search(r"Mock|\b(Java|Curl|Js)\b", engine.value.text):
-            yield call.span, f"{call.written}() installs no HttpTimeout, and its requests may wait long"
+            yield call.span, f"{call.written}() sets no limit for a whole request, which may wait long"
 
 
 def _resty(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -168,6 +186,11 @@ def _java(facts: Facts) -> Iterator[tuple[Span, str]]:
     if re.search(r"^package org\.apache\.http|WebSocket", facts.whole_text, re.MULTILINE):
         return  # The library itself; and a socket that lasts has no limit of a read.
     is_limited = _has_limit(facts)
+    if not is_limited and any(word in facts.syntax.source for word in _CONNECTS):
+        half = next((call for call in facts.calls if _is_half_limited(call, facts)), None)
+        if half is not None:
+            yield half.span, f"{half.written}() limits no more than connecting: the answer may take for ever"
+            return
     for call in facts.calls:
         if _OKHTTP.search(call.name) and call.arguments and _ZERO.match(call.arguments[0].value.text):
             if not facts.comment_at(call):
@@ -196,7 +219,23 @@ def _has_limit(facts: Facts) -> bool:
         return True  # `mono.block(Duration.ofSeconds(3))`
     called = (each.method.lower() for each in facts.calls if not _OKHTTP.search(each.name))
     names = (name.lower() for name in facts.assigned_names)
-    return any("timeout" in name and not name.endswith("exception") for name in (*called, *names))
+    return any("timeout" in name and not _OF_CONNECTING.search(name) for name in (*called, *names))
+
+
+_CONNECT_WORDS = re.compile(r"onnectTimeout|CONNECT_TIMEOUT")
+_CONNECTS = (b"onnectTimeout", b"onnectionRequestTimeout", b"CONNECT_TIMEOUT")
+
+
+def _is_half_limited(call: Call, facts: Facts) -> bool:
+    """Return whether a client, or a part of one, is given a limit for connecting."""
+    if _PARTS.search(call.name) is None and _MADE.search(call.name) is None:
+        return False
+    on_it = facts.calls_on(call)
+    if any(_LIMITS_CONNECTING.search(each.method) for each in (*chain(call), *on_it)):
+        return True
+    # `.option(CONNECT_TIMEOUT_MILLIS, 3000)`; Kotlin: `factory.apply { setConnectTimeout(3000) }`
+    inside = (each for each in (*chain(call), *on_it) if each.method in ("option", "apply", "also"))
+    return any(_CONNECT_WORDS.search(facts.text(each.span)) for each in inside)
 
 
 def _is_configured(client: Call, facts: Facts) -> bool:

@@ -1,4 +1,4 @@
-"""Reads from a connection that has been accepted, which wait for as long as the other side is silent."""
+"""Reads from a connection without a limit, which wait for as long as the other side is silent."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ _RUST_READS = re.compile(
 )
 _PYTHON_READS = frozenset(("read", "readline", "readexactly", "readuntil"))
 _GO_READERS = re.compile(r"^(bufio\.(NewReader|NewScanner|NewReadWriter)|io\.(ReadFull|ReadAll|Copy))$")
+_GO_DIALS = ("DialTimeout", "Dial", "DialContext", "DialTCP")
+_GO_DIALED = re.compile(
+    r"^(net\.Dial(Timeout|TCP)|net\.Dialer\.Dial(Context)?|crypto/tls\.Dial(WithDialer)?)$"
+)
 _GO_LIMITS = ("SetDeadline", "SetReadDeadline")
 
 
 def endless_reads(facts: Facts) -> Iterator[Call]:
-    """Yield the first read without a limit in each function that serves a connection."""
+    """Yield the first read without a limit in each function that serves or opens a connection."""
     find = {"rust": _rust, "python": _python, "go": _go}.get(facts.language)
     told: set[Scope | None] = set()
     for call in () if find is None else find(facts):
@@ -47,7 +51,23 @@ def _waits_for_others(scope: Scope, facts: Facts) -> bool:
     return "select!" in facts.text(scope.span)
 
 
+def _opened_in_python(facts: Facts) -> Iterator[Call]:
+    """Yield reads of connections that were opened within a limit, which ends there."""
+    for made in facts.calls_named("asyncio.open_connection"):
+        scope = facts.function_of(made)
+        names = [*made.assigned, *(name for each in facts.calls_around(made) for name in each.assigned)]
+        if scope is None or not names or not is_bounded(made, facts):
+            continue
+        reader = re.findall(r"\w+", names[0])[:1]
+        for call in facts.own(facts.calls, scope):
+            reads = call.method in _PYTHON_READS and call.receiver_written in reader and call.is_awaited
+            if reads and not is_bounded(call, facts):
+                yield call
+                break
+
+
 def _python(facts: Facts) -> Iterator[Call]:
+    yield from _opened_in_python(facts)
     served = {
         argument.value.text.rpartition(".")[2]
         for call in facts.calls_named("asyncio.start_server")
@@ -66,9 +86,13 @@ def _python(facts: Facts) -> Iterator[Call]:
 def _go(facts: Facts) -> Iterator[Call]:
     if facts.calls_of_method(*_GO_LIMITS):
         return
+    opened = [each for each in facts.calls_of_method(*_GO_DIALS) if _GO_DIALED.search(each.name)]
     for scope in facts.scopes:
         connections = {each.name for each in scope.parameters if each.type in ("net.Conn", "net.TCPConn")}
         if not connections or not _accepts(scope, facts):
+            # A limit of connecting is none of what comes after it.
+            connections = {name for each in facts.within(opened, scope.body) for name in each.assigned[:1]}
+        if not connections:
             continue
         for call in facts.own(facts.calls, scope):
             given = call.argument(place=0)

@@ -31,7 +31,8 @@ _KEYS = re.compile(r"[\"'`]([\w-]{3,40})[\"'`]\s*(?:\]\s*=|[:,]|to\b|=>)|[{,]\s*
 _TELLING_NAME = re.compile(
     r"^(?:(?:User)?(?:Log[io]n|Sign[Ii]n|Sign[Uu]p|Register|Registration|ChangePassword|ResetPassword|PasswordChange"
     r"|PasswordReset)(?:User)?(?:Request|Dto|DTO|Form|Command|Body|Payload|Input|Params|Model)"
-    r"|(?:OAuth2?|Access)?Token(?:Response|Answer|Pair|Set|Result|Reply)|\w*Credentials)$"
+    r"|(?:OAuth2?|Access)?Token(?:Response|Answer|Pair|Set|Result|Reply)|\w*Credentials"
+    r"|(?:Credit|Payment|Debit|Bank)?Card(?:Details|Data|Info|Input|Payload)|(?:Credit|Debit)Card|BankAccountDetails)$"
 )
 _ERROR = re.compile(r"e|ex|err|error|exc|ok|\w+Err|\w+Error")
 _SECRET_PARTS = re.compile(
@@ -136,7 +137,12 @@ def _header_part(name: str, text: str) -> str:
 def telling_name(name: str, place: Placed, facts: Facts) -> str:
     """Return the type of a variable if its name says that it holds a secret: `LoginRequest`."""
     kind = type_of(name, place, facts)
-    return kind if _TELLING_NAME.match(kind) else ""
+    return kind if is_telling_name(kind) else ""
+
+
+def is_telling_name(kind: str) -> bool:
+    """Return whether the name of a type says that its values hold a secret."""
+    return _TELLING_NAME.match(kind) is not None
 
 
 def shows_parts(text: str) -> bool:

@@ -18,6 +18,7 @@ from faultkit.code.rules.vocabulary.client_fields import (
     is_session_field,
     typed_field,
 )
+from faultkit.code.rules.vocabulary.half_limits import is_ended, is_ignored
 from faultkit.code.rules.vocabulary.http_libraries import (
     BUILT,
     BY_NAME,
@@ -84,7 +85,7 @@ def _requests(facts: Facts) -> Iterator[HttpRequest]:
             library = BY_NAME["requests.get"]
         if library is None and (typed := BY_NAME.get(typed_field(call, facts))) is not None:
             url = call.argument("url", place=0)
-            known = True if _given(call, typed) is not None else None
+            known = True if _given(call, typed, facts) is not None else None
             yield HttpRequest(call, typed, call.method.upper(), known, "" if url is None else url.value.text)
             continue
         if library is None or call.is_decorator or (not call.arguments and library.name != "superagent"):
@@ -191,7 +192,7 @@ def _java_request(call: Call, facts: Facts) -> str:
 
 
 def _timeout(call: Call, library: Library, facts: Facts) -> bool | None:
-    if _given(call, library) is not None or is_bounded(call, facts):
+    if _given(call, library, facts) is not None or _is_ended_around(call, library, facts):
         return True
     if library.name == "net/http":
         return _go_timeout(call, facts)
@@ -199,17 +200,21 @@ def _timeout(call: Call, library: Library, facts: Facts) -> bool | None:
         return _java_timeout(call, facts)
     if library.name == "RestTemplate":
         return _spring_timeout(call, facts)
-    if library.name in ("http", "superagent") and _chained(call, facts, "setTimeout", "timeout"):
+    if library.name == "superagent" and _chained(call, facts, "timeout"):
         return True
+    if library.name == "http" and _chained(call, facts, "setTimeout") and is_ended(facts):
+        return True
+    if library.name == "axios" and "axios.defaults.timeout" in facts.assigned_names:
+        return None
     if _unknown_options(call, library) and not _spreads_without_timeout(call, facts):
         return None
     client = call.origin
     if client is not None:
         given = client.argument(*library.on_client) if library.on_client else None
-        if given is not None:
+        if given is not None and given.value.text != "0":
             # Without a limit, the client is reported, not each of its calls.
             return None if given.value.shape == "none" else True
-        if client.spreads or _sets_timeout(client, facts):
+        if client.spreads or _sets_timeout(client, library, facts):
             return None
         if library.name == "axios" and any(each.value.shape == "name" for each in client.positional):
             return None
@@ -218,11 +223,26 @@ def _timeout(call: Call, library: Library, facts: Facts) -> bool | None:
     return False
 
 
-def _given(call: Call, library: Library) -> Argument | None:
+def _is_ended_around(call: Call, library: Library, facts: Facts) -> bool:
+    """Return whether something around a call ends it after a time.
+
+    `withTimeout` of Kotlin ends no call that blocks its thread, unless that may be interrupted."""
+    if not is_bounded(call, facts):
+        return False
+    return facts.language != "kotlin" or any(
+        each.method == "runInterruptible" or not each.method.startswith("withTimeout")
+        for each in facts.calls_around(call)
+        if each.method == "runInterruptible" or "imeout" in each.method
+    )
+
+
+def _given(call: Call, library: Library, facts: Facts) -> Argument | None:
     for name in library.timeouts:
         found = call.argument(name)
         in_body = found is not None and found.place == _body_place(call, library)
-        if found is not None and found.value.shape != "none" and not in_body:
+        if found is None or found.value.shape == "none" or in_body:
+            continue
+        if "python" in library.languages or not is_ignored(name, call, library.name, facts):
             return found
     return None if library.place is None else call.argument(place=library.place)
 
@@ -278,8 +298,10 @@ def _on_unknown_client(call: Call, library: Library) -> bool:
     return library.name != "requests" and any(owner in call.name for owner in owners)
 
 
-def _sets_timeout(client: Call, facts: Facts) -> bool:
-    names = {f"{each}.{word}" for each in client.assigned for word in ("timeout", "defaults.timeout")}
+def _sets_timeout(client: Call, library: Library, facts: Facts) -> bool:
+    # The instance itself has no such setting in axios.
+    words = ("defaults.timeout",) if library.name == "axios" else ("timeout", "defaults.timeout")
+    names = {f"{each}.{word}" for each in client.assigned for word in words}
     return not names.isdisjoint(facts.assigned_names)
 
 

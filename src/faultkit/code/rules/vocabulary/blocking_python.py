@@ -1,0 +1,148 @@
+"""Calls of Python that keep their thread until they are done, by resolved names.
+
+Most have an async twin. Constructors and methods that send nothing are left out.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+
+WAITS = frozenset(
+    (
+        "time.sleep", "urllib.request.urlopen", "urllib3.request", "urllib3.PoolManager.request",
+        "os.system", "subprocess.run", "subprocess.call", "subprocess.check_call",
+        "subprocess.check_output", "os.popen", "socket.create_connection", "socket.getaddrinfo",
+        "socket.gethostbyname", "smtplib.SMTP", "subprocess.Popen.wait", "subprocess.Popen.communicate",
+        "concurrent.futures.wait", "ftplib.FTP", "psycopg2.connect", "psycopg.connect", "pymysql.connect",
+        "MySQLdb.connect", "mysql.connector.connect", "pyodbc.connect", "boto3.client",
+        "shutil.copyfileobj", "shutil.copytree", "shutil.rmtree", "bcrypt.hashpw", "bcrypt.checkpw",
+        "shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.move", "shutil.make_archive",
+        "shutil.unpack_archive", "zipfile.ZipFile.extractall", "tarfile.open().extractall",
+        "tarfile.TarFile.extractall", "openpyxl.load_workbook", "weasyprint.HTML.write_pdf",
+        "pandas.read_csv", "pandas.read_excel", "pandas.read_parquet", "pandas.read_json", "pandas.read_sql",
+        "paramiko.SSHClient.connect", "paramiko.SSHClient.exec_command",
+        "asyncio.run", "asyncio.get_event_loop().run_until_complete",
+        "asyncio.get_running_loop().run_until_complete", "asyncio.new_event_loop().run_until_complete",
+        "concurrent.futures.ThreadPoolExecutor.submit().result",
+        "concurrent.futures.ProcessPoolExecutor.submit().result", "threading.Event.wait",
+        "threading.Thread.join", "asyncio.run_coroutine_threadsafe().result", "queue.Queue.get",
+        "queue.Queue.join",
+        "PIL.Image.open", "PIL.Image.open().save", "PIL.Image.open().thumbnail", "PIL.Image.open().resize",
+        "socket.socket.connect", "socket.socket.recv", "ldap3.Connection", "pdfkit.from_string",
+        "pdfkit.from_file",
+        "hashlib.pbkdf2_hmac", "hashlib.scrypt", "passlib.context.CryptContext.hash",
+        "passlib.context.CryptContext.verify", "argon2.PasswordHasher.hash", "argon2.PasswordHasher.verify",
+    )
+)  # fmt: skip
+_HTTP = NamePattern(
+    r"(requests|httpx|requests\.(Session|session\(\))|httpx\.Client)\.(get|post|put|patch|delete|head|request)$"
+)
+_SQL = NamePattern(
+    r"(psycopg2|psycopg|pymysql|MySQLdb|mysql\.connector|pyodbc|sqlite3)\.connect\(\)(\.cursor\(\))?"
+    r"\.(execute|executemany|fetchall|fetchone|commit)$"
+)
+_SESSION = NamePattern(
+    r"^(sqlalchemy\.orm\.(session\.)?Session|sqlmodel\.Session|sqlalchemy\.orm\.(sessionmaker|scoped_session)\(\)\(\)"
+    r"|[\w.]*\bSessionLocal)\.(execute|scalars?|commit|flush|refresh|get|exec"
+    r"|query\(\)(\.\w+\(\))*\.(all|first|one|one_or_none|scalar|count|delete|update))$"
+)
+_AWS = NamePattern(
+    r"^boto3\.client\(\)\.(?!generate_|get_paginator|get_waiter|can_paginate|close|meta)[a-z]+_\w+$"
+)
+_MONGO = NamePattern(
+    r"^pymongo\.MongoClient[\w.\[\]]*\.(find_one|insert_one|insert_many|update_one|update_many|delete_one"
+    r"|delete_many|count_documents|find_one_and_\w+)$"
+)
+_CLIENTS = (_SESSION, _AWS, _MONGO)
+_USED_OFTEN = (*_CLIENTS, NamePattern(r"^\w+Dep\."))
+FILES = NamePattern(r"^(open|io\.open|pathlib\.Path\.(read_text|read_bytes|write_text|write_bytes))$")
+_REDIS = NamePattern(
+    r"^redis\.((client\.)?(Redis|StrictRedis)(\.from_url\(\))?|from_url\(\)|(cluster\.)?RedisCluster|sentinel\.Sentinel"
+    r"\.(master|slave)_for\(\))\.(pipeline\(\)\.execute|(?!pipeline|pubsub|lock|close|from_url|register_script"
+    r"|get_encoder|get_connection_kwargs|set_response_callback|connection_pool)[a-z]+)$"
+)
+_SDKS = NamePattern(
+    r"^(elasticsearch\.Elasticsearch|opensearchpy\.OpenSearch|openai\.OpenAI|anthropic\.Anthropic|twilio\.rest\.Client"
+    r"|hvac\.Client|slack_sdk\.WebClient|google\.cloud\.\w+\.(Client|\w+Client)|minio\.Minio|meilisearch\.Client"
+    r"|qdrant_client\.QdrantClient|pymemcache\.(client\.base\.)?Client|clickhouse_driver\.Client|docker\.from_env\(\)"
+    r"|clickhouse_connect\.get_client\(\)|influxdb_client\.InfluxDBClient|kubernetes\.client\.\w+Api|consul\.Consul"
+    r"|zeep\.Client|suds\.client\.Client|pysolr\.Solr|jwt\.PyJWKClient|ldap3\.Connection|hdbcli\.dbapi\.connect\(\)"
+    r"|snowflake\.connector\.connect\(\)|googleapiclient\.discovery\.build\(\)|sendgrid\.SendGridAPIClient"
+    r"|pika\.BlockingConnection|smtplib\.SMTP(_SSL)?|ftplib\.FTP(_TLS)?|paramiko\.SSHClient)\.(?!__|close|options\b)"
+    r"[\w.()\[\]]+$"
+)
+_TYPED = NamePattern(
+    r"^(mypy_boto3_\w+(\.client)?\.\w+Client|botocore\.client\.BaseClient)\.(?!generate_|get_paginator|get_waiter)[a-z]+_\w+$"
+    r"|^(psycopg2\.extensions\.(connection|cursor)|psycopg2\.pool\.\w+|psycopg\.(Connection|Cursor)|psycopg_pool\.ConnectionPool"
+    r"|sqlite3\.(Connection|Cursor)|sqlalchemy(\.engine)?\.(Connection|Engine)|pymysql\.connections\.Connection)"
+    r"(\.(connection|cursor|connect|begin|getconn)\(\))*\.(execute\w*|fetch\w+|commit|getconn|cursor\(\)\.\w+|scalars?)$"
+    r"|^pymongo\.(collection\.Collection|database\.Database[\w.\[\]]*)\.(find_one\w*|insert_\w+|update_\w+|delete_\w+|count_documents)$"
+    r"|^(kafka\.KafkaProducer\.(flush|send\(\)\.get)|confluent_kafka\.(Producer\.flush|Consumer\.(poll|consume|commit)))$"
+)
+"""Clients that a parameter or field is declared with."""
+_FUNCTIONS = NamePattern(
+    r"^(dns\.resolver\.(resolve|query)|git\.Repo\.clone_from|feedparser\.parse|imaplib\.IMAP4(_SSL)?|pytesseract\.image_to_\w+"
+    r"|firebase_admin\.(messaging\.send\w*|auth\.\w+)|geopy\.geocoders\.\w+\.(geocode|reverse)|httplib2\.Http\.request"
+    r"|xmlrpc\.client\.ServerProxy\.[\w.]+|ldap\.initialize\(\)\.\w+_s|fabric\.Connection\.(run|sudo|put|get)|pdfplumber\.open"
+    r"|pikepdf\.open|fitz\.open|cv2\.(imread|imwrite)|camelot\.read_pdf|pyodbc\.connect|oracledb\.connect|filelock\.FileLock\.acquire"
+    r"|boto3\.resource\(\)\.\w+\(\)\.(put|get|upload|download|delete|update|query|scan|batch|send)_?\w*|threading\.(Lock|Semaphore|Barrier)\.acquire"
+    r"|boto3\.client\(\)\.(upload|download)_file(obj)?|boto3\.client\(\)\.(publish|invoke|query|scan))$"
+)
+_STRIPE = NamePattern(
+    r"^stripe\.[A-Z]\w*(\.\w+)*\.(create|retrieve|list|modify|delete|search|confirm|capture|cancel)$"
+)
+_DJANGO = NamePattern(
+    r"\.objects(\.\w+\(\))*\.(get|first|last|count|exists|create|update|delete|get_or_create|update_or_create"
+    r"|bulk_create|aggregate|in_bulk)$"
+)
+_GRPC = NamePattern(r"_pb2_grpc\.\w+Stub\.[A-Z]\w*$")
+_ENGINE = NamePattern(
+    r"^sqlalchemy\.create_engine\(\)\.(connect|begin)\(\)\.(execute|scalar|scalars|commit)$|^zipfile\.ZipFile\.write(str)?$"
+)
+
+
+@lru_cache(maxsize=4096)
+def asks(name: str) -> bool:
+    """Return whether a call of this name asks another program. The same names come again in every file."""
+    return any(each.match(name) for each in (_HTTP, _SQL, *_CLIENTS)) or blocks_in_python(name)
+
+
+def is_used_often(name: str) -> bool:
+    """Return whether a call is one of many on the same session or client."""
+    return any(each.search(name) for each in _USED_OFTEN) or blocks_in_python(name)
+
+
+def blocks_in_python(name: str) -> bool:
+    """Return whether a call of this name asks another program and waits for it (Python)."""
+    return any(
+        each.match(name) is not None for each in (_REDIS, _SDKS, _STRIPE, _ENGINE, _TYPED, _FUNCTIONS)
+    ) or (_DJANGO.search(name) is not None)
+
+
+_AWS_NAMES = frozenset(
+    (
+        "Bucket", "QueueUrl", "TableName", "TopicArn", "FunctionName", "SecretId", "KeyId", "StreamName",
+        "DelaySeconds", "StateMachineArn", "DeliveryStreamName", "FromEmailAddress", "UserPoolId",
+    )
+)  # fmt: skip
+_AWS_METHOD = NamePattern(
+    r"^(?!generate_|get_paginator|get_waiter)([a-z]+_[a-z_]+|publish|invoke|query|scan)$"
+)
+
+
+def is_aws_call(call: Call, facts: Facts) -> bool:
+    """Return whether a call is one of boto3 by its keywords, whatever its object is named (Python)."""
+    if call.is_awaited or not call.receiver_written or _AWS_METHOD.match(call.method) is None:
+        return False
+    if b"aiobo" in facts.syntax.source or b"aioboto" in facts.syntax.source:
+        return False
+    names = {each.name for each in call.arguments if each.name}
+    return not names.isdisjoint(_AWS_NAMES) and all(name[:1].isupper() for name in names)
+
+
+def is_blocking_stub(call: Call, facts: Facts) -> bool:
+    """Return whether a call of a gRPC stub waits for the answer, as stubs of a plain channel do (Python)."""
+    return _GRPC.search(call.name) is not None and b"aio" not in facts.syntax.source

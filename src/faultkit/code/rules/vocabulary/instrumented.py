@@ -1,0 +1,104 @@
+"""Functions whose arguments are written out by what stands around them: `#[instrument]`, decorators."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts.fact_values import Parameter
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.held_secrets import is_telling_name
+from faultkit.code.rules.vocabulary.telling_types import is_secret_name, telling_types
+
+_ATTRIBUTE = re.compile(r"#\[\s*(?:tracing::)?instrument\b\s*(?P<open>\()?")
+_SKIPPED = re.compile(r"\bskip\(([^()]*)\)")
+_TYPE = re.compile(r"(?:[\w]+::)*(\w+)")
+_WRAPPED = frozenset(("Option", "Vec", "Arc", "Box", "Json", "Form", "Query", "Path", "State", "Cow", "Rc"))
+_TEXTS = frozenset(("String", "str", "SmolStr"))
+_HIDES = re.compile(r"Secret|Redact|Mask|Sensitive|Protected|Zeroizing")
+"""Types whose text does not show what they hold."""
+
+
+def instrumented_secrets(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield the place of each attribute or decorator that records a secret, and what that is."""
+    if facts.language == "rust" and b"instrument" in facts.syntax.source:
+        yield from _rust(facts)
+    elif facts.language == "python" and facts.syntax.has_any(b"kwargs"):
+        yield from _python(facts)
+
+
+def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
+    named = sorted((scope for scope in facts.scopes if scope.name), key=lambda scope: scope.body.start)
+    for found in _ATTRIBUTE.finditer(facts.whole_text):
+        given = _in_parentheses(facts.whole_text, found.end()) if found["open"] else ""
+        place = facts.syntax.place_of(found)
+        scope = next((each for each in named if each.body.start > place.end), None)
+        line = facts.syntax.line_text(facts.syntax.line(place.start)).lstrip()
+        if scope is None or "skip_all" in given or line.startswith("//"):
+            continue
+        skipped = {name.strip() for each in _SKIPPED.findall(given) for name in each.split(",")}
+        if part := _recorded(scope, skipped, facts):
+            yield place, f"instrument records the argument {part}, which all traces and logs then have"
+
+
+def _in_parentheses(text: str, start: int) -> str:
+    """Return what stands before the parenthesis that closes the one before a place."""
+    depth = 1
+    for at in range(start, min(len(text), start + 2000)):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[start:at]
+    return ""
+
+
+def _recorded(scope: Scope, skipped: set[str], facts: Facts) -> str:
+    head = facts.text(scope.head)
+    for each in scope.parameters:
+        if each.name in skipped or each.name == "self":
+            continue
+        written = re.search(rf"\b{re.escape(each.name)}\)?\s*:\s*([^,()]+(?:\([^()]*\))?)", head)
+        type_text = each.type if written is None else written[1]
+        if _HIDES.search(type_text):
+            continue
+        types = [name for name in _TYPE.findall(type_text) if name not in _WRAPPED]
+        for kind in types:
+            if part := telling_types(facts).get(kind):
+                return f"{each.name} with its {part}"
+            if is_telling_name(kind) and f"struct {kind}" not in facts.whole_text:
+                return f"{each.name}, a {kind}"
+        if is_secret_name(each.name, facts) and _TEXTS.intersection(types):
+            return each.name
+    return ""
+
+
+# Python: a decorator that logs what the decorated function is given.
+
+_ALL = re.compile(r"\b(?:args|kwargs)\b")
+_LOGS = re.compile(r"(?:^|\.)_?(?:log|logger|logging)\.(?:debug|info|warning|error|exception|log)$")
+
+
+def _python(facts: Facts) -> Iterator[tuple[Span, str]]:
+    for call in facts.calls_of_method("debug", "info", "warning", "error", "exception", "log"):
+        if not _LOGS.search(call.written):
+            continue
+        given = " ".join(each.value.text for each in call.arguments if each.value.shape != "text")
+        found = _ALL.search(given)
+        if found is None or re.search(r"mask|redact|sanit|scrub|filter|len\(", given):
+            continue
+        around = [scope.short_name for scope in facts.functions_around(call) if scope.short_name]
+        if len(around) < 2:
+            continue
+        for scope in facts.scopes:
+            if not any(each.method in around for each in scope.decorators):
+                continue
+            part = next((each.name for each in scope.parameters if _is_secret_parameter(each, facts)), "")
+            if part:
+                what = f"{found[0]} of {scope.short_name}() with its {part} is written to the log"
+                yield call.span, what
+                break
+
+
+def _is_secret_parameter(parameter: Parameter, facts: Facts) -> bool:
+    kind = parameter.type.rpartition(".")[2].removeprefix("~")
+    return is_secret_name(parameter.name, facts) or kind in telling_types(facts)
