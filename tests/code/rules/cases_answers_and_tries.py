@@ -123,7 +123,7 @@ CASES = [
                         time.sleep(2**attempt)
                 raise Failed()
         """,
-        11,
+        9,
     ),
     good(
         _TWICE,

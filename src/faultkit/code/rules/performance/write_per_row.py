@@ -19,6 +19,7 @@ from faultkit.code.rules.vocabulary.repetition import (
 
 _GROUPS = re.compile(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
 _MODELS = NamePattern(r"^django\b|(^|\.)models\b")
+_MESSAGES = re.compile(r"message|\bmsgs?\b|\bevents?\b|deliver(y|ies)|records?\b", re.IGNORECASE)
 _SHORT_LINES = 15
 _COMMITS = ("commit", "Commit", "SaveChanges", "SaveChangesAsync")
 _SENDS = re.compile(r"^(?i:send|publish|notify|post|charge|emit|upload|deliver)([A-Z_]\w*)?$")
@@ -30,7 +31,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     ]
     for call in commits:
         loop = _loop(call, facts)
-        if loop is not None and not _counts(call, loop, facts) and _may_be_long(loop, facts):
+        if loop is None or _counts(call, loop, facts) or not _may_be_long(loop, facts):
+            continue
+        if not _is_unit(call, loop, facts):
             yield Hit(call.span, f"{call.written}() waits for the disk after every row", CERTAIN)
     yield from _saved(facts)
     for remote in remote_calls(facts):
@@ -42,7 +45,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if remote.through is not None and not _is_one_write(remote.through, facts):
             continue
-        if _is_unit(call, loop, facts):
+        if _is_unit(call, loop, facts) or (remote.through is not None and _is_over_messages(loop)):
             continue
         # Inside a transaction the disk waits once; the round trips are still many.
         what = f"{call.written}() sends one row at a time"
@@ -52,17 +55,22 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _is_unit(call: Call, loop: Loop, facts: Facts) -> bool:
     """Return whether each round does other work outside as well, such as a mail, and is stored with it."""
     known = {each.call for each in remote_calls(facts) if each.kind == "database"}
+    others = {each.call for each in remote_calls(facts) if each.kind != "database"}
     return any(
         (each.is_awaited or _SENDS.match(each.method))
         and each not in known
-        and each.receiver_written
-        and each.receiver_written != call.receiver_written
+        and (each in others or (each.receiver_written and each.receiver_written != call.receiver_written))
         and uses_item(each, loop, facts)
         and each is not call
         and not {*chain_of(call)} & {each}
         and not {*chain_of(each)} & known
         for each in facts.within(facts.calls, loop.body)
     )
+
+
+def _is_over_messages(loop: Loop) -> bool:
+    """Return whether each item is a message, which is handled for itself."""
+    return _MESSAGES.search(f"{loop.over} {' '.join(loop.targets)}") is not None
 
 
 def _saved(facts: Facts) -> Iterator[Hit]:

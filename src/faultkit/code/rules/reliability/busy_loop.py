@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop, is_within
+from faultkit.code.facts import Call, Facts, Loop, Place, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses, closed_unseen, default_of
+from faultkit.code.rules.vocabulary.ended_sources import ended_sources
 from faultkit.code.rules.vocabulary.idle_helpers import idle_by_helper
 from faultkit.code.rules.vocabulary.idle_rounds import WAITS_IN_HEAD, idle_rounds, is_told_to_wait
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
@@ -54,6 +55,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for use, name in closed_unseen(facts) if facts.language == "go" else ():
         what = f"once {use.channel} is closed, the receive returns an empty {name} at once and the loop spins"
         yield Hit(use.span, what, LIKELY)
+    seen = {use.span for use, _ in closed_unseen(facts)} if facts.language == "go" else set[Span]()
+    for place, what in ended_sources(facts):
+        if place not in seen:
+            told.update(loop.span for loop in facts.loops_around(Place(place)))
+            yield Hit(place, what, LIKELY)
     for loop in facts.loops:
         if loop.span in told:
             continue

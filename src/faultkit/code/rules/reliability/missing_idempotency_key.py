@@ -12,7 +12,13 @@ from faultkit.code.rules.vocabulary.http_requests import http_requests, library_
 _MATTERS = re.compile(
     r"(payment|charge|refund|transfer|payout|checkout|invoice|order|withdraw|purchase)s?\b", re.IGNORECASE
 )
-_KEY = re.compile(r"idempot|request[-_]?id|dedup", re.IGNORECASE)
+_KEY = re.compile(
+    r"idempot|request[-_]?id|dedup"
+    r"|(client|merchant|external|partner|unique|our|booking|order|payment|transfer|payout)[-_]?(ref\b|reference|token)"
+    r"|(client|merchant|external)[-_]?(order|transaction|payment)?[-_]?(id\b|key)|end_?to_?end_?id",
+    re.IGNORECASE,
+)
+"""Names of what the other side knows a repetition by, among them references that the client chooses."""
 _OWNER = re.compile(r"\b[A-Za-z_]\w*\.(?=[A-Za-z_]\w*(?:[_]?[uU]rl|URL|_uri|Uri)\b)")
 _STRIPE = re.compile(r"^stripe\.(Charge|PaymentIntent|Refund|Transfer|Payout|Subscription|Invoice)\.create$")
 

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Place, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
-
-_CLIENT = re.compile(
-    r"\.AddStandardResilienceHandler\(|\.AddPolicyHandler\(\s*\w*[rR]etry|\.AddTransientHttpErrorPolicy\([^;]*Retry"
-    r"|\.AddResilienceHandler\([^;]*AddRetry|\bmax_retries\s*=\s*(?:urllib3\.)?(?:util\.)?(?:retry\.)?Retry\("
-    r"|\bHTTPTransport\([^)]*\bretries\s*=\s*[1-9]|\baxiosRetry\(|\bretryablehttp\.NewClient\("
-    r"|\bgot\.extend\(\{[^;]*\bretry\s*:\s*\{\s*limit\s*:\s*[1-9]"
-)
-"""HTTP clients that try again by themselves."""
-_ASKS = re.compile(r"http|client|session|axios|got", re.IGNORECASE)
+from faultkit.code.rules.vocabulary.retrying_clients import client_in, reached_by
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -31,19 +22,31 @@ def _check(facts: Facts) -> Iterator[Hit]:
             reported.add(inner)
             what = "this retry runs inside another retry: the attempts multiply"
             yield Hit(inner.place, what, LIKELY)
-    if reported or not facts.syntax.has_any(b"retr", b"resilience"):
-        return
-    found = _CLIENT.search(facts.whole_text)
-    place = None if found is None else facts.syntax.place_of(found)
-    for outer in known if place is not None else ():
-        if place is not None and (is_within(place, outer.place) or is_within(outer.span, place)):
+    for outer in known if not reported else ():
+        if not _runs_code(outer):
             continue
-        asks = any(
-            call.is_awaited or _ASKS.search(call.written) for call in facts.within(facts.calls, outer.body)
-        )
-        if asks and outer.how == "loop":
+        if client_in(outer, facts) is not None:
             what = "this repeats requests of a client that tries again by itself: the attempts multiply"
             yield Hit(outer.place, what, LIKELY)
+        elif (inner := _in_reached(outer, known, facts)) is not None and inner not in reported:
+            reported.add(inner)
+            what = "this repeats a function that tries again by itself: the attempts multiply"
+            yield Hit(outer.place, what, LIKELY)
+
+
+def _runs_code(each: Retry) -> bool:
+    """Return whether what is tried is written here; a policy only says how."""
+    return each.call is None or each.body != each.call.span
+
+
+def _in_reached(outer: Retry, known: list[Retry], facts: Facts) -> Retry | None:
+    """Return a retry in a function that runs in every try."""
+    scopes = reached_by(outer, facts) if len(known) > 1 else []
+    for scope in scopes:
+        for each in known:
+            if each is not outer and _runs_code(each) and is_within(each.body, scope.span):
+                return each
+    return None
 
 
 def _is_service(each: Retry) -> bool:

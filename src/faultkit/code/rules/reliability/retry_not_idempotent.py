@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.fresh_keys import FreshKey, fresh_keys
 from faultkit.code.rules.vocabulary.http_requests import http_requests, request_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
+from faultkit.code.rules.vocabulary.unsent_failures import is_of_unsent
 
 _KEY = re.compile(
     r"idempot|dedup|request[-_]?id|if-match|on conflict"
@@ -31,13 +33,24 @@ _ALL_METHODS = re.compile(r"^(None|False)$|['\"](POST|PATCH)['\"]|=>\s*true$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    found = tuple(_direct(facts))
+    fresh = tuple(fresh_keys(facts))
+    for key in fresh:
+        differs = "differs with the number of the try" if key.is_counted else "is made anew in every try"
+        yield Hit(key.span, f"this key {differs}, so that a repetition is taken for a new request", LIKELY)
+    again = tuple(each for each in retries(facts) if not is_of_unsent(each, facts))
+    found = [hit for hit in _direct(again, facts) if not any(_is_about(hit, key, facts) for key in fresh)]
     yield from found
-    yield from _through_helpers(retries(facts), {hit.span for hit in found}, facts)
+    if not fresh:
+        yield from _through_helpers(again, {hit.span for hit in found}, facts)
 
 
-def _direct(facts: Facts) -> Iterator[Hit]:
-    again = retries(facts)
+def _is_about(hit: Hit, key: FreshKey, facts: Facts) -> bool:
+    """Return whether a finding is about a request whose key is made anew."""
+    around = facts.named_function_of(Place(hit.span))
+    return around is not None and (around is facts.named_function_of(Place(key.span)) or around in key.scopes)
+
+
+def _direct(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
     if again:
         yield from _requests(again, facts)
         yield from _typed(again, facts)

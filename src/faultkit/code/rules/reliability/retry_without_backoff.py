@@ -11,6 +11,7 @@ from faultkit.code.rules.vocabulary.reconnecting import reconnecting_loops
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.retry_policies import reconnects
+from faultkit.code.rules.vocabulary.stuck_counters import stuck_pauses
 
 _NEAR = re.compile(
     r"^(os|shutil|sqlite3|fcntl|pathlib|fs|tempfile|socket\.socket\.bind)\b|\.(stat|bind|unlink)$"
@@ -24,6 +25,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif retry.waits_longer is False and _is_remote(retry, facts):
             what = "this waits the same time before every try, however often it failed"
             yield Hit(retry.place, what, LIKELY, "low")
+    for span, what in stuck_pauses(facts):
+        yield Hit(span, what, LIKELY)
     told = {retry.span for retry in retries(facts)}
     for loop, place in reconnecting_loops(facts):
         if loop.head not in told:

@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
+from faultkit.code.rules.vocabulary.stuck_counters import stuck_counters
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for retry in retries(facts):
         if retry.limited is False:
             yield Hit(retry.place, "this retries without a limit of tries or time", LIKELY)
+    for place, what in stuck_counters(facts):
+        yield Hit(place, what, LIKELY)
     yield from _tasks(facts)
     if facts.language in JAVASCRIPT:
         yield from _options(facts)
@@ -69,17 +71,13 @@ def _interceptors(facts: Facts) -> Iterator[Hit]:
 
 
 def _of_kotlin(facts: Facts) -> Iterator[Hit]:
-    """Yield retries of Ktor and of flows that have no limit."""
+    """Yield retries of Ktor that have no limit."""
     for call in facts.calls_of_method(
         "retryIf", "retryOnException", "retryOnServerErrors", "retryOnExceptionOrServerErrors"
     ):
         limit = call.argument("maxRetries", place=0)
         if limit is not None and limit.value.text in ("Int.MAX_VALUE", "Integer.MAX_VALUE"):
             yield Hit(call.span, f"{call.written}() retries for ever", LIKELY)
-    for call in facts.calls_of_method("retry") if facts.imports_any("kotlinx.coroutines.flow") else ():
-        texts = [each.value.text.replace(" ", "") for each in call.arguments]
-        if call.receiver_written and (not texts or texts in (["{true}"], ["Long.MAX_VALUE"])):
-            yield Hit(Span(call.callee.start, call.span.end), f"{call.written}() retries for ever", LIKELY)
 
 
 def _tasks(facts: Facts) -> Iterator[Hit]:

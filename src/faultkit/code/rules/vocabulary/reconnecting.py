@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, Loop, Scope, Try, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.idle_rounds import GOES_ON, may_wait
+from faultkit.code.rules.vocabulary.idle_rounds import GOES_ON, WAITS_IN_HEAD, may_wait
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _CONNECTS = re.compile(
@@ -23,6 +24,11 @@ _RECEIVES = re.compile(
     r"|XReadGroup|getone|ConsumeAsync|consume)$"
 )
 """Calls that wait for the next message, and fail at once when their connection is gone."""
+_POLLS = re.compile(r"\b\w*(?:events?|event_?loop|conn(?:ection)?)\.(?:poll|next_event|read_message)\(\)")
+_EXPECTED = re.compile(
+    r"(Timeout\w*|TimedOut|Empty|Cancel\w*|Interrupt\w*|StopIteration|WouldBlock|BlockingIOError)$"
+)
+"""Failures that a round waits for, or that end the loop."""
 _STOPS = re.compile(r"ctx|stop|cancel|clos|shut|done|interrupt|quit|running|active|EOF", re.IGNORECASE)
 _SELECT = re.compile(r"select!\s*\{")
 _CALLED = re.compile(r"=\s*(?:self\.)?(\w+)\(")
@@ -34,9 +40,16 @@ def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
     for loop in facts.loops:
         if loop.kind != "endless" and not (loop.kind == "while" and GOES_ON.search(loop.over)):
             continue
+        if WAITS_IN_HEAD.search(loop.over):
+            continue
         for each in facts.within(facts.tries, loop.body):
-            opens = _opens(each, facts)
-            if facts.loops_around(each)[-1:] != (loop,) or not (opens or _receives(each, facts)):
+            if facts.loops_around(each)[-1:] != (loop,):
+                continue
+            if (handler := _without_pause(each, loop, facts)) is not None:
+                yield loop, handler.span
+                break
+            opens = _opens(each, facts) or _polls(each, loop, facts)
+            if not (opens or _receives(each, facts)):
                 continue
             if _waits_outside(each, loop, facts):
                 continue
@@ -50,6 +63,56 @@ def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
         else:
             if facts.language == "rust" and (place := _selected(loop, facts)) is not None:
                 yield loop, place
+
+
+def _without_pause(each: Try, loop: Loop, facts: Facts) -> Handler | None:
+    """Return the handler of a round whose pause stands only where nothing fails.
+
+    It is the last thing that is tried, or follows what is tried, while the handler goes on with `continue`.
+    """
+    scope = facts.function_of(loop)
+    waits = [
+        call
+        for call in facts.within(facts.calls, loop.body)
+        if is_sleep(call) and facts.function_of(call) is scope and facts.loops_around(call)[-1:] == (loop,)
+    ]
+    if not waits or any(call.span.end <= each.body.start for call in waits):
+        return None
+    handlers = [handler for handler in each.handlers if is_within(handler.span, loop.body)]
+    on_success = [
+        call
+        for call in waits
+        if not any(is_within(call.span, one.body) for one in facts.handlers_around(call))
+    ]
+    tried = [
+        call
+        for call in facts.within(facts.calls, each.body)
+        if not is_logging(call) and not call.constructs and not call.is_argument
+    ]
+    first = min(tried, key=lambda one: one.span.start, default=None)
+    others = [call for call in facts.within(facts.calls, loop.body) if not is_sleep(call)]
+    if not on_success or first is None or is_sleep(first) or any(may_wait(call, facts) for call in others):
+        return None
+    after = [call for call in on_success if call.span.start >= each.span.end]
+    for handler in handlers:
+        if any(map(_EXPECTED.search, handler.types)) or not _goes_on_at_once(handler, facts):
+            continue
+        skips = facts.text(handler.body).rstrip(" ;})\n\t").endswith("continue")
+        if skips or not after:
+            return handler
+    return None
+
+
+def _polls(each: Try, loop: Loop, facts: Facts) -> bool:
+    """Return whether the event loop of a connection is asked, which connects again by itself (Rust)."""
+    if facts.language != "rust":
+        return False
+    matched = facts.text(each.body)
+    if matched.isidentifier():
+        before = facts.text(Span(loop.body.start, max(each.span.start, loop.body.start)))
+        found = re.search(rf"\blet\s+(?:mut\s+)?{matched}\s*=(.*)", before, re.DOTALL)
+        matched = "" if found is None else found[1]
+    return _POLLS.search(matched) is not None
 
 
 def _opens(each: Try, facts: Facts) -> bool:

@@ -12,12 +12,16 @@ from typing import Literal, TypeAlias
 from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.recursive_retries import recursive_retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry, retry_of_loop
+from faultkit.code.rules.vocabulary.retry_operators import operators
 from faultkit.code.rules.vocabulary.retry_policies import policies
 
 _WORD = NamePattern(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
 _CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
 _ON_CLIENT = ("transport", "retry", "retries", "retry_options", "adapter")
+_RETRY_PACKAGE = ("retry.retry", "retry.api.retry")
+"""Without arguments, it tries again at once and for ever."""
 _CALLER_LEVELS = 3
 """Levels of callers that are examined."""
 
@@ -30,6 +34,8 @@ def retries(facts: Facts) -> tuple[Retry, ...]:
     if facts.syntax.has_any(b"retr", b"backoff"):
         found += [_of_helper(call, facts) for call in facts.calls]
     found += policies(facts)
+    found += operators(facts)
+    found += recursive_retries(facts)
     return tuple(each for each in found if each is not None)
 
 
@@ -85,8 +91,15 @@ def _of_decorator(scope: Scope, call: Call) -> Retry | None:
     if not _WORD.search(call.name):
         return None
     name = call.name
+    if name in _RETRY_PACKAGE:
+        limited, waits = call.has("tries") or len(call.positional) > 1, call.has("delay", "backoff")
+        return Retry("decorator", call.span, scope.body, call, None, waits, None, limited or waits)
+    if name.startswith("retrying."):
+        limited = any(each.name.startswith("stop") for each in call.arguments)
+        waits = any(each.name.startswith("wait") for each in call.arguments)
+        return Retry("decorator", call.span, scope.body, call, None, waits, None, limited)
     if name.startswith("tenacity.") or name == "retry" or call.method == "retry":
-        known = name.startswith(("tenacity", "retrying")) or call.has("stop", "wait", "retry", "reraise")
+        known = name.startswith("tenacity") or call.has("stop", "wait", "retry", "reraise")
         if not known:
             return Retry("decorator", call.span, scope.body, call, None, None, None, None)
         wait, stop = call.argument("wait"), call.argument("stop")
@@ -105,9 +118,18 @@ def _of_helper(call: Call, facts: Facts) -> Retry | None:
     if call.is_decorator or not _WORD.search(call.written):
         return None
     given = [each for each in call.positional if each.value.shape == "function"]
-    if not given:
-        return None
-    return Retry("helper", call.callee, given[0].value.span, call, None, None, None, None)
+    if given:
+        return Retry("helper", call.callee, given[0].value.span, call, None, None, None, None)
+    for each in call.positional:
+        # `backoff.Retry(operation, policy)` with a function of this text.
+        own = facts.functions_named(each.value.text.rpartition(".")[2]) if each.value.shape == "name" else ()
+        if (
+            len(own) == 1
+            and not _WORD.search(own[0].short_name)
+            and facts.named_function_of(call) is not own[0]
+        ):
+            return Retry("helper", call.callee, own[0].body, call, None, None, None, None)
+    return None
 
 
 # Frequency: code that runs for each request, message or item.

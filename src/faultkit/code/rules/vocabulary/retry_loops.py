@@ -75,9 +75,10 @@ _WAITS = frozenset(
 class Retry:
     """Code that is tried again after a failure."""
 
-    how: Literal["loop", "decorator", "helper"]
+    how: Literal["loop", "decorator", "helper", "recursion"]
     span: Span
-    """The head of the loop, the decorator, or the call of the helper: where a finding points."""
+    """The head of the loop, the decorator, or the call of the helper or of the function itself: where a
+    finding points."""
     body: Span
     """The code that is tried again."""
     call: Call | None

@@ -144,7 +144,18 @@ def _asks(call: Call, facts: Facts) -> bool:
         return True
     if call.method in _POPS and not call.arguments and _SHARED.search(facts.text(call.callee)):
         return True
-    return not call.constructs and call in _remote(facts) and not is_told_to_wait(call)
+    if call.constructs or call not in _remote(facts) or is_told_to_wait(call):
+        return False
+    own = _own(call, facts)
+    return own is None or not _pauses(own, facts)
+
+
+def _pauses(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function pauses where nothing has failed, as after it found nothing."""
+    return any(
+        is_sleep(call) and not any(is_within(each.body, scope.body) for each in facts.handlers_around(call))
+        for call in facts.within(facts.calls, scope.body)
+    )
 
 
 def asks_or_leads_to_it(call: Call, facts: Facts) -> bool:

@@ -1,0 +1,243 @@
+"""Loops that go on to read from what has ended: closed channels, streams at their end.
+
+    for {                                        loop {
+        select {                                     if let Some(job) = jobs.recv().await {
+        case a, ok := <-left:                            run(job).await;
+            if !ok { leftEnded = true; continue }    }
+        case b, ok := <-right: ...               }
+        }
+    }
+
+A receive from a closed channel returns at once, for ever: it must leave the loop, or not be asked again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Loop, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.channels import ChannelUse, cases_of, channel_uses
+
+_OK = re.compile(r"^(\w+|_)\s*,\s*(\w+)\s*:?=\s*<-")
+_ONE = re.compile(r"^(\w+)\s*:?=\s*<-|^<-")
+_LEAVES = re.compile(r"\b(return|goto|panic\(|os\.Exit\(|log\.Fatal\w*\(|break\s+\w+|continue\s+\w+)")
+_CLOSES = re.compile(r"\bclose\(\s*([\w.]+)\s*\)")
+_TOLD = (
+    r"\b(?:close[sd]?|closing)\b[^.\n]{{0,40}}\b{0}\b"
+    r"|\b{0}\b[^.\n]{{0,40}}\b(?:is|are|be|been|gets?)\s+closed\b"
+)
+_SIGNALS = re.compile(
+    r"done|stop|quit|ctx|cancel|shut|clos|exit|tick|timer|\.C$|After\(|signal|sig$", re.IGNORECASE
+)
+
+
+def ended_sources(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield receives that a loop repeats at once after their source has ended, with what happens."""
+    if facts.language == "go":
+        yield from _go(facts)
+    elif facts.language == "rust":
+        yield from _rust(facts)
+    elif facts.language == "kotlin":
+        yield from _by_text(facts, _KOTLIN)
+    elif facts.language == "csharp":
+        yield from _by_text(facts, _CSHARP)
+    elif facts.language == "python":
+        yield from _by_text(facts, _PYTHON)
+    elif facts.language in ("javascript", "typescript", "tsx"):
+        yield from _by_text(facts, _JAVASCRIPT)
+    elif facts.language == "java":
+        yield from _by_text(facts, _JAVA)
+
+
+# Go: the receive of a closed channel.
+
+
+def _go(facts: Facts) -> Iterator[tuple[Span, str]]:
+    for use in channel_uses(facts):
+        loops = facts.loops_around(use)
+        if use.sends or use.select is None or not loops or loops[-1].kind not in ("endless", "while"):
+            continue
+        case = next((each for each in cases_of(use.select, facts) if _is_of(use, each[0])), None)
+        if case is None or _SIGNALS.search(use.channel):
+            continue
+        checked = _OK.match(case[0])
+        if checked is not None:
+            if _goes_on_when_closed(use, checked[2], case[1], loops[-1], facts):
+                what = f"after {use.channel} is closed, its receive is always ready and the loop spins"
+                yield use.span, what
+        elif _ONE.match(case[0]) and _is_closed(use, facts) and not _is_left(case, loops[-1], facts):
+            what = (
+                f"once {use.channel} is closed, the receive returns an empty value at once and the loop spins"
+            )
+            yield use.span, what
+
+
+def _is_of(use: ChannelUse, head: str) -> bool:
+    return re.search(rf"<-\s*{re.escape(use.channel)}$", head.strip()) is not None
+
+
+def _goes_on_when_closed(use: ChannelUse, ok: str, body: str, loop: Loop, facts: Facts) -> bool:
+    """Return whether a closed channel is received from again: neither left, nor set to nil."""
+    found = re.search(rf"\bif\s+(!\s*{re.escape(ok)}\b|{re.escape(ok)}\s*\{{)", body)
+    if found is None or use.select is None:
+        return False
+    if found[1].startswith("!"):
+        arm = _block(body, found.end())
+        if re.match(r"[^{]*(\|\||&&)", body[found.end() :]):
+            return False
+    else:
+        block = _block(body, found.start())
+        rest = body[body.find(block, found.start()) + len(block) :]
+        arm = _block(rest, 0) if re.match(r"\W*else\b", rest) else rest
+    if _LEAVES.search(arm) or re.search(rf"\b{re.escape(use.channel)}\s*(?:,\s*\w+\s*)?=[^=]", arm):
+        return False
+    if re.search(r"\b(time\.Sleep|reconnect|resubscribe|restart)\w*\(", arm, re.IGNORECASE):
+        return False
+    flags = {*re.findall(r"\b(\w+)\s*(?:=[^=]|\+\+|--)", arm)}
+    if not flags:
+        return not _follows_exit(use.select, ok, loop, facts)
+    return not _ends_by_flag(flags, loop, use.select, facts)
+
+
+def _block(text: str, start: int) -> str:
+    """Return the first block in braces from a place on."""
+    first = text.find("{", start)
+    depth = 0
+    for at in range(first, len(text)) if first >= 0 else ():
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[first : at + 1]
+    return text[start:]
+
+
+def _ends_by_flag(flags: set[str], loop: Loop, select: Span, facts: Facts) -> bool:
+    """Return whether one flag alone ends the loop; of `!aEnded || !bEnded` it does not."""
+    word = re.compile("|".join(rf"\b{re.escape(flag)}\b" for flag in flags))
+    if loop.kind == "while" and word.search(loop.over) and "||" not in loop.over:
+        return True
+    for step in facts.within(facts.steps, loop.body):
+        if step.kind == "branch" and word.search(step.text) and "&&" not in step.text:
+            leaves = not is_within(step.span, select) or _LEAVES.search(facts.text(step.span))
+            if leaves:
+                return True
+    return False
+
+
+def _follows_exit(select: Span, ok: str, loop: Loop, facts: Facts) -> bool:
+    """Return whether the loop is left after the select, where a plain `break` leads to."""
+    after = facts.text(Span(select.end, loop.body.end))
+    return re.search(r"\b(return|break)\b", after) is not None
+
+
+def _is_left(case: tuple[str, str], loop: Loop, facts: Facts) -> bool:
+    """Return whether the case looks at the value before it goes on: `if line == "" { return }`."""
+    found = re.match(r"(\w+)", case[0])
+    name = "" if found is None else found[1]
+    return (
+        re.search(rf"\b{re.escape(name)}\s*(?:==|!=)\s*(?:nil|\"\"|0)|\blen\({re.escape(name)}", case[1])
+        is not None
+        or re.match(r"\s*return\b", case[1]) is not None
+        or (
+            re.search(r"^\s*(return|break \w+)\b", case[1], re.MULTILINE) is not None and "if " not in case[1]
+        )
+    )
+
+
+def _is_closed(use: ChannelUse, facts: Facts) -> bool:
+    """Return whether this text closes a channel, or says that it is closed."""
+    last = use.channel.rpartition(".")[2]
+    if not last.isidentifier():
+        return False
+    if any(name.rpartition(".")[2] == last for name in _CLOSES.findall(facts.whole_text)):
+        return True
+    scope = facts.named_function_of(use)
+    if scope is None:
+        return False
+    above = facts.text(Span(max(0, scope.span.start - 400), scope.span.start))
+    comment = "\n".join(line for line in above.split("\n") if line.startswith("//"))
+    return re.search(_TOLD.format(re.escape(last)), comment) is not None
+
+
+# Rust: `recv()` of a channel without senders.
+
+
+_RECEIVED = re.compile(
+    r"\bif\s+let\s+(?:Some|Ok)\([^)]*\)\s*=\s*([\w.]+)\.recv\(\)(?:\.await)?\s*\{"
+    r"|\bmatch\s+([\w.]+)\.recv\(\)(?:\.await)?\s*\{"
+)
+_NOTHING_ARM = re.compile(
+    r"(?:None|Err\(_\)|Err\(\w+\)|_)\s*=>\s*(?:\{\s*\}|continue|\(\)|\{\s*continue;?\s*\})\s*,?"
+)
+
+
+def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
+    if not facts.syntax.has_any(b".recv()"):
+        return
+    for loop in facts.loops:
+        if loop.kind != "endless":
+            continue
+        text = facts.text(loop.body)
+        if re.search(r"\bselect!|sleep|interval|timeout\(|\.tick\(", text):
+            continue
+        for found in _RECEIVED.finditer(text):
+            name = found[1] or found[2]
+            if re.search(r"socket|consumer|udp|stream|sub(scriber)?$|listener", name):
+                continue
+            block = _block(text, found.end() - 1)
+            after = text[found.end() - 1 + len(block) :].strip(" \n\t}")
+            if found[1] and (after or text[: found.start()].strip("{ \n\t")):
+                continue  # More is done in the round, or an `else` ends it.
+            if found[2] and not _NOTHING_ARM.search(block):
+                continue
+            place = facts.syntax.place_of(found, loop.body.start)
+            yield place, f"once the senders of {name} are gone, recv() returns at once and the loop spins"
+            break
+
+
+# Other languages: the answer that says that the source has ended goes on with the next round.
+
+
+_KOTLIN = (
+    re.compile(r"\b([\w.]+)\.receiveCatching\(\)\.getOrNull\(\)\s*\?:\s*continue\b"),
+    re.compile(r"\bval\s+(\w+)\s*=\s*[\w.]+\.readLine\(\)\s*\?:\s*continue\b"),
+    re.compile(r"\b([\w.]+)\.readUTF8Line\(\)\s*\?:\s*continue\b"),
+)
+_CSHARP = (
+    re.compile(
+        r"(?<![=(]\s)(?<!if \()\bawait\s+([\w.]+)\.WaitToReadAsync\([^;]*\)(?:\.ConfigureAwait\(\w+\))?;"
+    ),
+)
+_PYTHON = (
+    re.compile(
+        r"(\w+)\s*=\s*(?:await\s+)?[\w.]*(?:reader|sock|conn|socket|stdout|stream|pipe|stdin)\.(?:readline|recv|read)\([^)\n]*\)"
+        r"\s*\n\s*if\s+not\s+\1\s*:\s*(?:#[^\n]*)?\s*continue\b"
+    ),
+)
+_JAVASCRIPT = (
+    re.compile(
+        r"const\s*\{\s*(?:value|done,\s*value|value,\s*done)\s*\}\s*=\s*await\s+[\w.]*reader\.read\(\);?\s*"
+        r"if\s*\(\s*!value\s*\)\s*(?:\{\s*)?continue\b"
+    ),
+)
+_JAVA = (
+    re.compile(
+        r"(?:String\s+)?(\w+)\s*=\s*[\w.]*(?:reader|in|input|br)\.readLine\(\);\s*if\s*\(\s*\1\s*==\s*null\s*\)\s*(?:\{\s*)?continue\b"
+    ),
+)
+
+
+def _by_text(facts: Facts, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[Span, str]]:
+    for loop in facts.loops:
+        if loop.kind not in ("endless", "while") or re.search(r"WaitToRead|read|next", loop.over):
+            continue
+        text = facts.text(loop.body)
+        if re.search(r"sleep|delay\(|Delay\(|wait_for|setTimeout", text):
+            continue
+        for pattern in patterns:
+            found = pattern.search(text)
+            if found is not None and facts.loops_around(loop) == ():
+                place = facts.syntax.place_of(found, loop.body.start)
+                yield place, "once this source has ended, it answers at once and the loop spins"
+                break

@@ -1,0 +1,136 @@
+"""Functions that call themselves again after a failure, with the number of the try as a parameter.
+
+async function push(item, attempt = 1) {
+  try { await api.put(item); }
+  catch (error) { await pause(attempt); return push(item, attempt + 1); }
+}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.retry_loops import Retry
+from faultkit.code.rules.vocabulary.waits import is_sleep
+
+_STATUS = re.compile(
+    r"\b(429|50[0-9]|5xx)\b|status|StatusCode|retr(y|i)able|transient|should_?retry|isRetry|timed_?out",
+    re.IGNORECASE,
+)
+_NEXT = (
+    r"{0}\s*[-+]\s*1\b|\b1\s*\+\s*{0}\b|(?:\+\+|--){0}\b|{0}\.(?:inc|dec|plus|minus)\(|{0}\.saturating_\w+\("
+)
+_SAME = r"{0}|{0}\s*(?:\+\+|--)"
+"""What leaves a counter as it was: itself, and `attempt++`, which passes the old value on."""
+_LIMITS = re.compile(
+    r"attempt|retr|tries|deadline|left|count|depth|budget|remaining|elapsed|expire|once|first|again|already|limit",
+    re.IGNORECASE,
+)
+_LASTING = re.compile(
+    r"^_*(re)?_?(connect|start|run|listen|subscribe|poll|loop|init|watch|consume|serve|work|tick|schedule|open)",
+    re.IGNORECASE,
+)
+"""Names of functions that go on as long as the program."""
+
+
+def recursive_retries(facts: Facts) -> Iterator[Retry]:
+    """Yield the calls by which a function tries again what failed."""
+    for scope in facts.scopes:
+        if not scope.short_name:
+            continue
+        for call in facts.callers_of(scope):
+            if not is_within(call.span, scope.body) or facts.named_function_of(call) is not scope:
+                continue
+            if _is_same(call, scope) and _follows_failure(call, scope, facts):
+                waits = _waits(call, scope, facts)
+                limited = _limited(call, scope, waits, facts)
+                yield Retry("recursion", call.span, scope.body, call, None, waits or None, None, limited)
+                break
+
+
+def stuck_counter(call: Call, scope: Scope, facts: Facts) -> str:
+    """Return the parameter that counts tries and is passed on unchanged; empty if there is none."""
+    for name, text in _passed(call, scope):
+        if not re.fullmatch(_SAME.format(re.escape(name)), text) or not _LIMITS.search(name):
+            continue
+        changed = re.search(
+            rf"(?<![\w.]){re.escape(name)}\s*(?:[-+*]?=[^=]|\+\+|--)|(?:\+\+|--){re.escape(name)}\b",
+            facts.text(Span(scope.body.start, call.span.start)),
+        )
+        if changed is None and _is_compared(name, scope, facts):
+            return name
+    return ""
+
+
+def _passed(call: Call, scope: Scope) -> Iterator[tuple[str, str]]:
+    """Yield the parameters with what the call passes for them."""
+    parameters = [each.name for each in scope.parameters if each.name not in ("self", "cls", "this")]
+    for place, argument in enumerate(call.arguments):
+        name = argument.name or (parameters[place] if place < len(parameters) else "")
+        if name in parameters:
+            yield name, " ".join(argument.value.text.split())
+
+
+def _is_same(call: Call, scope: Scope) -> bool:
+    """Return whether a call is given what the function itself was given, apart from a counter."""
+    passed = list(_passed(call, scope))
+    if len(passed) != len(call.arguments):
+        return False
+    return all(
+        text == name
+        or text in (f"&{name}", f"{name}.clone()", f"{name}...", f"*{name}")
+        or re.fullmatch(_SAME.format(re.escape(name)), text)
+        or re.search(_NEXT.format(re.escape(name)), text)
+        or re.search(r"attempt|retr|tries|delay|backoff|true|True", f"{name} {text}", re.IGNORECASE)
+        for name, text in passed
+    )
+
+
+def _follows_failure(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a call stands in a handler, or behind a status that says that something failed."""
+    if any(is_within(handler.span, scope.body) for handler in facts.handlers_around(call)):
+        return True
+    if any(each.method in ("catch", "recover", "onErrorResume") for each in facts.calls_around(call)):
+        return True
+    return any(
+        _STATUS.search(facts.text(Span(arm.fork.start, min(arm.span.start, arm.fork.start + 200))))
+        for arm in facts.within(facts.arms, scope.body)
+        if is_within(call.span, arm.span)
+    )
+
+
+def _waits(call: Call, scope: Scope, facts: Facts) -> bool:
+    inside = facts.within(facts.calls, scope.body)
+    return any(
+        is_sleep(each) or each.method in ("setTimeout", "schedule", "AfterFunc") for each in inside
+    ) or (facts.language == "go" and "<-" in facts.text(scope.body))
+
+
+def _is_compared(name: str, scope: Scope, facts: Facts) -> bool:
+    word = rf"(?<![\w.]){re.escape(name)}"
+    return (
+        re.search(
+            rf"{word}\s*(?:[<>]=?|===?|!==?)|[<>]=?\s*{re.escape(name)}\b|{word}\s+in\b",
+            facts.text(scope.body),
+        )
+        is not None
+    )
+
+
+def _limited(call: Call, scope: Scope, waits: bool, facts: Facts) -> bool | None:
+    if stuck_counter(call, scope, facts):
+        return False
+    for name, text in _passed(call, scope):
+        if text in ("true", "True", "false", "False"):
+            return True  # It says that this is the second time.
+        if re.search(_NEXT.format(re.escape(name)), text):
+            return True if _is_compared(name, scope, facts) else None
+    if _LIMITS.search(facts.text(scope.head)) or (call.arguments != () and not list(_passed(call, scope))):
+        return None
+    branches = [step.text for step in facts.within(facts.steps, scope.body) if step.kind == "branch"]
+    if any(_LIMITS.search(text) for text in branches) or _LASTING.match(scope.short_name):
+        return None
+    return False if facts.handlers_around(call) and not waits else None

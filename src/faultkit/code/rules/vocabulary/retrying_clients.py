@@ -1,0 +1,201 @@
+"""Clients that try again by themselves, and the retries of the same text that use them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.retry_loops import Retry
+
+_HANDLERS = (
+    "AddPolicyHandler",
+    "AddTransientHttpErrorPolicy",
+    "AddResilienceHandler",
+    "AddHttpMessageHandler",
+)
+_CLIENT_OF = re.compile(r"\bAddHttpClient<(?:[\w.]+,\s*)?([\w.]+)>")
+_RETRY = re.compile(r"[rR]etry(?!After|Count\s*=\s*0|s\s*[=:]\s*0)")
+_NONE = re.compile(r"^(0|0L|false|False|None|nil|null|\{\s*limit:\s*0\s*\}|Retryer\.NEVER_RETRY)$")
+_NUMBERED = {
+    "HTTPTransport": ("retries",),
+    "AsyncHTTPTransport": ("retries",),
+    "HTTPAdapter": ("max_retries",),
+    "OpenAI": ("max_retries",),
+    "AsyncOpenAI": ("max_retries",),
+    "Anthropic": ("max_retries",),
+    "AsyncAnthropic": ("max_retries",),
+    "AzureOpenAI": ("max_retries",),
+    "Stripe": ("maxNetworkRetries",),
+    "RetryClient": ("retry_options",),
+    "ExponentialRetry": ("attempts",),
+    "create": ("retry", "retry.limit"),
+    "extend": ("retry", "retry.limit"),
+}
+"""Calls that make a client, with the arguments that say how often it tries again."""
+_ALWAYS = frozenset(
+    (
+        "axiosRetry", "axios-retry", "fetchRetry", "fetch-retry", "RetryAgent",
+        "AddStandardResilienceHandler", "setRetryStrategy", "setRetryHandler", "SetRetryCount",
+        "RetryTransientMiddleware",
+        "new_with_policy", "RetryExec", "AddStandardHedgingHandler",
+    )
+)  # fmt: skip
+"""Calls that make a client try again, or are such a client."""
+_GO_CLIENT = re.compile(r"(^|[/.])(go-retryablehttp|retryablehttp)\.NewClient$")
+_BY_DEFAULT = re.compile(r"^(got|ky)(\.(get|put|head|delete|default|extend))?$")
+"""Clients that repeat what is safe to repeat unless they are told not to."""
+_ASKS = re.compile(r"http|client|session|axios|got\b|\bky\b|api|sdk|rest", re.IGNORECASE)
+_LEVELS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RetryingClient:
+    """A client that tries again by itself."""
+
+    span: Span
+    names: frozenset[str]
+    """Variables and fields that hold it, without `self.`; empty if they are not known."""
+    owner: str = ""
+    """The class that is given it, if only this one is."""
+
+
+@lru_cache(maxsize=4)
+def retrying_clients(facts: Facts) -> tuple[RetryingClient, ...]:
+    """Return the clients of a text that try again by themselves."""
+    if not facts.syntax.has_any(b"retr", b"resilience", b"got", b"ky"):
+        return ()
+    return tuple(_clients(facts))
+
+
+def _clients(facts: Facts) -> Iterator[RetryingClient]:
+    for call in facts.calls:
+        if call.method in _HANDLERS and facts.language == "csharp":
+            if _is_told_to_retry(call, facts):
+                found = _CLIENT_OF.search(facts.text(call.span))
+                yield RetryingClient(call.callee, frozenset(), "" if found is None else found[1])
+        elif call.method in _ALWAYS or call.name in _ALWAYS or _GO_CLIENT.search(call.name):
+            if not any(_NONE.match(each.value.text) for each in call.arguments if "retr" in each.name):
+                first = call.argument(place=0)
+                given = (
+                    {first.value.text} if first is not None and first.value.shape == "name" else set[str]()
+                )
+                found = _CLIENT_OF.search(facts.text(call.span)) if facts.language == "csharp" else None
+                owner = "" if found is None else found[1]
+                yield RetryingClient(call.span, _bare({*given, *call.assigned}), owner)
+        elif call.method in _NUMBERED:
+            limit = call.argument(*_NUMBERED[call.method])
+            if call.method in ("create", "extend") and not _BY_DEFAULT.match(call.name):
+                continue
+            if limit is not None and not _NONE.match(limit.value.text):
+                names = frozenset[str]() if call.method == "HTTPAdapter" else _bare({*call.assigned})
+                yield RetryingClient(call.span, names)
+        elif call.method == "install" and facts.language == "kotlin":
+            if call.arguments and call.arguments[0].value.text == "HttpRequestRetry":
+                yield RetryingClient(call.span, frozenset())
+        elif call.name in ("tower.retry.RetryLayer.new", "feign.Retryer.Default") or (
+            call.method == "Default" and "Retryer" in call.written
+        ):
+            yield RetryingClient(call.span, frozenset())
+
+
+def _is_told_to_retry(call: Call, facts: Facts) -> bool:
+    """Return whether what a handler is given tries again: written here, or in a variable or function."""
+    if call.method == "AddHttpMessageHandler":
+        found = re.search(
+            r"AddHttpMessageHandler<(\w*Retry\w*)>", facts.text(Span(call.callee.start, call.span.end))
+        )
+        return found is not None
+    for each in call.arguments:
+        text = each.value.text
+        if _RETRY.search(text):
+            return True
+        name = re.match(r"[\w.]+", text)
+        if name is None:
+            continue
+        last = name[0].rpartition(".")[2]
+        made = [one.value.text for one in facts.assignments_to(last, call) if one.value is not None]
+        made += [facts.text(scope.span) for scope in facts.functions_named(last)]
+        if any(_RETRY.search(one) for one in made):
+            return True
+    return False
+
+
+def _bare(names: set[str]) -> frozenset[str]:
+    return frozenset(
+        name.removeprefix("self.").removeprefix("this.") for name in names if re.fullmatch(r"[\w.]+", name)
+    )
+
+
+def reached_by(outer: Retry, facts: Facts) -> list[Scope]:
+    """Return the functions of this text that run in every try, called in the body of a retry."""
+    around = facts.named_function_of(outer)
+    found, spans = list[Scope](), [outer.body]
+    for _ in range(_LEVELS):
+        following = list[Span]()
+        for span in spans:
+            for call in facts.within(facts.calls, span):
+                for scope in _own(call, facts):
+                    if scope is not around and scope not in found:
+                        found.append(scope)
+                        following.append(scope.body)
+        spans = following
+    return found
+
+
+def _own(call: Call, facts: Facts) -> list[Scope]:
+    """Return the only function of this text that a call may mean."""
+    # In Go, the object of a method has a short name of its own: `c.send(ctx)`.
+    is_go = facts.language == "go" and len(call.receiver_written) < 3
+    if not is_go and call.receiver_written not in ("", "self", "this", "Self", "cls"):
+        return []
+    own = facts.functions_named(call.method)
+    return [own[0]] if len(own) == 1 and (is_go or call in facts.callers_of(own[0])) else []
+
+
+def client_in(outer: Retry, facts: Facts) -> RetryingClient | None:
+    """Return the client that tries again by itself in every try of a retry."""
+    clients, by_default = retrying_clients(facts), facts.imports_any("got", "ky")
+    if not clients and not by_default:
+        return None
+    scopes = reached_by(outer, facts)
+    spans = [outer.body, *(scope.body for scope in scopes)]
+    asked = [call for span in spans for call in facts.within(facts.calls, span) if call is not outer.call]
+    around = facts.named_function_of(outer)
+    for client in clients:
+        if is_within(client.span, outer.place) or is_within(outer.place, client.span):
+            continue
+        if client.owner:
+            owner = "" if around is None else around.owner.rpartition(".")[2]
+            asks = any(_ASKS.search(call.receiver_written) for call in asked)
+            if owner == client.owner.rpartition(".")[2] and asks:
+                return client
+            continue
+        if any(is_within(client.span, span) for span in spans):
+            continue
+        receivers = {call.receiver_written.removeprefix("self.").removeprefix("this.") for call in asked}
+        if client.names & receivers:
+            return client
+        if _is_passed_on(client, facts) and any(
+            (call.is_awaited or call.arguments) and _ASKS.search(call.receiver_written) for call in asked
+        ):
+            return client
+    for call in asked if by_default and not facts.syntax.has_any(b"limit: 0", b"retry: 0") else ():
+        asks = _BY_DEFAULT.match(call.name) is not None and call.method != "extend" and bool(call.arguments)
+        if asks and "retry" not in facts.text_with_values(call):
+            return RetryingClient(call.span, frozenset())
+    return None
+
+
+def _is_passed_on(client: RetryingClient, facts: Facts) -> bool:
+    """Return whether a client has other names elsewhere: it is returned, mounted, or has none here."""
+    if not client.names:
+        return True
+    return any(
+        step.kind == "return"
+        and any(re.search(rf"(?<![\w.]){re.escape(name)}\b", step.text) for name in client.names)
+        for step in facts.steps
+    )
