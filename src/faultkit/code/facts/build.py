@@ -78,27 +78,15 @@ def facts_of(syntax: Syntax) -> Facts:
 # Tries, and what their handlers do with an error: nothing, log it, or pass it on.
 
 
-_LOG_METHODS = frozenset(
-    [
-        "debug",
-        "info",
-        "warning",
-        "warn",
-        "error",
-        "exception",
-        "critical",
-        "log",
-        "trace",
-        "fatal",
-        "print",
-        "println",
-        "printf",
-        "printStackTrace",
-        "information",
-        "writeline",
-        "eprintln",
-    ]
-)
+_LOG_WORDS = (
+    "debug", "info", "warning", "warn", "error", "exception", "critical", "log", "trace", "fatal", "print",
+    "information", "writeline", "eprintln", "printStackTrace", "severe",
+)  # fmt: skip
+_LOG_ENDINGS = ("", "f", "w", "ln", "context", "ctx", "fmt")
+_LOG_METHODS = frozenset(word + ending for word in _LOG_WORDS for ending in _LOG_ENDINGS)
+"""Also `errorf`, `Errorw` and `ErrorContext`."""
+_LOG_EVENTS = frozenset(("msg", "msgf", "send"))
+"""What ends an event of zerolog: `log.Error().Err(err).Msg("…")`."""
 _LOG_OWNERS = (
     "log",
     "logger",
@@ -188,10 +176,20 @@ def is_logging(call: Call) -> bool:
     if call.name.startswith(("tracing.", "log.", "timber.log.Timber.")) and call.method in _LOG_METHODS:
         return True
     # C# has capitals: `_log.LogError`, `Console.WriteLine`.
-    if call.method not in _LOG_METHODS and call.method.lower().removeprefix("log") not in _LOG_METHODS:
-        return False
+    word = call.method.lower()
+    if call.method not in _LOG_METHODS and word.removeprefix("log") not in _LOG_METHODS:
+        return word in _LOG_EVENTS and _is_log_chain(owner)
     if not owner:
         return call.method in ("print", "println", "eprintln")
+    return _is_log_owner(owner) or _is_log_chain(owner)
+
+
+def _is_log_chain(owner: str) -> bool:
+    """Return whether an object was made by a logger: `log.WithError(err).Error("…")`."""
+    return ")" in owner and _is_log_owner(owner.partition("(")[0].rpartition(".")[0])
+
+
+def _is_log_owner(owner: str) -> bool:
     return (
         owner.rpartition(".")[2] in _LOG_OWNERS or owner in _LOG_OWNERS or owner.endswith(("logger", "log"))
     )

@@ -46,8 +46,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue
             inner = facts.function_of(each)
             work = None if inner is None else _work_after(each, inner, facts)
-            if inner is not None and work is not None and not _work_before(each, inner, facts):
+            if inner is None or _work_before(each, inner, facts):
+                continue
+            if work is not None:
                 what = f"{each.written}() comes before {work.written}(): if that fails, the message is lost"
+                yield Hit(each.span, what, LIKELY)
+            elif buffer := _kept_in(each, inner, facts):
+                what = f"{each.written}() comes before what {buffer} holds is written: a crash loses it"
                 yield Hit(each.span, what, LIKELY)
     if facts.syntax.has_any(b"receiveanddelete", b"receive_and_delete"):
         yield from _received_and_deleted(facts)
@@ -223,6 +228,39 @@ def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
         ):
             return each
     return None
+
+
+_KEEPS = frozenset(
+    ("append", "push", "add", "Add", "push_back", "extend", "addLast", "Enqueue", "put_nowait")
+)
+_EMPTIES = (
+    r"\b{0}\s*(?:\.\s*(?:clear|Clear|drain|take|splice|RemoveAll|popleft|get_nowait)\(|=\s*(?:\[\]|nil\b|new\b|(?:\w+\.)?{0}\[:0\]"
+    r"|make\(|mutableListOf|Vec::new|list\(\)))|mem::(?:take|replace)\([^()]*\b{0}\b|\.length\s*=\s*0"
+)
+
+
+def _kept_in(ack: Call, scope: Scope, facts: Facts) -> str:
+    """Return the list in memory that a message was put into before; empty if there is none.
+
+    The list is of the object or of the function around the loop, and is emptied elsewhere."""
+    body = _round(ack, scope, facts)
+    before = Span(body.start, ack.span.start)
+    lists = [
+        call.receiver_written
+        for call in facts.within(facts.calls, before)
+        if call.method in _KEEPS and call.arguments and not facts.are_exclusive(call, ack)
+    ]
+    lists += [
+        each.targets[0]
+        for each in facts.within(facts.assignments, before)
+        if facts.language == "go" and each.value is not None and each.value.text.startswith("append(")
+    ]
+    for name in lists:
+        inside = any(name in each.targets for each in facts.within(facts.assignments, before))
+        last = re.escape(name.rpartition(".")[2])
+        if (facts.language == "go" or not inside) and re.search(_EMPTIES.format(last), facts.whole_text):
+            return facts.in_words_of(ack, name)
+    return ""
 
 
 def _is_run_by(call: Call, scope: Scope, facts: Facts) -> bool:

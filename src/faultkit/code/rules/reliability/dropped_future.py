@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _STARTS = re.compile(r"(^|\.)CompletableFuture\.(runAsync|supplyAsync)(\(\)|$)")
 _SEES = re.compile(r"\.(exceptionally|handle|whenComplete|join|get|exceptionallyCompose)(\(\)|$)")
@@ -15,13 +17,13 @@ _EXECUTORS = re.compile(r"(^|\.)\w*([eE]xecutor\w*|[pP]ool|[sS]cheduler)$")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        if not call.is_discarded:
+        if not call.is_discarded and not _is_for_each(call, facts):
             continue
         if _STARTS.search(call.name) and not _SEES.search(call.name):
             task = _first(call)
         elif call.method == "submit" and _EXECUTORS.search(call.receiver_written):
             task = call
-        elif _is_sent(call):
+        elif _is_sent(call, facts):
             what = f"nothing sees an error of {call.written}(): the message is lost without a trace"
             yield Hit(call.span, what, LIKELY)
             continue
@@ -38,9 +40,30 @@ _TEMPLATES = re.compile(
 _PRODUCERS = re.compile(r"(^|\.)(KafkaProducer|Producer)\.send$")
 
 
-def _is_sent(call: Call) -> bool:
+_TEMPLATE_TYPES = NamePattern(r"(^|\.)(KafkaTemplate|ReactiveKafkaProducerTemplate)$")
+_LOOPS = frozenset(("forEach", "forEachIndexed", "onEach", "forEachOrdered", "forEachRemaining", "ifPresent"))
+
+
+def _is_for_each(call: Call, facts: Facts) -> bool:
+    """Return whether a call is the value of a lambda whose value is dropped: `rows.forEach { send(it) }`."""
+    if call.method != "send" or call.assigned:
+        return False
+    around = facts.calls_around(call)
+    scope = facts.function_of(call)
+    return (
+        bool(around)
+        and around[-1].method in _LOOPS
+        and scope is not None
+        and scope.is_anonymous
+        and not facts.calls_on(call)
+    )
+
+
+def _is_sent(call: Call, facts: Facts) -> bool:
     """Return whether it sends to Kafka, and the future that says whether it arrived is dropped."""
     if _TEMPLATES.search(call.name) or _TEMPLATES.search(call.written):
+        return True
+    if call.method == "send" and _TEMPLATE_TYPES.search(type_of_receiver(call, facts)):
         return True
     return _PRODUCERS.search(call.name) is not None and len(call.positional) == 1
 

@@ -18,6 +18,7 @@ from faultkit.code.rules.vocabulary.dropped_failures import (
     only_logs_or_counts,
 )
 from faultkit.code.rules.vocabulary.failures import has_comment, only_reports
+from faultkit.code.rules.vocabulary.message_batches import lost_with_batch, passed_over
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
@@ -92,7 +93,19 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
     acks = acknowledgements(facts)
     listed = [*_listed(acks, facts), *_updates(facts)]
     marks = _marks(facts)
+    found = set[Span]()
+    for at, commit in passed_over(facts) if acks else ():
+        if at not in found:
+            found.add(at)
+            what = f"the failed message is not read again: {commit.written}() of a later one moves past it"
+            yield Hit(at, what, LIKELY)
+    for at, ack in lost_with_batch(facts) if acks else ():
+        if at not in found:
+            found.add(at)
+            yield Hit(at, f"{ack.written}() counts the whole batch as done, also what failed here", LIKELY)
     for each in dropped_failures(facts) if acks or listed or marks else ():
+        if each.at in found:
+            continue
         if not _works(each.work, facts) or any(is_within(call.span, each.work) for call in acks):
             continue
         if facts.handlers_around(each) or _answers(each.work, facts):

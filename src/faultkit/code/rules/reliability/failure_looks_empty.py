@@ -34,7 +34,7 @@ _OFFERS = re.compile(
     re.I,
 )
 """Functions whose answer is welcome but not needed, or whose answer is the failure."""
-_RUST_DEFAULTS = frozenset(("unwrap_or_default", "unwrap_or", "ok"))
+_RUST_DEFAULTS = frozenset(("unwrap_or_default", "unwrap_or", "unwrap_or_else", "ok"))
 _KOTLIN_DEFAULTS = frozenset(("getOrDefault", "getOrNull", "getOrElse"))
 
 

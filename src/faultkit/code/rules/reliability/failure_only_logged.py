@@ -9,26 +9,15 @@ from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.answered_failures import (
+    WRITES,
+    answered_failures,
+    is_beside,
+    is_write,
+)
 from faultkit.code.rules.vocabulary.answers import is_answer, is_failure, responder_of
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
-
-_WRITES = re.compile(
-    r"^_?(?i:save|insert|update|delete|create|store|put|publish|charge|commit|exec|execute|upsert|persist|debit|credit"
-    r"|transfer|mark|record|book|reserve|place|submit|register|cancel|refund|capture|apply|append|write|enqueue"
-    r"|subscribe|enrol|enroll|pay|order|ship|activate|provision)(?![a-z])"
-)
-_BESIDE = re.compile(
-    r"cache|metric|audit|\blog|logger|analytic|notif|mail|event|telemetry|track|stats|hook|slack|index|search|redis"
-    r"|history|session|prefetch|warm|lock",
-    re.IGNORECASE,
-)
-"""Receivers of work that the answer does not depend on."""
-_BESIDE_BY_NAME = re.compile(
-    r"cache|metric|audit|log(?!in)|analytic|notif|mail|telemetry|track|stats|slack|publish|emit",
-    re.IGNORECASE,
-)
-"""Names of functions that do such work."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -36,9 +25,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _dropped(facts)
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
+    answered = dict(answered_failures(facts))
+    for span, work in answered.items():
+        yield Hit(span, f"when {work.written}() fails, the request is still answered with success", LIKELY)
     for each in facts.tries:
         scope = facts.function_of(each)
-        if scope is None:
+        if scope is None or any(handler.span in answered for handler in each.handlers):
             continue
         if facts.language == "rust" or not (scope.route is not None or responder_of(scope, facts)):
             yield from _gone_on(each, scope, facts)
@@ -46,7 +38,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         handler = next((one for one in each.handlers if _hides(one, each, scope, facts)), None)
         if handler is None or handler.raises or not (handler.is_broad or handler.types):
             continue
-        write = next((call for call in _guarded(each, facts) if _is_write(call, facts)), None)
+        write = next((call for call in _guarded(each, facts) if is_write(call, facts)), None)
         if write is None or (not handler.exits and not _succeeds_later(each, handler, scope, facts)):
             continue
         what = f"when {write.written}() fails, the request is still answered with success"
@@ -76,7 +68,7 @@ def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     if handler is None or facts.handlers_around(each) or re.search(r"//|#|/\*", facts.text(handler.span)):
         return
     guarded = list(_guarded(each, facts))
-    write = next((call for call in guarded if _is_write(call, facts)), None)
+    write = next((call for call in guarded if is_write(call, facts)), None)
     if write is None:
         sent = next((call for call in guarded if _SENDS.match(call.method) and call.arguments), None)
         done = None if sent is None or handler.exits else _done_after(sent, each, handler, scope, facts)
@@ -129,7 +121,7 @@ def _done_after(write: Call, each: Try, handler: Handler, scope: Scope, facts: F
     end = max(each.span.end, handler.span.end)
     subjects = _subjects(write)
     for call in facts.within(facts.calls, Span(end, body.end)):
-        if facts.function_of(call) is not scope or _is_beside(call) or is_logging(call):
+        if facts.function_of(call) is not scope or is_beside(call) or is_logging(call):
             continue
         if _DONE.match(call.method) and subjects & _subjects(call) and not facts.are_exclusive(each, call):
             return call
@@ -143,7 +135,7 @@ def _is_in_transaction(each: Try, scope: Scope, facts: Facts) -> bool:
 
 def _written_beside(each: Try, scope: Scope, facts: Facts) -> bool:
     return any(
-        _is_write(call, facts) and not is_within(call.span, each.span)
+        is_write(call, facts) and not is_within(call.span, each.span)
         for call in facts.own(facts.calls, scope)
     )
 
@@ -167,23 +159,6 @@ def _hides(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
 
 def _guarded(each: Try, facts: Facts) -> Iterator[Call]:
     return (call for call in facts.within(facts.calls, each.body) if not is_logging(call))
-
-
-def _is_write(call: Call, facts: Facts) -> bool:
-    if _is_beside(call) or call.is_deferred:
-        return False
-    remote = {each.call: each for each in remote_calls(facts)}
-    found = remote.get(call)
-    # A function of this text may read first and write then.
-    if found is not None and found.kind != "cache" and (found.through is None or not found.is_read):
-        return not found.is_read
-    return _WRITES.match(call.method) is not None and bool(call.arguments)
-
-
-def _is_beside(call: Call) -> bool:
-    if call.receiver_written:
-        return _BESIDE.search(call.written) is not None
-    return _BESIDE_BY_NAME.search(call.method) is not None
 
 
 def _succeeds_later(each: Try, handler: Handler, scope: Scope, facts: Facts) -> bool:
@@ -217,8 +192,10 @@ def _promises(facts: Facts) -> Iterator[Hit]:
             continue
         if scope is None or not (scope.route is not None or responder_of(scope, facts)) or call.assigned:
             continue
+        if facts.handlers_around(call):
+            continue  # What ends the work after another error, such as a rollback.
         inside = list(facts.within(facts.calls, given.value.span))
-        if inside and all(map(is_logging, inside)) and _is_write(write, facts) and not facts.comment_at(call):
+        if inside and all(map(is_logging, inside)) and is_write(write, facts) and not facts.comment_at(call):
             what = f"when {write.written}() fails, the request is still answered with success"
             yield Hit(call.span, what, LIKELY)
 
@@ -238,13 +215,13 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
             dropped = call.origin
         elif not (call.assigned == ("_",) and call.is_awaited):
             continue
-        if not dropped.is_awaited or _is_beside(dropped):
+        if not dropped.is_awaited or is_beside(dropped):
             continue
         remote = any(
             not each.is_read and each.kind != "cache" and each.call is dropped for each in remote_calls(facts)
         )
         named = dropped.method in own_writes and dropped.receiver in ("", "self", "Self")
-        verb = _WRITES.match(dropped.method) is not None and bool(dropped.arguments)
+        verb = WRITES.match(dropped.method) is not None and bool(dropped.arguments)
         if (remote or named or verb) and not _is_ending(call, facts):
             yield Hit(call.span, f"the error of {dropped.written}() is thrown away", LIKELY)
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from faultkit.code.facts import Call, Facts, Handler, Scope, Try
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.empty_values import is_made_of_nothing
+from faultkit.code.rules.vocabulary.ended_by_failure import breaks_on_failure
 
 _EMPTY = re.compile(
     r"^(\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|nil"
@@ -52,6 +54,11 @@ _SOFT = re.compile(
 
 def _check(facts: Facts) -> Iterator[Hit]:
     yield from failures_acted_on(facts)
+    for handler, asked in breaks_on_failure(facts):
+        what = (
+            f"if {asked.written}() fails, the loop ends as at the end of the data, and a part counts as all"
+        )
+        yield Hit(handler.span, what, LIKELY)
 
 
 @lru_cache(maxsize=4)
@@ -82,13 +89,20 @@ def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: F
                 yield Hit(span, f"if {asked.written}() fails, {scope.short_name}() says yes", LIKELY)
             continue
         is_zero = _NUMBER.match(value) or (_NO.match(value) and _FORBIDS.search(scope.short_name))
-        pattern = _DESTROYS if _EMPTY.match(value) else _ACTS if is_zero else None
+        is_empty = _EMPTY.match(value) is not None or is_made_of_nothing(value)
+        pattern = _DESTROYS if is_empty else _ACTS if is_zero else None
         if pattern is None:
             continue
         for caller in facts.callers_of(scope):
             outer = facts.named_function_of(caller)
             if outer is None or outer is scope:
                 continue
+            if is_empty and _ends_loop(caller, facts):
+                what = (
+                    f"if {asked.written}() fails, this looks like the end of the data to {outer.short_name}()"
+                )
+                yield Hit(span, what, LIKELY)
+                break
             decides = _ACTS if _is_counted(caller, facts) else pattern
             act = _acts(Span(caller.span.start, outer.body.end), decides, facts)
             if act:
@@ -104,6 +118,36 @@ def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: F
         ):
             what = f"if {asked.written}() fails, this counts as its answer, and {act} acts on it"
             yield Hit(one.span, what, LIKELY)
+
+
+def _ends_loop(caller: Call, facts: Facts) -> bool:
+    """Return whether a loop goes on for as long as a call finds something: it reads page after page."""
+    loops = facts.loops_around(caller)
+    if not loops or loops[-1].kind not in ("endless", "while") or not caller.assigned:
+        return False
+    loop, names = loops[-1], {name for name in caller.assigned if name.isidentifier()}
+    inside = list(facts.within(facts.assignments, loop.body))
+    # `cursor = page.next`
+    names |= {
+        target
+        for each in inside
+        if each.value is not None and _words(each.value.text) & names
+        for target in each.targets
+    }
+    # The condition of `do … while` stands behind the body.
+    conditions = [loop.over] if loop.kind == "while" else []
+    conditions += [
+        facts.text(Span(arm.fork.start, arm.span.start))
+        for arm in facts.arms
+        if arm.leaves == "loop"
+        and is_within(arm.span, loop.body)
+        and any(step.kind == "break" for step in facts.within(facts.steps, arm.span))
+    ]
+    return any(_words(each) & names for each in conditions)
+
+
+def _words(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text)}
 
 
 def _is_counted(caller: Call, facts: Facts) -> bool:

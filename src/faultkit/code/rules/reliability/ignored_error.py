@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, GO, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import is_clean_up
@@ -191,6 +192,8 @@ def _known(facts: Facts) -> Iterator[Hit]:
             continue
         if _is_drained(call) or (call.assigned[-1:] == ("_",) and facts.comment_at(call)):
             continue
+        if call.name in _READ_WHOLE and call.assigned[-1:] == ("_",) and _is_only_told(call, facts):
+            continue
         if call.name in _PARSES and call.assigned[-1:] == ("_",):
             if _KEY.search(call.assigned[0]) and not _is_matched(call):
                 what = f"{call.written}() gives 0 for what it cannot read, and its error is thrown away"
@@ -211,6 +214,25 @@ def _is_drained(call: Call) -> bool:
     """Return whether a body is only read to its end, so that its connection can be used again."""
     first = call.argument(place=0)
     return first is not None and first.value.text in ("io.Discard", "ioutil.Discard")
+
+
+_READ_WHOLE = frozenset({"io.ReadAll", "io/ioutil.ReadAll"})
+
+
+def _is_only_told(call: Call, facts: Facts) -> bool:
+    """Return whether what was read is only put into the text of an error: as much as came will do."""
+    scope, name = facts.function_of(call), call.assigned[0]
+    if scope is None or not name.isidentifier():
+        return False
+    rest = Span(call.span.end, scope.body.end)
+    told = [
+        each.span
+        for each in facts.within(facts.calls, rest)
+        if each.name in ("fmt.Errorf", "errors.New") or is_logging(each) or each.method.endswith("Error")
+    ]
+    word = re.compile(rf"\b{re.escape(name)}\b".encode())
+    uses = [Span(found.start(), found.end()) for found in word.finditer(facts.syntax.source, *rest)]
+    return bool(uses) and all(any(is_within(use, each) for each in told) for use in uses)
 
 
 def _is_matched(call: Call) -> bool:

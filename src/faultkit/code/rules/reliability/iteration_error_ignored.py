@@ -1,4 +1,4 @@
-"""Go: finds loops over rows or lines whose error is never looked at."""
+"""Finds loops over rows or lines whose error is never looked at (Go, Rust)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop
-from faultkit.code.rules.rule import GO, LIKELY, Hit, Rule, Severity
+from faultkit.code.rules.rule import GO, LIKELY, RUST, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.ended_by_failure import errors_that_end_loops
 
 _NEXT = re.compile(r"^(\w+)\.(Next|Scan)\((\w*|context\.\w+\(\))\)$")
 _QUERIES = frozenset(
@@ -27,6 +28,10 @@ _IN_MEMORY = re.compile(r"strings\.NewReader|bytes\.New(Reader|Buffer)|os\.Stdin
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "rust":
+        for span, what in errors_that_end_loops(facts):
+            yield Hit(span, what, LIKELY, "high")
+        return
     for loop in facts.loops:
         found = _NEXT.match(loop.over.strip()) if loop.kind == "while" else None
         if found is None:
@@ -81,10 +86,10 @@ RULE = Rule(
     slug="iteration-error-ignored",
     title="Error of an iteration not checked",
     why="The loop ends early and what was read is taken for the whole: totals are wrong, rows are missing.",
-    fix="Check rows.Err() or scanner.Err() after the loop.",
+    fix="Check rows.Err() or scanner.Err() after the loop; in Rust, pass the error on with `?`.",
     kind="reliability",
     severity="medium",
-    languages=GO,
+    languages=(*GO, *RUST),
     check=_check,
-    words=(b".Next(", b".Scan("),
+    words=(b".Next(", b".Scan(", b"Ok(Some(", b"Some(Ok(", b".flatten()", b"Result::ok", b".ok())"),
 )

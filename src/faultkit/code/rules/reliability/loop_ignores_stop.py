@@ -25,6 +25,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if facts.language == "csharp":
             name = _given(scope, _TOKENS)
             ignores = name and not _mentions(name, loop, facts) and _is_worker(scope, facts)
+            ignores = ignores and not _is_completed(loop, facts)
         else:
             name = _given(scope, _CONTEXTS) or _outer_context(scope, facts)
             ignores = name and _goes_on(name, loop, scope, facts)
@@ -41,6 +42,20 @@ def _outer_context(scope: Scope, facts: Facts) -> str:
     """Return the context of the function around a goroutine."""
     outer = scope.outer
     return "" if outer is None or scope.name else _given(outer, _CONTEXTS)
+
+
+_ENDS_WITH_CHANNEL = re.compile(r"\b(?:WaitToReadAsync|MoveNextAsync|OutputAvailableAsync)\(")
+_TAKES_WHAT_IS_THERE = re.compile(r"\b(?:TryRead|TryDequeue|TryTake|TryPop|TryPeek)\(")
+
+
+def _is_completed(loop: Loop, facts: Facts) -> bool:
+    """Return whether a loop ends with the channel that it reads, which this text completes, or with what is
+    in it (C#)."""
+    if _TAKES_WHAT_IS_THERE.search(loop.over):
+        return True
+    return _ENDS_WITH_CHANNEL.search(loop.over) is not None and facts.syntax.has_any(
+        b"trycomplete(", b".complete(", b"completeadding("
+    )
 
 
 def _mentions(name: str, loop: Loop, facts: Facts) -> bool:

@@ -169,6 +169,8 @@ def _is_checked(request: HttpRequest, facts: Facts) -> bool:
     ):
         return True
     client = request.client
+    if request.library.name == "Ktor" and not facts.calls_named("io.ktor.client.HttpClient"):
+        return True  # The client is made elsewhere, where it may be told to raise for bad statuses.
     if request.library.name == "aiohttp" and (
         call.has("raise_for_status") or (client and client.has("raise_for_status"))
     ):

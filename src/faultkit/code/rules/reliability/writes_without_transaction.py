@@ -38,7 +38,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if facts.language == "rust":
             writes = [sql for sql in writes if _is_on_pool(sql.call)]
         together = _first_two(writes, facts)
-        if together is None or _BEGINS.search(text):
+        if together is None or _BEGINS.search(text) or _is_called_in_transaction(scope, writes, facts):
             continue
         receivers = {sql.call.receiver_written for sql in writes}
         if receivers & {"tx", "trx", "self.tx", "transaction", "session"}:
@@ -54,6 +54,36 @@ def _check(facts: Facts) -> Iterator[Hit]:
             confidence = LIKELY if len(receivers) == 1 else POSSIBLE
             what = f"{second.written}() may fail after {first.written}() has been done"
             yield Hit(second.span, what, confidence)
+
+
+def _is_called_in_transaction(scope: Scope, writes: list[SqlCall], facts: Facts) -> bool:
+    """Return whether a caller has a transaction: around the call, or on the connection that it gives."""
+    open_ = tuple(transactions(facts))
+    names = {each.name for each in scope.parameters}
+    given = all(sql.call.receiver_written.partition(".")[0] in names for sql in writes)
+    for call in facts.callers_of(scope):
+        caller = facts.named_function_of(call)
+        if any(is_within(call.span, one.span) for one in open_):
+            return True
+        if given and caller is not None and caller is not scope and _BEGINS.search(facts.text(caller.span)):
+            return True
+    return False
+
+
+_UPDATED = re.compile(r"\s*update\s+([\w.\"`]+)", re.IGNORECASE)
+_WORDS = re.compile(r"[A-Za-z_][\w.]*")
+
+
+def _is_same_row(first: SqlCall, second: SqlCall) -> bool:
+    """Return whether two updates set one row before and after the work: each must be seen by itself."""
+    one, other = _UPDATED.match(first.sql), _UPDATED.match(second.sql)
+    if one is None or other is None or one[1].lower() != other[1].lower():
+        return False
+    mine, others = (
+        {word for each in sql.call.positional[1:] for word in _WORDS.findall(each.value.text)}
+        for sql in (first, second)
+    )
+    return bool(others) and others <= mine
 
 
 def _through_helpers(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iterator[Hit]:
@@ -197,10 +227,10 @@ def _first_two(writes: list[SqlCall], facts: Facts) -> tuple[Call, Call] | None:
     """Return two writes of which both can happen in one run of the function."""
     # The last expression of a lambda of Kotlin is its value, and leaves nothing.
     stays = facts.language == "kotlin"
-    calls = [sql.call for sql in writes if stays or not sql.call.is_returned or sql is writes[-1]]
-    for first, second in combinations(calls, 2):
-        if not facts.are_exclusive(first, second):
-            return first, second
+    able = [sql for sql in writes if stays or not sql.call.is_returned or sql is writes[-1]]
+    for first, second in combinations(able, 2):
+        if not facts.are_exclusive(first.call, second.call) and not _is_same_row(first, second):
+            return first.call, second.call
     return None
 
 

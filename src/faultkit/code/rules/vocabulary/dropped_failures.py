@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
-from faultkit.code.facts import Facts, Handler, Scope, is_within
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT
 from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _REFUSED = re.compile(
     r"(Json|Parse|Format|Decod|Deseriali|Seriali|Validation|Argument|Duplicate|NotFound|DoesNotExist|Exists|Conflict"
@@ -23,6 +26,11 @@ _REFUSED = re.compile(
     r"|Integrity|Unicode|Unprocessable|BadRequest|Rejected|Schema|Empty|Mapping|Ignor|Skip)\w*$"
 )
 """Errors after which the same message can only fail again, or which say that its work is done."""
+_OF_WORK = re.compile(
+    r"(?:^|\.)(?:Runtime|IO|Timeout|SQL\w*|Sql\w*|DataAccess\w*|Connection\w*|Operational|Database|Db\w*|Http\w*|Socket|Client"
+    r"|Network|Transient\w*|Mongo\w*|Redis\w*|Kafka\w*|Amqp\w*|Request)(?:Exception|Error)$"
+)
+"""Errors that say that something does not work, whatever else is caught with them."""
 _USES_OUTCOME = frozenset(
     ("getOrThrow", "getOrElse", "getOrNull", "fold", "isFailure", "isSuccess", "exceptionOrNull", "recover")
 )
@@ -46,13 +54,17 @@ def is_failure_of_work(handler: Handler) -> bool:
     if handler.is_broad or not handler.types:
         return True
     failures = [each for each in handler.types if each.endswith(("Exception", "Error", "Failure"))]
+    if any(map(_OF_WORK.search, failures)):
+        return True
     return bool(failures) and not any(_REFUSED.search(each.rpartition(".")[2]) for each in failures)
 
 
-def only_logs_or_counts(body: Span, facts: Facts) -> bool:
-    """Return whether a block does nothing but log and count, or nothing at all."""
+def only_logs_or_counts(body: Span, facts: Facts, *, waits: bool = False) -> bool:
+    """Return whether a block does nothing but log and count, or nothing at all; with `waits`, it may wait."""
     calls = list(facts.within(facts.calls, body))
-    logs = [call for call in calls if is_logging(call) or is_count_or_report(call)]
+    logs = [
+        call for call in calls if is_logging(call) or is_count_or_report(call) or (waits and is_sleep(call))
+    ]
     return all(any(is_within(call.span, log.span) for log in logs) for call in calls) and all(
         each.operator not in ("=", ":=") for each in facts.within(facts.assignments, body)
     )
@@ -76,6 +88,7 @@ def dropped_failures(facts: Facts) -> Iterator[DroppedFailure]:
             if not has_comment(facts.text(handler.span)):
                 yield DroppedFailure(each.span, handler.span, each.body)
     yield from _ignored_answers(facts)
+    yield from swallowing_calls(facts)
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
         yield from _settled(facts)
@@ -83,6 +96,104 @@ def dropped_failures(facts: Facts) -> Iterator[DroppedFailure]:
         yield from _outcomes(facts)
     elif facts.language == "rust":
         yield from _results(facts)
+
+
+# Functions that drop the failure of their only work, so that their callers do not learn of it.
+
+
+@lru_cache(maxsize=4)
+def swallowing_calls(facts: Facts) -> tuple[DroppedFailure, ...]:
+    """Return the calls of functions of this text that drop the failure of their only work and return nothing.
+
+    Only those that are the only work of their round themselves: beside other work, such a function does what
+    nothing depends on."""
+    found = {
+        scope: None
+        for each in facts.tries
+        if (scope := facts.function_of(each)) is not None and scope.name and _swallows(each, scope, facts)
+    }
+    calls = [call for scope in found for call in facts.callers_of(scope)]
+    return tuple(
+        DroppedFailure(call.span, call.span, call.span)
+        for call in calls
+        if call.is_discarded and call.arguments and not call.is_launched and _is_only_work(call, facts)
+    )
+
+
+_SIDE_WORK = NamePattern(
+    r"cache|metric|audit|(?<![a-z])log(?!in)|analytic|notif|mail|telemetry|track|stats|slack|trace|warm|prefetch"
+    r"|clean|close|stop|rollback|release|delete|remove|heartbeat|refresh|invalidate|report|alert|cancel|abort"
+    r"|touch|cleanup|dispose|unlock|shut",
+    re.IGNORECASE,
+)
+"""Names of functions whose failure is no failure of what calls them."""
+
+
+def _swallows(each: Try, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function tries its only work, and does not say that it failed."""
+    if _SIDE_WORK.search(scope.short_name) or facts.loops_around(each) or facts.handlers_around(each):
+        return False
+    if not any(_drops(one, facts) for one in each.handlers) or _has_result(scope, facts):
+        return False
+    return not any(
+        (call.is_discarded or call.is_awaited)
+        and not is_within(call.span, each.span)
+        and not is_within(call.span, each.body)
+        and not is_logging(call)
+        and not is_count_or_report(call)
+        for call in facts.own(facts.calls, scope)
+    )
+
+
+def _drops(handler: Handler, facts: Facts) -> bool:
+    return (
+        not handler.raises
+        and is_failure_of_work(handler)
+        and only_logs_or_counts(handler.body, facts)
+        and any(map(is_logging, facts.within(facts.calls, handler.body)))
+        and not has_comment(facts.text(handler.span))
+    )
+
+
+_RESULT = {
+    "go": re.compile(r"\)\s*[\w(*\[]"),
+    "rust": re.compile(r"->"),
+    "kotlin": re.compile(r"\)\s*:\s*(?!Unit)\w"),
+}
+
+
+def _has_result(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function gives something back by which its callers may learn of a failure."""
+    if any(step.kind == "return" and step.text.strip("; ") for step in facts.own(facts.steps, scope)):
+        return True
+    result, head = _RESULT.get(facts.language), facts.text(scope.head)
+    if result is None:
+        return False
+    last = head.rpartition(scope.short_name + "(")[2] if facts.language == "go" else head
+    return result.search(last.rstrip("{ \n=")) is not None
+
+
+def _is_only_work(call: Call, facts: Facts) -> bool:
+    """Return whether nothing else is done in the round, or in the function, before the end of a call."""
+    scope = facts.function_of(call)
+    loops = facts.loops_around(call)
+    body = loops[-1].body if loops else None if scope is None else scope.body
+    if body is None:
+        return False
+    return not any(
+        (each.is_discarded or each.is_awaited)
+        and each.span.start < call.span.start
+        and not is_logging(each)
+        and not is_within(call.span, each.span)
+        and not _RECEIVES.search(each.method)
+        for each in facts.within(facts.calls, body)
+    )
+
+
+_RECEIVES = NamePattern(
+    r"poll|receive|fetch|consume|read|recv|next|parse|decode|json|verify|valid|check|form|body|raw|get|subscribe",
+    re.IGNORECASE,
+)
 
 
 def _promises(facts: Facts) -> Iterator[DroppedFailure]:

@@ -24,6 +24,7 @@ _MADE = {
 }
 _EMPTIES = {
     "rust": r"\b{0}\s*\.\s*(?:flush|into_inner|into_parts|finish|shutdown)\b",
+    "tokio": r"\b{0}\s*\.\s*(?:flush|shutdown)\b",
     "go": r"\b{0}\.(?:Flush|Close|ReadFrom)\b",
 }
 _IN_MEMORY = re.compile(
@@ -32,14 +33,15 @@ _IN_MEMORY = re.compile(
 _WRITES = re.compile(
     r"^(fmt|io|json|csv|xml|gob|binary|template|tmpl|t|enc|hex|base64)$|encoding/|^io$|template"
 )
-_PRODUCERS = NamePattern(r"^(confluent_kafka\.(Producer|SerializingProducer)|kafka\.KafkaProducer)$")
+_PRODUCERS = NamePattern(
+    r"^(confluent_kafka\.(Producer|SerializingProducer)|kafka\.KafkaProducer)$"
+    r"|(^|\.)clients\.producer\.KafkaProducer$|/kafka(/v\d)?\.NewProducer$|sarama\.NewAsyncProducer\w*$"
+)
 
 
 def unflushed(facts: Facts) -> Iterator[tuple[Call, str]]:
     """Yield the calls that make a buffer that is not emptied, with the name of what holds it."""
-    if facts.language == "python":
-        yield from _producers(facts)
-        return
+    yield from _producers(facts)
     made = _MADE.get(facts.language)
     if made is None:
         return
@@ -54,9 +56,10 @@ def unflushed(facts: Facts) -> Iterator[tuple[Call, str]]:
         name, scope = each.targets[0], each.scope
         if not name.isidentifier() or _IN_MEMORY.search(facts.text(each.call.span)):
             continue
-        if not re.search(_EMPTIES[facts.language].format(name), facts.text(scope.body)) and not _is_handed_on(
-            each, scope, facts
-        ):
+        # The `into_inner` of Tokio's writer throws away what is in the buffer.
+        kind = "tokio" if re.search(r"(^|\.)tokio\.", each.call.name) else facts.language
+        emptied = re.search(_EMPTIES[kind].format(name), facts.text(scope.body))
+        if not emptied and not _is_handed_on(each, scope, facts):
             yield each.call, name
 
 
@@ -64,10 +67,13 @@ def _is_handed_on(made: Assignment, scope: Scope, facts: Facts) -> bool:
     """Return whether a writer is handed to code that may empty it."""
     name = made.targets[0]
     if facts.language == "rust":
+        text = facts.text(scope.body).replace(f"&mut {name}", "").rstrip("} \n")
+        # `writeln!(out, …)` borrows the writer, and `drop(out)` loses the error of its last write.
+        text = re.sub(rf"\bwrite(?:ln)?!\s*\(\s*{name}\b|\bdrop\(\s*{name}\s*\)", "", text)
         return (
             re.search(
                 rf"(?<!&mut )(?<!&)(?<![\w.]){name}\s*[,)}}]|\b{name}\s*$|:\s*{name}\b|\bmove\b|\.by_ref",
-                facts.text(scope.body).replace(f"&mut {name}", "").rstrip("} \n"),
+                text,
             )
             is not None
         )
@@ -85,18 +91,32 @@ def _is_handed_on(made: Assignment, scope: Scope, facts: Facts) -> bool:
     )
 
 
+_SENT = frozenset(("send", "produce", "Produce", "Input", "WriteMessages"))
+_ENDED = re.compile(
+    r"\.(?:flush|close|Flush|Close|CloseAsync|DisposeAsync|Dispose|AsyncClose|disconnect|use)\b|\bdestroyMethod\b"
+)
+_ANSWERED = re.compile(
+    r"\.(?:get|poll|result|add_callback|join|await|asDeferred|toCompletableFuture)\(|\bawait\b|allOf\("
+)
+
+
 def _producers(facts: Facts) -> Iterator[tuple[Call, str]]:
     """Yield producers of Kafka in a file that neither flushes nor closes one, nor waits for an answer."""
-    for call in facts.calls:
-        if (
-            not call.constructs
-            or not _PRODUCERS.match(call.name)
-            or len(call.assigned) != 1
-            or call.is_returned
-        ):
+    for call in facts.calls if facts.syntax.has_any(b"producer") else ():
+        made = _PRODUCERS.search(call.name)
+        if made is None or len(call.assigned) != 1 or call.is_returned or call.is_managed:
             continue
-        sends = [each for each in facts.calls_on(call) if each.method in ("send", "produce")]
-        if sends and not re.search(
-            r"\.(flush|close|get|poll|result|add_callback)\(|\bawait\b", facts.whole_text
-        ):
-            yield call, call.assigned[0]
+        sends = [each for each in facts.calls_on(call) if each.method in _SENT]
+        if not sends or any(each.assigned or each.is_awaited for each in sends):
+            continue
+        if facts.language != "python" and any(facts.calls_on(each) for each in sends):
+            continue
+        if not _ENDED.search(facts.whole_text) and not _ANSWERED.search(_sending(sends, facts)):
+            yield call, call.assigned[0].rpartition(".")[2]
+
+
+def _sending(sends: list[Call], facts: Facts) -> str:
+    """Return the text in which an answer may be waited for: the lines of the sends."""
+    if facts.language == "python":
+        return facts.whole_text
+    return "\n".join(facts.syntax.line_text(facts.line(each)) for each in sends)

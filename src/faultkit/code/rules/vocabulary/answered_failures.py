@@ -1,0 +1,270 @@
+"""Requests whose work failed and that are answered with success all the same, so that no client tries again.
+
+The failure is logged and the function goes on to its answer, or the handler answers itself. A function
+that answers has a route, a parameter to answer through, or a result that is an answer; or one that has
+returns what it returns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.answers import is_answer, responder_of
+from faultkit.code.rules.vocabulary.brokers import is_published
+from faultkit.code.rules.vocabulary.dropped_failures import (
+    is_failure_of_work,
+    only_logs_or_counts,
+    swallowing_calls,
+)
+from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report, node_at
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+
+WRITES = NamePattern(
+    r"^_?(?i:save|insert|update|delete|create|store|put|publish|charge|commit|exec|execute|upsert|persist|debit|credit"
+    r"|transfer|mark|record|book|reserve|place|submit|register|cancel|refund|capture|apply|append|write|enqueue"
+    r"|subscribe|enrol|enroll|pay|order|ship|activate|provision)(?![a-z])"
+)
+_TAKES_IN = NamePattern(
+    r"^_?(?i:handle|process|dispatch|ingest|forward|sync|deliver|emit|import|accept|send|produce|consume|add|complete"
+    r"|confirm|settle|fulfil+|grant|assign|on|receive|reconcile|post|queue|schedule)(?![a-z])"
+)
+"""Work on what a webhook is sent, besides writes."""
+_BESIDE = NamePattern(
+    r"cache|metric|audit|\blog|logger|analytic|notif|mail|event|telemetry|track|stats|hook|slack|index|search|redis"
+    r"|history|session|prefetch|warm|lock|last_?(?:seen|pull|used|login|access|active|visit)|touch|usage|counter",
+    re.IGNORECASE,
+)
+"""Receivers of work that the answer does not depend on."""
+_BESIDE_BY_NAME = NamePattern(
+    r"cache|metric|audit|log(?!in)|analytic|notif|mail|telemetry|track|stats|slack|publish|emit",
+    re.IGNORECASE,
+)
+"""Names of functions that do such work."""
+_BESIDE_OF_WEBHOOK = NamePattern(r"cache|metric|audit|\blog|logger|analytic|telemetry|stats|slack", re.I)
+_WEBHOOK = NamePattern(r"web_?hook|callback|postback|(?<![a-z])ipn(?![a-z])|inbound", re.IGNORECASE)
+_ANSWERS = re.compile(
+    r"\b(?:IResult|I?ActionResult|ResponseEntity|HttpResponseData|APIGatewayProxy\w*|IntoResponse|Responder"
+    r"|NextResponse|JSONResponse|JsonResponse|PlainTextResponse|Results<)"
+)
+
+
+def is_beside(call: Call) -> bool:
+    """Return whether a call does work that the answer does not depend on."""
+    if call.receiver_written:
+        return _BESIDE.search(call.written) is not None
+    return _BESIDE_BY_NAME.search(call.method) is not None
+
+
+def is_write(call: Call, facts: Facts) -> bool:
+    """Return whether a call changes something that is kept."""
+    if is_beside(call) or call.is_deferred:
+        return False
+    remote = {each.call: each for each in remote_calls(facts)}
+    found = remote.get(call)
+    # A function of this text may read first and write then.
+    if found is not None and found.kind != "cache" and (found.through is None or not found.is_read):
+        return not found.is_read and not _ENDS_TRANSACTION.search(facts.text(call.span))
+    return WRITES.match(call.method) is not None and bool(call.arguments)
+
+
+_ENDS_TRANSACTION = re.compile(r"[\"'`]\s*(?:rollback|begin)\b", re.IGNORECASE)
+
+
+def answered_failures(facts: Facts) -> Iterator[tuple[Span, Call]]:
+    """Yield what lets a failure go before an answer of success, with the work that failed."""
+    for each in facts.tries:
+        scope = _answering(each, facts)
+        if scope is None or facts.handlers_around(each):
+            continue
+        work = _work_in(each.body, scope, facts)
+        for handler in each.handlers if work is not None else ():
+            if work is not None and _is_let_go(handler, each, scope, facts):
+                yield handler.span, work
+                break
+    for dropped in swallowing_calls(facts):
+        scope = _answering(dropped, facts)
+        if scope is None or facts.handlers_around(dropped) or facts.tries_around(dropped):
+            continue
+        call = next(
+            (one for one in facts.within(facts.calls, dropped.span) if one.span == dropped.span), None
+        )
+        if call is not None and not facts.loops_around(call) and _succeeds_after(call.span.end, scope, facts):
+            own = next((one for one in facts.functions_named(call.method)), None)
+            if own is not None and _work_in(own.body, scope, facts) is not None:
+                yield call.span, call
+
+
+def _answering(place: Placed, facts: Facts) -> Scope | None:
+    """Return the function around a place that answers; lambdas in it run where they stand."""
+    for scope in reversed([*facts.functions_around(place)]):
+        if _answers(scope, facts):
+            return scope
+        if scope.name:
+            return None
+    return None
+
+
+def _answers(scope: Scope, facts: Facts) -> bool:
+    if scope.route is not None:
+        return scope.route.method not in ("GET", "HEAD")
+    if responder_of(scope, facts):
+        return True
+    head = facts.text(scope.head)
+    before, _, after = head.partition("(")
+    result = before if facts.language in ("java", "csharp") else after.rpartition(")")[2]
+    if _ANSWERS.search(result):
+        return True
+    routed = (call for call in facts.callers_of(scope) if call.is_returned or call.is_awaited)
+    return bool(scope.name) and any(
+        (outer := facts.function_of(call)) is not None
+        and outer.route is not None
+        and outer.route.method not in ("GET", "HEAD")
+        and call.is_returned
+        for call in routed
+    )
+
+
+def is_webhook(scope: Scope) -> bool:
+    """Return whether another service calls a function, and calls again until it succeeds."""
+    path = "" if scope.route is None else scope.route.path
+    return any(_WEBHOOK.search(each) for each in (path, scope.name, scope.owner))
+
+
+def _work_in(body: Span, scope: Scope, facts: Facts) -> Call | None:
+    """Return what is done for a request in a block."""
+    taken_in = is_webhook(scope)
+    for call in facts.within(facts.calls, body):
+        if is_logging(call) or is_count_or_report(call) or call.constructs:
+            continue
+        if is_write(call, facts) or is_published(call, facts):
+            return call
+        named = _TAKES_IN.match(call.method) or WRITES.match(call.method)
+        if taken_in and named and call.arguments and _BESIDE_OF_WEBHOOK.search(call.written) is None:
+            return call
+    return None
+
+
+def _is_let_go(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
+    if not is_failure_of_work(handler) or _passes_on(handler, scope, facts):
+        return False
+    if has_comment(facts.text(handler.span)) and not is_webhook(scope):
+        return False
+    answers = [*_answers_in(handler.body, scope, facts)]
+    if not answers:
+        leaves = any(
+            step.kind in ("return", "break", "continue", "raise")
+            for step in facts.within(facts.steps, handler.body)
+        )
+        quiet = only_logs_or_counts(handler.body, facts) and (handler.only_logs or handler.is_empty)
+        end = max(each.span.end, handler.span.end)
+        return quiet and not leaves and _succeeds_after(end, scope, facts)
+    last = answers[-1]
+    if any(
+        is_within(last, arm.span)
+        for arm in facts.arms
+        if is_within(arm.span, handler.body) and arm.span != handler.body
+    ):
+        return False
+    others = [
+        call
+        for call in facts.within(facts.calls, handler.body)
+        if not any(is_within(call.span, one) for one in answers)
+    ]
+    logs = [call for call in others if is_logging(call) or is_count_or_report(call)]
+    quiet = bool(logs) and all(any(is_within(call.span, log.span) for log in logs) for call in others)
+    chosen = _chooses(handler.body, last, facts)
+    return quiet and not chosen and is_success(facts.text(last))
+
+
+def _chooses(body: Span, last: Span, facts: Facts) -> bool:
+    """Return whether a handler sets something that a later answer is made of."""
+    return any(
+        each.operator in ("=", ":=") and not is_within(each.span, last)
+        for each in facts.within(facts.assignments, body)
+    )
+
+
+def _passes_on(handler: Handler, scope: Scope, facts: Facts) -> bool:
+    """Return whether a handler raises, or returns the error; `return c.JSON(…)` of Go is an answer."""
+    if facts.language != "go" or not handler.raises:
+        return handler.raises
+    responder = responder_of(scope, facts)
+    returns = [step for step in facts.within(facts.steps, handler.body) if step.kind == "return"]
+    return not responder or not all(step.text.startswith(f"{responder}.") for step in returns if step.text)
+
+
+def _answers_in(block: Span, scope: Scope, facts: Facts) -> list[Span]:
+    """Return what a block answers with, in the order of the text."""
+    found: dict[Span, None] = {}
+    responder = responder_of(scope, facts)
+    for call in facts.within(facts.calls, block):
+        if (responder and is_answer(call, responder, facts)) or _RESPONDS.match(call.written):
+            found[call.span] = None
+    for step in facts.within(facts.steps, block):
+        if step.kind != "return" or facts.function_of(step) is not scope:
+            continue
+        if _BARE.fullmatch(facts.text(step.span)) is None:
+            found[step.span] = None
+    tail = _tail(block, facts)
+    if tail is not None:
+        found[tail] = None
+    return sorted(found)
+
+
+_RESPONDS = NamePattern(r"^call\.respond\w*$")
+
+
+_BARE = re.compile(r"return(@\w+)?\s*;?")
+"""A return without a value; of Kotlin also `return@post`."""
+
+
+def _tail(block: Span, facts: Facts) -> Span | None:
+    """Return the last expression of a block, which is its value (Rust)."""
+    node = node_at(block, facts) if facts.language == "rust" else None
+    inside = [] if node is None else [each for each in node.named_children if not each.is_extra]
+    if not inside or node is None or node.type != "block":
+        return None
+    last = inside[-1]
+    if last.type.endswith(("_statement", "_declaration", "_item")) or last.type == "macro_invocation":
+        return None
+    return Span(last.start_byte, last.end_byte)
+
+
+_WITHOUT_ANSWER = ("fastapi", "spring", "nest", "aspnet", "litestar", "net/http")
+"""Frameworks that answer with success where a function says nothing."""
+
+
+def _succeeds_after(end: int, scope: Scope, facts: Facts) -> bool:
+    """Return whether the answers behind a place are of success, all that there are."""
+    rest = Span(end, scope.body.end)
+    answers = [each for each in _answers_in(rest, scope, facts) if each.start >= end]
+    if facts.language == "rust" and (tail := _tail(scope.body, facts)) is not None and tail.start >= end:
+        answers.append(tail)
+    if not answers:
+        return (
+            scope.route is not None
+            and scope.route.framework in _WITHOUT_ANSWER
+            and not any(step.kind == "raise" for step in facts.within(facts.steps, rest))
+            and not facts.text(rest).strip("} \n\t);")
+        )
+    return all(is_success(facts.text(each)) for each in answers) and not any(
+        step.kind == "raise" for step in facts.within(facts.steps, rest)
+    )
+
+
+_FAILED = re.compile(
+    r"\b[45]\d\d\b|(?i:error|fail|unavailable|bad_?request|bad_?gateway|problem|not_?found|unauthori|forbid|conflict"
+    r"|unprocess|too_?many|time_?d?_?out|retry|abort|reject|invalid|exception|queued|later|partial|skipp|ignor"
+    r"|duplicate|already|exists|\braise\b|\bthrow\b|degraded|redirect)|\breturn\s+(?:None|null|nil|false|False)\b"
+)
+
+
+def is_success(text: str) -> bool:
+    """Return whether an answer, as written, has a status of success, and says nothing of a failure."""
+    return _FAILED.search(text) is None

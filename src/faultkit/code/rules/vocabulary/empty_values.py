@@ -1,0 +1,29 @@
+"""Values that hold nothing: what code gives in place of an answer that it did not get."""
+
+from __future__ import annotations
+
+import re
+
+_NOTHING = (
+    r"(?:\[\]|\{\}|\(\)|None|null|nil|undefined|0|0L|0\.0|\"\"|''|``|false|False|empty\w+(?:<[^<>]*>)?\(\)"
+    r"|\w*[a-z]Of(?:<[^<>]*>)?\(\)|(?:List|Set|Map|Optional)\.(?:of|empty)\(\)|Collections\.empty\w+\(\)"
+    r"|Vec::new\(\)|vec!\[\]|new\s+\w+(?:<[^<>]*>)?\(\)|Array\.Empty<[^<>]*>\(\)|\[\][\w.*]+\{\}|list\(\)|dict\(\))"
+)
+_FIELD = rf"(?:[\"'\w]+\s*[=:]\s*)?{_NOTHING}"
+_FIELDS = rf"{_FIELD}(?:\s*,\s*{_FIELD})*\s*,?"
+_MADE = re.compile(
+    rf"^(?:&?(?:new\s+)?[A-Z]\w*(?:(?:\.|::)\w+)*(?:<[^<>]*>)?\s*\(\s*{_FIELDS}\s*\)"
+    rf"|(?:&?[A-Za-z]\w*(?:(?:\.|::)\w+)*\s*)?\{{\s*(?:{_FIELDS})?\s*\}}"
+    rf"|\(?{_FIELD}(?:\s*,\s*{_FIELD})+\)?"
+    r"|[A-Z]\w*(?:<[^<>]*>)?(?:\.|::)(?:empty|Empty|EMPTY|default|NONE)(?:\(\))?)$"
+)
+_LIST = re.compile(
+    r"\[\]|\{\}|\bempty|\bEmpty|EMPTY|Of(?:<[^<>]*>)?\(\)|\.of\(\)|vec!|Vec::|\bnil\b|list\(\)|default\b"
+)
+
+
+def is_made_of_nothing(text: str) -> bool:
+    """Return whether an expression makes an object of empty parts: `FarePage(emptyList(), null)`."""
+    if len(text) > 200:
+        return False
+    return _MADE.match(text) is not None and _LIST.search(text) is not None

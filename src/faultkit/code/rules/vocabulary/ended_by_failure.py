@@ -1,0 +1,139 @@
+"""Loops over pages, rows or lines that a failure ends as the end of the data does.
+
+    while True:                                         while let Ok(Some(row)) = rows.try_next().await {
+        try: page = fetch(cursor)                           out.write_all(line(&row)).await?;
+        except HTTPError: log.warning("…"); break       }
+        found += page.items
+
+What was read so far is then taken for the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Handler, Loop, Scope, Try
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.dropped_failures import is_failure_of_work, only_logs_or_counts
+from faultkit.code.rules.vocabulary.failures import has_comment
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+
+_GATHERS = NamePattern(
+    r"^(?:append|extend|push|add|addAll|Add|AddRange|push_back|concat|put|write\w*|Write\w*|yield|emit|insert\w*"
+    r"|save\w*|upsert\w*|Fprint\w*|set|update|send\w*)$"
+)
+_RESULT = re.compile(r"->\s*[^{]*Result\b")
+
+
+def breaks_on_failure(facts: Facts) -> Iterator[tuple[Handler, Call]]:
+    """Yield handlers that end a loop which gathers data, with what failed; the function goes on after it."""
+    for each in facts.tries:
+        loops = facts.loops_around(each)
+        if not loops or loops[-1].kind == "comprehension" or facts.handlers_around(each):
+            continue
+        asked = _asked(each, facts)
+        for handler in each.handlers if asked is not None else ():
+            if asked is not None and _ends(handler, facts) and _is_gathered(loops[-1], handler, facts):
+                yield handler, asked
+                break
+
+
+def _ends(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler only logs and ends the loop."""
+    kinds = [step.kind for step in facts.within(facts.steps, handler.body)]
+    if kinds.count("break") != 1 or {"return", "raise", "continue"} & {*kinds} or handler.raises:
+        return False
+    return (
+        is_failure_of_work(handler)
+        and "branch" not in kinds
+        and only_logs_or_counts(handler.body, facts)
+        and any(map(is_logging, facts.within(facts.calls, handler.body)))
+        and not has_comment(facts.text(handler.span))
+    )
+
+
+def _asked(each: Try, facts: Facts) -> Call | None:
+    """Return what is asked for the next part of the data."""
+    calls = [
+        call
+        for call in facts.within(facts.calls, each.body)
+        if call.receiver_written and not is_logging(call) and not call.constructs
+    ]
+    return next((call for call in calls if call.is_awaited or call.assigned or call.origin is None), None)
+
+
+def _is_gathered(loop: Loop, handler: Handler, facts: Facts) -> bool:
+    """Return whether a loop gathers what it reads for code behind it, which does not ask for the error."""
+    scope = facts.function_of(loop)
+    if scope is None or not _gathers(loop, scope, facts):
+        return False
+    rest = Span(loop.span.end, scope.body.end)
+    if handler.name and re.search(rf"\b{re.escape(handler.name)}\b", facts.text(rest)):
+        return False
+    return any(
+        step.kind == "return" and step.text.strip("; ") for step in facts.within(facts.steps, rest)
+    ) or any(not is_logging(call) for call in facts.within(facts.calls, rest))
+
+
+def _gathers(loop: Loop, scope: Scope, facts: Facts) -> bool:
+    added = any(each.operator == "+=" for each in facts.within(facts.assignments, loop.body))
+    appended = facts.language == "go" and "append(" in facts.text(loop.body)
+    return (
+        added
+        or appended
+        or any(_GATHERS.match(call.method) for call in facts.within(facts.calls, loop.body))
+        or any(step.kind == "yield" for step in facts.within(facts.steps, loop.body))
+    )
+
+
+# Rust: patterns that take an error for the end.
+
+_FIRST_ONLY = re.compile(r"let\s+(?:Ok\s*\(\s*Some\s*\(|Some\s*\(\s*Ok\s*\()")
+_ENDLESS_SOURCES = re.compile(
+    r"\bws\b|socket|\bconn|\brx\b|receiver|incoming|listener|accept\(|stdout|stderr|stdin|signal|recv\(|websocket"
+    r"|ws_|subscri|\bevents?\b|child|heartbeat",
+    re.IGNORECASE,
+)
+"""Sources that have no whole: they end when the peer goes."""
+_ELSE = re.compile(
+    r"let\s+(?:Ok\s*\(\s*Some|Some\s*\(\s*Ok)\s*\([^;{}]*?=\s*([^;{}]*?)\s*else\s*\{\s*break;?\s*\}"
+)
+_FLATTENED = re.compile(
+    r"\.(?:lines|records|into_records|deserialize(?:::<[^>]*>)?|into_deserialize(?:::<[^>]*>)?|query_map|query_and_then)"
+    r"\((?:[^()]|\([^()]*\))*\)\s*\??\s*\.(?:flatten\(\)|filter_map\(\s*(?:Result::ok|\|\w+\|\s*\w+\.ok\(\))\s*\)"
+    r"|map_while\(\s*Result::ok\s*\))"
+)
+
+
+def errors_that_end_loops(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield loops of Rust whose pattern ends them at the first error, in a function that can return one."""
+    for loop in facts.loops:
+        if loop.kind != "while" or _FIRST_ONLY.match(loop.over) is None:
+            continue
+        source = loop.over.partition("=")[2]
+        if not _ENDLESS_SOURCES.search(source) and _can_fail(loop, facts):
+            yield loop.head, "this loop ends at the first error as at the end of the data"
+    text = facts.whole_text
+    for found in _ELSE.finditer(text) if "else" in text else ():
+        span = facts.syntax.place_of(found)
+        if not _ENDLESS_SOURCES.search(found[1]) and _can_fail(_At(span), facts):
+            yield span, "this loop ends at the first error as at the end of the data"
+    for found in _FLATTENED.finditer(text):
+        span = facts.syntax.place_of(found)
+        if not re.search(r"stdin|stdout|stderr", found[0]) and _can_fail(_At(span), facts):
+            yield span, "what could not be read is left out, and nothing says so"
+
+
+class _At:
+    """A place in the text."""
+
+    def __init__(self, span: Span) -> None:
+        self.span = span
+
+
+def _can_fail(place: Loop | _At, facts: Facts) -> bool:
+    """Return whether the function around a place returns a result, by which an error could go up."""
+    scope = facts.named_function_of(place)
+    return scope is not None and _RESULT.search(facts.text(scope.head)) is not None
