@@ -167,6 +167,7 @@ CASES = [
 
         function show(name, res) {
           const source = bucket.file(name).createReadStream();
+          res.on('close', () => source.destroy());
           source.on('error', (error) => res.destroy(error));
           source.pipe(res);
           rows.data.pipe(map);

@@ -219,7 +219,7 @@ CASES = [
     good(
         _PIPE,
         _JS,
-        "const fs = require('fs');\napp.get('/file', (req, res) => {\n  fs.createReadStream(path(req)).on('error', () => res.sendStatus(404)).pipe(res);\n});",
+        "const fs = require('fs');\napp.get('/file', (req, res) => {\n  const file = fs.createReadStream(path(req)).on('error', () => res.sendStatus(404));\n  req.on('close', () => file.destroy());\n  file.pipe(res);\n});",
     ),
     good(
         _PIPE,

@@ -70,6 +70,7 @@ from faultkit.code.rules.reliability import (
     periodic_work_ends,
     pipe_without_error,
     pool_not_shut_down,
+    promise_awaited_late,
     query_outside_transaction,
     redis_lock,
     rejected_handler,
@@ -251,4 +252,5 @@ RELIABILITY: tuple[Rule, ...] = (
     returned_promise.RULE,
     accept_loop_waits.RULE,
     nested_retries.RULE,
+    promise_awaited_late.RULE,
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Call, Facts, Handler, is_within
+from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 
 _HANDLED = re.compile(r"\.catch\(|\.finally\(|\bcatch\b|\bfinally\b")
@@ -20,7 +21,6 @@ _FORGETS = {
     "java": re.compile(r"whenComplete|exceptionally|\.handle\(|\.remove\(|invalidate"),
     "kotlin": re.compile(r"invokeOnCompletion|\.remove\(|catch|runCatching"),
     "csharp": re.compile(r"TryRemove|\bcatch\b|ContinueWith|\.Remove\("),
-    "python": re.compile(r"add_done_callback|\.pop\(|\bdel\b|\bexcept\b"),
     "go": re.compile(r"sync\.Once\{\}|Forget\("),
 }
 _TASKS = frozenset(("create_task", "ensure_future", "async", "supplyAsync"))
@@ -124,9 +124,10 @@ def _promises(facts: Facts) -> Iterator[Hit]:
         value = call.positional[1].value
         made = next((one for one in facts.within(facts.calls, value.span) if one.span == value.span), None)
         if _is_pending(value.text, made, call, facts) and not _is_handled(call, facts):
-            yield Hit(
-                call.span, f"{_shown(call.receiver_written)} keeps the promise also if it rejects", LIKELY
-            )
+            started = facts.assignments_to(value.text, call) if made is None else ()
+            begin = min((each.span.start for each in started[-1:]), default=call.span.start)
+            what = f"{_shown(call.receiver_written)} keeps the promise also if it rejects"
+            yield Hit(Span(min(begin, call.span.start), call.span.end), what, LIKELY)
 
 
 def _shown(name: str) -> str:
@@ -221,7 +222,7 @@ def _futures(facts: Facts) -> Iterator[Hit]:
     ):
         scope = facts.named_function_of(call)
         name = re.escape(call.receiver_written.rpartition(".")[2])
-        if scope is None or not name or forgets.search(facts.text(scope.span)):
+        if scope is None or not name or _forgets_failure(scope, forgets, facts):
             continue
         text, given = facts.whole_text, facts.text(call.span)
         is_map = re.search(rf"{_FUTURE}[^;=\n]*>\s*{name}\b|\b{name}\b[^;\n]*{_FUTURE}", text) is not None
@@ -239,16 +240,67 @@ def _futures(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, "a task that has failed stays in the Lazy for ever", LIKELY)
 
 
+_AFTER_SUCCESS = frozenset(
+    ("thenApply", "thenAccept", "thenRun", "thenCompose", "thenApplyAsync", "doOnNext", "doOnSuccess")
+)
+_REMOVES = frozenset(("remove", "invalidate", "TryRemove", "Remove", "pop"))
+
+
+def _forgets_failure(scope: Scope, forgets: re.Pattern[str], facts: Facts) -> bool:
+    """Return whether a function takes an entry out after a failure, too: not only after a success."""
+    if not forgets.search(facts.text(scope.span)):
+        return False
+    words = {found[0].strip(".(") for found in forgets.finditer(facts.text(scope.span))}
+    removals = [call for call in facts.within(facts.calls, scope.body) if call.method in _REMOVES]
+    if words - _REMOVES or not removals:
+        return True
+    return not all(_is_after_success(call, facts) for call in removals)
+
+
+def _is_after_success(call: Call, facts: Facts) -> bool:
+    """Return whether a call runs only if what was waited for has succeeded."""
+    if facts.is_in_finally(call) or facts.handlers_around(call):
+        return False
+    if any(each.method in _AFTER_SUCCESS for each in facts.calls_around(call)):
+        return True
+    scope = facts.function_of(call)
+    return any(
+        step.kind == "await" and step.span.end < call.span.start for step in facts.own(facts.steps, scope)
+    )
+
+
 # Python.
+
+
+_HANDLES_FAILURE = re.compile(r"add_done_callback|\bexcept\b|\bfinally\b|\bsuppress\b")
+
+
+def _drops_failed_task(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function takes a task out of the map also if it fails (Python)."""
+    text = facts.text(scope.span)
+    if _HANDLES_FAILURE.search(text):
+        return True
+    removals = [
+        *(each.span for each in facts.own(facts.steps, scope) if each.kind == "delete"),
+        *(each.span for each in facts.own(facts.calls, scope) if each.method == "pop"),
+    ]
+    awaits = [each.span for each in facts.own(facts.steps, scope) if each.kind == "await"]
+    return any(not any(one.end <= each.start for one in awaits) for each in removals)
 
 
 def _tasks(facts: Facts) -> Iterator[Hit]:
     for each in facts.assignments:
         call, scope = each.call, each.scope
-        if call is None or scope is None or call.method not in _TASKS or len(each.targets) != 1:
+        if scope is None or len(each.targets) != 1 or each.value is None:
+            continue
+        if call is None and each.value.text.isidentifier():
+            # `task = create_task(…)`, then `pending[key] = task`.
+            made = facts.assignments_to(each.value.text, each)
+            call = next((one.call for one in reversed(made) if one.call is not None), None)
+        if call is None or call.method not in _TASKS:
             continue
         found = re.fullmatch(r"((?:self\.)?\w+)\[(.*)\]", each.targets[0])
-        if found is None or _FORGETS["python"].search(facts.text(scope.span)):
+        if found is None or _drops_failed_task(scope, facts):
             continue
         if re.search(
             rf"not in {re.escape(found[1])}\b|{re.escape(found[1])}\.get\(", facts.text(scope.body)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.disconnects import kept_after_disconnect
 from faultkit.code.rules.vocabulary.ended_objects import kept_timers_of_ended
 from faultkit.code.rules.vocabulary.periodic_tasks import (
     ended_on_success_only,
@@ -28,7 +29,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "go":
         found = tuple(ended_unless_left_early(facts))
     else:
-        found = (*ended_on_success_only(facts), *scheduled_per_connection(facts))
+        found = (
+            *ended_on_success_only(facts),
+            *scheduled_per_connection(facts),
+            *kept_after_disconnect(facts),
+        )
     for span, what in found:
         yield Hit(span, what, LIKELY)
 

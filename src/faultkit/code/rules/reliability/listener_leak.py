@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.ended_objects import kept_listeners_of_ended
+from faultkit.code.rules.vocabulary.removals import key_of
 from faultkit.code.rules.vocabulary.subscriptions import kept_listeners
 from faultkit.code.rules.vocabulary.wrong_removals import (
+    kept_abort_listeners,
     kept_after_timeout,
     kept_registrations,
     removals_of_new_functions,
@@ -19,19 +21,25 @@ from faultkit.code.rules.vocabulary.wrong_removals import (
 
 def _check(facts: Facts) -> Iterator[Hit]:
     told = set[Span]()
+    wrong = [*removals_of_new_functions(facts)]
+    for span, what in wrong:
+        yield Hit(span, what, CERTAIN)
+    # A listener that the wrong function is to remove has its finding.
+    named = " ".join(facts.text(span) for span, _ in wrong)
     for each in kept_listeners(facts) if facts.language in JAVASCRIPT else ():
+        if wrong and f"{key_of(each.call.receiver_written)}." in named:
+            continue
         what = f"{each.call.written}() adds a listener for every {each.often}, and none is ever removed"
         told.add(each.call.callee)
         yield Hit(each.call.callee, what, LIKELY)
     for kept in kept_listeners_of_ended(facts):
         if kept.span not in told:
             yield Hit(kept.span, kept.what, LIKELY)
-    for span, what in removals_of_new_functions(facts):
-        yield Hit(span, what, CERTAIN)
-    kept_ones = {**dict.fromkeys(JAVASCRIPT, kept_after_timeout), "csharp": kept_registrations}
-    for span, what in removed_on_success_only(facts) if facts.language in JAVASCRIPT else ():
-        yield Hit(span, what, LIKELY)
-    for span, what in kept_ones[facts.language](facts) if facts.language in kept_ones else ():
+    if facts.language in JAVASCRIPT:
+        found = [*removed_on_success_only(facts), *kept_after_timeout(facts), *kept_abort_listeners(facts)]
+    else:
+        found = [*kept_registrations(facts)] if facts.language == "csharp" else []
+    for span, what in found:
         yield Hit(span, what, LIKELY)
 
 
@@ -45,6 +53,6 @@ RULE = Rule(
     "the program starts.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
+from faultkit.code.facts import Call, Facts, Loop, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.connections import is_of_connection
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.short_lives import repeated_around
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _SCHEDULES = frozenset(("scheduleAtFixedRate", "scheduleWithFixedDelay"))
@@ -42,6 +43,9 @@ _OF_COLLECTIONS = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "go":
+        yield from _left_by_error(facts)
+        return
     if facts.language in (*JAVA, *KOTLIN):
         yield from _scheduled(facts)
     if facts.language == "java":
@@ -62,9 +66,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _scheduled(facts: Facts) -> Iterator[Hit]:
     """Yield tasks of a ScheduledExecutorService that let exceptions out: it never runs them again."""
-    for call in facts.calls_of_method(*_SCHEDULES):
+    for call in facts.calls_of_method(*_SCHEDULES, "schedule", "fixedRateTimer"):
         first = call.argument(place=0)
-        if first is None or len(call.arguments) < 3:
+        if call.method == "fixedRateTimer":
+            first = call.positional[-1] if call.positional else None
+        elif len(call.arguments) < (2 if facts.language == "kotlin" else 3):
+            continue
+        if first is None or (call.method == "schedule" and not _is_timer_task(first.value.text, facts)):
             continue
         bodies = list(_bodies(first.value.text, first.value.span, facts))
         failing = next(
@@ -73,6 +81,61 @@ def _scheduled(facts: Facts) -> Iterator[Hit]:
         if failing is not None:
             what = f"an exception of {failing.written}() ends the runs of {call.written}() for ever"
             yield Hit(call.span, what, LIKELY)
+
+
+_TICKS = re.compile(r"<-\s*[\w.]*\.C\b|\btime\.(Sleep|After|Tick)\(")
+
+
+def _left_by_error(facts: Facts) -> Iterator[Hit]:
+    """Yield loops with a clock in a goroutine that is dropped, which return after one error (Go)."""
+    for loop in facts.loops:
+        scope = facts.function_of(loop)
+        if scope is None or not (loop.kind == "endless" or loop.over.endswith(".C")):
+            continue
+        if not (loop.over.endswith(".C") or _TICKS.search(facts.text(loop.body))):
+            continue
+        if not _is_dropped(scope, facts) or repeated_around(loop, facts) is not None:
+            continue
+        for tried in facts.within(facts.tries, loop.body):
+            handler = tried.handlers[0] if tried.handlers else None
+            if handler is None or not handler.exits or facts.function_of(tried) is not scope:
+                continue
+            failing = next((call for call in facts.within(facts.calls, tried.body)), None)
+            text = facts.text(handler.body)
+            if (
+                failing is None
+                or not re.search(r"\breturn\b", text)
+                or _STOPPED.search(facts.text(tried.span))
+            ):
+                continue
+            if any(one is not loop for one in facts.loops_around(failing) if is_within(one.span, loop.body)):
+                continue
+            what = f"an error of {failing.written}() ends this loop, and nothing starts it again"
+            yield Hit(Span(failing.span.start, handler.span.end), what, LIKELY)
+            break
+
+
+_STOPPED = re.compile(
+    r"\bctx\.Err\(|context\.(Canceled|DeadlineExceeded)|ErrClosed|io\.EOF|ErrShutdown|[cC]onn\b|[sS]ocket"
+)
+"""Errors after which a loop should end."""
+
+
+def _is_dropped(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function runs as a goroutine, and nothing sees what it returns."""
+    if scope.is_anonymous:
+        return any(call.callee == scope.span and call.is_launched for call in facts.calls)
+    callers = facts.callers_of(scope)
+    return bool(callers) and all(call.is_launched for call in callers)
+
+
+def _is_timer_task(text: str, facts: Facts) -> bool:
+    """Return whether a task is one of java.util.Timer, whose thread ends with the first exception."""
+    made = re.match(r"(?:new\s+|object\s*:\s*)?(\w+)", text)
+    name = "" if made is None else made[1]
+    return name == "TimerTask" or any(
+        base.rpartition(".")[2] == "TimerTask" for base in facts.classes.get(name, ())
+    )
 
 
 def _bodies(text: str, span: Span, facts: Facts) -> Iterator[Span]:
@@ -126,7 +189,7 @@ def _failing(body: Span, facts: Facts, levels: int = 2) -> Call | None:
     for call in facts.within(facts.calls, body):
         if is_logging(call) or call.constructs or call.is_decorator or is_sleep(call):
             continue
-        if call.method in _PAUSES or _HARMLESS.match(call.name) or _SAFE.match(call.method):
+        if call not in remote and _is_harmless(call):
             continue
         if _is_caught(call, body, facts):
             continue
@@ -144,6 +207,15 @@ def _failing(body: Span, facts: Facts, levels: int = 2) -> Call | None:
     return None
 
 
+def _is_harmless(call: Call) -> bool:
+    """Return whether a call fails only if the program is wrong, by its name."""
+    return (
+        call.method in _PAUSES
+        or _HARMLESS.match(call.name) is not None
+        or _SAFE.match(call.method) is not None
+    )
+
+
 def _is_caught(call: Call, body: Span, facts: Facts) -> bool:
     """Return whether a handler in the body catches nearly everything that a call may throw."""
     if any(
@@ -156,16 +228,66 @@ def _is_caught(call: Call, body: Span, facts: Facts) -> bool:
         for each in facts.tries
     ):
         return True
-    if any(
-        is_within(call.span, each.body) and is_within(each.span, body) and each.handlers
+    chosen = [
+        each
         for each in facts.tries
-    ):
+        if is_within(call.span, each.body) and is_within(each.span, body) and each.handlers
+    ]
+    if chosen and not all(_catches_few(each, facts) for each in chosen):
         # Handlers of chosen errors: what the call can raise is known to the author.
         return True
     if any(is_within(call.span, handler.body) for each in facts.tries for handler in each.handlers):
         return True
     around = facts.calls_around(call)
     return any("runCatching" in each.written or "supervis" in each.method.lower() for each in around)
+
+
+_CHECKED = frozenset(
+    ("IOException", "InterruptedException", "SQLException", "TimeoutException", "ExecutionException",
+     "URISyntaxException", "ParseException", "GeneralSecurityException", "CloneNotSupportedException",
+     "JsonProcessingException", "UnknownHostException", "ConnectException", "SocketTimeoutException",
+     "HttpTimeoutException", "SocketException", "FileNotFoundException", "ClassNotFoundException")
+)  # fmt: skip
+"""Exceptions of Java that must be caught; those of mistakes in data and code are others."""
+_OF_ONE_LIBRARY = {
+    "kotlin": _CHECKED,
+    "csharp": frozenset(
+        ("HttpRequestException", "SqlException", "NpgsqlException", "DbException", "JsonException",
+         "RedisConnectionException", "SocketException", "RpcException", "DbUpdateException")
+    ),
+    "python": frozenset(
+        ("ClientError", "HTTPError", "RequestException", "ConnectionError", "RedisError", "HTTPStatusError",
+         "RequestError", "OperationalError", "SQLAlchemyError", "JSONDecodeError", "ClientConnectionError")
+    ),
+}  # fmt: skip
+"""Exceptions that one kind of call raises, and the calls beside it do not."""
+
+
+def _catches_few(tried: Try, facts: Facts) -> bool:
+    """Return whether the handlers of a try leave errors of most calls in it alone."""
+    types = {name.rpartition(".")[2] for handler in tried.handlers for name in handler.types}
+    if any(not handler.types for handler in tried.handlers):
+        return False
+    if facts.language == "java":
+        return types <= _CHECKED
+    if not types - _STOPS <= _OF_ONE_LIBRARY.get(facts.language, frozenset()):
+        return False
+    made = {name for each in facts.within(facts.assignments, tried.body) for name in each.targets}
+    others = {
+        call.receiver_written
+        for call in facts.within(facts.calls, tried.body)
+        if call.is_awaited or call.is_managed or facts.language == "kotlin"
+        if not is_logging(call) and not call.constructs and not is_sleep(call)
+        if call.is_managed or not _is_harmless(call)
+        if call.receiver_written[:1].islower() or call.receiver_written[:1] == "_"
+        if call.receiver_written.partition(".")[0] not in made
+    }
+    return len(others) > 1
+
+
+_STOPS = frozenset(
+    ("InterruptedException", "CancelledError", "CancellationException", "OperationCanceledException")
+)
 
 
 def _passed_on(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
@@ -364,6 +486,6 @@ RULE = Rule(
     fix="Catch and log errors inside the task or inside the loop, so that the next round runs.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

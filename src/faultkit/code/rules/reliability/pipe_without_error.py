@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
@@ -24,6 +24,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     seen = set[Call]()
     for call in facts.calls_of_method("pipe"):
         if _is_of_answer(call, facts):
+            seen.add(call)
             what = f"an error of {call.receiver_written} is handled by nothing, and ends the process"
             yield Hit(call.span, what, LIKELY, "high" if handler_around(call, facts) else None)
             continue
@@ -36,28 +37,90 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _left_open(seen, facts)
 
 
-_OPENS = re.compile(r"(^|\.)createReadStream$|\.openDownloadStream(ByName)?$")
-_TO_CLIENT = re.compile(r"^(res|response|reply\.raw|ctx\.res)$")
-_ENDS = re.compile(
-    r"""['"](?:close|aborted)['"]|\bpipeline\s*\(|\bfinished\s*\(|\bpump\s*\(|addAbortSignal"""
-    r"""|\b(?:source|stream|file|handle|input|reader|rs)\w*\.(?:destroy|close)\("""
+_OPENS = re.compile(
+    r"(^|\.)createReadStream$|\.openDownloadStream(ByName)?$|(^|\.)got\.stream(\.\w+)?$|^undici\.|(^|\.)Readable\.fromWeb$"
+    r"|(^|\.)archiver$|\.(getObject|download|createReadStream|openRead)$|(^|[\w.]*)[qQ]uery\w*\.stream$"
 )
+"""Calls that open what must be closed: a file, a request to another service."""
+_HELD = re.compile(r"(^|\.)(Body|body|data|stdout)$")
+_TO_CLIENT = re.compile(r"^(res|response|resp|reply\.raw|ctx\.res|rep\.raw)$")
+_REQUESTS = ("req", "request", "self.req", "ctx.req", "request.raw", "req.raw")
+_GONE = frozenset(("close", "aborted"))
+_ENDS = re.compile(
+    r"\bpipeline\s*\(|\bfinished\s*\(|\bpump\s*\(|addAbortSignal|\bcompose\s*\(|\bon-finished\b|\bonFinished\s*\("
+)
+_STOPS = re.compile(r"\b(destroy|abort|close|cancel|kill|unpipe|end|stop|cleanup|clean\w*|release)\w*\b")
 
 
 def _left_open(reported: set[Call], facts: Facts) -> Iterator[Hit]:
-    """Yield files that are piped through others to a client, and that nothing closes when it goes away."""
+    """Yield what is piped to a client, and that nothing closes when the client goes away."""
     for call in facts.calls_of_method("pipe"):
-        source, target = _source(call), call.argument(place=0)
-        if source is None or source in reported or target is None or not _OPENS.search(source.name):
+        target, scope = call.argument(place=0), facts.function_of(call)
+        if target is None or scope is None or not _is_client(target.value.text, call, facts):
             continue
-        scope = facts.function_of(call)
-        if scope is None or not _TO_CLIENT.match(target.value.text) or not _is_second(call):
+        source, name = _opened(call, facts)
+        if not name or source in reported or call in reported:
             continue
-        if _ENDS.search(facts.text(scope.span)):
+        outer = handler_around(call, facts) or facts.named_function_of(call) or scope
+        if _is_ended(call, outer, facts):
             continue
-        reported.add(source)
-        what = f"nothing closes what {source.written}() opens when the client goes away in the middle"
+        if source is not None:
+            reported.add(source)
+        what = f"nothing closes {name} when the client goes away in the middle: pipe() does not"
         yield Hit(call.span, what, LIKELY)
+
+
+def _is_client(target: str, call: Call, facts: Facts) -> bool:
+    if _TO_CLIENT.match(target):
+        return True
+    return any(
+        one.name == target and one.type.rpartition(".")[2] in ("Response", "ServerResponse")
+        for scope in facts.functions_around(call)
+        for one in scope.parameters
+    )
+
+
+def _opened(call: Call, facts: Facts) -> tuple[Call | None, str]:
+    """Return the call that opened what is piped, if there is one, and how to name what it has opened."""
+    source = call.origin
+    while source is not None and not _OPENS.search(source.name):
+        source = source.origin
+    if source is not None:
+        return source, f"what {source.written}() opens"
+    first, origin = call.receiver_written, call.origin
+    while origin is not None and origin.method == "pipe":
+        first, origin = origin.receiver_written, origin.origin
+    first = re.sub(r"[!?]|\(.*", "", first).removesuffix(".pipe")
+    if _HELD.search(first) and "." in first and not first.startswith(("req.", "request.")):
+        return None, first
+    return (None, first) if _is_answer_of_request(first, call, facts) else (None, "")
+
+
+def _is_answer_of_request(name: str, call: Call, facts: Facts) -> bool:
+    """Return whether a name is the answer that a request of Node.js gives its function."""
+    for each in facts.calls_around(call):
+        if each.name not in ("http.request", "http.get", "https.request", "https.get") or not each.positional:
+            continue
+        given = facts.function_at(each.positional[-1].value.span)
+        if given is not None and any(one.name == name for one in given.parameters[:1]):
+            return True
+    return False
+
+
+def _is_ended(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the function ends what it pipes when the client has gone."""
+    text = facts.text(scope.span)
+    if _ENDS.search(text):
+        return True
+    for each in facts.within(facts.calls, scope.span):
+        first = each.argument(place=0) if each.method in ("on", "once", "addListener") else None
+        if first is None or first.value.literal not in _GONE or len(each.positional) < 2:
+            continue
+        given = each.positional[1].value
+        of_client = _TO_CLIENT.match(each.receiver_written) or each.receiver_written in _REQUESTS
+        if of_client and (given.shape != "function" or _STOPS.search(given.text)):
+            return True
+    return re.search(r"\bsignal\s*[:,}]", text) is not None
 
 
 _ANSWERS = re.compile(r"(^|\.)(Body|body|data)$")
@@ -79,14 +142,6 @@ def _is_of_answer(call: Call, facts: Facts) -> bool:
     body = _ANSWERS.search(re.sub(r"\.pipe$", "", first)) is not None
     scope = facts.function_of(call)
     return body and scope is not None and _HANDLES.search(facts.text(scope.span)) is None
-
-
-def _is_second(call: Call) -> bool:
-    """Return whether a stream comes through another: `file.pipe(gzip).pipe(res)`."""
-    origin = call.origin
-    while origin is not None and origin.method != "pipe":
-        origin = origin.origin
-    return origin is not None
 
 
 def _source(call: Call) -> Call | None:

@@ -14,9 +14,6 @@ from faultkit.code.rules.vocabulary.repetition import is_for_screen, runs_once
 from faultkit.code.rules.vocabulary.started_tasks import StartedTask, endless_tasks
 
 _STARTS = ("create_task", "ensure_future")
-_ENDS = re.compile(
-    r"\.(cancel\w*|abort|stop|join|cancelAndJoin)\s*\(|select!|cancelled\(|CancellationToken|JoinSet"
-)
 _STOPS = re.compile(
     r"\.(Dispose|DisposeAsync|Stop|Change|Close)\(|\busing\b[^;\n]*\b[tT]imer\b|Enabled\s*=\s*false"
 )
@@ -166,18 +163,41 @@ def _launched(facts: Facts) -> Iterator[Hit]:
     """Yield coroutines of a wider scope that are launched for a connection and not cancelled (Kotlin)."""
     for call in facts.calls_of_method("launch", "launchIn"):
         source = call.receiver_written
-        if (
-            not source
-            or source in ("this", "self")
-            or source.startswith(("coroutineScope", "viewModelScope"))
-        ):
+        if call.method == "launchIn":
+            # The scope is given: `events.onEach { … }.launchIn(scope)`.
+            source = call.positional[0].value.text if call.positional else ""
+        if not source or source.startswith(("this", "self", "coroutineScope", "viewModelScope")):
             continue
-        around = [each for each in facts.calls_around(call) if each.method in _IN_CONNECTION]
-        if not around or not any(each.method.startswith(("webSocket", "sse")) for each in around):
+        around = _connection_around(call, facts)
+        if around is None or not (call.method == "launchIn" or _FOR_EVER.search(facts.text(call.span))):
             continue
-        text = facts.text(around[0].span)
-        if _FOR_EVER.search(facts.text(call.span)) and not _ENDS.search(text):
+        if not _is_cancelled(call, source, facts.text(around)):
             yield Hit(call.callee, f"{call.written}() goes on after the connection has ended", LIKELY)
+
+
+_SESSION = re.compile(
+    r"\bfun\s+(?:<[^>]*>\s*)?\w*(?:WebSocket\w*Session|ServerSSESession|WebSocketSession)\.\w+"
+)
+
+
+def _connection_around(call: Call, facts: Facts) -> Span | None:
+    """Return what runs for one connection around a call: `webSocket { … }`, or a function of its session."""
+    around = [each for each in facts.calls_around(call) if each.method in _IN_CONNECTION]
+    if any(each.method.startswith(("webSocket", "sse")) for each in around):
+        return around[0].span
+    scope = facts.named_function_of(call)
+    if scope is not None and _SESSION.search(facts.text(Span(scope.span.start, scope.body.start))):
+        return scope.span
+    return None
+
+
+def _is_cancelled(call: Call, source: str, text: str) -> bool:
+    """Return whether the job, or the scope that it is started in, is ended or handed on in a text."""
+    if call.is_argument or call.is_returned or not (call.assigned or call.is_discarded):
+        return True
+    if re.search(rf"\b{re.escape(source)}\.cancel\b", text):
+        return True
+    return any(len(re.findall(rf"(?<![\w.]){re.escape(name)}\b", text)) > 1 for name in call.assigned)
 
 
 RULE = Rule(

@@ -110,7 +110,12 @@ def _caller_guards(call: Call, facts: Facts) -> bool:
     if scope is None:
         return False
     callers = facts.callers_of(scope)
-    return bool(callers) and all(facts.tries_around(each) for each in callers)
+    return bool(callers) and all(
+        facts.tries_around(each)
+        or _has_catch(each, facts)
+        or any(around.method == "allSettled" for around in facts.calls_around(each))
+        for each in callers
+    )
 
 
 RULE = Rule(

@@ -12,18 +12,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, Value
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.connections import is_of_connection
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.removals import is_taken_away
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
+from faultkit.code.rules.vocabulary.request_scopes import is_made_per_request
+from faultkit.code.rules.vocabulary.short_lives import outlives, repeated_around
+from faultkit.code.rules.vocabulary.singletons import singletons
 
 _ADDS = NamePattern(
     r"^(add|Add)(\w*(Listener|Observer|Handler|Callback|Subscriber|Watcher|Client))?$"
     r"|^(register|Register)(\w*(Listener|Observer|Callback|Handler|Client))?$|^(add|register)_(listener|observer|callback"
     r"|handler|subscriber|client)$|^(subscribe|Subscribe|on|attach|observe|connect|join)$"
 )
-_CLEARLY = re.compile(r"listener|observer|callback|subscribe|subscriber|watcher", re.IGNORECASE)
+_CLEARLY = NamePattern(r"listener|observer|callback|subscriber|watcher|handler", re.IGNORECASE)
+_GENERAL = frozenset(("on", "add", "register", "connect", "join", "attach", "Add", "Register"))
+_SCRIPTS = ("typescript", "javascript", "tsx")
 _REMOVES = re.compile(
     r"\b(remove\w*|Remove\w*|un_?register\w*|Unregister\w*|un_?subscribe\w*|Unsubscribe\w*|deregister\w*|detach\w*"
     r"|off|dispose\w*|Dispose\w*|discard|cancel\w*|Cancel\w*|disconnect\w*|leave|Leave|unsub\w*|takeUntil\w*|delete"
@@ -58,10 +63,12 @@ def kept_listeners_of_ended(facts: Facts) -> Iterator[Kept]:
     """Yield listeners that nothing removes when their object, connection or flow ends."""
     if facts.language == "csharp" and not is_for_screen(facts):
         yield from _events(facts)
+        yield from _registrations(facts)
     if facts.language == "kotlin":
         yield from _callback_flows(facts)
-    if facts.language in ("java", "kotlin", "typescript", "javascript", "tsx") and not is_for_screen(facts):
+    if facts.language in ("java", "kotlin", "go", "python", *_SCRIPTS) and not is_for_screen(facts):
         yield from _added(facts)
+        yield from _kept_in_variables(facts)
 
 
 def _events(facts: Facts) -> Iterator[Kept]:
@@ -75,10 +82,14 @@ def _events(facts: Facts) -> Iterator[Kept]:
         is_handler = each.value.shape == "function" or bool(facts.functions_named(each.value.text))
         if not source or not event[:1].isupper() or not is_handler:
             continue
-        if re.search(rf"\b{re.escape(event)}\s*-=", text) or not _is_given(source, each.scope, facts):
+        if re.search(rf"\b{re.escape(event)}\s*-=", text):
+            continue
+        run = repeated_around(each, facts)
+        often = run is not None and outlives(source, each, run, facts)
+        if not often and not _is_given(source, each.scope, facts):
             continue
         ends = _ends_of(each.scope.owner, facts)
-        often = frequency_of(each, facts) in ("request", "message")
+        often = often or frequency_of(each, facts) in ("request", "message")
         if often or (ends and each.scope.short_name not in _ENDS):
             what = f"{target} keeps this handler after the {'request' if often else 'object'} has ended"
             yield Kept(each.span, what)
@@ -123,6 +134,69 @@ def _ends_of(owner: str, facts: Facts) -> list[Scope]:
     return [scope for scope in facts.functions_named(*_ENDS) if owner and scope.owner == owner]
 
 
+_REGISTERS = ("OnChange", "Register", "UnsafeRegister", "RegisterChangeCallback", "Subscribe")
+"""Calls of .NET that return what ends them."""
+_PER_REQUEST = re.compile(r"(Controller|ControllerBase|PageModel|ViewComponent|ComponentBase|Hub)$")
+
+
+def _registrations(facts: Facts) -> Iterator[Kept]:
+    """Yield callbacks whose registration is dropped, of objects or methods that live shorter (C#)."""
+    for call in facts.calls_of_method(*_REGISTERS):
+        if not call.is_discarded or not call.receiver_written or _listener_of(call) is None:
+            continue
+        scope = facts.named_function_of(call)
+        if scope is None:
+            continue
+        run = repeated_around(call, facts)
+        if run is not None and outlives(call.receiver_written, call, run, facts):
+            yield Kept(call.callee, f"{call.written}() keeps this callback after the {run.of} has ended")
+            continue
+        owner = scope.owner.rpartition(".")[2]
+        head = call.receiver_written.removeprefix("self.").partition(".")[0]
+        if scope.short_name != owner or not (head[:1].isupper() or _is_given(head, scope, facts)):
+            continue
+        bases = facts.classes.get(scope.owner, ())
+        if (
+            is_made_per_request(owner, facts)
+            or any(_PER_REQUEST.search(base) for base in bases)
+            or (_ends_of(scope.owner, facts) and owner not in singletons(facts))
+        ):
+            what = f"{call.written}() keeps this callback, and the object with it, after the object has ended"
+            yield Kept(call.callee, what)
+
+
+_SUBSCRIBES = NamePattern(
+    r"^(p?[sS]ubscribe|(Chan|Queue)?Subscribe(Sync)?|pSubscribe|watch|Watch|addWatcher|observe)$"
+)
+_CANCELS = re.compile(r"\b\w*(ctx|context|signal|token|cancel)\b", re.IGNORECASE)
+_ENDED = (
+    r"(?<![\w.]){name}\s*(?:[?!]*\.\s*(?:[uU]n\w+|close|Close|[sS]top|[cC]ancel|[dD]ispose|Drain|remove\w*|off|end|destroy"
+    r"|aclose|shutdown|quit|return|next|collect|to_\w+|AutoUnsubscribe)\w*\b|::|\()"
+    r"|(?<!len)[(,\[{{:=]\s*(?:&|\*|\.\.\.)?{name}\s*[,)\]}};\n]|\breturn\b[^\n]*(?<![\w.]){name}\b"
+    r"|\b(?:with|using|yield)\b[^\n]*(?<![\w.]){name}\b"
+)
+"""Uses of a subscription that end it, or hand it on to what may."""
+
+
+def _kept_in_variables(facts: Facts) -> Iterator[Kept]:
+    """Yield subscriptions that are kept in a variable, which nothing ends: `ch := hub.Subscribe(room)`."""
+    for call in facts.calls:
+        if not _SUBSCRIBES.match(call.method) or not call.receiver_written or not call.assigned:
+            continue
+        name = call.assigned[0]
+        if call.is_managed or call.is_returned or not name.isidentifier() or name == "_":
+            continue
+        if any(_CANCELS.search(each.value.text) for each in call.arguments if each.value.shape != "function"):
+            continue
+        run = repeated_around(call, facts)
+        scope = facts.function_of(call)
+        if run is None or scope is None or not outlives(call.receiver_written, call, run, facts):
+            continue
+        after = facts.text(Span(call.span.end, run.scope.body.end))
+        if not re.search(_ENDED.format(name=re.escape(name)), after):
+            yield Kept(call.callee, f"nothing ends the subscription of {call.written}() with the {run.of}")
+
+
 def _callback_flows(facts: Facts) -> Iterator[Kept]:
     """Yield flows of Kotlin that add a listener, and whose `awaitClose` removes nothing."""
     for flow in facts.calls_of_method("callbackFlow", "channelFlow"):
@@ -141,39 +215,29 @@ def _callback_flows(facts: Facts) -> Iterator[Kept]:
 
 
 def _added(facts: Facts) -> Iterator[Kept]:
-    """Yield listeners that are added to a given object, in a file that removes none."""
+    """Yield listeners that are added to an object that lives longer, and that nothing removes from it."""
     for call in facts.calls:
         if not _ADDS.match(call.method) or not call.receiver_written:
             continue
-        if call.assigned or call.is_returned:
+        if call.assigned or call.is_returned or call.is_argument:
             continue
         scope = facts.named_function_of(call)
-        if scope is None or not _has_function(call, facts):
+        given = _listener_of(call)
+        if scope is None or given is None:
             continue
         source = call.receiver_written.removeprefix("this.").removeprefix("self.")
+        if call.method in _GENERAL and not _is_shared_name(source):
+            continue
+        run = None if facts.language in _SCRIPTS else repeated_around(call, facts)
+        if run is not None:
+            if outlives(call.receiver_written, call, run, facts) and not is_taken_away(call, given, facts):
+                what = f"{call.written}() adds a listener for every {run.of}, and none is removed"
+                yield Kept(call.callee, what)
+            continue
         head = source.partition(".")[0].partition("(")[0]
-        if call.method in ("on", "add", "register", "connect", "join", "attach") and not _is_shared_name(
-            source
-        ):
-            continue
-        makers = ("constructor", scope.owner.rpartition(".")[2])
-        if any(one.name == head for one in scope.parameters) and scope.short_name not in makers:
-            continue  # What a method is given is as old as what it is given with.
-        is_given = _is_given(head, scope, facts)
-        if not (is_given or head in facts.file_names or f"self.{head}" in facts.file_names):
-            continue
-        # To search the whole text takes long: it comes last.
-        if _TAKES_AWAY.search(facts.whole_text):
-            return
-        if is_of_connection(scope):
-            yield Kept(
-                call.callee, f"{call.written}() adds a listener for every connection, and none is removed"
-            )
-        elif (
-            scope.short_name in ("constructor", scope.owner.rpartition(".")[2])
-            and is_given
-            and _ends_of(scope.owner, facts)
-        ):
+        makes = scope.short_name in ("constructor", "__init__", scope.owner.rpartition(".")[2])
+        given_to_end = makes and bool(_ends_of(scope.owner, facts)) and _is_given(head, scope, facts)
+        if given_to_end and not _TAKES_AWAY.search(facts.whole_text):
             yield Kept(call.callee, f"{call.written}() keeps this listener after the object has ended")
 
 
@@ -184,16 +248,14 @@ def _is_shared_name(source: str) -> bool:
     )
 
 
-def _has_function(call: Call, facts: Facts) -> bool:
-    """Return whether a call is given a function, or a method, to call."""
-    if not call.positional:
-        return False
-    last = call.positional[-1].value
-    return (
-        last.shape == "function"
-        or "::" in last.text
-        or (_CLEARLY.search(call.method) is not None and last.shape in ("name", "call"))
-    )
+def _listener_of(call: Call) -> Value | None:
+    """Return the function or listener that a call is given to call later."""
+    clearly = _CLEARLY.search(call.method) is not None
+    for each in call.positional:
+        given = each.value
+        if given.shape == "function" or "::" in given.text or (clearly and given.shape in ("name", "call")):
+            return given
+    return None
 
 
 _OF_ONE_CLIENT = re.compile(r"(Session|Connection|Subscription|Socket|Peer|Room|Stream)$")

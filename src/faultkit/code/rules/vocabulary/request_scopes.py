@@ -22,6 +22,10 @@ _CLASS = re.compile(r"[\s\w@(){}'\",.:<>=]*?\bclass\s+(\w+)")
 _ANNOTATED = re.compile(r"@RequestScoped?\b[\s\w@()'\",.:<>=]*?\bclass\s+(\w+)")
 _KEPT = re.compile(r"\bstatic\b|\?\?=|\|\|=|\bcache", re.IGNORECASE)
 _BEFORE, _AFTER = 240, 160
+_REGISTERED = (
+    r"\b(?:Try)?Add(?:Keyed)?(?:Scoped|Transient)\s*"
+    r"(?:<\s*(?:[\w.<>]+\s*,\s*)?(?:\w+\.)*{name}\s*>|\(typeof\([^;]*\b{name}\))"
+)
 
 
 def request_scope_of(call: Call, facts: Facts) -> str:
@@ -42,6 +46,13 @@ def request_scope_of(call: Call, facts: Facts) -> str:
     if not owner or (scope is not None and not _makes(scope, owner)):
         return ""
     return f"{owner} is made for each request" if owner in _classes(facts) else ""
+
+
+def is_made_per_request(owner: str, facts: Facts) -> bool:
+    """Return whether a container makes objects of a class for each request or more often."""
+    if facts.language == "csharp":
+        return re.search(_REGISTERED.format(name=re.escape(owner)), facts.whole_text) is not None
+    return owner in _classes(facts)
 
 
 def _makes(scope: Scope, owner: str) -> bool:

@@ -6,18 +6,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.connections import opens_connection
 from faultkit.code.rules.vocabulary.failures import is_handler
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away
 from faultkit.code.rules.vocabulary.repetition import frequency_of
+from faultkit.code.rules.vocabulary.short_lives import Repeated, outlives, repeated_around
 
 _LISTENS = frozenset({"on", "addListener", "addEventListener", "prependListener", "subscribe"})
-_REMOVES = re.compile(
-    r"\.(off|removeListener|removeEventListener|removeAllListeners|unsubscribe|abort)\s*\(|\bonce\s*:\s*true|\bsignal\b"
+_ADDS = NamePattern(
+    r"^(on[A-Z]\w*|(add|register)\w*(Listener|Observer|Handler|Callback|Subscriber|Watcher)|subscribe\w*|observe|watch|pSubscribe)$"
 )
+"""Further calls that are given a function to call later."""
+_ENDS_ITSELF = re.compile(r"\.(pipe|take\w*|first|find|last|toPromise)\b|\(\)")
 _ARRIVALS = frozenset({"connection", "request", "session", "upgrade", "secureConnection"})
 """Events that come once for every client."""
+_ABORT = ("abort", "'abort'", '"abort"')
 _SHARED = re.compile(r"(bus|emitter|events|pubsub|redis|broker)$", re.IGNORECASE)
 _GLOBALS = frozenset({"process", "window", "document", "globalThis", "self"})
 _EFFECTS = frozenset({"useEffect", "useLayoutEffect", "React.useEffect"})
@@ -36,13 +42,67 @@ class Subscription:
 
 def kept_listeners(facts: Facts) -> Iterator[Subscription]:
     """Yield listeners that are added again and again to one object, and never removed."""
-    for call in facts.calls_of_method(*_LISTENS):
-        if len(call.positional) < 2 or not call.receiver_written or call.is_returned or call.assigned:
+    for call in facts.calls:
+        listens = call.method in _LISTENS
+        if not listens and not _ADDS.match(call.method):
+            continue
+        if not call.receiver_written or call.is_returned or call.assigned or call.is_argument:
             # What is returned or kept may remove the listener.
             continue
-        often = _how_often(call, facts)
-        if often and _outlives(call, facts) and not _REMOVES.search(_function_text(call, facts)):
+        given = _given(call, facts)
+        if given is None or _ends_by_option(call) or is_abort(call):
+            continue
+        often = _often_in_call(call, facts) if listens and len(call.positional) > 1 else ""
+        if often:
+            found = _outlives(call, facts)
+        else:
+            run = repeated_around(call, facts)
+            often = "" if run is None else run.of
+            found = run is not None and _is_kept_by(call, given, run, facts)
+        if often and found and not is_taken_away(call, given, facts):
             yield Subscription(call, often)
+
+
+def is_abort(call: Call) -> bool:
+    """Return whether a call listens for the abort of a signal."""
+    first = call.argument(place=0)
+    return first is not None and first.value.text in _ABORT
+
+
+def _given(call: Call, facts: Facts) -> Value | None:
+    """Return the function that a call is given to call later."""
+    if call.method in _LISTENS and len(call.positional) > 1:
+        return call.positional[1].value
+    if call.method in ("on", "addEventListener", "addListener", "prependListener"):
+        return None
+    given = [each.value for each in call.positional if _is_function(each.value, facts)]
+    return given[-1] if given else None
+
+
+def _is_function(value: Value, facts: Facts) -> bool:
+    return value.shape == "function" or is_known_function(value, facts)
+
+
+def _ends_by_option(call: Call) -> bool:
+    """Return whether the options end it: `{ once: true }`, `{ signal }`."""
+    return any(
+        (each.name == "once" and each.value.shape == "true") or each.name == "signal"
+        for each in call.arguments
+    )
+
+
+def _is_kept_by(call: Call, given: Value, run: Repeated, facts: Facts) -> bool:
+    """Return whether what is listened to outlives the run, and its listener works for this run alone."""
+    receiver = call.receiver_written
+    if _ENDS_ITSELF.search(receiver) or not outlives(receiver, call, run, facts):
+        return False
+    if call.method in _LISTENS and len(call.positional) > 1:
+        return True
+    # Any other method may keep nothing: the function must use what this run alone has.
+    scope = facts.function_at(given.span)
+    text = facts.text(scope.span) if scope is not None else facts.text(given.span)
+    names = {word for one in run.scope.parameters for word in re.findall(r"[A-Za-z_$][\w$]*", one.name)}
+    return any(re.search(rf"(?<![\w$.]){re.escape(name)}\b", text) for name in names)
 
 
 def kept_intervals(facts: Facts) -> Iterator[Subscription]:
@@ -52,6 +112,12 @@ def kept_intervals(facts: Facts) -> Iterator[Subscription]:
             text = _function_text(call, facts)
             if not _CLEARS.search(text) and not _is_kept(call, facts):
                 yield Subscription(call, often)
+
+
+def _often_in_call(call: Call, facts: Facts) -> str:
+    """Return `rendering` or `call` for a listener of an effect of React, or of a promise."""
+    often = _how_often(call, facts)
+    return often if often in ("rendering", "call") else ""
 
 
 def _how_often(call: Call, facts: Facts, levels: int = 1) -> str:

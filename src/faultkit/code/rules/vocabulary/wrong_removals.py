@@ -9,12 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope, Value, is_within
+from faultkit.code.facts import Assignment, Call, Facts, Scope, Value, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away, key_of
+from faultkit.code.rules.vocabulary.short_lives import outlives, repeated_around
 
 _OFF = frozenset(("off", "removeListener", "removeEventListener"))
 _ON = frozenset(("on", "addListener", "addEventListener", "prependListener"))
+_ADDS = NamePattern(
+    r"^(on|once|prependListener|subscribe|connect|register|(add|register)_?\w*([lL]istener|[oO]bserver|[cC]allback|[hH]andler))$"
+)
 _BOUND = re.compile(r"\.bind\s*\([^()]*\)$")
 _JVM_OFF = NamePattern(
     r"^(remove|unregister|deregister|detach)\w*(Listener|Observer|Callback|Handler|Subscriber)$"
@@ -31,7 +36,9 @@ def removals_of_new_functions(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield calls that are to remove a listener and are given a function that was never added."""
     if facts.language == "csharp":
         for each in facts.assignments:
-            if each.operator == "-=" and each.value is not None and each.value.shape == "function":
+            if each.operator != "-=" or each.value is None:
+                continue
+            if each.value.shape == "function" or _was_never_added(each, facts):
                 what = f"this function was never added to {each.targets[0]}: nothing is removed"
                 yield each.span, what
         return
@@ -39,6 +46,43 @@ def removals_of_new_functions(facts: Facts) -> Iterator[tuple[Span, str]]:
         if call.receiver_written and _is_new(given, call, facts):
             shown = facts.in_words_of(call, call.written)
             yield call.span, f"{shown}() is given a new function, which was never added: it removes nothing"
+        elif call.receiver_written and _is_another(given, call, facts):
+            shown = facts.in_words_of(call, call.written)
+            yield call.span, f"{shown}() is given {given.text}, which was never added: it removes nothing"
+
+
+def _was_never_added(each: Assignment, facts: Facts) -> bool:
+    """Return whether only functions that are written in place were added to an event (C#)."""
+    event = key_of(each.targets[0])
+    added = [
+        one.value
+        for one in facts.assignments
+        if one.operator == "+=" and one.value is not None and key_of(one.targets[0]) == event
+    ]
+    return (
+        bool(added)
+        and all(one.shape == "function" for one in added)
+        and each.value is not None
+        and (is_known_function(each.value, facts))
+    )
+
+
+def _is_another(given: Value, call: Call, facts: Facts) -> bool:
+    """Return whether a function of this text is removed, and others were added to the same object.
+
+    `bus.on(topic, (event) => this.show(event))`, then `bus.off(topic, this.show)`."""
+    if given.shape != "name" or facts.language == "java" or not is_known_function(given, facts):
+        return False
+    key, event = key_of(call.receiver_written), call.positional[0].value.text
+    at = -1 if facts.language == "python" else 1
+    added = [
+        each.positional[at].value
+        for each in facts.calls
+        if _ADDS.match(each.method) and key_of(each.receiver_written) == key
+        if len(each.positional) > max(at, 0)
+        if each.positional[0].value.text == event or len(call.positional) == 1
+    ]
+    return bool(added) and all(each.shape in ("function", "call", "other") for each in added)
 
 
 def _removals(facts: Facts) -> Iterator[tuple[Call, Value]]:
@@ -121,6 +165,57 @@ def kept_after_timeout(facts: Facts) -> Iterator[tuple[Span, str]]:
                     what = f"after this time-out {name} stays among the listeners of {shown}"
                     yield timer.span, what
                     break
+
+
+def kept_abort_listeners(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield listeners for the abort of a signal that lives longer than the work, which nothing removes.
+
+    `{ once: true }` removes them when the signal is aborted, which may be at the end of the process."""
+    for call in facts.calls_of_method("addEventListener"):
+        event = call.argument(place=0)
+        if event is None or event.value.literal != "abort" or len(call.positional) < 2 or call.has("signal"):
+            continue
+        scope = facts.named_function_of(call)
+        given = call.positional[1].value
+        if scope is None or not _lives_on(call, scope, facts) or is_taken_away(call, given, facts):
+            continue
+        shown = facts.in_words_of(call, call.receiver_written)
+        yield call.span, f"each call adds a listener to {shown}, which lives on, and none is removed"
+
+
+def _lives_on(listen: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a signal is one for many calls of a function."""
+    path = listen.receiver_written.replace("?.", ".")
+    head = path.partition(".")[0]
+    run = repeated_around(listen, facts)
+    if run is not None and run.caller is None:
+        return outlives(path, listen, run, facts)
+    own = [one.name for one in scope.parameters]
+    at = next((place for place, name in enumerate(own) if head in re.findall(r"[\w$]+", name)), None)
+    if at is None:
+        return head in facts.file_names and scope.short_name not in ("main", "start", "run", "constructor")
+    return any(_hands_on_long(each, at, facts) for each in facts.callers_of(scope))
+
+
+def _hands_on_long(caller: Call, at: int, facts: Facts) -> bool:
+    """Return whether a caller gives the same signal again and again: one of the file, or in each round."""
+    given = next((each.value for each in caller.arguments if each.place == at), None)
+    if given is None or given.shape not in ("name", "object"):
+        return False
+    text = given.text
+    if given.shape == "object":
+        signal = re.search(r"\bsignal(?:\s*:\s*([\w$.]+))?", text)
+        if signal is None:
+            return False
+        text = signal[1] or "signal"
+    head = text.partition(".")[0]
+    around = [*facts.functions_around(caller)]
+    bound = any(head == one.name for scope in around for one in scope.parameters)
+    made = [each for each in facts.assignments if head in each.targets and each.scope in around]
+    if (head in facts.file_names and not bound and not made) or re.match(r"(this|self)\.", text):
+        return True
+    loops = [loop for loop in facts.loops_around(caller) if loop.kind != "comprehension"]
+    return bool(loops) and not any(is_within(each.span, loops[0].body) for each in made)
 
 
 def removed_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:

@@ -1,0 +1,100 @@
+"""JavaScript: finds promises that are started, and left without a handler while another is awaited.
+
+const scoring = risk.score(transfer);         If `score` rejects while `find` is awaited, or if the
+const account = await accounts.find(id);      function returns before it awaits `scoring`, nothing
+const score = await scoring;                  handles the rejection: Node.js ends the process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Assignment, Call, Facts, Scope, Step, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.waits import is_sleep
+
+_HANDLED = re.compile(r"\.catch\s*\(|\.then\s*\([^()]*(\([^()]*\)[^()]*)*,|\.finally\s*\(")
+_NEVER_REJECTS = re.compile(r"^(Promise\.(allSettled|resolve|withResolvers)|Promise)$")
+_WAITS = re.compile(r"sleep|delay|timeout|wait|tick|once$", re.IGNORECASE)
+"""Names of calls whose promise is fulfilled by a clock or by another part of the program."""
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for each in facts.assignments:
+        call, scope = each.call, each.scope
+        if call is None or scope is None or call.is_awaited or len(each.targets) != 1 or each.operator != "=":
+            continue
+        name = each.targets[0]
+        if not name.isidentifier() or not scope.is_async or not _may_reject(call, each, facts):
+            continue
+        awaited = _first_use(name, each, scope, facts)
+        if awaited is None:
+            continue
+        left = _left_before(each, awaited, scope, facts)
+        if left:
+            what = f"nothing handles a rejection of {call.written}() before line {awaited.line}: {left}"
+            yield Hit(Span(each.span.start, call.callee.end), what, LIKELY)
+
+
+def _may_reject(call: Call, each: Assignment, facts: Facts) -> bool:
+    if call.constructs or _NEVER_REJECTS.match(call.name) or is_sleep(call) or _WAITS.search(call.method):
+        return False
+    if each.value is None or _HANDLED.search(each.value.text):
+        return False
+    own = facts.functions_named(call.method) if call.receiver in ("", "self") else ()
+    return not any(_handles(scope, facts) for scope in own)
+
+
+def _handles(scope: Scope, facts: Facts) -> bool:
+    """Return whether a try without a throw is around everything that a function awaits."""
+    awaits = [step for step in facts.own(facts.steps, scope) if step.kind == "await"]
+    return bool(awaits) and all(
+        any(
+            is_within(step.span, tried.body)
+            and tried.handlers
+            and not any(one.raises for one in tried.handlers)
+            for tried in facts.within(facts.tries, scope.body)
+        )
+        for step in awaits
+    )
+
+
+def _first_use(name: str, each: Assignment, scope: Scope, facts: Facts) -> Step | None:
+    """Return the first use of a variable, if that awaits it and nothing else."""
+    rest = Span(each.span.end, scope.body.end)
+    found = re.search(rf"(?<![\w$.]){re.escape(name)}(?![\w$]|\s*:)", facts.text(rest))
+    if found is None:
+        return None
+    place = facts.syntax.place_of(found, rest.start)
+    for step in facts.within(facts.steps, rest):
+        if step.kind == "await" and is_within(place, step.span) and facts.function_of(step) is scope:
+            text = facts.text(step.span).removeprefix("await").strip()
+            return step if text == name else None
+    return None
+
+
+def _left_before(each: Assignment, awaited: Step, scope: Scope, facts: Facts) -> str:
+    """Return why the promise may reject before it is awaited; empty if nothing comes in between."""
+    for step in facts.own(facts.within(facts.steps, Span(each.span.end, awaited.span.start)), scope):
+        if step.kind == "await" and not facts.are_exclusive(step, awaited):
+            return f"line {step.line} waits for another first"
+        if step.kind in ("return", "raise"):
+            return f"line {step.line} leaves before"
+    return ""
+
+
+RULE = Rule(
+    id="FK-R173",
+    slug="promise-awaited-late",
+    title="Promise left without a handler while another is awaited",
+    why="If it rejects in the meantime, or the function returns early, the rejection is unhandled: Node.js "
+    "ends the process with all its requests.",
+    fix="Await both with Promise.all, or start it where it is awaited.",
+    kind="reliability",
+    severity="medium",
+    languages=JAVASCRIPT,
+    check=_check,
+    words=(b"await",),
+)

@@ -1,0 +1,78 @@
+"""Whether a text takes away the listener that a call has added.
+
+A removal counts if it is one of the same object, or is given the same function. `open.remove(id)` takes no
+listener from `redis`; `bus.off("tick", this.show)` takes none that was added as `(tick) => this.show(tick)`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.facts import Call, Facts, Value
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+
+_TAKES_AWAY = NamePattern(
+    r"^_*(remove|un_?register|un_?subscribe|p_?unsubscribe|pUnsubscribe|deregister|detach|disconnect|unbind|unwatch"
+    r"|unlisten|stopObserving|stopListening|discard|dispose|cancel|off$|delete$|leave|close|end$|quit|destroy|stop$"
+    r"|release|clear$|pop$|Remove|Unregister|Unsubscribe|Deregister|Detach|Disconnect|Dispose|Cancel|Close|Leave|Drain)"
+)
+_CLEARLY = NamePattern(
+    r"^_*((remove|Remove|detach|Detach|discard|pop|delete)_?\w*([lL]istener|[oO]bserver|[cC]allback|[hH]andler|[sS]ubscri\w+"
+    r"|[wW]atcher|[cC]lient|[sS]ocket|[vV]iewer|[cC]onnection)s?|(un_?|de_?|Un|De)(register|subscribe|Register|Subscribe)"
+    r"\w*|stopObserving|stopListening|unlisten|unwatch|unbind)$"
+)
+"""Removals of listeners, of whatever object."""
+BY_FUNCTION = frozenset(("off", "removeListener", "removeEventListener"))
+"""Removals that are given an event and a function (JavaScript)."""
+_LATER = r"\b{key}\??\.(?:off|remove\w+|un\w+)\.(?:bind|call|apply)\("
+
+
+def key_of(path: str) -> str:
+    """Return the last name of a path, by which an object is known in several functions."""
+    return re.sub(r"[?!\[\]]|\(.*?\)", "", path).rpartition(".")[2]
+
+
+def is_taken_away(listen: Call, given: Value | None, facts: Facts) -> bool:
+    """Return whether something in the text removes the function that a call is given, or all of them."""
+    key = key_of(listen.receiver_written)
+    name = "" if given is None or given.shape != "name" else given.text
+    for call in facts.calls:
+        if call is listen or not _TAKES_AWAY.match(call.method):
+            continue
+        if key_of(call.receiver_written) != key:
+            if _CLEARLY.match(call.method) and call.method not in BY_FUNCTION:
+                return True
+            if name and any(each.value.text == name for each in call.arguments):
+                return True
+            continue
+        if call.method not in BY_FUNCTION or len(call.positional) < 2 or given is None:
+            return True
+        if may_be_same(call.positional[1].value, given, facts):
+            return True
+    return facts.syntax.has_any(b".bind(", b".call(", b".apply(") and (
+        re.search(_LATER.format(key=re.escape(key)), facts.whole_text) is not None
+    )
+
+
+def may_be_same(removed: Value, added: Value, facts: Facts) -> bool:
+    """Return whether a function that is removed may be the one that was added: not if both are known."""
+    if removed.text == added.text:
+        return added.shape == "name"
+    return not is_known_function(removed, facts)
+
+
+def is_known_function(value: Value, facts: Facts) -> bool:
+    """Return whether a value is a function that this text declares, or makes in place."""
+    if value.shape == "function":
+        return True
+    path = re.fullmatch(r"(?:this\.|self\.)?#?([\w$]+)", value.text)
+    if path is None:
+        return False
+    named = [scope for scope in facts.functions_named(path[1]) if scope.name]
+    # `const handler = this.handlers.get(id)` is another function each time.
+    others = [
+        each
+        for each in facts.assignments
+        if key_of(each.targets[0]) == path[1] and each.value is not None and each.value.shape != "function"
+    ]
+    return bool(named) and not others

@@ -1,0 +1,207 @@
+"""Functions that run again for each request, connection or message, and the objects that outlive such a run.
+
+export function routes(bus) {                  `bus` is bound outside of the handler, so it
+  app.get("/events", (req, res) => {           outlives each run of it; `req` and `res` do not.
+    bus.on("change", (e) => res.write(e));
+  });
+}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts.facts import Placed
+from faultkit.code.rules.vocabulary.connections import CLIENT_NAMES, is_client, opens_connection
+from faultkit.code.rules.vocabulary.failures import is_handler
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+
+_LEVELS = 2
+"""Levels of callers that are examined."""
+_EVENTS = {
+    "connection": "connection", "secureConnection": "connection", "session": "connection",
+    "upgrade": "connection", "stream": "connection", "request": "request", "message": "message",
+}  # fmt: skip
+"""Events that come again and again, and what they come for."""
+_LISTENS = frozenset(("on", "addListener", "addEventListener"))
+_QUEUES = ("consumer", "worker", "queue", "subscription")
+_OF_MESSAGES = frozenset(("process", "consume", "eachMessage", "eachBatch", "basicConsume", "handleMessage"))
+"""Calls and options that are given what to do with each message or job."""
+_OF_CONNECTIONS = NamePattern(r"^(webSocket\w*|sse|webSocketRaw|ws|websocket)$")
+_JOBS = NamePattern(
+    r"^(task|shared_task|actor|KafkaListener|RabbitListener|SqsListener|JmsListener|MessagePattern|EventPattern"
+    r"|SubscribeMessage|Process|subscriber)$"
+)
+_OF_REQUEST = NamePattern(
+    r"^(net/http\.(ResponseWriter|Request)|.*gin\.Context|.*echo(/v\d)?\.Context|.*fiber(/v\d)?\.Ctx|.*chi\.Context"
+    r"|.*\bStreamObserver|.*\.HttpServletRequest|HttpServletRequest|.*\bServerCallContext|.*\bIServerStreamWriter"
+    r"|.*\bServerWebExchange|aiohttp\.web\.Request|starlette\.requests\.Request|fastapi\.Request)$"
+)
+"""Types of parameters that there is one of for every request or call."""
+_HUBS = NamePattern(
+    r"(^|\.)(Hub|AsyncWebsocketConsumer|WebsocketConsumer|WebSocketHandler|TextWebSocketHandler)$"
+)
+_ONE_CLIENT = NamePattern(
+    r"(Session|Connection|Conn|Peer|ClientHandler|Subscription|Viewer|Player|Participant)$"
+)
+"""Names of types of which each client has an object."""
+_OF_SERVER = re.compile(r"^(req|request|ctx|context|c|call)\.(app|application|server|fastify)\b")
+"""Ways from a request to what serves all of them."""
+_LOOKS_UP = NamePattern(
+    r"^(get|find|lookup|room|channel|topic|getOrCreate|get_or_create|computeIfAbsent|Get|GetOrAdd)"
+)
+_MAKES = frozenset(("constructor", "__init__", "init"))
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A function that runs again and again."""
+
+    scope: Scope
+    of: str
+    """What each run is for: `request`, `connection` or `message`."""
+    caller: Call | None = None
+    """A call in another function of this kind that leads here."""
+
+
+def repeated_around(place: Placed, facts: Facts, levels: int = _LEVELS) -> Repeated | None:
+    """Return the outermost function around a place that runs again and again; None if nothing shows one."""
+    around = [*facts.functions_around(place)]
+    for scope in around:
+        if of := _runs_for(scope, facts):
+            return Repeated(scope, of)
+    named = next((scope for scope in reversed(around) if scope.name), None)
+    if named is None or levels == 0 or named.short_name in _MAKES:
+        return None
+    for caller in facts.callers_of(named):
+        if facts.named_function_of(caller) is not named and (
+            found := repeated_around(caller, facts, levels - 1)
+        ):
+            return Repeated(named, found.of, caller)
+    return None
+
+
+def _runs_for(scope: Scope, facts: Facts) -> str:
+    if scope.route is not None or is_handler(scope):
+        return "request"
+    if opens_connection(scope) or any(is_client(one.type) for one in scope.parameters):
+        return "connection"
+    if any(one.name.lstrip("_") in CLIENT_NAMES and not one.type for one in scope.parameters[:2]):
+        return "connection" if scope.short_name not in _MAKES else ""
+    if any(_OF_REQUEST.match(one.type) for one in scope.parameters):
+        return "request"
+    if any(_JOBS.match(each.method) for each in scope.decorators):
+        return "message"
+    given = _given_functions(facts)
+    return given.get(scope.span.start, "") or given.get(scope.name, "")
+
+
+@lru_cache(maxsize=4)
+def _given_functions(facts: Facts) -> dict[int | str, str]:
+    """Return functions that are given to be called for each event, by their places or names."""
+    found: dict[int | str, str] = {}
+    for call, of in _takers(facts):
+        for each in call.arguments:
+            if each.value.shape == "function":
+                found[each.value.span.start] = of
+            elif each.value.shape in ("name", "call"):
+                # `this.onJob`, and `this.onJob.bind(this)`.
+                path = re.match(r"(?:(?:this|self)(?:\.|::))?([\w$]+)(?:\.bind\(.*)?$", each.value.text)
+                for scope in facts.functions_named(path[1]) if path is not None else ():
+                    found[scope.name] = of
+    return found
+
+
+def _takers(facts: Facts) -> Iterator[tuple[Call, str]]:
+    for call in facts.calls_of_method(*_LISTENS):
+        first = call.argument(place=0)
+        of = "" if first is None else _EVENTS.get(first.value.literal, "")
+        if of and (of != "message" or call.receiver_written in _QUEUES):
+            yield call, of
+    for call in facts.calls_of_method(*_OF_MESSAGES):
+        yield call, "message"
+    for call in facts.calls_of_method("run", "Worker", "subscribe"):
+        if call.has("eachMessage", "eachBatch") or call.name in ("bullmq.Worker", "bull.Worker"):
+            yield call, "message"
+    if facts.language == "kotlin":
+        yield from ((call, "connection") for call in facts.calls if _OF_CONNECTIONS.match(call.method))
+
+
+def outlives(path: str, place: Placed, run: Repeated, facts: Facts, levels: int = 3) -> bool:
+    """Return whether an object, by its path as written, lives longer than a run of a function."""
+    path = path.replace("?.", ".").replace("!", "")
+    if _OF_SERVER.match(path):
+        return True
+    found = _WORD.match(path)
+    if found is None or levels == 0:
+        return False
+    head = found[0]
+    if "(" in path and not _is_lookup(path):
+        return False
+    if head in ("self", "this"):
+        owner = run.scope.owner.rpartition(".")[2]
+        is_made = run.scope.short_name in (*_MAKES, owner)
+        return not is_made and _ONE_CLIENT.search(owner) is None
+    inside = _inside(place, run.scope, facts)
+    if any(head == one.name for scope in inside if scope is not run.scope for one in scope.parameters):
+        return False
+    if any(head in _names(one.name) for one in run.scope.parameters):
+        return _is_given_longer(head, run, facts, levels)
+    for each in facts.assignments:
+        if each.scope in inside and any(head in _names(target) for target in each.targets):
+            if each.value is None or each.value.shape not in ("name", "call"):
+                return False
+            text = facts.text(each.value.span).removeprefix("await ").strip()
+            if each.value.shape == "call":
+                text = (
+                    ""
+                    if each.call is None or not _is_looked_up(each.call, facts)
+                    else each.call.receiver_written
+                )
+            return bool(text) and outlives(text, each, run, facts, levels - 1)
+    return True
+
+
+def _is_looked_up(call: Call, facts: Facts) -> bool:
+    """Return whether a call finds an object that others use, too: `rooms.get(id)`, no request."""
+    if call.is_awaited or not _LOOKS_UP.match(call.method):
+        return False
+    source = facts.imports.names.get(call.receiver_written.partition(".")[0], ".")
+    return source.startswith((".", "@/", "~/")) or source == "logging"
+
+
+def _is_lookup(path: str) -> bool:
+    last = path.rpartition("(")[0].rpartition(".")[2]
+    return _LOOKS_UP.match(last) is not None
+
+
+def _names(target: str) -> list[str]:
+    """Return the names in a target, of which `{ bus, log: logger }` has several."""
+    return [target] if target.isidentifier() else [] if "." in target else _WORD.findall(target)
+
+
+def _inside(place: Placed, scope: Scope, facts: Facts) -> list[Scope]:
+    """Return the functions around a place from a function inwards."""
+    around = [*facts.functions_around(place)]
+    return around[around.index(scope) :] if scope in around else around
+
+
+def _is_given_longer(head: str, run: Repeated, facts: Facts, levels: int) -> bool:
+    """Return whether the function that leads here hands on what outlives it."""
+    if run.caller is None:
+        return False
+    above = repeated_around(run.caller, facts)
+    own = [one.name for one in run.scope.parameters if one.name not in ("self", "cls")]
+    if above is None or head not in own:
+        return False
+    given = run.caller.argument(head, place=own.index(head))
+    return (
+        given is not None
+        and given.value.shape == "name"
+        and outlives(given.value.text.replace("this.", "self."), run.caller, above, facts, levels - 1)
+    )
