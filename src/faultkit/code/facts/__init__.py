@@ -1,10 +1,10 @@
 """A pure view of one text that is the same for all languages: what code does, for rules, advice and SLOs."""
 
+from faultkit.code.facts.assignments import Assignment
 from faultkit.code.facts.build import facts_of
 from faultkit.code.facts.fact_values import (
     Access,
     Argument,
-    Assignment,
     Call,
     Handler,
     Loop,

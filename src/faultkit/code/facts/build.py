@@ -287,7 +287,7 @@ def _registered(found: CollectedNodes, resolver: Resolver) -> dict[RawScope, Rou
 def _registration(call: Call, found: CollectedNodes) -> Route | None:
     if call.name in ("http.createServer", "https.createServer", "http2.createServer"):
         return Route("ANY", "", "node")
-    if call.method not in _METHODS | {"all"} or not _is_app(call):
+    if (call.method not in _METHODS and call.method != "all") or not _is_app(call):
         return None
     first = call.argument(place=0)
     if first is None or first.value.shape != "text" or len(call.positional) < 2:

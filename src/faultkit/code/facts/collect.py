@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from typing import NamedTuple, TypeAlias, cast
 
+from faultkit.code.facts.call_flags import ARGUMENTS, first_flags, flags_of_path, flags_with
 from faultkit.code.facts.collected import (
     CollectedNodes,
     RawAssignment,
@@ -20,47 +21,16 @@ from faultkit.code.facts.collected import (
     span,
 )
 from faultkit.code.facts.expressions import step_details
-from faultkit.code.facts.fact_values import Loop, Step, StepDetails, StepKind
+from faultkit.code.facts.fact_values import NO_FLAGS, CallFlags, Loop, Step, StepDetails, StepKind
 from faultkit.code.facts.grammar import Binding, Grammar, member_name, names_in, part_of
 from faultkit.code.facts.reads import NOT_READ, READ_BY_VALUE, is_read
 from faultkit.code.functions import DIALECTS, FunctionNames
 from faultkit.code.languages import Language
 from faultkit.code.languages.dialect import text_of
-from faultkit.code.languages.syntax import Node, Span, Syntax, named_kinds
+from faultkit.code.languages.syntax import ERROR_KIND, Node, Span, Syntax, kind_count, named_kinds
 
-_CARRIERS = frozenset(
-    [
-        "expression_list",
-        "tuple",
-        "list",
-        "array",
-        "dictionary",
-        "object",
-        "pair",
-        "conditional_expression",
-        "ternary_expression",
-        "boolean_operator",
-        "as_pattern",
-        "literal_value",
-        "keyed_element",
-        "literal_element",
-        "spread_element",
-        "parenthesized_expression",
-        "list_comprehension",
-        "generator_expression",
-        "set_comprehension",
-        "when_entry",
-        "when_expression",
-        "if_expression",
-        "match_expression",
-        "match_block",
-        "match_arm",
-    ]
-)
-"""Node types whose parts are returned or assigned with them."""
-_ARGUMENTS = frozenset({"argument_list", "arguments", "keyword_argument", "list_splat", "value_arguments"})
 _AROUND_ARGUMENT = frozenset({"argument", "value_argument"})
-_AROUND_FUNCTION = _ARGUMENTS | _AROUND_ARGUMENT | {"annotated_lambda"}
+_AROUND_FUNCTION = ARGUMENTS | _AROUND_ARGUMENT | {"annotated_lambda"}
 """Types right around a function that is given to a call."""
 _ANNOTATIONS = frozenset({"annotation", "attribute"})
 _DECLARES = frozenset(
@@ -70,7 +40,6 @@ _DECLARES = frozenset(
     }
 )  # fmt: skip
 """Types that bind the name of a function where they stand."""
-_LAMBDAS = frozenset({"arrow_function", "lambda_expression", "lambda"})
 
 
 def collect(syntax: Syntax, grammar: Grammar) -> CollectedNodes:
@@ -105,39 +74,47 @@ class _Walk:
         """For each open scope and type its depth, and `scope`, `owner` and `len(open_types)` before it."""
 
     def run(self) -> CollectedNodes:
-        root, words, source = self.found.syntax.root, self.grammar.step_words, self.found.syntax.source
-        kinds = _kinds_of(self.found.syntax.language, self.grammar)
-        has_holes = bool(self.grammar.interpolations)
-        path, opened, accesses = self.path, self.opened, self.found.accesses
-        path.append((root, root.type, True, iter(root.named_children)))
-        while path:
-            parent, around, are_read, nodes = path[-1]
-            for node in nodes:
-                type_, role, visits, reads_below = kinds.get(node.kind_id, _OTHER)
+        syntax, words = self.found.syntax, self.grammar.step_words
+        kinds, has_holes = _kinds_of(syntax.language, self.grammar), bool(self.grammar.interpolations)
+        path, opened, source, accesses = self.path, self.opened, syntax.source, self.found.accesses
+        # A cursor is faster than the lists of the nodes below each node.
+        cursor = syntax.root.walk()
+        go_in, go_on, go_out = cursor.goto_first_child, cursor.goto_next_sibling, cursor.goto_parent
+        parent, around = syntax.root, kinds[syntax.root.kind_id]
+        assert around is not None
+        path.append((parent, around))
+        are_read = around.reads_names
+        is_inside = go_in()
+        while is_inside:
+            node: Node = cursor.node  # type: ignore[assignment]
+            kind = kinds[node.kind_id]
+            if kind is not None:
+                type_, role, visits, reads_below, _, _ = kind
                 if role == _NAME:
                     if words and self._step_word(node):
-                        continue
-                    if are_read or (are_read is None and is_read(node, True, parent, around, self.grammar)):
+                        pass
+                    elif are_read or (are_read is None and self._is_read(node, True, parent, around.type)):
                         accesses.append((node, self.scope, self.owner))
-                    continue
-                for visit in visits:
-                    visit(self, node, type_)
-                if role == _TEXT:
+                else:
+                    for visit in visits:
+                        visit(self, node, type_)
                     # In most texts there are no holes, and nothing to look at.
-                    start, end = node.byte_range
-                    if not has_holes or (
-                        source.find(b"{", start, end) < 0 and source.find(b"$", start, end) < 0
-                    ):
+                    if (role != _TEXT or (has_holes and _may_have_holes(node, source))) and go_in():
+                        parent, around, are_read = node, kind, reads_below
+                        path.append((node, kind))
                         continue
-                if node.named_child_count:
-                    path.append((node, type_, reads_below, iter(node.named_children)))
-                    break
-                if visits:
-                    self._close(len(path))
-            else:
+                    if opened and opened[-1][0] == len(path):
+                        self._close(len(path))
+            while not go_on():
                 path.pop()
+                if not path:
+                    is_inside = False
+                    break
+                go_out()
                 if opened and opened[-1][0] == len(path):
                     self._close(len(path))
+                parent, around = path[-1]
+                are_read = around.reads_names
         for scope in self.found.scopes:
             scope.name = self.names.get(scope.body.start, "")
         return self.found
@@ -148,7 +125,7 @@ class _Walk:
 
     def _type_around(self, levels: int) -> str:
         """Return the type of the node so many levels above the current one; empty if there is none."""
-        return self.path[-levels][1] if len(self.path) >= levels else ""
+        return self.path[-levels][1].type if len(self.path) >= levels else ""
 
     def _close(self, depth: int) -> None:
         """Close what the node at this depth has opened."""
@@ -165,7 +142,16 @@ class _Walk:
     def _call(self, node: Node, kind: str) -> None:
         if not self.grammar.is_call(node):
             return
-        self.found.calls[node.id] = RawCall(node, self.scope, self.owner, self._flags(node, kind))
+        grammar = self.grammar
+        self.found.calls[node.id] = RawCall(
+            node,
+            kind,
+            self.scope,
+            self.owner,
+            self._flags(node, kind),
+            grammar.callee(node),
+            grammar.own_name(node),
+        )
 
     def _bindings(self, node: Node, kind: str) -> None:
         imported = self._import(node, kind) if kind in self.grammar.imports else frozenset[str]()
@@ -195,9 +181,20 @@ class _Walk:
         return kind is not None
 
     def _member(self, node: Node, kind: str) -> None:
-        parent, around, _, _ = self.path[-1]
-        if is_read(node, False, parent, around, self.grammar):
+        parent, around = self.path[-1]
+        is_read = around.reads_paths
+        if is_read or (is_read is None and self._is_read(node, False, parent, around.type)):
             self.found.accesses.append((node, self.scope, self.owner))
+
+    def _is_read(self, node: Node, is_name: bool, parent: Node, around: str) -> bool:
+        """Return what the type of a node around a name or path does not show: whether it is read."""
+        if around in self.grammar.calls and (raw := self.found.calls.get(parent.id)) is not None:
+            # The callee has been read before.
+            if raw.callee == node and not raw.own_name:
+                return False
+            if around not in self.grammar.bindings and around not in NOT_READ:
+                return True
+        return is_read(node, is_name, parent, around, self.grammar)
 
     def _line(self, node: Node) -> int:
         return self.found.syntax.line(node.start_byte)
@@ -264,10 +261,10 @@ class _Walk:
         return bool(self.open_types) and (inner is None or inner.node.end_byte > self.open_types[-1][0])
 
     def _given_to(self) -> RawCall | None:
-        if self.path[-1][1] not in _AROUND_FUNCTION:
+        if self.path[-1][1].type not in _AROUND_FUNCTION:
             return None
-        around = [(each, type_) for each, type_, _, _ in self.path[-3:] if type_ not in _AROUND_ARGUMENT]
-        if len(around) < 2 or (around[-1][1] not in _ARGUMENTS and around[-1][1] != "annotated_lambda"):
+        around = [(each, kind.type) for each, kind in self.path[-3:] if kind.type not in _AROUND_ARGUMENT]
+        if len(around) < 2 or (around[-1][1] not in ARGUMENTS and around[-1][1] != "annotated_lambda"):
             return None
         return self.found.calls.get(around[-2][0].id)
 
@@ -296,50 +293,14 @@ class _Walk:
             return None
         return part_of(callee, owner)
 
-    def _flags(self, node: Node, own_kind: str) -> dict[str, bool]:
-        grammar, flags, inner = self.grammar, {}, node
+    def _flags(self, node: Node, own_kind: str) -> CallFlags:
+        """Return what surrounds a call."""
         if own_kind in _ANNOTATIONS:
-            return {"is_decorator": True}
-        carried = False
-        for parent, kind, _, _ in reversed(self.path):
-            if kind in grammar.awaits:
-                flags["is_awaited"] = True
-            if kind in grammar.transparent or (grammar.passes and self._passes_on(parent)):
-                inner = parent
-                continue
-            if kind in grammar.statements and not carried:
-                flags["is_discarded"] = True
-            elif kind in grammar.returns or (
-                kind in _LAMBDAS and parent.child_by_field_name("body") == inner
-            ):
-                flags["is_returned"] = True
-            elif kind in grammar.tails and not carried:
-                is_last = parent.named_children[-1] == inner
-                flags["is_returned" if is_last else "is_discarded"] = True
-            elif (kind in grammar.managed and grammar.manages(parent)) or (
-                kind == "as_pattern" and not carried
-            ):
-                flags["is_managed"] = True
-            elif kind in grammar.deferred:
-                flags["is_deferred"] = True
-            elif kind in grammar.launched:
-                flags["is_launched"] = True
-            elif kind in _ARGUMENTS:
-                flags["is_argument"] = True
-            elif kind == "decorator":
-                flags["is_decorator"] = True
-            elif kind in _CARRIERS:
-                inner, carried = parent, True
-                continue
-            return flags
-        return flags
-
-    def _passes_on(self, node: Node) -> bool:
-        """Return whether a node is `x.ConfigureAwait` or the call of it."""
-        callee = self.grammar.callee(node) if node.type in self.grammar.calls else node
-        if callee is None or callee.type not in self.grammar.members:
-            return False
-        return member_name(callee, self.grammar.members[callee.type][1]) in self.grammar.passes
+            return flags_with("is_decorator")
+        known = self.path[-1][1].flags
+        if known is not None:
+            return known
+        return flags_of_path(node, ((each, kind.type) for each, kind in reversed(self.path)), self.grammar)
 
     def _import(self, node: Node, kind: str) -> frozenset[str]:
         """Note what a statement imports, and return the names that it binds."""
@@ -443,19 +404,22 @@ class _Kind(NamedTuple):
     role: int = 0
     """`_NAME`: an identifier, which has nothing below it. `_TEXT`: a literal. Else 0."""
     visits: tuple[_Visit, ...] = ()
-    reads_below: bool | None = True
+    reads_names: bool | None = True
     """Whether names right below a node are read; None: `is_read` decides."""
+    reads_paths: bool | None = True
+    """Whether paths right below a node are read, likewise."""
+    flags: CallFlags | None = NO_FLAGS
+    """The flags of a call right below a node; None: it depends on more than the type."""
 
 
-_OTHER = _Kind("")
-_Level: TypeAlias = tuple[Node, str, bool | None, Iterator[Node]]
-"""A node around the current one, its type, whether names right below it are read (as in `_Kind`), and the
-nodes below it that come next. To ask a node for its type makes a new text each time."""
+_Level: TypeAlias = tuple[Node, _Kind]
+"""A node around the current one, and its kind. To ask a node for its type makes a new text each time."""
 
 
 @cache
-def _kinds_of(language: Language, grammar: Grammar) -> dict[int, _Kind]:
-    """Return what is done at the nodes of a language, by `Node.kind_id`."""
+def _kinds_of(language: Language, grammar: Grammar) -> dict[int, _Kind | None]:
+    """Return what is done at the nodes of a language, by `Node.kind_id`; None for what has no name, such as
+    a bracket: nothing."""
     listed: tuple[tuple[Iterable[str], _Visit], ...] = (
         (DIALECTS[language.name].holders, _Walk._named),
         (grammar.types, _Walk._type),
@@ -475,17 +439,29 @@ def _kinds_of(language: Language, grammar: Grammar) -> dict[int, _Kind]:
     for types, visit in listed:
         for each in types:
             by_type.setdefault(each, []).append(visit)
-    mixed = {*grammar.calls, *grammar.bindings, *READ_BY_VALUE}
+    by_parts = {*grammar.calls, *grammar.bindings}
+    mixed = {*by_parts, *READ_BY_VALUE}
     never = {*grammar.members, *(NOT_READ - READ_BY_VALUE)}
-    return {
+    names = {**named_kinds(language), ERROR_KIND: "ERROR"}
+    kinds = {
         number: _Kind(
             kind,
             _NAME if kind in grammar.names else _TEXT if kind in grammar.texts else 0,
             tuple(by_type.get(kind, ())),
             False if kind in never else None if kind in mixed else True,
+            False
+            if kind in grammar.members
+            else not (kind in grammar.calls or kind in grammar.bindings) or None,
+            first_flags(kind, grammar),
         )
-        for number, kind in named_kinds(language).items()
+        for number, kind in names.items()
     }
+    return {number: kinds.get(number) for number in (*range(kind_count(language)), ERROR_KIND)}
+
+
+def _may_have_holes(text: Node, source: bytes) -> bool:
+    start, end = text.byte_range
+    return source.find(b"{", start, end) >= 0 or source.find(b"$", start, end) >= 0
 
 
 def _bind(bound: list[RawBinding], new: RawBinding) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from faultkit.code.facts.fact_values import Loop, Step
+from faultkit.code.facts.fact_values import CallFlags, Loop, Step
 from faultkit.code.facts.grammar import Binding, Grammar, ParameterParts, TryParts
 from faultkit.code.languages.syntax import Node, Span, Syntax
 
@@ -58,9 +58,21 @@ class RawCall:
     """A call with the scope it stands in and what surrounds it."""
 
     node: Node
+    kind: str
     scope: RawScope | None
     owner: str
-    flags: dict[str, bool]
+    flags: CallFlags
+    callee: Node | None
+    own_name: str
+    """The method, if it stands beside the callee."""
+
+    @property
+    def is_managed(self) -> bool:
+        return self.flags[1]
+
+    @property
+    def is_returned(self) -> bool:
+        return self.flags[4]
 
 
 _new_tuple = tuple.__new__

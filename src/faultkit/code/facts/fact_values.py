@@ -28,7 +28,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from faultkit.code.languages.syntax import Span
 
@@ -105,75 +105,125 @@ class CallDetails(NamedTuple):
     assigned: tuple[str, ...] = ()
 
 
-@dataclass(eq=False)
+class CallReader(Protocol):
+    """Reads the rest of a call from the text when it is asked for."""
+
+    def details_of(self, raw: Any) -> CallDetails: ...
+
+    def arguments_of(self, raw: Any) -> tuple[Argument, ...]: ...
+
+
+CallFlags: TypeAlias = tuple[bool, bool, bool, bool, bool, bool, bool, bool]
+"""What surrounds a call: the flags of `Call`, in their order."""
+NO_FLAGS: CallFlags = (False,) * 8
+
+
 class Call:
     """A call, a `new`, or a Go literal of a struct. Equal only to itself."""
+
+    __slots__ = (
+        "__weakref__", "_arguments", "_details", "_raw", "_reader", "constructs", "is_argument", "is_awaited",
+        "is_decorator", "is_deferred", "is_discarded", "is_launched", "is_managed", "is_returned", "method",
+        "name", "origin", "receiver", "receiver_written", "span", "written",
+    )  # fmt: skip
 
     name: str
     """The resolved name; see the module docstring."""
     written: str
     """The callee as written, without arguments: `r.get`."""
     span: Span
-    read_details: Callable[[], CallDetails]
-    """Reads the rest from the text when it is asked for."""
-    read_arguments: Callable[[], tuple[Argument, ...]] = tuple
-    """Reads the arguments, which takes longer."""
-    constructs: bool = False
+    constructs: bool
     """Whether it constructs a value: `new X()`, `X()` with a capital in Python, `X{}` in Go."""
-    origin: Call | None = None
+    origin: Call | None
     """The call that made the object of this one, if known: of `s.get(u)` the call `Session()`."""
-    is_awaited: bool = False
-    is_managed: bool = False
+    is_awaited: bool
+    is_managed: bool
     """Whether it heads a `with`, `using` or try-with-resources statement."""
-    is_deferred: bool = False
+    is_deferred: bool
     """Go: `defer f()`."""
-    is_launched: bool = False
+    is_launched: bool
     """Go: `go f()`."""
-    is_returned: bool = False
+    is_returned: bool
     """Whether its result, or a value built around it, is returned or yielded."""
-    is_discarded: bool = False
+    is_discarded: bool
     """Whether it is a statement of its own, awaited or not, so that its result is unused."""
-    is_argument: bool = False
+    is_argument: bool
     """Whether it stands among the arguments of another call."""
-    is_decorator: bool = False
-    # Rules ask for these more often than for anything else.
-    method: str = field(init=False)
+    is_decorator: bool
+    method: str
     """The last part of the name: `get`."""
-    receiver: str = field(init=False)
+    receiver: str
     """The name without its last part: `requests.Session`; empty for a plain function."""
-    receiver_written: str = field(init=False)
+    receiver_written: str
 
-    def __post_init__(self) -> None:
-        self.receiver, _, last = self.name.rpartition(".")
+    def __init__(
+        self,
+        name: str,
+        written: str,
+        span: Span,
+        reader: CallReader,
+        raw: object,
+        *,
+        constructs: bool = False,
+        origin: Call | None = None,
+        flags: CallFlags = NO_FLAGS,
+    ) -> None:
+        """Keep what a call is; `reader` reads the rest from `raw`."""
+        self.name = name
+        self.written = written
+        self.span = span
+        self.constructs = constructs
+        self.origin = origin
+        (
+            self.is_awaited,
+            self.is_managed,
+            self.is_deferred,
+            self.is_launched,
+            self.is_returned,
+            self.is_discarded,
+            self.is_argument,
+            self.is_decorator,
+        ) = flags
+        self.receiver, _, last = name.rpartition(".")
         self.method = last.removeprefix(LOCAL)
-        self.receiver_written = self.written.rpartition(".")[0]
+        self.receiver_written = written.rpartition(".")[0]
+        self._reader = reader
+        self._raw = raw
+        self._details: CallDetails | None = None
+        self._arguments: tuple[Argument, ...] | None = None
 
-    @cached_property
-    def _details(self) -> CallDetails:
-        return self.read_details()
+    @property
+    def details(self) -> CallDetails:
+        """Return the rest, which is read from the text when it is asked for."""
+        if self._details is None:
+            self._details = self._reader.details_of(self._raw)
+        return self._details
 
-    @cached_property
+    @property
     def arguments(self) -> tuple[Argument, ...]:
-        return self.read_arguments()
+        """Return the arguments. To read them takes longer than the rest."""
+        if self._arguments is None:
+            self._arguments = self._reader.arguments_of(self._raw)
+        return self._arguments
 
     @property
     def assigned(self) -> tuple[str, ...]:
         """Return names that hold the result: `("resp", "err")`, `("self.client",)`, `("{ data }",)`.
 
         They are as written. Those of `with … as name`, `for name in` and `try (var name = …)` count, too."""
-        return self._details.assigned
+        return self.details.assigned
 
     @property
     def callee(self) -> Span:
-        return self._details.callee
+        return self.details.callee
 
     @property
     def line(self) -> int:
-        return self._details.line
+        return self.details.line
 
     @property
     def end_line(self) -> int:
-        return self._details.end_line
+        return self.details.end_line
 
     def argument(self, *names: str, place: int | None = None) -> Argument | None:
         """Return the argument with one of these keywords or option keys, or at this position."""
@@ -329,28 +379,6 @@ class Try:
     line: int
     handlers: tuple[Handler, ...]
     finally_: Span | None = None
-
-
-@dataclass(slots=True, unsafe_hash=True)
-class Assignment:
-    """A value that one or more names receive."""
-
-    targets: tuple[str, ...]
-    """Targets as written, with `self.` for `this.`."""
-    value: Value | None
-    span: Span
-    line: int
-    scope: Scope | None
-    """The function; None at the top of a file. In the body of a class, `owner` names the class."""
-    owner: str = ""
-    type: str = ""
-    """The declared type, resolved."""
-    call: Call | None = None
-    """The call whose result is assigned, without `await` and similar nodes."""
-    operator: str = "="
-    """`=`, `:=`, `+=`, `++` …"""
-    is_constant: bool = False
-    """`const`, `final`."""
 
 
 class Access(NamedTuple):

@@ -14,10 +14,10 @@ from functools import cached_property
 from operator import attrgetter
 from typing import cast
 
+from faultkit.code.facts.assignments import Assignment
 from faultkit.code.facts.fact_values import (
     Access,
     Arm,
-    Assignment,
     Call,
     Handler,
     Imports,

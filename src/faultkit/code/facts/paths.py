@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from faultkit.base.text import one_line
-from faultkit.code.facts.collected import RawScope
+from faultkit.code.facts.collected import CollectedNodes, RawScope
 from faultkit.code.facts.expressions import unwrap
 from faultkit.code.facts.grammar import Grammar, bare_name, part_of
-from faultkit.code.languages.syntax import Node, Syntax
+from faultkit.code.languages import Language
+from faultkit.code.languages.syntax import Node, named_kinds
 
 DEEPEST = 40
 """The longest chain of variables and members that is followed."""
@@ -22,18 +25,19 @@ class Paths:
     what was read is kept.
     """
 
-    def __init__(self, grammar: Grammar, syntax: Syntax) -> None:
-        self.grammar = grammar
-        self._text_of = syntax.text_of
+    def __init__(self, found: CollectedNodes) -> None:
+        self.grammar = found.grammar
+        self._calls = found.calls
+        self._text_of = found.syntax.text_of
         self._members: dict[int, tuple[Node | None, str]] = {}
-        self._callees: dict[int, tuple[Node | None, str]] = {}
+        self.name_kinds, self.path_kinds = _kinds_of(found.syntax.language, found.grammar)
 
     def callee(self, node: Node) -> tuple[Node | None, str]:
         """Return the callee of a call, and its method if that stands beside the callee."""
-        known = self._callees.get(node.id)
+        known = self._calls.get(node.id)
         if known is None:
-            known = self._callees[node.id] = self.grammar.callee(node), self.grammar.own_name(node)
-        return known
+            return self.grammar.callee(node), self.grammar.own_name(node)
+        return known.callee, known.own_name
 
     def member(self, node: Node, kind: str) -> tuple[Node | None, str]:
         """Return `a` and `b` of `a.b`, which has this type."""
@@ -100,3 +104,12 @@ class Paths:
         # The text of a long chain takes time to make, and is no name.
         is_short = node.end_byte - node.start_byte < LONGEST
         return is_short and self.means_self(self._text_of(node), scope)
+
+
+@cache
+def _kinds_of(language: Language, grammar: Grammar) -> tuple[frozenset[int], dict[int, str]]:
+    """Return the kinds of nodes that are names, and those that are paths and no calls, with their types."""
+    kinds = named_kinds(language)
+    names = frozenset(number for number, kind in kinds.items() if kind in grammar.names)
+    paths = {number: kind for number, kind in kinds.items() if kind in grammar.members}
+    return names, {number: kind for number, kind in paths.items() if kind not in grammar.calls}

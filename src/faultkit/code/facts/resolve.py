@@ -32,10 +32,9 @@ rule: the resolver prefers a missed finding to a false one.
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import partial
 
-from faultkit.code.facts.arguments import arguments_of
-from faultkit.code.facts.arms import outcomes
+from faultkit.code.facts.assignments import Assignment
+from faultkit.code.facts.call_flags import flags_with
 from faultkit.code.facts.collected import (
     CollectedNodes,
     RawAccess,
@@ -46,17 +45,16 @@ from faultkit.code.facts.collected import (
     span,
 )
 from faultkit.code.facts.expressions import unwrap, value_of
+from faultkit.code.facts.fact_readers import BareReader, FactReader
 from faultkit.code.facts.fact_values import (
     LOCAL,
     Access,
-    Assignment,
     Call,
-    CallDetails,
     Parameter,
     Route,
     Scope,
 )
-from faultkit.code.facts.grammar import Binding, part_of
+from faultkit.code.facts.grammar import part_of
 from faultkit.code.facts.paths import DEEPEST, LONGEST, Paths
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node, Span
@@ -75,14 +73,16 @@ class Resolver:
     def __init__(self, found: CollectedNodes) -> None:
         self.found = found
         self.grammar = found.grammar
-        self.paths = Paths(found.grammar, found.syntax)
+        self.paths = Paths(found)
         self._text_of = found.syntax.text_of
+        self._reader = FactReader(found, self.paths, self.call, self.imported_name)
+        self._bare = BareReader(found.syntax)
         self._calls: dict[int, Call] = {}
         # Calls whose name is being resolved: a second visit is a cycle, such as `x = x.next()` in a loop.
         self._making: set[int] = set()
         self._scopes: dict[RawScope, Scope] = {}
         self._depth = 0
-        self._assigned = self._targets_of_calls()
+        self._special = {*found.grammar.constructors, "annotation"}
         self._factories = self._local_factories()
 
     def forget(self) -> None:
@@ -92,6 +92,7 @@ class Resolver:
         twentieth of the time of a review."""
         self._calls.clear()
         self._scopes.clear()
+        del self._reader
         for scope in self.found.scopes:
             scope.bound.clear()
 
@@ -99,7 +100,8 @@ class Resolver:
 
     def calls(self) -> tuple[Call, ...]:
         """Return all calls, in the order of the text."""
-        return tuple(self.call(raw.node) for raw in self.found.calls.values())
+        made = self._calls
+        return tuple([made.get(id_) or self._made_call(id_, raw) for id_, raw in self.found.calls.items()])
 
     def scope(self, raw: RawScope | None, route: Route | None = None) -> Scope | None:
         """Return the function as a fact; None for the top of the file."""
@@ -132,21 +134,14 @@ class Resolver:
         """Return all assignments, fields of classes written as `self.name`."""
         return tuple(
             Assignment(
-                targets=tuple(
-                    ("self." if raw.binding.is_field else "") + self.paths.written(each, raw.scope)
-                    for each in raw.binding.targets
-                ),
-                value=None if raw.binding.value is None else value_of(self.grammar, raw.binding.value),
-                span=span(raw.node),
-                line=self.found.syntax.line(raw.node.start_byte),
-                scope=self.scope(raw.scope),
-                owner=raw.owner,
-                type=""
-                if raw.binding.type is None
-                else self.imported_name(self.grammar.type_name(raw.binding.type)),
-                call=self._call_in(raw.binding.value),
-                operator=raw.binding.operator,
-                is_constant=raw.binding.is_constant,
+                self._reader.targets(raw.binding, raw.scope),
+                span(raw.node),
+                self.scope(raw.scope),
+                raw.owner,
+                raw.binding.operator,
+                raw.binding.is_constant,
+                self._reader,
+                raw,
             )
             for raw in self.found.assignments
         )
@@ -167,7 +162,7 @@ class Resolver:
     def managed(self) -> tuple[tuple[Call, Span], ...]:
         """Return what `with` and try-with-resources close, each with the body it is open in."""
         found = []
-        inside = [raw for raw in self.found.calls.values() if raw.flags.get("is_managed")]
+        inside = [raw for raw in self.found.calls.values() if raw.is_managed]
         for item, body in self.found.managed:
             calls = [raw for raw in inside if _holds(item, raw.node)]
             for raw in calls[:1]:
@@ -183,10 +178,8 @@ class Resolver:
             inner = inner.named_children[0]
         scope = self._scope_at(item)
         name, origin = self.name(inner, scope, "" if scope is None else scope.owner)
-        details = partial(self._details_without_arguments, item, inner)
-        return Call(
-            name, self.paths.written(inner, scope), span(item), details, origin=origin, is_managed=True
-        )
+        written = self.paths.written(inner, scope)
+        return Call(name, written, span(item), self._bare, (item, inner), origin=origin, flags=_MANAGED)
 
     def _scope_at(self, node: Node) -> RawScope | None:
         inside = [each for each in self.found.scopes if _holds(each.node, node)]
@@ -196,49 +189,52 @@ class Resolver:
 
     def call(self, node: Node) -> Call:
         """Return the call of a node, made on the first request."""
-        known = self._calls.get(node.id)
-        if known is not None:
-            return known
-        raw = self.found.calls[node.id]
-        name, origin = self._callee_name(raw)
-        call = Call(
+        id_ = node.id
+        return self._calls.get(id_) or self._made_call(id_, self.found.calls[id_])
+
+    def _made_call(self, id_: int, raw: RawCall) -> Call:
+        if id_ in self._making:
+            name, origin, written = _UNKNOWN, None, self._callee_written(raw)
+        else:
+            self._making.add(id_)
+            try:
+                name, origin, written = self._plain_callee(raw) or self._callee(raw)
+            finally:
+                self._making.discard(id_)
+        grammar = self.grammar
+        call = self._calls[id_] = Call(
             name,
-            self._callee_written(raw),
-            span(node),
-            partial(self._details, raw),
-            partial(arguments_of, self.grammar, node),
-            constructs=node.type in self.grammar.constructors or self.grammar.constructs(name),
+            written,
+            span(raw.node),
+            self._reader,
+            raw,
+            constructs=raw.kind in grammar.constructors or grammar.constructs(name),
             origin=origin,
-            **raw.flags,
+            flags=raw.flags,
         )
-        self._calls[node.id] = call
         return call
 
-    def _details(self, raw: RawCall) -> CallDetails:
-        node, line = raw.node, self.found.syntax.line
-        found, own = self.paths.callee(node)
-        callee = found or node
-        named = node.child_by_field_name("name") if own else None
-        return CallDetails(
-            Span(
-                node.start_byte if own else callee.start_byte,
-                callee.end_byte if named is None else named.end_byte,
-            ),
-            line(node.start_byte),
-            line(max(node.start_byte, node.end_byte - 1)),
-            self._assigned_names(raw),
-        )
-
-    def _details_without_arguments(self, node: Node, callee: Node) -> CallDetails:
-        line = self.found.syntax.line(node.start_byte)
-        return CallDetails(span(callee), line, line)
-
-    def _assigned_names(self, raw: RawCall) -> tuple[str, ...]:
-        binding = self._assigned.get(raw.node.id)
-        if binding is None:
-            return ()
-        prefix = "self." if binding.is_field else ""
-        return tuple(prefix + self.paths.written(each, raw.scope) for each in binding.targets)
+    def _plain_callee(self, raw: RawCall) -> tuple[str, Call | None, str] | None:
+        """Return name, origin and text of a callee as most calls have it, `f` or `a.f`; None for others:
+        `_callee` reads all, in three times the time."""
+        callee, own, scope, paths = raw.callee, raw.own_name, raw.scope, self.paths
+        if callee is None or raw.kind in self._special or self._depth > DEEPEST - 2:
+            return None
+        kind, last, levels = callee.kind_id, own, 1
+        if kind in paths.path_kinds and not own:
+            base, last = paths.member(callee, paths.path_kinds[kind])
+            if base is None or base.kind_id not in paths.name_kinds:
+                return None
+            callee, levels = base, 2
+        elif kind not in paths.name_kinds:
+            return None
+        text = self._text_of(callee)
+        if not text or paths.means_self(text, scope):
+            return None
+        self._depth += levels
+        name, origin = self._variable(text, callee.start_byte, scope, raw.owner)
+        self._depth -= levels
+        return (f"{name}.{last}", origin, f"{text}.{last}") if last else (name, origin, text)
 
     def decorator(self, node: Node, raw: RawScope) -> Call:
         """Return a decorator or annotation as a call, with or without arguments."""
@@ -246,39 +242,32 @@ class Resolver:
         if inner.id in self.found.calls:
             return self.call(inner)
         name, origin = self.name(inner, raw.outer, raw.owner)
-        details = partial(self._details_without_arguments, node, node)
-        return Call(
-            name, self.paths.written(inner, raw.outer), span(node), details, origin=origin, is_decorator=True
-        )
+        written = self.paths.written(inner, raw.outer)
+        return Call(name, written, span(node), self._bare, (node, node), origin=origin, flags=_DECORATOR)
+
+    def _callee(self, raw: RawCall) -> tuple[str, Call | None, str]:
+        return *self._callee_name(raw), self._callee_written(raw)
 
     def _callee_name(self, raw: RawCall) -> ResolvedName:
-        node, grammar = raw.node, self.grammar
-        if node.id in self._making:
-            return _UNKNOWN, None
-        self._making.add(node.id)
-        try:
-            kind = node.type
-            callee, own = self.paths.callee(node)
-            if kind in grammar.constructors and callee is not None:
-                if callee.type in grammar.names or callee.type in grammar.members:
-                    return self.name(callee, raw.scope, raw.owner)
-                return self.imported_name(grammar.type_name(callee)), None
-            if kind == "annotation":
-                named = text_of(node.child_by_field_name("name"))
-                if not named and callee is not None:
-                    named = grammar.type_name(callee)
-                return self.imported_name(named), None
-            if own:
-                if callee is None:
-                    return self.found.imports.get(own, own), None
-                base, origin = self.name(callee, raw.scope, raw.owner)
-                return f"{base}.{own}", origin
-            return (_UNKNOWN, None) if callee is None else self.name(callee, raw.scope, raw.owner)
-        finally:
-            self._making.discard(node.id)
+        grammar, callee, own = self.grammar, raw.callee, raw.own_name
+        if raw.kind in grammar.constructors and callee is not None:
+            if callee.type in grammar.names or callee.type in grammar.members:
+                return self.name(callee, raw.scope, raw.owner)
+            return self.imported_name(grammar.type_name(callee)), None
+        if raw.kind == "annotation":
+            named = text_of(raw.node.child_by_field_name("name"))
+            if not named and callee is not None:
+                named = grammar.type_name(callee)
+            return self.imported_name(named), None
+        if own:
+            if callee is None:
+                return self.found.imports.get(own, own), None
+            base, origin = self.name(callee, raw.scope, raw.owner)
+            return f"{base}.{own}", origin
+        return (_UNKNOWN, None) if callee is None else self.name(callee, raw.scope, raw.owner)
 
     def _callee_written(self, raw: RawCall) -> str:
-        callee, own = self.paths.callee(raw.node)
+        callee, own = raw.callee, raw.own_name
         base = "" if callee is None else self.paths.written(callee, raw.scope)
         return f"{base}.{own}" if base and own else base or own
 
@@ -375,13 +364,18 @@ class Resolver:
         if not last:
             return None
         # `client = None` and later `client = Client()`: the None is a placeholder.
-        before = range(last - 1, -1, -1)
-        real = next((bound[place] for place in before if not self._is_nothing(bound[place].value)), None)
-        return self._value_name(name, real or bound[last - 1], owner) or (LOCAL + name, None)
+        real = bound[last - 1]
+        for place in range(last - 1, -1, -1):
+            if not self._is_nothing(bound[place].value):
+                real = bound[place]
+                break
+        return self._value_name(name, real, owner) or (LOCAL + name, None)
 
     def _is_nothing(self, value: Node | None) -> bool:
-        if value is None or not self.grammar.words:
-            return value is not None and self.grammar.shapes.get(value.type) == "none"
+        if value is None:
+            return False
+        if not self.grammar.words:
+            return self.grammar.shapes.get(value.type) == "none"
         return value_of(self.grammar, value).shape == "none"
 
     def _member(self, owner: str, name: str) -> ResolvedName | None:
@@ -442,7 +436,7 @@ class Resolver:
         """Return the functions of this text whose only returned call is a constructor, by name."""
         returned: dict[str, list[RawCall]] = {}
         for raw in self.found.calls.values():
-            if raw.flags.get("is_returned") and raw.scope is not None and raw.scope.name:
+            if raw.is_returned and raw.scope is not None and raw.scope.name:
                 returned.setdefault(raw.scope.name, []).append(raw)
         return {
             name: raws[0].node
@@ -456,20 +450,8 @@ class Resolver:
             callee is not None and self.grammar.constructs(self._text_of(callee))
         )
 
-    def _targets_of_calls(self) -> dict[int, Binding]:
-        targets: dict[int, Binding] = {}
-        for raw in self.found.assignments:
-            if raw.binding.value is not None:
-                inner = unwrap(self.grammar, raw.binding.value)
-                for each in (inner, *outcomes(inner, self.grammar)):
-                    targets[unwrap(self.grammar, each).id] = raw.binding
-        return targets
 
-    def _call_in(self, value: Node | None) -> Call | None:
-        if value is None:
-            return None
-        inner = unwrap(self.grammar, value)
-        return self.call(inner) if inner.id in self.found.calls else None
+_MANAGED, _DECORATOR = flags_with("is_managed"), flags_with("is_decorator")
 
 
 def _holds(outer: Node, inner: Node) -> bool:

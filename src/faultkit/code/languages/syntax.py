@@ -32,18 +32,24 @@ else:
     """Nodes of tree-sitter, for annotations."""
 
 __all__ = [
+    "ERROR_KIND",
     "NAMELESS",
     "Fragment",
     "Node",
     "Snippet",
     "Span",
     "Syntax",
+    "kind_count",
     "named_kinds",
     "parse",
     "parse_fragment",
     "parse_snippet",
     "walk",
 ]
+
+
+ERROR_KIND = 0xFFFF
+"""The `Node.kind_id` of a part of a text that could not be parsed."""
 
 
 class Span(NamedTuple):
@@ -220,6 +226,11 @@ def named_kinds(language: Language) -> dict[int, str]:
         for number in range(grammar.node_kind_count)
         if grammar.node_kind_is_named(number) and (kind := grammar.node_kind_for_id(number)) is not None
     }
+
+
+def kind_count(language: Language) -> int:
+    """Return the number of kinds of nodes; each `Node.kind_id` is below it, or is ERROR_KIND."""
+    return _grammar(language).node_kind_count
 
 
 @lru_cache(maxsize=512)
