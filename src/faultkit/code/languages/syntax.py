@@ -118,11 +118,23 @@ class Syntax:
     def has_any(self, *parts: bytes) -> bool:
         """Return whether the text has one of these parts, in small letters or capitals. They are given in
         small letters."""
-        return any(part in self._lowered for part in parts)
+        words = self._lowered_words
+        # Parts that are no words stand in the text alone.
+        return any(part in (words if part.replace(b"_", b"").isalnum() else self._lowered) for part in parts)
 
     @cached_property
     def _lowered(self) -> bytes:
         return self.source.lower()
+
+    @cached_property
+    def words(self) -> frozenset[bytes]:
+        """The different words of the text."""
+        return words_of(self.source)
+
+    @cached_property
+    def _lowered_words(self) -> bytes:
+        """The different words in small letters: a quarter of the text."""
+        return b" ".join(self.words).lower()
 
     def place_of(self, found: re.Match[str], start: int = 0) -> Span:
         """Return the bytes of a match in the text, or in a part of it that starts at this byte."""
@@ -171,6 +183,17 @@ class Syntax:
             return []
         nodes = walk(self.root, lambda node: node.has_error or node.is_missing)
         return sorted({self.line(node.start_byte) for node in nodes if node.is_error or node.is_missing})
+
+
+_BETWEEN = bytes(
+    code if code >= 128 or chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(256)
+)
+"""Replaces everything that is no part of a word by a space."""
+
+
+def words_of(source: bytes) -> frozenset[bytes]:
+    """Return the different words of a text."""
+    return frozenset(source.translate(_BETWEEN).split())
 
 
 def parse(source: bytes, language: Language) -> Syntax:

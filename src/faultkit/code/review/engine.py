@@ -94,7 +94,8 @@ def _reviewed(
 ) -> Iterator[tuple[Finding, Suppression | None]]:
     """Yield findings, each with the comment that suppresses it; none in unit tests beside the code."""
     tests = UnitTests(fragment.syntax)
-    for rule in rule_words(tuple(rules), facts.language).candidates(fragment.syntax.source):
+    known = rule_words(tuple(rules), facts.language)
+    for rule in known.candidates(fragment.syntax.source, fragment.syntax.words):
         seen: set[Span] = set()
         for hit in rule.check(facts):
             if hit.span not in seen and not tests.hold(hit.span):

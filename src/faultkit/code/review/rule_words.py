@@ -11,17 +11,14 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from faultkit.code.languages.syntax import words_of
 from faultkit.code.rules.rule import Rule
 
-_KEPT = 30_000
+_KEPT = 100_000
 """Words of texts whose meaning is kept."""
 _START = 3
 """Letters by which the words of rules are found."""
 _PLAIN = re.compile(rb"\w+")
-_BETWEEN = bytes(
-    code if code >= 128 or chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(256)
-)
-"""Replaces everything that is no part of a word by a space."""
 
 
 class RuleWords:
@@ -54,11 +51,13 @@ class RuleWords:
         else:
             self._always |= own
 
-    def candidates(self, source: bytes) -> list[Rule]:
-        """Return the rules that have no words, or one of whose words stands in the text."""
+    def candidates(self, source: bytes, words: frozenset[bytes] | None = None) -> list[Rule]:
+        """Return the rules that have no words, or one of whose words stands in the text.
+
+        `words` are those of the text, if they are known."""
         found = self._always
         # Most words mean nothing to any rule.
-        for meant in filter(None, map(self._known.__getitem__, {*source.translate(_BETWEEN).split()})):
+        for meant in filter(None, map(self._known.__getitem__, words_of(source) if words is None else words)):
             found |= meant
         for phrase, own, rule in self._phrases:
             if found & own and not found & rule and phrase in source:

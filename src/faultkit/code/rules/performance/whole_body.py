@@ -9,6 +9,7 @@ from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.held_wholes import wholes_used_in_parts
 from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _BUFFERS = ("arrayBuffer", "buffer", "blob")
 
@@ -45,7 +46,7 @@ _HOLDS = {
 _WRITES = frozenset(
     ("write", "write_all", "WriteAllBytes", "WriteAllBytesAsync", "writeBytes", "writeByteArrayToFile")
 )
-_BYTES = re.compile(r"ofByteArray\(|byte\[\]|ByteArray|OkHttp|okhttp|\.bytes\(\)|openStream|getInputStream")
+_BYTES = TextPattern(r"ofByteArray\(|byte\[\]|ByteArray|OkHttp|okhttp|\.bytes\(\)|openStream|getInputStream")
 
 
 def _held(facts: Facts) -> Iterator[Hit]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Argument, Call, Facts, Handler, Scope, Step, Try, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _TIMERS = frozenset({"setInterval", "setTimeout", "setImmediate", "process.nextTick", "queueMicrotask"})
@@ -25,7 +26,7 @@ _WITH_CATCH = re.compile(r"(^|\.)(bot|app|probot|router|hooks|agenda|\$)$|\(")
 """Receivers whose frameworks wait for the listener."""
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 _CATCHES = re.compile(r"\.catch\s*\(")
-_BROWSER = re.compile(rb"\b(document|window)\.|from ['\"]react['\"]")
+_BROWSER = TextPattern(rb"\b(document|window)\.|from ['\"]react['\"]")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -14,6 +14,7 @@ from faultkit.code.rules.vocabulary.ended_sources import ended_sources
 from faultkit.code.rules.vocabulary.idle_helpers import idle_by_helper
 from faultkit.code.rules.vocabulary.idle_rounds import WAITS_IN_HEAD, idle_rounds, is_told_to_wait
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.unpaused_rounds import unpaused_rounds
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -84,7 +85,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(loop.head, "this loop has no end and no pause", LIKELY)
 
 
-_PAUSES = re.compile(
+_PAUSES = TextPattern(
     r"<-|\bselect\b|\.(tick|recv|receive|accept|wait\w*|take|next|read\w*|Read\w*|Recv|Receive\w*|Accept|Next|Wait\w*"
     r"|Delay|brpop|blpop|bzpop\w+|BLPop|BRPop|XReadGroup|xreadgroup|poll|Poll|consume|Consume|fetch_?message\w*"
     r"|FetchMessage|select|join|getOrWait|acquire|Acquire|block|xread|lock)\b|\bdelay\(|sleep|Sleep|backoff|BLOCK|block="

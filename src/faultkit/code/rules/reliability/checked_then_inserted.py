@@ -13,8 +13,9 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.read_values import first_call
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.sql_updates import counted_after_check
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_GUARDS = re.compile(
+_GUARDS = TextPattern(
     r"(?<!find)unique(?!OrThrow)|on_?\s*conflict|conflict_|doNothing|duplicate[\s_]?(key|entry)|ER_DUP|Integrity|ConstraintViolation|P2002|23505|\b11000\b|1062|upsert|get_or_create"
     r"|update_or_create|insert_?ignore|insert\s+or\b|DbUpdateException|serializable|\block|\w+_lock\b|[a-z]Lock\b"
     r"|for.?update|merge\s+into|not\s+exists|isolation|@Lock|synchronized|mutex|redis\.lock|findOrCreate|FirstOrCreate"

@@ -10,16 +10,17 @@ from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_AGAIN = re.compile(
+_AGAIN = TextPattern(
     r"re_?connect|re_?establish|re_?subscribe|retry|backoff|restart|addConnectListener|supervis|resilien|recover",
     re.IGNORECASE,
 )
-_OFF = re.compile(r"\b(AutomaticRecoveryEnabled\s*=\s*false|setAutomaticRecoveryEnabled\(\s*false\s*\))")
+_OFF = TextPattern(r"\b(AutomaticRecoveryEnabled\s*=\s*false|setAutomaticRecoveryEnabled\(\s*false\s*\))")
 _SILENT = re.compile(
     r"\bheartbeat\s*[=:]\s*0\b|\bsetRequestedHeartbeat\(\s*0\s*\)|\bRequestedHeartbeat\s*=\s*(TimeSpan\.Zero|0\b)"
 )
-_BROKER = re.compile(r"pika|amqp|[rR]abbit")
+_BROKER = TextPattern(r"pika|amqp|[rR]abbit")
 _SOCKETS = frozenset(("ws", "ws.WebSocket", "WebSocket"))
 _WHAT = "is not made again when it is lost: nothing arrives any more, and nothing says so"
 

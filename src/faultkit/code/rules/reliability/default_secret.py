@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.telling_types import is_about_secrets, is_secret_name
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _TEXT = r"[\"'`]([^\"'`\n$]{0,80})[\"'`]"
 _SETS = r"(?:set|put|stub|mock|with|override|replace|patch|write|save|update|export|add|define|unset|delete)"
@@ -35,7 +36,7 @@ _LOOKUPS = (
     # @Value("${name:default}")
     re.compile(r"@Value\(\s*\"\\?\$\{([\w.-]{3,60}):()?([^}\"\n]{1,80})\}\"\s*\)"),
 )
-_GIVEN = re.compile(r"[(\[]\s*[\"'`][\w.:-]{3,60}[\"'`]\s*[,)\]]")
+_GIVEN = TextPattern(r"[(\[]\s*[\"'`][\w.:-]{3,60}[\"'`]\s*[,)\]]")
 """What stands in all of these but two, which begin with a word; it is found faster than their beginnings."""
 _READS = ("nv", "onfig", "Default", "GetValue", "var")
 """Of which one stands before it."""

@@ -14,6 +14,7 @@ from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _TASKS = ("asyncio.create_task", "asyncio.ensure_future", "asyncio.get_event_loop().create_task",
           "asyncio.get_running_loop().create_task")  # fmt: skip
@@ -76,7 +77,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
-_VOID = re.compile(rb"(?<![\w.:<])void\s+(?=[\w$][\w$.]*\()")
+_VOID = TextPattern(rb"(?<![\w.:<])void\s+(?=[\w$][\w$.]*\()")
 
 
 def _voided(facts: Facts) -> Iterator[Hit]:
@@ -284,7 +285,7 @@ def _awaited_elsewhere(facts: Facts) -> frozenset[Call]:
     )
 
 
-_PROMISED = re.compile(
+_PROMISED = TextPattern(
     r"^\s*(?:public\s+|abstract\s+)?(\w+)\s*(?:<[^>(]*>)?\([^()]*\)\s*:\s*Promise<", re.MULTILINE
 )
 _OF_SERVICE = re.compile(

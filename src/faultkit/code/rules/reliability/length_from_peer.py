@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _READ = {
     # let length = reader.read_u32().await? as usize
@@ -43,7 +44,7 @@ _TAKES = {
     r"|\b(?:readexactly|recv_exactly|_?recv_exact|_?read_exact|_?recvall|_?recv_all)\((?:[\w.]+,\s*)?{}\s*\)",
     "javascript": r"Buffer\.alloc(?:Unsafe)?\(\s*{}\s*\)",
 }
-_PEERS = re.compile(
+_PEERS = TextPattern(
     rb"TcpStream|UnixStream|AsyncRead\b|tokio::net|\bnet\.Conn\b|\"net\"|net\.Listen|Socket|socket|DataInputStream"
     rb"|NetworkStream|PipeReader|StreamReader\b|TcpClient|ServerSocket|createServer|net\.connect|asyncio"
 )

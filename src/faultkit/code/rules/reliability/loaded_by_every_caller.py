@@ -14,8 +14,9 @@ from faultkit.code.rules.vocabulary.lock_regions import lock_regions, regions_ar
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.stores import ATOMIC, MapStore, Put, lookups, map_stores, puts_of, words
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_GUARDS = re.compile(
+_GUARDS = TextPattern(
     r"(?<![bcBC])lock|mutex|semaphore|synchroni[sz]ed|single_?flight|in_?flight|pending|deferred|\bonce\b|acquire|WaitAsync"
     r"|loading|refreshing|Lazy|AsyncCache|LoadingCache|(?-i:\w+Promise\b|\bpromise\b)|compareAndSet|\bnx\b|setnx|SetNX|setIfAbsent"
     r"|jitter|stale|lease|\bgroup\.Do\b|\bsf\.Do\b|coalesc|dedup|shared\(\)|\.shared\b|\bactor\b",

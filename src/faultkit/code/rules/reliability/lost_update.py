@@ -12,6 +12,7 @@ from faultkit.code.rules.vocabulary.read_values import computed_names, field_com
 from faultkit.code.rules.vocabulary.rewritten_documents import rewritten_documents
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.sql_updates import written_back
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _LOADS = re.compile(
     r"\.objects\.(get|filter\(\)\.first|select_related\(\)\.get)$|get_object_or_404$"
@@ -20,7 +21,7 @@ _LOADS = re.compile(
     r"|[sS]ession\w*(\(\))?\.get$|\.query\(\)(\.\w+\(\))*\.(first|one|one_or_none|get)$"
     r"|\.query\.(get|get_or_404|filter_by\(\)\.(first|one))$"
 )
-_GUARDS = re.compile(
+_GUARDS = TextPattern(
     r"select_for_update|with_for_update|for_?update|forNoKeyUpdate|\bF\(|\block|Lock\w*\(|_lock\b|mutex|pessimistic"
     r"|optimistic|(?<![a-z])version|\$inc|\.increment\(|\.decrement\(|\bwatch\(|serializable|compare_?(and|exchange)|@Lock"
     r"|isolation|synchronized|concurrency|ConditionExpression|lock_exclusive|updlock",

@@ -11,10 +11,11 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.brokers import is_enqueued, is_published
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.stored_writes import stored_writes
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.transactions import Transaction, transactions
 
 _LATER = ("on_commit", "afterCommit", "registerSynchronization", "after_commit", "afterCompletion")
-_OUTBOX = re.compile(
+_OUTBOX = TextPattern(
     r"outbox|transactional\.id|transactionIdPrefix|initTransactions|executeInTransaction", re.I
 )
 _AFTER_COMMIT = re.compile(r"TransactionalEventListener")

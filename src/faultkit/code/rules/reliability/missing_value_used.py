@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Place, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, sql_calls
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _PYTHON = frozenset(
     (
@@ -35,8 +36,8 @@ _ALWAYS = re.compile(
     re.IGNORECASE,
 )
 """Statements that always have a row."""
-_GO_KEYED = re.compile(r"\b(\w+)\[\"[\w.-]+\"\]\.\((\w[\w.]*|\[\]\w+|map\[\w+\][\w{}]+)\)")
-_GO_SPLIT = re.compile(r"\bstrings\.(Split|SplitN|Fields)\(([^()\n]*(?:\([^()\n]*\))?[^()\n]*)\)\[([1-9])\]")
+_GO_KEYED = TextPattern(r"\b(\w+)\[\"[\w.-]+\"\]\.\((\w[\w.]*|\[\]\w+|map\[\w+\][\w{}]+)\)")
+_GO_SPLIT = TextPattern(r"\bstrings\.(Split|SplitN|Fields)\(([^()\n]*(?:\([^()\n]*\))?[^()\n]*)\)\[([1-9])\]")
 _OUTSIDE = re.compile(
     r"header|auth|token|cookie|bearer|body|payload|msg|message|line|input|query|param|addr", re.IGNORECASE
 )

@@ -11,6 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.cut_off_at_end import ends_that_cut_off
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.signal_handlers import handlers_of_sigterm
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _GO = (
     "net/http.ListenAndServe",
@@ -191,7 +192,7 @@ _TAKES_WORK = re.compile(
 _WORK = re.compile(
     r"job|queue|task|work|message|inbox|outbox|consumer|batch|export|order|event|record", re.IGNORECASE
 )
-_HOOKS = re.compile(
+_HOOKS = TextPattern(
     r"addShutdownHook|SignalHandler|Signal\.handle|SpringApplication|awaitShutdown|embeddedServer|sigterm",
     re.I,
 )

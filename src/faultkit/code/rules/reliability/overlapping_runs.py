@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _TIMERS = frozenset(("setInterval", "timers.setInterval", "global.setInterval"))
@@ -23,7 +24,7 @@ _FLAG = re.compile(r"\bif\s*\(\s*([\w.]+)\s*\)\s*\{?\s*return\b[\s\S]*?\b\1\s*=\
 """A flag that ends a run while another is under way."""
 _OFTEN = re.compile(r"\*( \*){4,5}|\*/[1-9] \*( \*){3}|\*/\d+( \*){5}")
 """Schedules of every few seconds or minutes."""
-_BROWSER = re.compile(rb"\b(document|window)\.|from ['\"]react['\"]|\buseEffect\b")
+_BROWSER = TextPattern(rb"\b(document|window)\.|from ['\"]react['\"]|\buseEffect\b")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -10,6 +10,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.message_loops import words_of
 from faultkit.code.rules.vocabulary.singletons import singletons
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _SINGLETON = re.compile(
     r"@(RestController|Controller|Service|Component|WebFilter|ApplicationScoped|Singleton)\b[^{;]*\bclass\s+(\w+)"
@@ -23,7 +24,7 @@ _OF_REQUEST = re.compile(
     re.IGNORECASE,
 )
 """Names of what differs between requests."""
-_SCOPED = re.compile(r"@(RequestScope|Scope|SessionScope|RequestScoped)\b|ThreadLocal|AsyncLocal|ContextVar")
+_SCOPED = TextPattern(r"@(RequestScope|Scope|SessionScope|RequestScoped)\b|ThreadLocal|AsyncLocal|ContextVar")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -10,6 +10,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.connection_strings import is_connection_string
 from faultkit.code.rules.vocabulary.logs import log_calls, may_show_secret, secret_in
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
 
@@ -33,11 +34,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from (hit for hit in _in_addresses(facts) if facts.named_function_of(hit) not in told)
 
 
-_ALL_LOGGED = re.compile(
+_ALL_LOGGED = TextPattern(
     r"(?:\bLevel|HttpLoggingInterceptor\.Level)\.(?:BODY|HEADERS)\b|\bLogLevel\.(?:ALL|HEADERS)\b"
     r"|\.EnableSensitiveDataLogging\(\s*(?:true\s*)?\)"
 )
-_ONLY_HERE = re.compile(r"DEBUG|IsDevelopment|isDebug|redactHeader|sanitizeHeader|\bdev\b", re.IGNORECASE)
+_ONLY_HERE = TextPattern(r"DEBUG|IsDevelopment|isDebug|redactHeader|sanitizeHeader|\bdev\b", re.IGNORECASE)
 
 
 def _in_clients(facts: Facts) -> Iterator[Hit]:
@@ -56,7 +57,7 @@ def _in_clients(facts: Facts) -> Iterator[Hit]:
             yield Hit(place, what, LIKELY)
 
 
-_IN_ADDRESS = re.compile(
+_IN_ADDRESS = TextPattern(
     r"[?&](?:(?:access_token|api_?key|apikey|client_secret|password)=(?:\$\{|\{|\$(?=[a-z]))"
     r"|token=(?:\$\{|\{|\$)\s*(?:this\.|self\.)?(?:api_?|access_?|auth_?|bearer_?)token)\s*([\w.]*)",
     re.IGNORECASE,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Handler
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.waits import is_in_coroutine
 
 _CANCELLED = frozenset(
@@ -22,7 +23,7 @@ _SUSPENDS = frozenset(
      "coroutineScope", "yield")
 )  # fmt: skip
 
-_SUSPENDED = re.compile(r"\bsuspend\s+fun\s+(?:<[^>]*>\s*)?(?:[\w<>]+\.)?(\w+)")
+_SUSPENDED = TextPattern(r"\bsuspend\s+fun\s+(?:<[^>]*>\s*)?(?:[\w<>]+\.)?(\w+)")
 
 
 def _kotlin(facts: Facts) -> Iterator[Hit]:

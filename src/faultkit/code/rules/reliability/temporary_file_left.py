@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _JVM = (
     "java.nio.file.Files.createTempFile", "Files.createTempFile", "java.nio.file.Files.createTempDirectory",
@@ -24,7 +25,7 @@ _MAKES = frozenset(
         *_JVM,
     )
 )  # fmt: skip
-_FOLDER = re.compile(
+_FOLDER = TextPattern(
     r"\bos\.tmpdir\(\)|\btmpdir\(\)|gettempdir\(\)|Path\.GetTempPath\(\)|\btemp_dir\(\)|os\.TempDir\(\)"
     r"|java\.io\.tmpdir"
 )

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope, is_within
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _CHOSEN = re.compile(r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl", re.IGNORECASE)
 _MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed|no_?op", re.IGNORECASE)
 
-_SETTING = re.compile(rb"rejectUnauthorized|strictSSL|InsecureSkipVerify|verify|ssl")
+_SETTING = TextPattern(rb"rejectUnauthorized|strictSSL|InsecureSkipVerify|verify|ssl")
 _ACCEPTS = ("danger_accept_invalid_certs", "danger_accept_invalid_hostnames")
 
 

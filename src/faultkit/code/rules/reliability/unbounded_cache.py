@@ -22,6 +22,7 @@ from faultkit.code.rules.vocabulary.stores import (
     puts_of,
     words,
 )
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)
 """Names of members that are caches; other members often live too short to grow."""
@@ -66,7 +67,7 @@ _MARKS = re.compile(r"\bnow\b|Now\b|currentTimeMillis|monotonic|time\(\)|hrtime|
 """Values that are kept about a client: when it came, and how often."""
 _FEW_KEYS = re.compile(r"currenc|countr|locale|lang|region|zone|kind|type|mode|env|symbol", re.IGNORECASE)
 _UNIQUE = re.compile(r"uuid|nanoid|NewGuid|ulid|token_hex|token_urlsafe|randomBytes", re.IGNORECASE)
-_SHARED = re.compile(r"\b(Concurrent\w*|DashMap|sync\.Map|RwLock|Mutex|Arc)\b")
+_SHARED = TextPattern(r"\b(Concurrent\w*|DashMap|sync\.Map|RwLock|Mutex|Arc)\b")
 _TRIMS = (
     "remove|retain|clear|drain|delete|Delete|evict\\w*|pop|popitem|popleft|len|size|Count|removeIf|Remove|TryRemove"
     "|Clear|LoadAndDelete|remove_if|shift_remove|RemoveWhere|discard|pollFirstEntry|invalidate\\w*|keys"

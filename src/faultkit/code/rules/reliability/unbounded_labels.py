@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_METRICS = re.compile(
+_METRICS = TextPattern(
     r"prometheus|micrometer|MeterRegistry|prom-client|statsd|StatsD|opentelemetry|datadog|DogStatsd|metrics\b|Metrics\b"
 )
 _LABELS = frozenset(

@@ -9,6 +9,7 @@ from faultkit.code.facts import Facts, Place, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _SIZE = r"(?:limit|page_?[sS]ize|per_?[pP]age|max_?[rR]esults|take|top|batch_?[sS]ize)"
 _PARAMETER = re.compile(rf"^({_SIZE}|size|count)$", re.IGNORECASE)
@@ -18,7 +19,7 @@ _ASKED = re.compile(
     rf"[\w.()?!]*(?:\.get|\.Get|\.getlist)?\s*[.\[(]\??\s*[\"'`]?({_SIZE}|size|count)\b)",
     re.IGNORECASE,
 )
-_BOUNDED = re.compile(
+_BOUNDED = TextPattern(
     r"\bmin\(|\bMin\(|\.min\(|[cC]lamp|coerceAtMost|coerceIn|minOf\(|\ble=|\blt=|@Max|@Range|\[Range|Range\(|MaxValue"
     r"|@IsInt|\.max\(|\bmax(imum)?:|MAX_|[mM]ax[A-Z_]\w*|_max\b|setMaxPageSize|bound|validate|Validate|schema|Schema|parse\("
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import CSHARP, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _MAKES = frozenset(("CreateDbContext", "CreateDbContextAsync"))
 _CONTEXT = re.compile(r"^\w*(Context|DbContext)$")
@@ -14,7 +15,7 @@ _NO_DATABASE = re.compile(
     r"Http|Execution|Sync|Request|Security|Principal|Consume|Hub|Job|Action|Authorization|Trac"
 )
 _HOSTED = re.compile(r"(^|\.)(BackgroundService|IHostedService)$")
-_FORGETS = re.compile(
+_FORGETS = TextPattern(
     r"ChangeTracker\.Clear|AsNoTracking|QueryTrackingBehavior|\.Detach|ExecuteInsert|BulkInsert"
 )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _WRITES = frozenset(
     ("fs.writeFile", "fs.writeFileSync", "fs/promises.writeFile", "fs.promises.writeFile",
@@ -40,7 +41,7 @@ _OPENS = {
     "StreamWriter": re.compile(r"^(?!.*\btrue\b)", re.DOTALL),
 }
 """Calls that write in place if their arguments say so."""
-_REPLACES = re.compile(
+_REPLACES = TextPattern(
     r"rename|\bmove\w*\(|\bte?mp(?!l)|[._]te?mp|[tT]empFile|(?-i:[a-z]Te?mp)|atomic|swap|\.new\b|\bpart\b|\.persist\(|mkstemp"
     r"|\.Move\(|\.Replace\(",
     re.IGNORECASE,
@@ -53,7 +54,7 @@ _STATE = re.compile(
     r"|bookmark|ledger|journal|quota|schedule|license|watch",
     re.IGNORECASE,
 )
-_STORES = re.compile(
+_STORES = TextPattern(
     r"\b(json|pickle|yaml|toml|marshal|msgpack|orjson)\.\w*dump|JSON\.stringify|(json|yaml|toml|gob|proto)\.\w*(Marshal|Encode)"
     r"|NewEncoder|writeValue|serde_json|bincode|toml::|serde_yaml|JsonSerializer|JsonConvert|encodeToString|toJson"
     r"|Serializ|ObjectOutputStream|gson|\.store\("

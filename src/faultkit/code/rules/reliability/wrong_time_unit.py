@@ -9,6 +9,7 @@ from faultkit.code.facts import Argument, Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _SECONDS, _MILLIS, _NANOS = "seconds", "milliseconds", "nanoseconds"
 _NAMED = {
@@ -46,7 +47,7 @@ _GO_TYPES = re.compile(
     r"^(net/http\.(Client|Server|Transport)|net\.Dialer|github\.com/(redis/)?go-redis/.*Options)$"
 )
 _NUMBER = re.compile(r"\d[\d_]*")
-_TIMES = re.compile(rb"\*\s*[\d_]")
+_TIMES = TextPattern(rb"\*\s*[\d_]")
 """What stands in each product of numbers; it is found faster."""
 _PRODUCT = re.compile(r"[\d_]+(\s*\*\s*[\d_]+)+")
 _LARGEST = 2**31 - 1

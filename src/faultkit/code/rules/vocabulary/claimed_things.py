@@ -15,6 +15,7 @@ from faultkit.code.facts import Call, Facts, Scope, Step
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 ThingKind: TypeAlias = Literal["key", "file", "entry", "flag"]
 
@@ -108,7 +109,7 @@ _FILES_SET = frozenset(
 )  # fmt: skip
 _PATH_SET = frozenset(("write_text", "write_bytes", "writeText", "writeBytes", "touch"))
 _FILE_METHODS = frozenset(name.rpartition(".")[2] for name in _FILES_SET) | _PATH_SET
-_TAKEN_FILE = re.compile(
+_TAKEN_FILE = TextPattern(
     r"lock_?(?:file|path)|\.lock\b[\"'`]|\bpid|lease|claim|reserv|already|taken|duplicate|conflict|upload|marker|exists[\"'`]|\b409\b",
     re.IGNORECASE,
 )
@@ -116,11 +117,11 @@ _TAKEN_BY_NAME = NamePattern(r"lock|pid|lease|claim|acquire", re.IGNORECASE)
 """Words in a function that keeps a file for others to see; others write files for their user."""
 
 # Collections that threads or tasks share, and flags.
-_SHARED = re.compile(
+_SHARED = TextPattern(
     r"ConcurrentHashMap\.newKeySet|newKeySet\(|ConcurrentSkipListSet|CopyOnWriteArray(?:Set|List)|synchronized(?:Set|List)\("
     r"|\bsync\.Map\b|\bDash(?:Map|Set)\b|(?:RwLock|Mutex)\w*<\s*(?:\w+::)*(?:Hash|BTree)(?:Map|Set)|ConcurrentBag"
 )
-_PLAIN = re.compile(r"\bnew\s+(?:Map|Set)\b|=\s*\{\}|=\s*set\(\)|=\s*dict\(\)|\bset\[|\bdict\[")
+_PLAIN = TextPattern(r"\bnew\s+(?:Map|Set)\b|=\s*\{\}|=\s*set\(\)|=\s*dict\(\)|\bset\[|\bdict\[")
 _ENTRIES_ASKED = frozenset(
     ("contains", "containsKey", "ContainsKey", "contains_key", "Load", "has", "Contains", "get", "Any")
 )

@@ -9,6 +9,7 @@ from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.lock_regions import Region, lock_regions, regions_around
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _CONCURRENT = NamePattern(r"(^|\.)Concurrent(Hash|SkipList)?(Map|Dictionary)$|^Collections\.synchronizedMap$")
 _ASKS = frozenset(("containsKey", "ContainsKey", "contains"))
@@ -16,7 +17,7 @@ _SETS = frozenset(("put", "set", "replace"))
 _TWICE = re.compile(
     r"if\s*\(\s*(?:this\.)?(\w+)\s*==\s*null\s*\)\s*\{\s*synchronized\b[^{]*\{\s*if\s*\(\s*(?:this\.)?\1\s*==\s*null"
 )
-_THREADS = re.compile(rb"\bRunnable\b|\bThread\b|\bthread\s*\(")
+_THREADS = TextPattern(rb"\bRunnable\b|\bThread\b|\bthread\s*\(")
 _FLAG = re.compile(r"^\(?\s*!?\s*(?:this\.)?(\w+)\s*\)?$")
 
 

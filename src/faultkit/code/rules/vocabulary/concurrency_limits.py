@@ -7,32 +7,33 @@ import re
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.message_loops import words_of
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_STRONG = re.compile(
+_STRONG = TextPattern(
     r"semaphore|SetLimit|max_connections\s*=\s*(?!None)\w|p-?limit\b|p-map|bulkhead|buffer_?unordered"
     r"|limitedParallelism|for_each_concurrent|chan struct\{\}, |MaxDegreeOfParallelism|CapacityLimiter"
     r"|throttl|rate_?limit|pool\.submit",
     re.IGNORECASE,
 )
 """Words that show a limit wherever they stand in the function."""
-_NO_LIMIT = re.compile(
+_NO_LIMIT = TextPattern(
     r"for_each_concurrent\(\s*(None|0)\s*,|buffer_?unordered\(\s*usize::MAX\s*\)", re.IGNORECASE
 )
 """Calls that take a limit, and are given none."""
 _MANY_AT_ONCE = r"\d*[5-9]\d\d|\d+_?\d{3}|\de\d"
-_LARGE = re.compile(
+_LARGE = TextPattern(
     rf"\b\w*(?:limit|size|count|take|keys|items|rows|page)\w*['\"]?\s*[:=(]\s*(?:{_MANY_AT_ONCE})\b\)?",
     re.IGNORECASE,
 )
 """Limits of what is loaded that are too large for what runs at a time: `limit: 5000`."""
-_LISTS_MANY = re.compile(r"list_?objects_?(v2)?|paginateListObjects", re.IGNORECASE)
+_LISTS_MANY = TextPattern(r"list_?objects_?(v2)?|paginateListObjects", re.IGNORECASE)
 """Lists whose pages have a thousand items unless a call asks for fewer."""
 _LIMITS = re.compile(
     r"semaphore|limit|pool|\bsem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*\w*(sem|slots)"
     r"|\brate|\bslots?\b|\bgate\b|\bpages?\b|\bwaves?\b|\.slice\(|\.take\(|\.Take\(|\bislice\(|\[[^\]\[]*:[^\]\[]*\]",
     re.IGNORECASE,
 )
-_LIMITS_INSIDE = re.compile(
+_LIMITS_INSIDE = TextPattern(
     r"semaphore|\blimit(er|ed)?\w*(?<!Reader)\s*[.(]|with \w*limit|pool|\bsem\b|throttl|\bslots?\b|\bgate\b",
     re.IGNORECASE,
 )
@@ -89,7 +90,7 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
 
 
 _PAGE = re.compile(r"\bpages?\b", re.IGNORECASE)
-_LIMITER_MADE = re.compile(r"\b(?:const|let|var)\s+(\w+)\s*=\s*(?:new\s+)?p-?limit\w*\(", re.IGNORECASE)
+_LIMITER_MADE = TextPattern(r"\b(?:const|let|var)\s+(\w+)\s*=\s*(?:new\s+)?p-?limit\w*\(", re.IGNORECASE)
 
 
 def _is_strong(whole: str, spans: tuple[Span, ...], facts: Facts) -> bool:

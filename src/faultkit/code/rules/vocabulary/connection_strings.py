@@ -6,6 +6,7 @@ import re
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.facts import Placed
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _NAMES = re.compile(
     r"^_*(?:get_?|\w+_)?(?:dsn|(?:database|db|postgres|pg|mysql|mongo(?:db)?|amqp|rabbit(?:mq)?|broker)_?ur[il]"
@@ -20,7 +21,7 @@ _HIDDEN = re.compile(
 )
 _OTHER = re.compile(rb"sentry|Sentry|raven", re.IGNORECASE)
 """The DSN of Sentry is no secret."""
-_DATABASES = re.compile(
+_DATABASES = TextPattern(
     rb"postgres|mysql|mariadb|mongo|amqp|rabbit|sqlalchemy|\bpgx\b|\bsqlx\b|database|npgsql|sqlserver|asyncpg|psycopg|gorm",
     re.IGNORECASE,
 )

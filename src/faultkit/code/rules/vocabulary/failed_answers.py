@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Handler, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.failures import failure_blocks
 from faultkit.code.rules.vocabulary.said_failures import asks_nothing, says_failure
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 LANGUAGES = ("csharp", "kotlin", "rust")
 _DOWN = re.compile(
@@ -148,7 +149,7 @@ def _rust(call: Call, handler: Handler, facts: Facts) -> bool:
     return not _CODED.search(block.replace("StatusCode::OK", ""))
 
 
-_INTO_RESPONSE = re.compile(r"\bimpl(?:<[^>]*>)?\s+(?:\w+::)*IntoResponse\s+for\s+\w*(?:Error|Failure)\w*")
+_INTO_RESPONSE = TextPattern(r"\bimpl(?:<[^>]*>)?\s+(?:\w+::)*IntoResponse\s+for\s+\w*(?:Error|Failure)\w*")
 
 
 def _errors_as_answers(facts: Facts) -> Iterator[Span]:

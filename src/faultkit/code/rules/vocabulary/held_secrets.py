@@ -17,10 +17,11 @@ from faultkit.code.rules.vocabulary.telling_types import (
     telling_types,
     type_of,
 )
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _DOTTED = frozenset({"javascript", "typescript", "tsx", "go", "rust"})
 """Languages in which an object that is logged shows its fields."""
-_PARSED = re.compile(
+_PARSED = TextPattern(
     r"(?:json\.loads?|JSON\.parse|JSON\.stringify|json\.dumps|Unmarshal|Marshal|readValue|readTree"
     r"|writeValueAsString|decodeFromString|encodeToString|Deserialize|Serialize|SerializeObject"
     r"|DeserializeObject|from_str|from_slice|to_string|fromJson|toJson|parse_qs|urlencode|JsonDocument\.Parse"

@@ -25,11 +25,12 @@ from faultkit.code.rules.vocabulary.idle_rounds import (
     asks_service,
     may_wait,
 )
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _FAILED = re.compile(r"\s*(?:Some\()?Err\(|\s*case\s+(?:err\s*!=|errors\.)|\s*is\s+\w*(?:Failure|Error)")
 _EXITS = ("return", "break", "raise", "yield")
-_WAITING_TEXT = re.compile(r"select!|<-|\bselect\s*\{|\byield\b")
+_WAITING_TEXT = TextPattern(r"select!|<-|\bselect\s*\{|\byield\b")
 _OWN = ("", "self", "this", "Self")
 _LISTS = re.compile(
     r"batch|pending|due|unsent|unpublished|ready|queued|claim|jobs?$|tasks?$|events?$|next", re.I

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from faultkit.code.facts import Facts
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _SPLIT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-]")
 _PERSONAL = re.compile(
@@ -31,8 +32,8 @@ _WORDS = (
     b"recoverycode", b"recovery_code", b"accountnumber", b"account_number", b"htmlbody", b"html_body",
     b"textbody", b"text_body", b"mnemonic",
 )  # fmt: skip
-_SHORT_WORDS = re.compile(rb"\b(?:pan|dob|otp|pin)\b|\bssn", re.IGNORECASE)
-_OF_CARD = re.compile(rb"\bcard|_card|Card|CARD")
+_SHORT_WORDS = TextPattern(rb"\b(?:pan|dob|otp|pin)\b|\bssn", re.IGNORECASE)
+_OF_CARD = TextPattern(rb"\bcard|_card|Card|CARD")
 """No `discard`, no `wildcard`."""
 _TO_SOMEBODY = (b"recipient", b"mail", b"phone", b"sms")
 

@@ -16,6 +16,7 @@ from faultkit.code.rules.vocabulary.recursive_retries import recursive_retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry, retry_of_loop
 from faultkit.code.rules.vocabulary.retry_operators import operators
 from faultkit.code.rules.vocabulary.retry_policies import policies
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _WORD = NamePattern(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
 _CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
@@ -164,7 +165,7 @@ _FIXED = re.compile(
 )
 """Items that are written out: a literal, or a constant by its name, such as `HOSTS` or `HOSTS.items()`."""
 
-_SCREENS = re.compile(
+_SCREENS = TextPattern(
     rb"^(using\s+(UnityEngine|System\.(Windows|Drawing)|Microsoft\.(UI|Maui)|Windows\.UI|Xamarin)"
     rb"|import\s+(android|androidx|javafx)\.)",
     re.MULTILINE,

@@ -6,18 +6,19 @@ import re
 from functools import lru_cache
 
 from faultkit.code.facts import Facts
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _ANNOTATED = re.compile(
     r"@(?:RestController|Controller|Service|Component|Repository|Singleton|ApplicationScoped|WebServlet|WebFilter|Path"
     r"|Injectable|RestControllerAdvice|JsonController)\b(?:\((?P<given>[^)]*)\))?[^{};]{0,300}?\bclass\s+(?P<name>\w+)"
 )
-_SCOPED = re.compile(
+_SCOPED = TextPattern(
     r"@(RequestScope|Scope|SessionScope|RequestScoped|ViewScoped|Dependent)\b|Scope\.(REQUEST|TRANSIENT)"
 )
-_REGISTERED = re.compile(
+_REGISTERED = TextPattern(
     r"\b(?:Add|TryAdd)(?:Keyed)?(?:Singleton|HostedService)\s*<\s*(?:[\w.]+\s*,\s*)?(?:\w+\.)*(\w+)\s*>"
 )
-_PRIMARY = re.compile(r"\bclass\s+(\w+)\s*\(([^()]*)\)")
+_PRIMARY = TextPattern(r"\bclass\s+(\w+)\s*\(([^()]*)\)")
 _TYPE = re.compile(r"(?:^|,)\s*(?:\[[^\]]*\]\s*)?(?:\w+\.)*(\w+)\s+\w+")
 _BASES = frozenset(
     ("BackgroundService", "IHostedService", "IMiddleware", "HttpServlet", "Filter", "OncePerRequestFilter",

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.said_failures import says_failure
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _OK = re.compile(
     r"^(?:200|(?:http|fiber)\.StatusOK|(?:http\.)?StatusCodes?\.OK|HttpStatusCode\.OK|HttpStatus\.OK|StatusCode::OK"
     r"|HTTPStatus\.OK|status\.HTTP_200_OK|StatusCodes\.Status200OK|HttpStatusCode\.OK\.value)$"
 )
-_STATED = re.compile(rb"200|OK")
+_STATED = TextPattern(rb"200|OK")
 _KEY = r"(?:[eE]rrors?|[eE]rr|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
 _NONE = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\"|``|\[\]))"
 _BODY = re.compile(

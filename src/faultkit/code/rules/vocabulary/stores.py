@@ -9,8 +9,9 @@ from functools import lru_cache
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_MAP = re.compile(
+_MAP = TextPattern(
     r"\b(HashMap|ConcurrentHashMap|LinkedHashMap|TreeMap|ConcurrentSkipListMap|mutableMapOf|hashMapOf|linkedMapOf"
     r"|Dictionary|ConcurrentDictionary|SortedDictionary|DashMap|BTreeMap|IndexMap)\b"
     r"|\bnew\s+Map\b|\bsync\.Map\b|\bmap\[|\b(collections\.)?(defaultdict|OrderedDict)\(|\bdict\(\)"
@@ -18,12 +19,12 @@ _MAP = re.compile(
 )
 _MAP_WORDS = ("Map", "map[", "Dict", "dict", "create(null)")
 """One of them is in each text that `_MAP` matches, unless it ends with `{}`; they are found faster."""
-_BOUNDED = re.compile(
+_BOUNDED = TextPattern(
     r"removeEldestEntry|maximumSize|LruCache|LRUCache|TTLCache|lru|moka|Caffeine|CacheBuilder|FIFO|WeakHashMap"
     r"|WeakMap|synchronizedMap\(new LinkedHashMap",
     re.IGNORECASE,
 )
-_KEY_TYPE = re.compile(
+_KEY_TYPE = TextPattern(
     r"(?:Map|Dictionary|Record)\w*\s*<\s*&?(?:'\w+\s+)?([\w.]+)|map\[([\w.]+)\]|dict\[(\w+)"
 )
 _OPEN_TYPES = frozenset(

@@ -8,6 +8,7 @@ from functools import lru_cache
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.personal_data import may_name_personal_data, personal_part
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 # Secrets, by the names of variables, fields, headers and settings.
 
@@ -36,7 +37,7 @@ _SECRET_PAIRS = frozenset(
     )
 )  # fmt: skip
 _SOME_WORDS = ("token", "secret", "passw", "pwd", "passphrase", "authorization", "credentials", "jwt", "cvv")
-_SOME_PAIR = re.compile(
+_SOME_PAIR = TextPattern(
     r"(?:api|private|signing|encryption|access)[^a-z0-9]*key|auth[^a-z0-9]*header"
     r"|card[^a-z0-9]*(?:number|cvc)|connection[^a-z0-9]*string"
 )
@@ -94,7 +95,7 @@ def is_about_access(facts: Facts) -> bool:
 
 # Types whose text shows all their parts.
 
-_WITH_LIST = re.compile(
+_WITH_LIST = TextPattern(
     r"\b(?:record|data\s+class)\s+(\w+)[^({;]*\(([^{};]*?)\)\s*(?=[{:;\n]|implements\b|$)"
 )
 """Records (Java, C#), data classes (Kotlin)."""
@@ -169,7 +170,9 @@ def telling_types(facts: Facts) -> dict[str, str]:
     return found
 
 
-_SUBTYPE = re.compile(r"\b(?:data\s+class|record)\s+(\w+)\s*\([^(){}]*\)\s*(?::|implements)\s*(\w+)(?!\s*\.)")
+_SUBTYPE = TextPattern(
+    r"\b(?:data\s+class|record)\s+(\w+)\s*\([^(){}]*\)\s*(?::|implements)\s*(\w+)(?!\s*\.)"
+)
 """What is declared as the parent may hold such a value: of a sealed type."""
 _STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"")
 _ANNOTATIONS = re.compile(

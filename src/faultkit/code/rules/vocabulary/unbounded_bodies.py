@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _LIMITS = re.compile(
     r"content-?_?length|max_?content|limit|maxBody|max_body|too_?large|TooLarge|413|MAX_\w*(SIZE|BYTES|BODY|LEN)",
@@ -83,7 +84,7 @@ def _is_bomb(call: Call, facts: Facts) -> bool:
     return _FROM_CLIENT.search(facts.text_with_values(call)) is not None
 
 
-_SERVES = re.compile(
+_SERVES = TextPattern(
     r"http\.ResponseWriter|gin\.Context|echo\.Context|fiber\.Ctx|HttpServletRequest|@(Post|Put|Request)Mapping"
     r"|HttpRequest\b|MapPost|\[HttpPost|axum::|actix_web|warp::|@(POST|PUT)\b|receive<|ServerRequest"
 )

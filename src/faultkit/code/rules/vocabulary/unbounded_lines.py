@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.failures import handler_around
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _WORDS = {
     "rust": (b"TcpStream", b"UnixStream", b"OwnedReadHalf", b"AsyncRead"),
@@ -19,7 +20,7 @@ _WORDS = {
     "javascript": (b"for await", b".on("),
 }
 """Words of which one stands in each text with such a read."""
-_LIMITED = re.compile(
+_LIMITED = TextPattern(
     r"\.take\(|LimitReader|LimitedReader|MaxBytesReader|max_?(?:line|len|size|bytes|body|frame|msg|message)\w*"
     r"|LinesCodec|new_with_max_length|MAX_\w+|too_?(?:long|large|big)"
     r"|(?:size|line|len\w*|bytes?|body|frame|message)_?limit|ContentLength",

@@ -1,0 +1,94 @@
+"""Expressions over whole texts: bodies of functions, loops and handlers. Most of them have no match there.
+
+Python's `re` tries every alternative at every character, and takes several times as long if capitals do not
+count. RE2 reads each character once, whatever the number of alternatives is. So a text is first given to RE2,
+with the same expression without what RE2 does not know, and to `re` only if RE2 finds a match. For names,
+which are short and come again, use `NamePattern`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, AnyStr, Generic
+
+from faultkit.base.patterns import LinearPattern
+
+_SHORT = 60
+"""Characters up to which `re` is as fast alone."""
+_SPACES = r"\s\v\x1c-\x1f"
+"""What `\\s` of Python means in ASCII."""
+_PARTS = re.compile(r"\\.|\(\?<?[=!]|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+_SIGNS = {re.IGNORECASE: "i", re.DOTALL: "s", re.MULTILINE: "m"}
+
+
+class TextPattern(Generic[AnyStr]):
+    """A compiled expression that most texts do not match."""
+
+    def __init__(self, expression: AnyStr, flags: re.RegexFlag = re.NOFLAG) -> None:
+        self._compiled: re.Pattern[AnyStr] = re.compile(expression, flags)
+
+    def search(self, text: AnyStr) -> re.Match[AnyStr] | None:
+        """Return the first match in a text, as `re` does."""
+        return self._compiled.search(text) if self._may_be_in(text) else None
+
+    def finditer(self, text: AnyStr) -> Iterator[re.Match[AnyStr]]:
+        """Yield the matches in a text, as `re` does."""
+        return self._compiled.finditer(text) if self._may_be_in(text) else iter(())
+
+    def findall(self, text: AnyStr) -> list[Any]:
+        """Return the matches in a text, as `re` does."""
+        return self._compiled.findall(text) if self._may_be_in(text) else []
+
+    def match(self, text: AnyStr) -> re.Match[AnyStr] | None:
+        return self._compiled.match(text)
+
+    def fullmatch(self, text: AnyStr) -> re.Match[AnyStr] | None:
+        return self._compiled.fullmatch(text)
+
+    def sub(self, new: AnyStr, text: AnyStr) -> AnyStr:
+        return self._compiled.sub(new, text)
+
+    def _may_be_in(self, text: AnyStr) -> bool:
+        # In other texts letters, digits and spaces mean more to Python than to RE2.
+        if len(text) <= _SHORT or not text.isascii():
+            return True
+        return self._linear.found_in_utf8(text if isinstance(text, bytes) else text.encode())
+
+    @cached_property
+    def _linear(self) -> LinearPattern:
+        expression = self._compiled.pattern
+        text = expression if isinstance(expression, str) else expression.decode("ascii")
+        return LinearPattern(linear_expression(text, self._compiled.flags))
+
+
+def linear_expression(expression: str, flags: int = 0) -> str:
+    """Return an expression for RE2 that matches in every ASCII text in which this one of `re` does.
+
+    What must or must not stand before or after a match is left out, and the end of a text may be a line
+    break. References to groups and conditions are not supported."""
+    made = ["".join(f"(?{sign})" for flag, sign in _SIGNS.items() if flags & flag)]
+    depth, left_out = 0, 0
+    for found in _PARTS.finditer(expression):
+        part = found[0]
+        if part.startswith("(?"):
+            depth += 1
+            left_out = left_out or depth
+            continue
+        depth += (part == "(") - (part == ")")
+        if left_out:
+            left_out = 0 if depth < left_out else left_out
+            continue
+        made.append(_of_re2(part, bool(flags & re.MULTILINE)))
+    return "".join(made)
+
+
+def _of_re2(part: str, is_by_line: bool) -> str:
+    if part == "$" and not is_by_line:
+        return r"(?:\n?\z)"
+    if part == r"\s":
+        return f"[{_SPACES}]"
+    if part[0] == "[" and not part.startswith("[^"):
+        return part.replace(r"\s", _SPACES)
+    return r"\z" if part == r"\Z" else part
