@@ -388,4 +388,28 @@ CASES = [
         }
         """,
     ),
+    # A function that runs itself again.
+    bad(
+        SPINS,
+        "javascript",
+        """
+        async function poll() {
+          const job = await store.claimNext();
+          if (job) await handle(job);
+          setImmediate(poll);
+        }
+        """,
+        4,
+    ),
+    good(
+        SPINS,
+        "javascript",
+        """
+        async function poll() {
+          const job = await store.claimNext();
+          if (job) await handle(job);
+          setTimeout(poll, job ? 0 : 1000);
+        }
+        """,
+    ),
 ]

@@ -384,4 +384,47 @@ CASES = [
             return httpx.post("https://s.example/orders", json={"clientReference": order.ref}, timeout=3)
         """,
     ),
+    bad(
+        AGAIN,
+        "java",
+        """
+        class Transfers {
+            @Retry(name = "bank")
+            Receipt transfer(Transfer t) {
+                return client.post("/transfers", new Body(1, UUID.randomUUID().toString()), R);
+            }
+            record Body(long amount, String idempotencyKey) {}
+        }
+        """,
+        4,
+    ),
+    good(
+        AGAIN,
+        "java",
+        """
+        class Transfers {
+            @Retry(name = "bank")
+            Receipt transfer(Transfer t) {
+                return client.post("/transfers", new Body(t.amount(), t.key()), Receipt.class);
+            }
+            record Body(long amount, String idempotencyKey) {}
+        }
+        """,
+    ),
+    bad(
+        AGAIN,
+        "rust",
+        """
+        impl Client {
+            pub async fn pay(&self, order: &Order) -> Result<Receipt> {
+                let send = || async {
+                    let body = Body { idempotency_key: Uuid::new_v4(), amount: order.amount };
+                    self.http.post(&self.url).json(&body).send().await
+                };
+                send.retry(ExponentialBuilder::default()).await
+            }
+        }
+        """,
+        4,
+    ),
 ]

@@ -395,4 +395,76 @@ CASES = [
             return requests.get(url, timeout=3)
         """,
     ),
+    # Policies that are told once.
+    bad(
+        PAUSE,
+        "java",
+        """
+        class Feed {
+            RetryPolicy<Object> policy = RetryPolicy.builder().withMaxRetries(9).build();
+            RetryPolicy<Object> slow = RetryPolicy.builder().withDelay(SECOND).withMaxRetries(9).build();
+            RetryTemplate template = RetryTemplate.builder().maxAttempts(9).build();
+            RetryTemplate slower = RetryTemplate.builder().maxAttempts(9).exponentialBackoff(1, 2, 9).build();
+        }
+        """,
+        2,
+        4,
+    ),
+    bad(
+        LIMIT,
+        "java",
+        """
+        class Feed {
+            Retryer<Item> retryer = RetryerBuilder.<Item>newBuilder().retryIfException().build();
+            Retryer<Item> limited = RetryerBuilder.<Item>newBuilder().withStopStrategy(stop).build();
+            BackOff blocking = new FixedBackOff(1000L, FixedBackOff.UNLIMITED_ATTEMPTS);
+            BackOff few = new FixedBackOff(1000L, 3);
+            Uni<Item> load() { return client.get().onFailure().retry().indefinitely(); }
+        }
+        """,
+        2,
+        4,
+        6,
+    ),
+    bad(
+        LIMIT,
+        "go",
+        """
+        package feed
+
+        import "github.com/cenkalti/backoff/v4"
+
+        func run(connect backoff.Operation) error {
+        	b := backoff.NewExponentialBackOff()
+        	b.MaxElapsedTime = 0
+        	return backoff.Retry(connect, b)
+        }
+
+        func until(ctx context.Context, connect backoff.Operation) error {
+        	c := backoff.NewExponentialBackOff()
+        	c.MaxElapsedTime = 0
+        	return backoff.Retry(connect, backoff.WithContext(c, ctx))
+        }
+        """,
+        8,
+    ),
+    bad(
+        LIMIT,
+        "javascript",
+        """
+        import { retry, handleAll, ExponentialBackoff } from 'cockatiel';
+        const endless = retry(handleAll, { backoff: new ExponentialBackoff() });
+        const limited = retry(handleAll, { maxAttempts: 4, backoff: new ExponentialBackoff() });
+        """,
+        2,
+    ),
+    bad(
+        PAUSE,
+        "javascript",
+        """
+        const hasty = createClient({ url, socket: { reconnectStrategy: () => 0 } });
+        const patient = createClient({ url, socket: { reconnectStrategy: (n) => Math.min(n * 100, 3000) } });
+        """,
+        1,
+    ),
 ]

@@ -11,7 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses, closed_unseen, default_of
 from faultkit.code.rules.vocabulary.ended_sources import ended_sources
-from faultkit.code.rules.vocabulary.idle_helpers import idle_by_helper
+from faultkit.code.rules.vocabulary.idle_helpers import idle_by_helper, self_scheduled
 from faultkit.code.rules.vocabulary.idle_rounds import WAITS_IN_HEAD, idle_rounds, is_told_to_wait
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -53,6 +53,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if loop is not None and loop.span not in told:
             told.add(loop.span)
             yield Hit(each.span, each.what, LIKELY)
+    for each in self_scheduled(facts):
+        yield Hit(each.span, each.what, LIKELY)
     for use, name in closed_unseen(facts) if facts.language == "go" else ():
         what = f"once {use.channel} is closed, the receive returns an empty {name} at once and the loop spins"
         yield Hit(use.span, what, LIKELY)

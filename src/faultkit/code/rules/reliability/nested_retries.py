@@ -42,6 +42,9 @@ def _runs_code(each: Retry) -> bool:
 def _in_reached(outer: Retry, known: list[Retry], facts: Facts) -> Retry | None:
     """Return a retry in a function that runs in every try."""
     scopes = reached_by(outer, facts) if len(known) > 1 else []
+    for call in facts.calls_of_method("retryWhen"):
+        if call is not outer.call and is_within(call.span, outer.body):
+            return Retry("helper", call.span, call.span, call, None, None, None, None)
     for scope in scopes:
         for each in known:
             if each is not outer and _runs_code(each) and is_within(each.body, scope.span):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.call_paths import callers_of_function
 from faultkit.code.rules.vocabulary.fresh_keys import FreshKey, fresh_keys
 from faultkit.code.rules.vocabulary.http_requests import http_requests, request_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
@@ -47,8 +48,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _is_about(hit: Hit, key: FreshKey, facts: Facts) -> bool:
     """Return whether a finding is about a request whose key is made anew."""
-    around = facts.named_function_of(Place(hit.span))
-    return around is not None and (around is facts.named_function_of(Place(key.span)) or around in key.scopes)
+    around, made = facts.named_function_of(Place(hit.span)), facts.named_function_of(Place(key.span))
+    if around is None or around is made or around in key.scopes:
+        return around is not None
+    calls = () if made is None else callers_of_function(made, facts)
+    return any(facts.named_function_of(call) is around for call in calls)
 
 
 def _direct(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
@@ -232,7 +236,21 @@ def _has_key(call: Call, tried: Span, facts: Facts) -> bool:
     around = facts.loops_around(call)
     if _FRESH.search(facts.text(around[-1].body) if around else inside):
         return _KEY.search(_FRESH.sub("", inside)) is not None
-    return any(_KEY.search(each) for each in (inside, facts.text_with_values(call)))
+    if any(_KEY.search(each) for each in (inside, facts.text_with_values(call))):
+        return True
+    return facts.syntax.has_any(b"idempot") and any(
+        _has_key_field(each.method, facts) for each in facts.within(facts.calls, tried) if each.constructs
+    )
+
+
+def _has_key_field(name: str, facts: Facts) -> bool:
+    """Return whether a type of this text has a field for a key: `record Order(String idempotencyKey)`."""
+    found = re.search(
+        rf"\b(?:class|record|struct|interface|type)\s+{re.escape(name)}\b[^;]{{0,600}}?idempot",
+        facts.whole_text,
+        re.IGNORECASE,
+    )
+    return found is not None
 
 
 def _headers_from_elsewhere(call: Call, facts: Facts) -> bool:

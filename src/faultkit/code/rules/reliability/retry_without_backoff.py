@@ -10,7 +10,7 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.reconnecting import reconnecting_loops
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
-from faultkit.code.rules.vocabulary.retry_policies import reconnects
+from faultkit.code.rules.vocabulary.retry_policies import reconnect_strategies, reconnects
 from faultkit.code.rules.vocabulary.stuck_counters import stuck_pauses
 
 _NEAR = re.compile(
@@ -27,6 +27,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(retry.place, what, LIKELY, "low")
     for span, what in stuck_pauses(facts):
         yield Hit(span, what, LIKELY)
+    for span in reconnect_strategies(facts):
+        yield Hit(span, "this connects again at once, however often it failed", LIKELY)
     told = {retry.span for retry in retries(facts)}
     for loop, place in reconnecting_loops(facts):
         if loop.head not in told:

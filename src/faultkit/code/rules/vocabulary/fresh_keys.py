@@ -166,6 +166,8 @@ def _key_scopes(call: Call, facts: Facts) -> tuple[Scope, ...] | None:
         return ()
     seen = set[Scope]() if around is None else {around}
     for given in facts.within(facts.calls, span):
+        if given.constructs and _is_key_field(given, names, call, facts):
+            return ()
         if (found := _given(given, names, call, seen, facts, _LEVELS)) is not None:
             return found
     return None
@@ -175,6 +177,17 @@ def _is_key(name: str, span: Span, facts: Facts) -> bool:
     """Return whether a variable is what a key is set to: `"Idempotency-Key": key`."""
     used = re.compile(rf"{_KEY}{_SEPARATOR}[^;,\n]{{0,60}}?(?<![\w.]){re.escape(name)}\b", re.IGNORECASE)
     return used.search(facts.text(span)) is not None
+
+
+def _is_key_field(made: Call, names: set[str], call: Call, facts: Facts) -> bool:
+    """Return whether a value becomes the key among the fields of a record or data class of this text."""
+    declared = re.compile(rf"\b(?:record|class)\s+{re.escape(made.method)}\s*\(([^)]*)\)")
+    for place, argument in enumerate(made.arguments):
+        if is_within(call.span, argument.value.span) or argument.value.text in names:
+            found = declared.search(facts.whole_text)
+            fields = [] if found is None else found[1].split(",")
+            return place < len(fields) and _NAME.search(fields[place]) is not None
+    return False
 
 
 def _given(
@@ -228,7 +241,10 @@ def is_in_every_try(place: Placed, facts: Facts, levels: int = _LEVELS) -> bool:
 def _counts_tries(loop: Loop, facts: Facts) -> bool:
     if loop.kind == "comprehension":
         return False
-    return _TRIES.search(f"{loop.over} {' '.join(loop.targets)} {facts.text(loop.head)[:120]}") is not None
+    if loop.kind == "each":
+        # `for payment in retry_queue` has an item in every round.
+        return _TRIES.search(" ".join(loop.targets)) is not None
+    return _TRIES.search(f"{loop.over} {facts.text(loop.head)[:120]}") is not None
 
 
 def _runs_again(scope: Scope, facts: Facts) -> bool:

@@ -50,6 +50,37 @@ def idle_by_helper(facts: Facts) -> Iterator[IdleRound]:
             yield found
 
 
+_SOON = frozenset(("setImmediate", "process.nextTick", "queueMicrotask", "setTimeout"))
+
+
+def self_scheduled(facts: Facts) -> Iterator[IdleRound]:
+    """Yield functions of JavaScript that ask for work and run again at once: `setImmediate(poll)`."""
+    if facts.language not in ("javascript", "typescript", "tsx"):
+        return
+    for call in facts.calls_of_method("setImmediate", "nextTick", "queueMicrotask", "setTimeout"):
+        scope = facts.named_function_of(call)
+        if call.name not in _SOON or scope is None or not call.arguments or not scope.short_name:
+            continue
+        if call.method == "setTimeout" and not (
+            len(call.positional) == 2 and call.positional[1].value.text == "0"
+        ):
+            continue
+        again = re.search(rf"\b{re.escape(scope.short_name)}\b", call.arguments[0].value.text)
+        if again is None or any(
+            is_within(call.span, arm.span) for arm in facts.within(facts.arms, scope.body)
+        ):
+            continue
+        if any(
+            step.kind == "return"
+            for step in facts.within(facts.steps, Span(scope.body.start, call.span.start))
+        ):
+            continue
+        inside = [each for each in facts.within(facts.calls, scope.body) if each is not call]
+        asks = next((each for each in inside if answers_at_once(each, facts)), None)
+        if asks is not None and not any(may_wait(each, facts) for each in inside if each is not asks):
+            yield IdleRound(asks, call.span, f"{scope.short_name}() runs again at once when there is nothing")
+
+
 def _round(loop: Loop, facts: Facts) -> IdleRound | None:
     failed = _failure_places(loop.body, facts)
     calls = [call for call in facts.within(facts.calls, loop.body) if not _is_in(call.span, failed)]

@@ -15,7 +15,7 @@ _CONNECTS = re.compile(
     r"^_*(re_?)?(connect|Connect|dial|Dial)(_?(async|robust|to|once|context|tls|timeout|config|and\w+|Async|Context|TLS"
     r"|Timeout|Config|Robust|To|And\w+|\w*[cC]onnection|[sS]ocket|[sS]tream|[fF]eed))?$"
     r"|^(open|create|get|make|new|establish)_?\w*([cC]onnection|[sS]ocket|_pubsub)\w*$|^(ws_connect|BlockingConnection)$"
-    r"|^(subscribe|psubscribe|Subscribe)$"
+    r"|^(subscribe|psubscribe|Subscribe)$|^(webSocket|wss|webSocketSession|sse|serverSentEvents|eventSource)$"
 )
 _RECEIVES = re.compile(
     r"^(Fetch|FetchMessage|ReadMessage|Receive|Recv|RecvMsg|NextMsg|NextMessage|ReceiveMessage|ReceiveMessages|ReceiveAsync"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.waits import is_sleep
@@ -133,4 +134,16 @@ def _limited(call: Call, scope: Scope, waits: bool, facts: Facts) -> bool | None
     branches = [step.text for step in facts.within(facts.steps, scope.body) if step.kind == "branch"]
     if any(_LIMITS.search(text) for text in branches) or _LASTING.match(scope.short_name):
         return None
-    return False if facts.handlers_around(call) and not waits else None
+    return False if not waits and _only_calls_again(call, facts) else None
+
+
+def _only_calls_again(call: Call, facts: Facts) -> bool:
+    """Return whether a handler does nothing else that could make the next try another one."""
+    handlers = facts.handlers_around(call)
+    if not handlers:
+        return False
+    body = handlers[-1].body
+    return not any(facts.within(facts.assignments, body)) and all(
+        each is call or is_logging(each) or is_within(each.span, call.span) or each.is_argument
+        for each in facts.within(facts.calls, body)
+    )

@@ -118,6 +118,13 @@ def _of_helper(call: Call, facts: Facts) -> Retry | None:
     """Find `pRetry(() => …)`, `retry.Do(func() …)`: a call that is given what to try."""
     if call.is_decorator or not _WORD.search(call.written):
         return None
+    if facts.language == "rust" and call.method == "retry":
+        # backon: `operation.retry(policy)` with a closure, or `(|| …).retry(policy)`.
+        for made in facts.assignments_to(call.receiver_written, call):
+            if made.value is not None and made.value.shape == "function":
+                return Retry("helper", call.callee, made.value.span, call, None, None, None, None)
+        if facts.text(call.callee).startswith(("(||", "(move ||", "||")):
+            return Retry("helper", call.callee, call.callee, call, None, None, None, None)
     given = [each for each in call.positional if each.value.shape == "function"]
     if given:
         return Retry("helper", call.callee, given[0].value.span, call, None, None, None, None)

@@ -26,7 +26,8 @@ _POLICY = re.compile(r"[rR]etry|[pP]olicy|[pP]ipeline|[rR]esilien")
 _RUNS = frozenset(("executeSupplier", "executeCallable", "executeRunnable", "decorateSupplier", "execute"))
 _METHODS = {
     "java": (*_RUNS, "waitDuration", "maxAttempts", "Retryable", "retry", "indefinitely", "infiniteRetry",
-             "noBackoff", "withMaxRetries"),
+             "noBackoff", "withMaxRetries", "build", "ofDefaults", "FixedBackOff", "atMost", "max",
+             "maxInARow"),
     "go": ("Attempts", "Retry", "RetryNotify"),
     "python": ("Retrying", "AsyncRetrying", "Retry"),
 }  # fmt: skip
@@ -35,6 +36,8 @@ _METHODS["kotlin"] = _METHODS["java"]
 _URLLIB3 = ("urllib3.util.retry.Retry", "urllib3.util.Retry", "urllib3.Retry")
 _GO_ATTEMPTS = NamePattern(r"retry-go(/v\d)?\.Attempts$")
 _GO_BACKOFF = NamePattern(r"cenkalti/backoff(/v\d)?\.(Retry|RetryNotify)$")
+_RUST_ENDLESS = re.compile(r"max_elapsed_time:\s*None|with_max_elapsed_time\(None\)")
+_GO_ENDLESS = re.compile(r"\.MaxElapsedTime\s*=\s*0\b|WithMaxElapsedTime\(0\)")
 _GO_LIMITS = re.compile(r"WithMaxRetries|WithContext|MaxElapsedTime|Context\(")
 
 
@@ -101,16 +104,58 @@ def _java(call: Call, facts: Facts) -> Iterator[Retry]:
         r"\b(bodyToMono|bodyToFlux|Mono|Flux|exchangeToMono)\b", call.name
     ):
         yield _retry(call, False, None, bool(call.arguments))
-    elif call.method in ("indefinitely", "infiniteRetry") and "Retry" in call.name:
+    elif call.method in ("indefinitely", "infiniteRetry") and re.search("[rR]etry", call.name):
         yield _retry(call, None, None, False)
     elif call.method == "noBackoff" and "Retry" in call.name:
         yield _retry(call, False, None, None)
     elif call.method == "withMaxRetries" and "RetryPolicy" in call.name and _first(call) == "-1":
         yield _retry(call, None, None, False)
+    elif call.method in ("build", "ofDefaults"):
+        yield from _java_builder(call, facts)
+    elif call.method == "FixedBackOff" and len(call.positional) == 2:
+        pause, tries = (each.value.text for each in call.positional)
+        endless = _ENDLESS.match(tries) is not None or tries.endswith("UNLIMITED_ATTEMPTS")
+        at_once = _ZERO.match(pause.rstrip("L")) is not None
+        yield _retry(call, None if endless else not at_once, None, not endless)
+    elif call.method == "atMost" and call.name.endswith(".retry().atMost"):
+        if "withBackOff" not in facts.text(call.span):
+            yield _retry(call, False, None, True)
+    elif call.method in ("max", "maxInARow") and call.receiver_written == "Retry":
+        endless = _ENDLESS.match(_first(call)) is not None
+        yield _retry(call, None if endless else False, None, not endless)
     elif call.method in _RUNS and re.search(r"[rR]etry", f"{call.name} {call.receiver_written}"):
         for argument in call.positional:
             if argument.value.shape == "function":
                 yield Retry("helper", call.callee, argument.value.span, call, None, None, None, None)
+
+
+_BUILDERS = (
+    (
+        re.compile(r"\bRetryerBuilder\b"),
+        re.compile(r"\.withWaitStrategy\("),
+        re.compile(r"\.withStopStrategy\("),
+    ),
+    (re.compile(r"\bRetryTemplate\.builder\("), re.compile(r"[bB]ackoff|\.infiniteRetry"), None),
+    (
+        re.compile(r"\bRetryPolicy\.(<[^()]*>)?(builder|ofDefaults)\("),
+        re.compile(r"\.(withDelay|withBackoff|withRandomDelay|withDelayFn)\w*\("),
+        None,
+    ),
+)
+"""Builders that try again at once unless a pause is stated, and for ever where a limit must be."""
+
+
+def _java_builder(call: Call, facts: Facts) -> Iterator[Retry]:
+    """Yield guava-retrying, Spring's RetryTemplate and Failsafe without a pause or a limit."""
+    text = facts.text(call.span)
+    for made, pause, limit in _BUILDERS:
+        if made.search(text) is None:
+            continue
+        waits = pause.search(text) is not None
+        if limit is not None and limit.search(text) is None:
+            yield _retry(call, None, None, False)
+        elif not waits:
+            yield _retry(call, False, None, True)
 
 
 def _first(call: Call) -> str:
@@ -128,6 +173,8 @@ def _go(call: Call, facts: Facts) -> Iterator[Retry]:
         text = facts.text_with_values(call)
         if "NewConstantBackOff" in text or "ZeroBackOff" in text:
             yield _retry(call, "ZeroBackOff" not in text, False, bool(_GO_LIMITS.search(text)))
+        elif _GO_ENDLESS.search(text) and not _GO_LIMITS.search(_GO_ENDLESS.sub("", text)):
+            yield _retry(call, None, None, False)
 
 
 def _python(call: Call, facts: Facts) -> Iterator[Retry]:
@@ -154,6 +201,13 @@ def _javascript(call: Call, facts: Facts) -> Iterator[Retry]:
         waits = delay is not None and not _ZERO.match(" ".join(delay.value.text.split()))
         endless = tries is not None and _ENDLESS.match(tries.value.text) is not None
         yield _retry(call, waits, None, not endless)
+    elif call.name == "cockatiel.retry" and len(call.positional) > 1:
+        if call.positional[1].value.shape == "object" and not call.spreads:
+            waits = call.has("backoff") and "ConstantBackoff(0)" not in facts.text(call.span)
+            limited = call.has("maxAttempts") and not any(
+                _ENDLESS.match(each.value.text) for each in call.arguments if each.name == "maxAttempts"
+            )
+            yield _retry(call, waits if limited else None, None, limited)
     elif call.name in ("p-retry", "async-retry", "promise-retry", "pRetry") and call.has(
         "forever", "retries"
     ):
@@ -167,6 +221,25 @@ def _rust(call: Call, facts: Facts) -> Iterator[Retry]:
         text = facts.text_with_values(call)
         if ".take(" not in text:
             yield _retry(call, None, None, False)
+    elif (
+        call.method in ("retry", "retry_notify")
+        and "backoff" in call.name
+        and _RUST_ENDLESS.search(facts.text_with_values(call))
+    ):
+        yield _retry(call, None, None, False)
+
+
+_STRATEGY = re.compile(r"(^|\.)(reconnectStrategy|retryStrategy|clusterRetryStrategy)$")
+
+
+def reconnect_strategies(facts: Facts) -> Iterator[Span]:
+    """Yield strategies of clients of Redis that connect again at once: `reconnectStrategy: () => 0`."""
+    if facts.language not in ("javascript", "typescript", "tsx") or b"Strategy" not in facts.syntax.source:
+        return
+    for call in facts.calls:
+        for each in call.arguments if b"Strategy" in facts.syntax.source[slice(*call.span)] else ():
+            if _STRATEGY.search(each.name) and _ZERO.match(" ".join(each.value.text.split())):
+                yield each.value.span
 
 
 def _repeated(facts: Facts) -> Iterator[Retry]:
