@@ -39,6 +39,15 @@ _PARAMETERS = re.compile(r"(ProcessMessageEventArgs|ConsumeContext|ServiceBusRec
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    found = [*_counted_as_done(facts)]
+    yield from found
+    for hit in _acknowledged(facts):
+        if not any(is_within(each.span, hit.span) for each in found):
+            yield hit
+
+
+def _counted_as_done(facts: Facts) -> Iterator[Hit]:
+    """Yield failures that are only logged in a function whose caller then counts the message as done."""
     for scope, returns_to in _consumers(facts):
         for each in facts.own(facts.tries, scope):
             if not _works(each.body, facts) or _fails_later(each, scope, facts):
@@ -50,7 +59,6 @@ def _check(facts: Facts) -> Iterator[Hit]:
                     yield Hit(handler.span, what, LIKELY)
         if facts.language == "kotlin":
             yield from _caught(scope, returns_to, facts)
-    yield from _acknowledged(facts)
 
 
 def _is_only_logged(handler: Handler, facts: Facts) -> bool:
@@ -98,11 +106,12 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
         if at not in found:
             found.add(at)
             what = f"the failed message is not read again: {commit.written}() of a later one moves past it"
-            yield Hit(at, what, LIKELY)
+            yield Hit(_both(at, commit), what, LIKELY)
     for at, ack in lost_with_batch(facts) if acks else ():
         if at not in found:
             found.add(at)
-            yield Hit(at, f"{ack.written}() counts the whole batch as done, also what failed here", LIKELY)
+            what = f"{ack.written}() counts the whole batch as done, also what failed here"
+            yield Hit(_both(at, ack), what, LIKELY)
     for each in dropped_failures(facts) if acks or listed or marks else ():
         if each.at in found:
             continue
@@ -119,6 +128,11 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
         elif (mark := _marked(each, marks, facts)) is not None:
             what = f"the failure is {how}, and {mark.targets[0]} says that the work is done"
             yield Hit(each.at, what, LIKELY)
+
+
+def _both(failure: Span, ack: Call) -> Span:
+    """Return the code from what drops a failure to the acknowledgement that it belongs to."""
+    return Span(min(failure.start, ack.span.start), max(failure.end, ack.span.end))
 
 
 def _chained(each: DroppedFailure, acks: tuple[Call, ...], facts: Facts) -> Call | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
+from faultkit.code.facts import Call, Facts, Handler, Place, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.failed_result_cached import failures_in_cached_functions
 from faultkit.code.rules.reliability.failure_taken_for_data import failures_acted_on
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.empty_answers import empty_answers
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
@@ -39,16 +40,28 @@ _KOTLIN_DEFAULTS = frozenset(("getOrDefault", "getOrNull", "getOrElse"))
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    found = tuple(_answers(facts))
+    found = (*_answers(facts), *_of_requests(facts))
     # What the program then does, or keeps in a cache, says more about the same answer.
     worse = [*failures_acted_on(facts)] if found else []
     if found and facts.language == "python":
         worse += failures_in_cached_functions(facts)
     if facts.language in ("java", "kotlin"):
         yield from _futures(facts)
+    seen = set[Span]()
     for place, hit in found:
-        if not any(is_within(each.span, place) for each in worse):
+        if hit.span not in seen and not any(is_within(each.span, place) for each in worse):
+            seen.add(hit.span)
             yield hit
+
+
+def _of_requests(facts: Facts) -> Iterator[tuple[Span, Hit]]:
+    """Yield hits for empty lists that are the whole answer of a request."""
+    for span, given in empty_answers(facts):
+        scope = facts.function_at(span) or facts.named_function_of(Place(span))
+        name = "" if scope is None else f"{scope.name} {'' if scope.route is None else scope.route.path}"
+        if not _OFFERS.search(name) and not _WELCOME.search(name):
+            what = f"when the call fails, the request is answered with {given} as if there were nothing"
+            yield span, Hit(span, what, LIKELY)
 
 
 def _answers(facts: Facts) -> Iterator[tuple[Span, Hit]]:

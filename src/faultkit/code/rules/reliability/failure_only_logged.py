@@ -25,9 +25,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _dropped(facts)
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
-    answered = dict(answered_failures(facts))
-    for span, work in answered.items():
-        yield Hit(span, f"when {work.written}() fails, the request is still answered with success", LIKELY)
+    answered = set[Span]()
+    for one in answered_failures(facts):
+        answered.add(one.let_go)
+        what = f"when {one.work.written}() fails, the request is still answered with success"
+        yield Hit(one.span, what, LIKELY)
     for each in facts.tries:
         scope = facts.function_of(each)
         if scope is None or any(handler.span in answered for handler in each.handlers):

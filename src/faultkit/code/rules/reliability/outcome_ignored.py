@@ -29,13 +29,13 @@ _LIMITED = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for made, name in unflushed(facts):
+    for span, name in unflushed(facts):
         lost = (
             "an error of its last write is lost"
             if facts.language == "rust"
             else "what it still holds is lost"
         )
-        yield Hit(made.span, f"{name} is never flushed: {lost}", LIKELY)
+        yield Hit(span, f"{name} is never flushed: {lost}", LIKELY)
     for call in facts.calls_of_method(*_METHODS[facts.language]):
         what = _CHECKS[facts.language](call, facts)
         if what and not is_clean_up(call, facts) and not facts.comment_at(call):

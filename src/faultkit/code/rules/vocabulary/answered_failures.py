@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
@@ -76,8 +77,20 @@ def is_write(call: Call, facts: Facts) -> bool:
 _ENDS_TRANSACTION = re.compile(r"[\"'`]\s*(?:rollback|begin)\b", re.IGNORECASE)
 
 
-def answered_failures(facts: Facts) -> Iterator[tuple[Span, Call]]:
-    """Yield what lets a failure go before an answer of success, with the work that failed."""
+@dataclass(frozen=True, slots=True)
+class AnsweredFailure:
+    """A failure after which a request is answered with success."""
+
+    span: Span
+    """From what lets the failure go to the answer."""
+    let_go: Span
+    """The handler, or the call of a function that says nothing of a failure."""
+    work: Call
+    """What failed."""
+
+
+def answered_failures(facts: Facts) -> Iterator[AnsweredFailure]:
+    """Yield the failures after which a request is answered with success."""
     for each in facts.tries:
         scope = _answering(each, facts)
         if scope is None or facts.handlers_around(each):
@@ -85,7 +98,7 @@ def answered_failures(facts: Facts) -> Iterator[tuple[Span, Call]]:
         work = _work_in(each.body, scope, facts)
         for handler in each.handlers if work is not None else ():
             if work is not None and _is_let_go(handler, each, scope, facts):
-                yield handler.span, work
+                yield AnsweredFailure(_to_answer(handler.span, scope, facts), handler.span, work)
                 break
     for dropped in swallowing_calls(facts):
         scope = _answering(dropped, facts)
@@ -97,7 +110,13 @@ def answered_failures(facts: Facts) -> Iterator[tuple[Span, Call]]:
         if call is not None and not facts.loops_around(call) and _succeeds_after(call.span.end, scope, facts):
             own = next((one for one in facts.functions_named(call.method)), None)
             if own is not None and _work_in(own.body, scope, facts) is not None:
-                yield call.span, call
+                yield AnsweredFailure(_to_answer(call.span, scope, facts), call.span, call)
+
+
+def _to_answer(let_go: Span, scope: Scope, facts: Facts) -> Span:
+    """Return the code from what lets a failure go to the first answer behind it."""
+    ends = [each.end for each in answers_in(scope.body, scope, facts) if each.start >= let_go.end]
+    return Span(let_go.start, min(ends, default=let_go.end))
 
 
 def _answering(place: Placed, facts: Facts) -> Scope | None:
@@ -155,7 +174,7 @@ def _is_let_go(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
         return False
     if has_comment(facts.text(handler.span)) and not is_webhook(scope):
         return False
-    answers = [*_answers_in(handler.body, scope, facts)]
+    answers = [*answers_in(handler.body, scope, facts)]
     if not answers:
         leaves = any(
             step.kind in ("return", "break", "continue", "raise")
@@ -199,7 +218,7 @@ def _passes_on(handler: Handler, scope: Scope, facts: Facts) -> bool:
     return not responder or not all(step.text.startswith(f"{responder}.") for step in returns if step.text)
 
 
-def _answers_in(block: Span, scope: Scope, facts: Facts) -> list[Span]:
+def answers_in(block: Span, scope: Scope, facts: Facts) -> list[Span]:
     """Return what a block answers with, in the order of the text."""
     found: dict[Span, None] = {}
     responder = responder_of(scope, facts)
@@ -243,7 +262,7 @@ _WITHOUT_ANSWER = ("fastapi", "spring", "nest", "aspnet", "litestar", "net/http"
 def _succeeds_after(end: int, scope: Scope, facts: Facts) -> bool:
     """Return whether the answers behind a place are of success, all that there are."""
     rest = Span(end, scope.body.end)
-    answers = [each for each in _answers_in(rest, scope, facts) if each.start >= end]
+    answers = [each for each in answers_in(rest, scope, facts) if each.start >= end]
     if facts.language == "rust" and (tail := _tail(scope.body, facts)) is not None and tail.start >= end:
         answers.append(tail)
     if not answers:

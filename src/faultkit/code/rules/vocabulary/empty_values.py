@@ -27,3 +27,20 @@ def is_made_of_nothing(text: str) -> bool:
     if len(text) > 200:
         return False
     return _MADE.match(text) is not None and _LIST.search(text) is not None
+
+
+_EMPTY_LIST = re.compile(
+    r"^(?:\[\]|\(\)|list\(\)|set\(\)|new (?:List|Array|ArrayList|HashSet|Set)\b.*|Array\.Empty<.*>\(\)"
+    r"|Enumerable\.Empty<.*>\(\)"
+    r"|Collections\.empty(?:List|Set)\(\)|(?:List|Set|Stream)\.(?:of|empty)\(\)|empty(?:List|Set)(?:<[^<>]*>)?\(\)"
+    r"|(?:mutable)?[lL]istOf(?:<[^<>]*>)?\(\)|setOf(?:<[^<>]*>)?\(\)|\[\][\w.*]+\{\}|make\(\[\].*, 0\)"
+    r"|Vec::new\(\)|vec!\[\]"
+    r"|Vec::default\(\)|Default::default\(\)|Page\.empty\(\)|Flux\.empty\(\))$",
+    re.DOTALL,
+)
+
+
+def is_empty_list(text: str) -> bool:
+    """Return whether an expression is a list of nothing, or an object that holds only such."""
+    bare = text.strip()
+    return _EMPTY_LIST.match(bare) is not None or is_made_of_nothing(bare)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _MADE = {
@@ -39,8 +40,8 @@ _PRODUCERS = NamePattern(
 )
 
 
-def unflushed(facts: Facts) -> Iterator[tuple[Call, str]]:
-    """Yield the calls that make a buffer that is not emptied, with the name of what holds it."""
+def unflushed(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield the code from what makes a buffer that is not emptied to its last use, with its name."""
     yield from _producers(facts)
     made = _MADE.get(facts.language)
     if made is None:
@@ -60,7 +61,12 @@ def unflushed(facts: Facts) -> Iterator[tuple[Call, str]]:
         kind = "tokio" if re.search(r"(^|\.)tokio\.", each.call.name) else facts.language
         emptied = re.search(_EMPTIES[kind].format(name), facts.text(scope.body))
         if not emptied and not _is_handed_on(each, scope, facts):
-            yield each.call, name
+            uses = [
+                call.span.end
+                for call in facts.within(facts.calls, Span(each.span.end, scope.body.end))
+                if call.receiver_written == name or any(one.value.text == name for one in call.positional[:1])
+            ]
+            yield Span(each.call.span.start, max(uses, default=each.call.span.end)), name
 
 
 def _is_handed_on(made: Assignment, scope: Scope, facts: Facts) -> bool:
@@ -100,7 +106,7 @@ _ANSWERED = re.compile(
 )
 
 
-def _producers(facts: Facts) -> Iterator[tuple[Call, str]]:
+def _producers(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield producers of Kafka in a file that neither flushes nor closes one, nor waits for an answer."""
     for call in facts.calls if facts.syntax.has_any(b"producer") else ():
         made = _PRODUCERS.search(call.name)
@@ -112,7 +118,7 @@ def _producers(facts: Facts) -> Iterator[tuple[Call, str]]:
         if facts.language != "python" and any(facts.calls_on(each) for each in sends):
             continue
         if not _ENDED.search(facts.whole_text) and not _ANSWERED.search(_sending(sends, facts)):
-            yield call, call.assigned[0].rpartition(".")[2]
+            yield call.span, call.assigned[0].rpartition(".")[2]
 
 
 def _sending(sends: list[Call], facts: Facts) -> str:

@@ -1,0 +1,173 @@
+"""Requests that are answered with an empty list because what they asked for has failed.
+
+The list is the whole answer: clients see that there is nothing. What is only a part of an answer may be left
+out on purpose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import JAVASCRIPT
+from faultkit.code.rules.vocabulary.answered_failures import answers_in
+from faultkit.code.rules.vocabulary.dropped_failures import is_failure_of_work
+from faultkit.code.rules.vocabulary.empty_values import is_empty_list
+from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report
+
+_OK = r"(?:20\d|(?:http|fiber)\.StatusOK|HttpStatusCode\.OK|StatusCode::OK|HttpStatus\.OK)"
+_WRAPPED = re.compile(
+    rf"^(?:return\s+)?(?:await\s+)?[\w.:]+!?(?:\((?:{_OK})?\)(?:\.|::)\w+)*"
+    rf"\(\s*(?:{_OK}\s*,)?(.*?)(?:,\s*{_OK})?\s*\)[\s;]*$",
+    re.DOTALL,
+)
+_WRAPPERS = frozenset(
+    (
+        "return", "await", "res", "response", "reply", "json", "Json", "send", "Ok", "ok", "OK", "jsonify",
+        "status", "Results", "TypedResults", "ResponseEntity", "body", "c", "ctx", "JSON", "http",
+        "StatusOK", "code", "call", "respond", "w", "200", "HttpResponse", "JSONResponse", "JsonResponse",
+        "Response", "HttpStatusCode", "NextResponse", "json_response", "web", "content", "safe", "False",
+        "StatusCode", "finish", "gctx", "NewEncoder", "Encode", "encoding", "items", "data", "results",
+        "axum", "into_response", "context",
+    )
+)  # fmt: skip
+"""Words of an answer that are no part of what it holds."""
+
+
+def empty_answers(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield what makes an empty answer of a failure, with that answer as written."""
+    if not any(scope.route is not None for scope in facts.scopes):
+        return
+    for each in facts.tries:
+        scope = facts.route_of(each)
+        if scope is None or facts.handlers_around(each) or not _asks(each.body, facts):
+            continue
+        for handler in each.handlers:
+            given = _given(handler, each, scope, facts)
+            if given:
+                yield handler.span, given
+                break
+    yield from _defaults(facts)
+
+
+def _asks(body: Span, facts: Facts) -> bool:
+    return any(
+        (call.receiver_written or call.is_awaited) and not call.constructs and not is_logging(call)
+        for call in facts.within(facts.calls, body)
+    )
+
+
+def unwrapped(text: str) -> str:
+    """Return what an answer holds: `[]` of `return res.status(200).json([])`."""
+    text = text.strip().removeprefix("return ").strip("; \n")
+    for _ in range(4):
+        found = _WRAPPED.match(text)
+        if found is None or is_empty_list(text):
+            break
+        text = found[1].strip()
+    return text
+
+
+def _given(handler: Handler, each: Try, scope: Scope, facts: Facts) -> str:
+    """Return the empty list that a handler answers with; empty if it does not."""
+    if (handler.raises and facts.language != "go") or not is_failure_of_work(handler):
+        return ""
+    if has_comment(facts.text(handler.span)) or _has_branch(handler.body, facts):
+        return ""
+    answers = answers_in(handler.body, scope, facts)
+    if len(answers) == 1:
+        given = unwrapped(facts.text(answers[0]))
+        return given if is_empty_list(given) and _only_logs_beside(handler.body, answers, facts) else ""
+    if answers or any(step.kind in ("return", "raise") for step in facts.within(facts.steps, handler.body)):
+        return ""
+    sets = [one for one in facts.within(facts.assignments, handler.body) if one.operator in ("=", ":=")]
+    if len(sets) != 1 or sets[0].value is None or len(sets[0].targets) != 1:
+        return ""
+    value, name = sets[0].value.text, sets[0].targets[0]
+    if not (is_empty_list(value) or value == "nil") or not _only_logs_beside(
+        handler.body, [sets[0].span], facts
+    ):
+        return ""
+    end = max(each.span.end, handler.span.end)
+    return value if _is_whole_answer(name, end, scope, facts) else ""
+
+
+def _has_branch(body: Span, facts: Facts) -> bool:
+    return any(step.kind == "branch" for step in facts.within(facts.steps, body))
+
+
+def _only_logs_beside(body: Span, given: list[Span], facts: Facts) -> bool:
+    others = [
+        call
+        for call in facts.within(facts.calls, body)
+        if not any(is_within(call.span, one) for one in given)
+    ]
+    logs = [call for call in others if is_logging(call) or is_count_or_report(call)]
+    return all(any(is_within(call.span, log.span) for log in logs) for call in others)
+
+
+def _is_whole_answer(name: str, end: int, scope: Scope, facts: Facts) -> bool:
+    """Return whether an answer behind a place holds one variable and nothing else."""
+    answers = answers_in(Span(end, scope.body.end), scope, facts)
+    words = [
+        {*re.findall(r"[A-Za-z_]\w*", re.sub(r"\"[^\"]*\"|'[^']*'", "", facts.text(one)))} - _WRAPPERS
+        for one in answers
+        if one.start >= end
+    ]
+    return bool(words) and words[-1] == {name}
+
+
+_DEFAULTS = {
+    "rust": ("unwrap_or_else",),
+    "kotlin": ("getOrElse", "getOrDefault"),
+    **dict.fromkeys(JAVASCRIPT, ("catch",)),
+}
+
+
+def _defaults(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield `load(…).await.unwrap_or_else(|err| { error!(…); Vec::new() })` and the like."""
+    for call in facts.calls_of_method(*_DEFAULTS.get(facts.language, ())):
+        scope, made = facts.route_of(call), call.origin
+        given = call.positional[0] if call.positional else None
+        if scope is None or made is None or given is None or facts.comment_at(call):
+            continue
+        if facts.language == "rust" and not (
+            made.is_awaited and re.match(r"(?:move\s*)?\|\s*\w+", given.value.text)
+        ):
+            continue
+        if facts.language == "kotlin" and made.method != "runCatching":
+            continue
+        value = _value_of(given.value.text)
+        made_here = [
+            each.span
+            for each in facts.within(facts.calls, given.value.span)
+            if facts.text(each.span).strip() == value
+        ]
+        if not is_empty_list(value) or not _only_logs_beside(given.value.span, made_here, facts):
+            continue
+        names = [name for name in call.assigned if name.isidentifier()]
+        if (names and _is_whole_answer(names[0], call.span.end, scope, facts)) or _is_answered(
+            call, scope, facts
+        ):
+            yield call.span, value
+
+
+def _value_of(function: str) -> str:
+    """Return what a function gives: of `|err| { error!("…"); Vec::new() }` the last expression."""
+    bare = re.sub(r"^(?:async\s+)?(?:\|[^|]*\||\(?\w*\)?\s*=>|\{\s*\w+\s*->)\s*", "", function.strip())
+    bare = bare.strip().removeprefix("{").removesuffix("}").strip()
+    last = re.split(r"[;\n]", bare.rstrip("; \n"))[-1].strip()
+    return last.removeprefix("return ").strip()
+
+
+def _is_answered(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a call stands in an answer, and nothing else does."""
+    for answer in answers_in(scope.body, scope, facts):
+        if is_within(call.span, answer) and unwrapped(facts.text(answer)).startswith(
+            facts.text(call.span)[:20]
+        ):
+            return True
+    return False
