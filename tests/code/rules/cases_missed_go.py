@@ -121,7 +121,8 @@ func count(db *sql.DB) (int, error) {
 }
 """,
     ),
-    _bad("released-on-success-only", _ANSWER % ("", ""), 2),
+    _bad("response-not-closed", _ANSWER % ("", ""), 7),
+    _good("response-not-closed", _ANSWER % ("defer resp.Body.Close()", "")),
     _good("released-on-success-only", _ANSWER % ("defer resp.Body.Close()", "")),
     _good("released-on-success-only", _ANSWER % ("", "resp.Body.Close()\n")),
     # A case that returns only under a condition lets the loop go on.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from faultkit.code.facts.fact_values import Arm, Leaving
@@ -18,6 +19,8 @@ _BLOCKS = frozenset(
 )  # fmt: skip
 """Types whose last part is a statement."""
 _CASES_THAT_FALL_THROUGH = frozenset(("switch_case", "switch_default", "switch_block_statement_group"))
+_ENDING_MACRO = re.compile(rb"(?:\w+::)*(?:bail|panic|unreachable|todo|unimplemented)!")
+"""Macros that leave the function (Rust)."""
 _LEAVES: dict[str, Leaving] = {"return": "function", "raise": "function", "break": "loop", "continue": "loop"}
 
 
@@ -92,6 +95,8 @@ def _leaves(node: Node | None, grammar: Grammar, *, in_switch: bool = False) -> 
         if len(arms) < 2 or "" in ways or arms[-1].type == "elif_clause":
             return ""
         return "loop" if "loop" in ways else "function"
+    if not kind and node.type in ("macro_invocation", "expression_statement"):
+        return "function" if _ENDING_MACRO.match(node.text or b"") else ""
     return _LEAVES.get(kind, "")
 
 

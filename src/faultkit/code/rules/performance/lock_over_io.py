@@ -373,7 +373,7 @@ def _go(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
     for lock in facts.own(facts.calls_of_method("Lock", "RLock"), scope):
         if lock.span.start > call.span.start or lock.arguments:
             continue
-        if lock.method == "RLock" and not _is_written(call, facts):
+        if lock.method == "RLock" and not _is_written(call, facts) and not _stops_readers(lock, call, facts):
             continue  # Others may read meanwhile.
         name = lock.receiver_written
         ends = [
@@ -384,6 +384,18 @@ def _go(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
         if not ends or call.span.start < min(ends):
             return name, True
     return None
+
+
+def _stops_readers(lock: Call, call: Call, facts: Facts) -> bool:
+    """Return whether readers wait, too: a writer that waits for this one lets no more of them in, and each
+    item is asked in turn (Go)."""
+    if not facts.loops_around(call):
+        return False
+    last = lock.receiver_written.rpartition(".")[2]
+    others = [
+        each for each in facts.calls_of_method("Lock") if each.receiver_written.rpartition(".")[2] == last
+    ]
+    return any(facts.function_of(each) is not facts.function_of(lock) for each in others)
 
 
 def _acquired(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:

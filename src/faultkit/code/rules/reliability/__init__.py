@@ -38,6 +38,7 @@ from faultkit.code.rules.reliability import (
     goroutine_leak,
     growing_collection,
     grpc_without_deadline,
+    guards_nothing,
     http_without_timeout,
     ignored_error,
     interval_leak,
@@ -253,4 +254,5 @@ RELIABILITY: tuple[Rule, ...] = (
     accept_loop_waits.RULE,
     nested_retries.RULE,
     promise_awaited_late.RULE,
+    guards_nothing.RULE,
 )

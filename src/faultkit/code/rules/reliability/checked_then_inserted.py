@@ -5,25 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.claimed_rows import claimed_rows
 from faultkit.code.rules.vocabulary.claims import claims
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.read_values import first_call
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
-from faultkit.code.rules.vocabulary.sql_updates import counted_after_check
+from faultkit.code.rules.vocabulary.sql_updates import counted_after_check, taken_after_check
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
+_LOCKS = re.compile(
+    r"serializable|\block|\w+_lock\b|(?-i:(?<![Cc])(?<![Bb])[a-z]Lock\b)|for.?update|merge\s+into|not\s+exists|isolation|@Lock"
+    r"|synchronized|mutex|redis\.lock|updlock",
+    re.IGNORECASE,
+)
+"""What keeps others away between the question and the insert."""
 _GUARDS = TextPattern(
     r"(?<!find)unique(?!OrThrow)|on_?\s*conflict|conflict_|doNothing|duplicate[\s_]?(key|entry)|ER_DUP|Integrity|ConstraintViolation|P2002|23505|\b11000\b|1062|upsert|get_or_create"
-    r"|update_or_create|insert_?ignore|insert\s+or\b|DbUpdateException|serializable|\block|\w+_lock\b|[a-z]Lock\b"
-    r"|for.?update|merge\s+into|not\s+exists|isolation|@Lock|synchronized|mutex|redis\.lock|findOrCreate|FirstOrCreate"
+    r"|update_or_create|insert_?ignore|insert\s+or\b|DbUpdateException|findOrCreate|FirstOrCreate"
     r"|ignore_conflicts|orIgnore|setnx|isUnique",
     re.IGNORECASE,
 )
+"""What refuses a second row that is the same; it does not refuse one row too many."""
 _CHECKS = NamePattern(
-    r"^(exists\w*|existsBy\w*|findBy\w*|findOne\w*|findFirst\w*|findUnique\w*|find_one|find_by_\w+|count\w*|Any(Async)?"
+    r"^(exists\w*|existsBy\w*|findBy\w*|findOne\w*|findFirst\w*|findUnique\w*|find_one|find_by_\w+|count\w*|Any(Async)?|(Long)?CountAsync"
     r"|FirstOrDefault(Async)?|SingleOrDefault(Async)?|first|one_or_none|scalar_one_or_none|scalar|get_or_none|Count"
     r"|First|Take|getBy\w*|FindBy\w*|ExistsBy\w*|ExistsAsync|Exists|get_by_\w+|GetBy\w*|findAndCount|countDocuments"
     r"|fetchval|fetchrow|fetchone|exist\w*|firstOrNull|singleOrNull|findAny|any|empty"
@@ -43,15 +50,25 @@ _MADE = re.compile(r"^(?:new\s+|&)?([A-Z]\w*)\s*[({]")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     found = [*_by_stores(facts), *_by_sql(facts)]
-    found = found or [*_by_texts(facts)]
+    found = found or [(hit, False) for hit in _by_texts(facts)]
     # To search the whole text takes longest, and comes last.
-    if found and not _GUARDS.search(facts.whole_text):
-        yield from found
+    if found and not _LOCKS.search(facts.whole_text):
+        is_guarded = _GUARDS.search(facts.whole_text) is not None
+        first = {hit.span: hit for hit, counts in reversed(found) if counts or not is_guarded}
+        yield from first.values()
     for span, column in counted_after_check(facts):
-        if not _GUARDS.search(facts.text(span)):
+        if not _LOCKS.search(facts.text(span)) and not _GUARDS.search(facts.text(span)):
             yield Hit(
                 span, f"another request may change {column} between the question and the update", LIKELY
             )
+    for span, column in taken_after_check(facts):
+        scope = next(facts.functions_around(Place(span)), None)
+        if scope is None or not _LOCKS.search(facts.text(scope.span)):
+            what = f"another request may set {column} between the question and the update"
+            yield Hit(span, what, LIKELY)
+    for span, field in claimed_rows(facts):
+        what = f"another request may set {field} between this question and the update"
+        yield Hit(span, what, POSSIBLE)
     for claim in claims(facts):
         what = f"{_OTHERS[claim.thing.kind]} between {claim.asked} and {claim.taken}"
         yield Hit(claim.span, what, LIKELY)
@@ -59,13 +76,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 _OTHERS = {
     "key": "another process may set the same key",
+    "size": "another process may add one more",
     "file": "another process may make the same file",
     "entry": "another thread or task may add the same entry",
     "flag": "another thread may set the same flag",
 }
 
 
-def _by_stores(facts: Facts) -> Iterator[Hit]:
+def _by_stores(facts: Facts) -> Iterator[tuple[Hit, bool]]:
+    """Yield what is inserted after a question, and whether that is how many there are."""
     inserting = {scope for call in facts.calls_of_method(*_INSERTS) for scope in facts.functions_around(call)}
     for scope in facts.scopes if inserting else ():
         if not scope.name or scope not in inserting:
@@ -74,20 +93,23 @@ def _by_stores(facts: Facts) -> Iterator[Hit]:
         yield from _by_store(scope, checks, facts)
 
 
-def _by_store(scope: Scope, checks: list[Call], facts: Facts) -> Iterator[Hit]:
-    told = False
+def _by_store(scope: Scope, checks: list[Call], facts: Facts) -> Iterator[tuple[Hit, bool]]:
+    told = set[bool]()
     for check in checks:
-        if told or not check.receiver_written or not _is_condition(check, scope, facts):
+        if True in told or not check.receiver_written or not _is_condition(check, scope, facts):
             continue
         for insert in facts.within(facts.calls, scope.body):
             if insert.method not in _INSERTS or insert.span.start < check.span.end or not insert.arguments:
                 continue
-            if _is_of_another(check, insert, facts):
+            if _is_of_another(check, insert, facts) or _is_of_same_id(check, insert, facts):
                 continue
             if _same_store(check, insert, facts) and _is_new(insert, facts):
                 what = f"another request may insert between {check.written}() and {insert.written}()"
-                yield Hit(insert.span, what, POSSIBLE)
-                told = True
+                counts = _is_limit(check, scope, facts)
+                # That there are not too many may be asked as well, which no constraint answers.
+                if counts not in told:
+                    yield Hit(insert.span, what, POSSIBLE), counts
+                told.add(counts)
                 break
 
 
@@ -124,6 +146,38 @@ def _is_condition(check: Call, scope: Scope, facts: Facts) -> bool:
     return False
 
 
+_COUNTS = NamePattern(r"^(?i:count\w*|fetchval|scalar\w*|queryForObject|findAndCount)$")
+_COMPARES = re.compile(r"(?<![-=<>])[<>]=?(?![<>])\s*(?!0\b)")
+
+
+def _is_limit(check: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a number of rows is compared with a limit that is not zero."""
+    if not _COUNTS.match(check.method) and not re.search(
+        r"\bcount\s*\(", facts.text(check.span), re.IGNORECASE
+    ):
+        return False
+    held = {name for name in check.assigned if name.isidentifier()}
+    for each in facts.within(facts.assignments, scope.body):
+        if each.value is not None and is_within(check.span, each.value.span):
+            held.update(name for target in each.targets for name in re.findall(r"[A-Za-z_]\w*", target))
+    held.update(
+        each.value.text[1:]
+        for call in (check, *facts.calls_on(check))
+        for each in call.positional
+        if each.value.text.startswith("&")
+    )
+    text = facts.text(check.span)
+    return any(
+        step.kind == "branch"
+        and _COMPARES.search(step.text)
+        and (
+            text in step.text
+            or any(re.search(rf"\b{re.escape(name)}\b", step.text) for name in held - {"err"})
+        )
+        for step in facts.within(facts.steps, scope.body)
+    )
+
+
 def _is_of_another(check: Call, insert: Call, facts: Facts) -> bool:
     """Return whether the check asks a variable of a function in which the insert does not stand."""
     root = re.split(r"[.(\[?!]", check.receiver_written, maxsplit=1)[0]
@@ -134,6 +188,18 @@ def _is_of_another(check: Call, insert: Call, facts: Facts) -> bool:
             or any(root in each.targets for each in facts.within(facts.assignments, scope.body))
         )
         for scope in facts.functions_around(check)
+    )
+
+
+_BY_ID = NamePattern(r"^(exists|find|get)(ById|ByIdOrNull|ByPk|_by_id|_by_pk)(Async)?$", re.IGNORECASE)
+
+
+def _is_of_same_id(check: Call, insert: Call, facts: Facts) -> bool:
+    """Return whether the question is for the primary key that is inserted, which cannot be there twice."""
+    first = check.argument(place=0) if _BY_ID.match(check.method) else None
+    return (
+        first is not None
+        and re.search(rf"\b{re.escape(first.value.text)}\b", facts.text_with_values(insert)) is not None
     )
 
 
@@ -216,7 +282,7 @@ def _is_new(insert: Call, facts: Facts) -> bool:
     )
 
 
-def _by_sql(facts: Facts) -> Iterator[Hit]:
+def _by_sql(facts: Facts) -> Iterator[tuple[Hit, bool]]:
     """Yield `INSERT INTO t` after a `SELECT … FROM t` whose result decides."""
     sent = sql_calls(facts)
     checks: dict[tuple[Scope | None, str], list[Call]] = {}
@@ -233,7 +299,7 @@ def _by_sql(facts: Facts) -> Iterator[Hit]:
         for check in checks.get((scope, into[1].lower()), ()):
             if check.span.end <= insert.call.span.start and _is_condition(check, scope, facts):
                 what = f"another request may insert into {into[1]} between {check.written}() and this"
-                yield Hit(insert.call.span, what, LIKELY)
+                yield Hit(insert.call.span, what, LIKELY), _is_limit(check, scope, facts)
                 break
 
 

@@ -45,8 +45,18 @@ def _left_early(facts: Facts) -> Iterator[Hit]:
         outer = None if launched is None else facts.function_of(launched)
         if launched is None:
             # The goroutine may be a named function of this text: `go stopOnSignal(srv)`.
-            starts = [] if inner is None or not inner.name else facts.callers_of(inner)
+            starts = () if inner is None or not inner.name else facts.callers_of(inner)
             launched = next((call for call in starts if call.is_launched), None)
+            if launched is None:
+                # `go func() { <-ctx.Done(); drain(srv) }()`
+                launched = next(
+                    (
+                        call
+                        for call in facts.calls
+                        if call.is_launched and any(is_within(each.span, call.span) for each in starts)
+                    ),
+                    None,
+                )
             outer = None if launched is None else facts.function_of(launched)
         if launched is None or outer is None or not _is_server(stops, facts):
             continue

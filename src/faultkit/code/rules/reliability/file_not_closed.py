@@ -89,7 +89,9 @@ def _lazy_streams(facts: Facts) -> Iterator[Hit]:
     """Yield `Files.lines(p).filter(…).count()`: the stream holds the file open, and no end closes it."""
     for call in facts.calls_named(*_LAZY):
         chained = [each for each in facts.calls_on(call) if each.span.start == call.span.start]
-        if call.is_managed or call.assigned or call.is_argument or not chained:
+        if call.is_managed or call.is_argument or not (chained or call.assigned):
+            continue
+        if call.assigned and not chained and is_closed_or_passed_on(call, facts):
             continue
         if _is_closed_in_chain(call, facts):
             continue

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Argument, Assignment, Call, Facts, Scope, is_within
+from faultkit.code.facts import Argument, Assignment, Call, Facts, Place, Scope, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.read_values import computed_names, field_computed, first_call, read_names
@@ -13,6 +14,7 @@ from faultkit.code.rules.vocabulary.rewritten_documents import rewritten_documen
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.sql_updates import written_back
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
+from faultkit.code.rules.vocabulary.transactions import transactions
 
 _LOADS = re.compile(
     r"\.objects\.(get|filter\(\)\.first|select_related\(\)\.get)$|get_object_or_404$"
@@ -186,8 +188,14 @@ def _by_setters(facts: Facts) -> Iterator[Hit]:
         scope, given = facts.function_of(call), call.argument(place=0)
         if scope is None or given is None:
             continue
-        rest = given.value.text.partition(f"{name}.get{field}()")[2]
-        if not _COMPUTES.match(rest) or _GUARDS.search(facts.text(scope.span)):
+        texts = [given.value.text]
+        if given.value.shape == "name":
+            made = facts.assignments_to(given.value.text, call)
+            texts += [each.value.text for each in made if each.value is not None]
+        reads = (f"{name}.get{field}()", f"{name}.{field[:1].lower()}{field[1:]}()")
+        if not any(
+            _COMPUTES.match(text.partition(read)[2]) for text in texts for read in reads
+        ) or _GUARDS.search(facts.text(scope.span)):
             continue
         loaded = any(
             name in made.targets and made.value is not None and _JPA_LOADS.search(made.value.text)
@@ -359,9 +367,16 @@ def _is_saved(name: str, after: int, scope: Scope, facts: Facts) -> bool:
         re.search(r"(^|\.)(Async)?Session$", each.type) for each in scope.parameters
     ):
         return True  # Who gave the session to this function commits it.
-    # A transaction of JPA stores what has changed.
+    place = Place(Span(after, after))
+    if facts.language == "python":
+        # `with sessions.begin() as session` commits at its end.
+        return any(
+            each.method in ("begin", "begin_nested") and is_within(each.span, scope.span)
+            for each in facts.managed_around(place)
+        )
+    # A transaction of JPA or of Exposed stores what has changed.
     return facts.language in ("java", "kotlin") and any(
-        each.method == "Transactional" for each in scope.decorators
+        is_within(place.span, each.span) for each in transactions(facts)
     )
 
 

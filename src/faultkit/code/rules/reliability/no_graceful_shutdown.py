@@ -88,8 +88,7 @@ _RUST_STOPS = (
 
 def _consumers(facts: Facts) -> Iterator[Call]:
     """Yield consumers of queues that this text starts, keeps to itself and never closes (Node.js)."""
-    made = [call for call in facts.calls_named("bullmq.Worker") if facts.function_of(call) is None]
-    made += [call for call in facts.calls_of_method("run") if "kafkajs" in call.name and call.is_awaited]
+    made = _made_consumers(facts)
     if made and not facts.calls_of_method("close", "disconnect", "shutdown"):
         text = facts.whole_text
         yield from (
@@ -98,6 +97,26 @@ def _consumers(facts: Facts) -> Iterator[Call]:
             if not call.is_returned
             and not re.search(r"\bexport (const|let|default|class|function|async)|module\.exports", text)
         )
+
+
+def _made_consumers(facts: Facts) -> list[Call]:
+    made = [call for call in facts.calls_named("bullmq.Worker") if facts.function_of(call) is None]
+    return made + [
+        call for call in facts.calls_of_method("run") if "kafkajs" in call.name and call.is_awaited
+    ]
+
+
+def _is_ended(call: Call, facts: Facts) -> bool:
+    """Return whether a consumer is closed by its name, or given to code that may close it."""
+    names = {*call.assigned} or {call.receiver_written}
+    return any(
+        re.search(
+            rf"\b{re.escape(name)}\.(close|disconnect|stop|shutdown)\b|[(,\[]\s*{re.escape(name)}\s*[,)\]]",
+            facts.whole_text,
+        )
+        for name in names
+        if name
+    )
 
 
 _JVM = re.compile(r"io\.grpc\..*ServerBuilder\b.*\.start$|com\.sun\.net\.httpserver\.HttpServer\b.*\.start$")
@@ -262,6 +281,13 @@ def _exits_at_once(facts: Facts) -> Iterator[Hit]:
             and not any(one.is_awaited and one.span.end <= each.span.start for one in inside)
         ]
         leaves = [each for each in ends if facts.function_of(each) is scope]
+        waits = [each for each in inside if each.is_awaited and each.method in _CLOSES]
+        if waits and len(hasty) == 1:
+            left = [call for call in _made_consumers(facts) if not _is_ended(call, facts)]
+            if left:
+                what = f"{left[0].written}() is not closed on SIGTERM: its jobs are cut off"
+                yield Hit(left[0].span, what, LIKELY, "medium")
+            continue  # A server beside the work, which has until the rest is closed.
         if hasty and leaves and hasty[0].span.end < leaves[-1].span.start:
             what = f"{leaves[-1].written}() ends the process before {hasty[0].written}() is done"
             yield Hit(Span(hasty[0].span.start, leaves[-1].span.end), what, LIKELY, "medium")
@@ -277,6 +303,13 @@ def _is_closed(call: Call, facts: Facts) -> bool:
     names = {*call.assigned}
     if call.origin is not None:
         names |= {*call.origin.assigned}
+    scope = facts.function_of(call)
+    if scope is not None and any(
+        step.kind == "return" and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.(])", step.text)
+        for step in facts.own(facts.steps, scope)
+        for name in names
+    ):
+        return True
     closes = facts.calls_of_method("close", "closeAllConnections", "destroy", "stop")
     return call.is_returned or any(each.receiver_written in names or each.origin is call for each in closes)
 

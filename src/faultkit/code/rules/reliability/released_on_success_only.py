@@ -10,6 +10,12 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.response_not_closed import left_open_on_a_way
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.begun_transactions import (
+    kept_after_failure,
+    left_open,
+    never_rolled_back,
+    never_rolled_back_in_jdbc,
+)
 from faultkit.code.rules.vocabulary.exits import exit_between, exit_without_release
 from faultkit.code.rules.vocabulary.object_queues import returned_on_success_only
 from faultkit.code.rules.vocabulary.taken_resources import taken_severity
@@ -39,17 +45,29 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from found
     for span, what in returned_on_success_only(facts):
         yield Hit(span, what, LIKELY, "medium")
+    told = {facts.named_function_of(hit) for hit in found}
+    for span, what in _transactions(facts):
+        hit = Hit(span, what, LIKELY, "medium")
+        if facts.named_function_of(hit) not in told:
+            yield hit
+
+
+def _transactions(facts: Facts) -> Iterator[tuple[Span, str]]:
     if facts.language in JAVASCRIPT:
-        told = {facts.named_function_of(hit) for hit in found}
-        yield from (hit for hit in _begun(facts) if facts.named_function_of(hit) not in told)
+        yield from never_rolled_back(facts)
+        yield from left_open(facts)
+    elif facts.language in ("java", "kotlin"):
+        yield from never_rolled_back_in_jdbc(facts)
+    elif facts.language == "python":
+        yield from kept_after_failure(facts)
 
 
 def _released(facts: Facts) -> Iterator[Hit]:
     if facts.language == "kotlin":
         yield from _properties(facts)
-    for call in facts.calls:
-        severity = _severity(call, facts)
-        scope = None if severity is None else facts.function_of(call)
+    direct = [(call, severity) for call in facts.calls if (severity := _severity(call, facts)) is not None]
+    for call, severity in (*direct, *_by_helpers(direct, facts)):
+        scope = facts.function_of(call)
         if scope is None or not call.assigned or call.is_managed:
             continue
         name = call.assigned[0]
@@ -86,10 +104,14 @@ def _released(facts: Facts) -> Iterator[Hit]:
         elif _may_miss(call, ends, scope, facts):
             what = f"{_shown(ends[0], name)} is left out when something between it and {call.written}() fails"
             yield Hit(call.span, what, LIKELY, severity)
-    if facts.language in ("java", "kotlin"):
-        yield from _uncommitted(facts)
-    if facts.language == "python":
-        yield from _not_rolled_back(facts)
+
+
+def _by_helpers(direct: list[tuple[Call, Severity]], facts: Facts) -> Iterator[tuple[Call, Severity]]:
+    """Yield calls of functions of this text that return what they have taken: `conn = self._checkout()`."""
+    for taken, severity in direct:
+        scope = facts.named_function_of(taken) if taken.is_returned and not taken.assigned else None
+        if scope is not None and not _ANSWERS.search(taken.name) and facts.language != "go":
+            yield from ((call, severity) for call in facts.callers_of(scope))
 
 
 def _early_return(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> Step | None:
@@ -146,57 +168,6 @@ def _is_nothing(step: Step, name: str, scope: Scope, facts: Facts) -> bool:
     )
 
 
-def _begun(facts: Facts) -> Iterator[Hit]:
-    """Yield `client.query('BEGIN')` in a function that commits and never rolls back."""
-    for call in facts.calls_of_method("query", "execute", "startTransaction"):
-        first, scope = call.argument(place=0), facts.named_function_of(call)
-        begins = call.method == "startTransaction" or (
-            first is not None
-            and re.match(r"(?i)\s*(begin|start transaction)\b", first.value.literal) is not None
-        )
-        text = "" if scope is None or not begins else facts.text(scope.body)
-        commits = re.search(r"(?i)['\"`]\s*commit|commitTransaction\(", text) is not None
-        if commits and re.search(r"(?i)rollback|abortTransaction|destroy\(", text) is None:
-            what = f"nothing rolls back what {call.written}() began when something before the commit fails"
-            yield Hit(call.span, what, LIKELY, "medium")
-
-
-_KEPT = re.compile(r"^self\.\w*(?:conn|connection|db)$")
-
-
-def _not_rolled_back(facts: Facts) -> Iterator[Hit]:
-    """Yield handlers after which a connection that is kept stays in its failed transaction (Python)."""
-    for call in facts.calls_of_method("commit"):
-        scope = facts.named_function_of(call)
-        if scope is None or call.arguments or _KEPT.match(call.receiver_written) is None:
-            continue
-        if "rollback" in facts.text(scope.span) or f"with {call.receiver_written}" in facts.text(scope.span):
-            continue
-        handlers = [one for each in facts.tries_around(call) for one in each.handlers if not one.raises]
-        if handlers and not call.is_managed:
-            what = f"what failed before {call.written}() is not rolled back, and the next commit stores it"
-            yield Hit(handlers[0].span, what, LIKELY, "medium")
-
-
-def _uncommitted(facts: Facts) -> Iterator[Hit]:
-    """Yield transactions of JDBC that are committed, and that nothing rolls back."""
-    for call in facts.calls_of_method("setAutoCommit"):
-        first, scope = call.argument(place=0), facts.named_function_of(call)
-        if scope is None or first is None or first.value.shape != "false":
-            continue
-        if any(call.receiver_written in each.assigned for each in facts.managed_around(call)):
-            continue  # The end of `try (Connection connection = …)` closes it without a commit.
-        text = facts.text(scope.body)
-        commits = [
-            each
-            for each in facts.within(facts.calls, scope.body)
-            if each.method == "commit" and each.receiver_written == call.receiver_written
-        ]
-        if commits and "ollback" not in text and not facts.is_in_finally(commits[-1]):
-            what = f"nothing rolls back when something before {commits[-1].written}() fails"
-            yield Hit(Span(call.span.start, commits[-1].span.end), what, LIKELY, "medium")
-
-
 _OF_SOURCE = re.compile(r"(source|ds|pool|hikari)\.connection$", re.IGNORECASE)
 
 
@@ -238,7 +209,7 @@ def _severity(call: Call, facts: Facts) -> Severity | None:
 def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether the variable is a field, belongs to others, or is released by a `with` or `try (…)`."""
     # `with conn` of psycopg2 ends a transaction, and does not give the connection back to its pool.
-    if call.method != "getconn" and any(
+    if b"getconn" not in facts.syntax.source and any(
         each.written == name and each.is_managed and is_within(each.span, scope.body)
         for each, _ in facts.managed
     ):
@@ -324,8 +295,10 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
     in_handlers = [each for each in ends if any(is_within(each.span, one.body) for one in handlers)]
     normal = [each for each in ends if each not in in_handlers]
     if facts.language != "go":
-        if in_handlers or not normal:
-            return False  # Released after an error; without one it is kept, or released as well.
+        if not normal:
+            return False  # Released after an error; without one it is kept.
+        if in_handlers:
+            return _is_raised_past(call, in_handlers, normal[-1], facts)
         last = normal[-1]
         if _ANSWERS.search(call.name):
             return _is_left_open(call, ends, scope, facts)
@@ -363,6 +336,26 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
         if _is_about_error(step, call, check, facts):
             continue
         if not any(block is not None and is_within(each.span, block.body) for each in ends):
+            return True
+    return False
+
+
+def _is_raised_past(call: Call, ends: list[Call], last: Call, facts: Facts) -> bool:
+    """Return whether an error is raised that none of the handlers that release catches."""
+    for step in facts.within(facts.steps, Span(call.span.end, last.span.start)):
+        if step.kind != "raise" or not step.text.strip() or facts.handlers_around(step):
+            continue
+        if facts.function_of(step) is not facts.function_of(call):
+            continue
+        around = [handler for each in facts.tries_around(step) for handler in each.handlers]
+        releasing = [each for each in around if any(is_within(end.span, each.body) for end in ends)]
+        raised = re.match(r"(?:new\s+)?([\w.]+)", step.text.strip())
+        if not releasing or raised is None or any(each.is_broad or not each.types for each in releasing):
+            continue
+        caught = {name.rpartition(".")[2] for each in around for name in each.types}
+        own = raised[1].rpartition(".")[2]
+        bases = {name.rpartition(".")[2] for name in facts.classes.get(own, ())}
+        if own not in caught and not bases & caught:
             return True
     return False
 

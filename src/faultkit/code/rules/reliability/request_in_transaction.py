@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.outside_services import asks_outside, waits_apart
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
 from faultkit.code.rules.vocabulary.transactions import transactions
@@ -27,7 +28,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
     sent += [call for call in facts.calls if _sends(call) and call not in sent]
     sent += [call for call in service_calls(facts) if call not in sent]
     inside = [call for one in open_ for call in facts.within(facts.calls, one.span)]
-    sent += [call for call in inside if call not in sent and _asks_provider(call, facts)]
+    sent += [
+        call
+        for call in inside
+        if call not in sent and (_asks_provider(call, facts) or asks_outside(call, facts))
+    ]
+    sent += [
+        call
+        for one in open_
+        if one.given and facts.mentions(one.given, one.span)
+        for call in facts.within(facts.calls, one.span)
+        if call not in sent and waits_apart(call, one.given, facts)
+    ]
     told: set[Span] = set()
     for call in sent:
         around = [one for one in open_ if is_within(call.span, one.span)]

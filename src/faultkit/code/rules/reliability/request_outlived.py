@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.cancelled_cleanup import cleanup_by_cancelled
 
 _WAITS = re.compile(r"\.Wait\(|<-\s*\w|\bselect\s*\{")
 _GO_REQUESTS = re.compile(r"(^|\.)(net/http\.Request|Request)$")
@@ -17,6 +18,8 @@ _STARTS = frozenset(("submit", "execute", "runAsync", "supplyAsync"))
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for span, what in cleanup_by_cancelled(facts):
+        yield Hit(span, what, LIKELY, "medium")
     if facts.language == "go":
         yield from _go(facts)
     elif facts.language == "python":
@@ -24,7 +27,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _flask(facts)
     elif facts.language == "java":
         yield from _servlets(facts)
-    else:
+    elif facts.language == "kotlin":
         yield from _ktor(facts)
 
 
@@ -162,7 +165,7 @@ RULE = Rule(
     fix="Take what is needed out of the request first, and give the work a context or session of its own.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *GO, *JAVA, *KOTLIN),
+    languages=(*PYTHON, *GO, *JAVA, *KOTLIN, *CSHARP),
     check=_check,
     words=(
         b"go ",
@@ -174,5 +177,7 @@ RULE = Rule(
         b"execute(",
         b"launch",
         b"ensure_future",
+        b"defer ",
+        b"CanceledException",
     ),
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
@@ -156,42 +157,44 @@ def _go_open(call: Call, facts: Facts) -> bool:
     return not (closed or given or returned)
 
 
-def _closed_late(name: str, call: Call, facts: Facts) -> int | None:
-    """Return where `defer resp.Body.Close()` stands, if it is the only place that closes or reads the body
-    before it."""
-    scope = facts.function_of(call)
-    later = [
-        each
-        for each in (() if scope is None else facts.own(facts.calls, scope))
-        if each.span.start > call.span.end and f"{name}.Body" in facts.text(each.span)
-    ]
-    first = min(later, key=lambda each: each.span.start, default=None)
-    if first is None or not first.is_deferred or first.written != f"{name}.Body.Close":
-        return None
-    return first.span.start
-
-
 def left_open_on_a_way(call: Call, facts: Facts) -> Span | None:
-    """Return where a response that is else returned is left for its status, with its body open."""
+    """Return where a function or a round of a loop is left with the body of a response open (Go)."""
     scope = facts.function_of(call)
     if scope is None or not call.assigned or call.assigned[0] == "_":
         return None
-    name = call.assigned[0]
-    text = facts.text(scope.body)
-    late = _closed_late(name, call, facts)
-    if late is None and (f"{name}.Body" in text or f"return {name}" not in text):
+    name = re.escape(call.assigned[0])
+    if not re.search(rf"\b{name}\.StatusCode\b", facts.text(scope.body)):
         return None
+    # What closes or reads the body, gets the whole response, or returns it.
+    used = re.compile(
+        rf"\b{name}\.Body\b|[(,]\s*{name}\s*[,)]|\breturn [^\n]*\b{name}\b(?!\.)|=\s*{name}\s*$", re.MULTILINE
+    )
+    # A span without what the condition of its branch only looks at.
     for step in facts.own(facts.steps, scope):
-        if late is not None and step.span.start > late:
-            break
-        if step.kind != "branch" or step.span.start < call.span.end or f"{name}.StatusCode" not in step.text:
+        if step.kind != "branch" or step.span.start < call.span.end:
             continue
-        inside = facts.text(step.span).replace(step.text, "", 1)
-        if "return" in inside and not re.search(
-            rf"return [^\n]*\b{name}\b(?!\.)|\({name}[,)]|{name}\.Body", inside
-        ):
+        if not re.search(rf"\b{name}\.(StatusCode|Header)\b", step.text):
+            continue
+        for arm in (each for each in facts.arms if each.fork == step.span and each.leaves):
+            if arm.leaves == "loop" and facts.loops_around(arm)[-1:] != facts.loops_around(call)[-1:]:
+                continue
+            before = facts.text(Span(call.span.end, step.span.start))
+            if used.search(_without_other_ways(before, call, arm, facts)) or used.search(
+                facts.text(arm.span)
+            ):
+                continue
             return step.span
     return None
+
+
+def _without_other_ways(before: str, call: Call, arm: Arm, facts: Facts) -> str:
+    """Return the text between a call and an arm, without the arms that leave before it comes to that."""
+    start = call.span.end
+    for other in reversed([*facts.within(facts.arms, Span(start, arm.span.start))]):
+        if other.leaves and facts.are_exclusive(other, arm):
+            text = facts.text(other.span)
+            before = before.replace(text, "", 1)
+    return before
 
 
 def _streams(call: Call) -> bool:

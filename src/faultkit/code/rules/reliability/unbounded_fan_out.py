@@ -10,7 +10,7 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.concurrency_limits import is_limited
-from faultkit.code.rules.vocabulary.message_loops import received_by_loop
+from faultkit.code.rules.vocabulary.message_loops import received_by_loop, waits_inside
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
@@ -142,7 +142,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if (
             starts
             and (loop := _per_item(call, facts)) is not None
-            and not is_limited(call, (loop.body,), loop.over, facts)
+            and (
+                not is_limited(call, (loop.body,), loop.over, facts) or _reads_on_and_waits(call, loop, facts)
+            )
             and _reaches_out((call.span,), facts)
             and not _asks_items(call, loop, facts)
         ):
@@ -152,7 +154,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif (
             (starts or _drops_task(call, facts))
             and (source := received_by_loop(call, facts)) is not None
-            and not is_limited(call, (call.span,), "", facts)
+            and (not is_limited(call, (call.span,), "", facts) or waits_inside(call, facts))
         ):
             started = "a goroutine" if call.is_launched else f"{call.written}()"
             for_each, confidence = _COMES[source]
@@ -189,6 +191,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() has no limit of how many run at once", LIKELY)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
+
+
+def _reads_on_and_waits(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether rows or lines are read on while the tasks that have them wait for a slot."""
+    return _READS_ON.match(loop.over.strip()) is not None and waits_inside(call, facts)
 
 
 def _text_around(call: Call, facts: Facts) -> str:

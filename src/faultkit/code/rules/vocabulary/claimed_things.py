@@ -17,7 +17,7 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-ThingKind: TypeAlias = Literal["key", "file", "entry", "flag"]
+ThingKind: TypeAlias = Literal["key", "size", "file", "entry", "flag"]
 
 
 class Thing(NamedTuple):
@@ -72,6 +72,22 @@ _KEYS_COUNTED = frozenset(
         "incr", "Incr", "incrby", "incrBy", "IncrBy", "increment", "StringIncrement", "StringIncrementAsync",
         "hincrby", "hIncrBy", "HIncrBy", "decr", "Decr", "decrBy", "DecrBy", "decrement", "StringDecrement",
         "StringDecrementAsync",
+    )
+)  # fmt: skip
+_SIZES_ASKED = frozenset(
+    (
+        "scard", "sCard", "SCard", "zcard", "zCard", "ZCard", "llen", "lLen", "LLen", "hlen", "hLen", "HLen",
+        "zcount", "zCount", "ZCount", "SetLength", "SetLengthAsync", "SortedSetLength",
+        "SortedSetLengthAsync", "ListLength", "ListLengthAsync", "HashLength", "HashLengthAsync", "size",
+    )
+)  # fmt: skip
+"""How many members a set, list or hash has."""
+_SIZES_SET = frozenset(
+    (
+        "sadd", "sAdd", "SAdd", "zadd", "zAdd", "ZAdd", "lpush", "lPush", "LPush", "rpush", "rPush", "RPush",
+        "hset", "hSet", "HSet", "SetAdd", "SetAddAsync", "SortedSetAdd", "SortedSetAddAsync",
+        "ListLeftPush", "ListLeftPushAsync", "ListRightPush", "ListRightPushAsync", "HashSet",
+        "HashSetAsync", "leftPush", "rightPush", "add",
     )
 )  # fmt: skip
 _ROWS_ASKED = frozenset(("get_item", "getItem", "GetItem", "GetItemAsync"))
@@ -136,7 +152,17 @@ _TRUE = re.compile(r"^(?:true|True|1)$")
 
 
 _SETS = tuple(
-    {*_KEYS_SET, *_KEYS_COUNTED, *_ROWS_SET, "send", *_FILE_METHODS, *_ENTRIES_SET, *_FLAGS_SET, *_COUNTED}
+    {
+        *_KEYS_SET,
+        *_KEYS_COUNTED,
+        *_SIZES_SET,
+        *_ROWS_SET,
+        "send",
+        *_FILE_METHODS,
+        *_ENTRIES_SET,
+        *_FLAGS_SET,
+        *_COUNTED,
+    }
 )
 
 
@@ -144,7 +170,8 @@ _SETS = tuple(
 def set_things(facts: Facts) -> tuple[Thing, ...]:
     """Return what functions of a text set, whether or not it is there."""
     direct = [thing for call in facts.calls_of_method(*_SETS) if (thing := _set_by(call, facts)) is not None]
-    return (*_assigned_flags(facts), *direct, *_through_helpers(direct, facts))
+    grown = [thing for call in facts.calls_of_method(*_SIZES_SET) if (thing := _grown_by(call, facts))]
+    return (*_assigned_flags(facts), *direct, *grown, *_through_helpers(direct, facts))
 
 
 @lru_cache(maxsize=4)
@@ -153,6 +180,7 @@ def asked_things(facts: Facts) -> tuple[Thing, ...]:
     kinds = {thing.kind for thing in set_things(facts)}
     methods = [
         *((*_KEYS_ASKED, *_ROWS_ASKED, "send") if "key" in kinds else ()),
+        *(_SIZES_ASKED if "size" in kinds else ()),
         *(_ENTRIES_ASKED if "entry" in kinds else ()),
         *(_FLAGS_ASKED if "flag" in kinds else ()),
     ]
@@ -192,6 +220,19 @@ def _set_by(call: Call, facts: Facts) -> Thing | None:
     if call.method in _COUNTED:
         return _thing("flag", _member(call), "", scope, call, facts)._replace(counts=True)
     return None
+
+
+def _grown_by(call: Call, facts: Facts) -> Thing | None:
+    """Return the set, list or hash of a store that a call makes one larger."""
+    scope = facts.named_function_of(call)
+    if scope is None or len(call.positional) < 2 or not _is_key_store(call, facts):
+        return None
+    return _thing("size", _store(call), _first_key(call), scope, call, facts)._replace(counts=True)
+
+
+def _first_key(call: Call) -> str:
+    given = [each.value.text for each in call.positional if not _CONTEXT.match(each.value.text)]
+    return given[0] if given else ""
 
 
 def _is_row(call: Call, verb: str, methods: frozenset[str], facts: Facts) -> bool:
@@ -235,6 +276,8 @@ def _asked_by(call: Call, kinds: set[ThingKind], facts: Facts) -> Thing | None:
         return _thing("file", "", path, scope, call, facts)
     if "key" in kinds and call.method in _KEYS_ASKED and call.positional and _is_key_store(call, facts):
         return _thing("key", _store(call), _key_of(call), scope, call, facts)
+    if "size" in kinds and call.method in _SIZES_ASKED and call.positional and _is_key_store(call, facts):
+        return _thing("size", _store(call), _first_key(call), scope, call, facts)
     if "key" in kinds and _is_row(call, "Get", _ROWS_ASKED, facts):
         return _thing("key", _store(call), "row", scope, call, facts)
     kind = _kind_of_member(call, facts) if kinds & {"entry", "flag"} else ""

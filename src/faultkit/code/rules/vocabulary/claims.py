@@ -53,6 +53,10 @@ _PRESENCE = (
 )
 """After the name of an answer: what asks whether it is there, and not for a part of it."""
 _OUT = re.compile(r"^out\s+(?:\S+\s+)?(\w+)$")
+_COMPARED = re.compile(
+    r"[\w.!]+(?:\(\))?\s*[!=]==?\s*[\w.]+|[\w.]+\.(?:equals|Equals|as_deref|eq)\([^()]*(?:\(\)[^()]*)*\)(?:\s*==\s*[^,;)]+)?"
+)
+"""`return holder === sessionId` says who has the thing, and does not give it out."""
 _ABOUT_ONCE = re.compile(r"idempot|dedup|nonce|replay|once\b", re.IGNORECASE)
 
 
@@ -173,7 +177,8 @@ def _gives_value(arm: Arm, question: Thing, names: frozenset[str], facts: Facts)
             r"\s*(?:new\s+\w*(?:Error|Exception)|Err\()", step.text
         ):
             continue
-        if any(re.search(rf"(?<!\w)(?<!\w\.){re.escape(name)}\b", step.text) for name in words):
+        given = _COMPARED.sub("", step.text)
+        if any(re.search(rf"(?<!\w)(?<!\w\.){re.escape(name)}\b", given) for name in words):
             return True
     if any(re.search(rf"=\s*[\w.(]*\b{re.escape(name)}\b", text) for name in words):
         return True

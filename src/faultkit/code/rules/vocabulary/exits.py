@@ -21,6 +21,11 @@ def exit_without_release(begin: int, ends: Iterable[Call], scope: Scope, facts: 
     return exit_between(begin, min(each.start for each in sure), ends, scope, facts)
 
 
+def first_protected(ends: Iterable[Call], scope: Scope, facts: Facts) -> int | None:
+    """Return where the first code begins after or in which a release is sure; None if there is none."""
+    return min((each.start for each in _protected(ends, scope, facts)), default=None)
+
+
 def exit_between(begin: int, first: int, ends: Iterable[Call], scope: Scope, facts: Facts) -> Step | None:
     """Return the first `return` or `raise` between two offsets that no release comes before."""
     for step in facts.own(facts.steps, scope):
@@ -28,10 +33,23 @@ def exit_between(begin: int, first: int, ends: Iterable[Call], scope: Scope, fac
             continue
         if facts.tries_around(step) and step.kind == "raise" and facts.language != "go":
             continue  # A handler of this function may release it.
-        if any(_is_before(end, step, facts) for end in ends):
+        if any(_is_before(end, step, facts) for end in ends) or _is_of_failed(begin, step, facts):
             continue
         return step
     return None
+
+
+def _is_of_failed(begin: int, step: Step, facts: Facts) -> bool:
+    """Return whether a step stands in the handler of the try that takes the thing: then it was not taken."""
+    handlers = {each.span for each in facts.handlers_around(step)}
+    return (
+        any(
+            each.body.start <= begin <= each.body.end and any(one.span in handlers for one in each.handlers)
+            for each in facts.tries
+        )
+        if handlers
+        else False
+    )
 
 
 def _protected(ends: Iterable[Call], scope: Scope, facts: Facts) -> Iterator[Span]:
@@ -48,3 +66,15 @@ def _is_before(end: Call, step: Step, facts: Facts) -> bool:
     if is_within(end.span, step.span):
         return True
     return end.span.end <= step.span.start and not facts.are_exclusive(end, step)
+
+
+def refuses_caller(step: Step, facts: Facts) -> bool:
+    """Return whether an arm of a branch tells the caller that it cannot have the thing: it raises, or
+    returns something. A plain `return` skips work that has been done, as jobs do that run again."""
+    for arm in facts.arms:
+        if arm.fork != step.span or arm.leaves != "function":
+            continue
+        inside = [each for each in facts.within(facts.steps, arm.span) if each.kind in ("return", "raise")]
+        if not inside or any(each.kind == "raise" or each.text.strip(" ;\n") for each in inside):
+            return True
+    return False

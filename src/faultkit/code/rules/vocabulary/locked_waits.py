@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, lock_regions, regions_around
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
-from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.service_clients import callers_by_type, type_of_receiver
 
 _LEVELS = 3
 """Levels of functions of a text that are followed from a call to one that waits."""
@@ -82,13 +82,29 @@ def through_functions(waits: set[Call], facts: Facts) -> set[Call]:
             call
             for scope in holders
             if scope is not None and not _GIVES_BACK.search(facts.text(scope.body))
-            for call in facts.callers_of(scope)
+            for call in (*facts.callers_of(scope), *_of_items(scope, facts))
             if not call.is_launched and facts.named_function_of(call) is not scope
         } - found - waits  # fmt: skip
         if not newest:
             break
         found |= newest
     return found
+
+
+def _of_items(scope: Scope, facts: Facts) -> Iterator[Call]:
+    """Yield calls of a method on a variable of unknown type, if no other type of the text has such a method:
+    `for _, e := range r.entries { e.poll(ctx) }`."""
+    yield from callers_by_type(scope, facts)
+    if not scope.is_method or len(facts.functions_named(scope.short_name)) != 1:
+        return
+    for call in facts.calls_of_method(scope.short_name):
+        if not call.receiver_written.isidentifier() or call.receiver in ("self", "Self", "cls"):
+            continue
+        loops = facts.loops_around(call)
+        own = facts.named_function_of(call)
+        is_item = any(call.receiver_written in loop.targets for loop in loops)
+        if is_item and own is not None and own.owner and len(call.arguments) == len(scope.parameters):
+            yield call
 
 
 def sends_by_name(method: str) -> bool:

@@ -30,7 +30,7 @@ def received_by_loop(call: Call, facts: Facts) -> str | None:
     if not around:
         return None
     loop, text = around[-1], facts.text(call.span)
-    if _SLOTS.search(facts.text(loop.body)):
+    if _SLOTS.search(facts.text(loop.body)) and not waits_inside(call, facts):
         return None
     if loop.is_async or (loop.kind == "each" and _is_channel(loop.over, facts)):
         return "received" if any(name in words_of(text) for name in loop.targets) else None
@@ -55,6 +55,26 @@ def received_by_loop(call: Call, facts: Facts) -> str | None:
         if words & (names - {"_", "err"}):
             return "accepted" if each.method in _ACCEPTS else "received"
     return None
+
+
+_TAKEN = re.compile(r"acquire\w*\(|WaitAsync\(|<-\s*struct\{\}|withPermit", re.IGNORECASE)
+_ENDED_FIRST = re.compile(
+    r"join_next\(\)\s*\.await|\.len\(\)|\blen\(|\.Wait\(|\.size\b|\bselect\b|\bwait\(|Count\b"
+)
+
+
+def waits_inside(call: Call, facts: Facts) -> bool:
+    """Return whether a task waits for a free slot only when it has been started.
+
+    Then the slots limit what the tasks do, and not how many of them wait with what they were given."""
+    around = facts.loops_around(call)
+    if not around:
+        return False
+    body, own = facts.text(around[-1].body), facts.text(call.span)
+    rest = body.replace(own, "", 1)
+    if not _TAKEN.search(own) or _TAKEN.search(rest) or _ENDED_FIRST.search(rest):
+        return False
+    return re.search(r"\.(?:try_acquire|tryAcquire|TryAcquire)", own) is None
 
 
 _QUEUES = re.compile(

@@ -16,7 +16,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_queries import LANGUAGES, built_query
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.service_clients import callers_by_type, type_of_receiver
 from faultkit.code.rules.vocabulary.typed_stores import is_built, is_typed_read
 
 _METHODS = frozenset(
@@ -460,6 +460,6 @@ def _indirect(facts: Facts, direct: tuple[RemoteCall, ...]) -> Iterator[RemoteCa
         if scope is not None and scope.short_name:
             holders.setdefault(scope, each)
     for scope, each in holders.items():
-        for call in facts.callers_of(scope):
+        for call in (*facts.callers_of(scope), *callers_by_type(scope, facts)):
             if call is not each.call and facts.named_function_of(call) is not scope:
                 yield RemoteCall(call, each.kind, each.is_read, each.call)

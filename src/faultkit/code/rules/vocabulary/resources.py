@@ -131,7 +131,7 @@ def _is_closer(text: str, name: str) -> bool:
 def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True) -> bool:
     """Return whether the variable itself is returned, stored or passed to another function."""
     # `conn.(*net.TCPConn)` in Go is the variable itself, with another type.
-    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?!\w|\.[^(]|[(\[\"'])".encode())
+    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?!\w|\s*\.[^(]|[(\[\"'])".encode())
     given = [
         other
         for other in facts.within(facts.calls, body)

@@ -139,3 +139,15 @@ def _indirect(direct: tuple[Call, ...], facts: Facts) -> Iterator[Call]:
 
 def _is_outside(call: Call, scope: Scope, facts: Facts) -> bool:
     return facts.named_function_of(call) is not scope and not call.is_launched
+
+
+def callers_by_type(scope: Scope, facts: Facts) -> Iterator[Call]:
+    """Yield calls of a method on a member or variable that is declared with the class of the method.
+
+    `this.registry.lookup(id)` calls the method of `NpiRegistry` if the constructor takes one."""
+    owner = scope.owner.rpartition(".")[2]
+    if not scope.is_method or not owner:
+        return
+    for call in facts.calls_of_method(scope.short_name):
+        if call.receiver_written and type_of_receiver(call, facts).rpartition(".")[2] == owner:
+            yield call

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from faultkit.code.facts import Facts, Scope, is_within
 from faultkit.code.facts.fact_values import Text
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.exits import refuses_caller
 
 _VERB = re.compile(r"\s*(select|update)\b", re.IGNORECASE)
 _HAS_VERB = re.compile(rb"select|update", re.IGNORECASE)
@@ -112,6 +113,63 @@ def counted_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
         if first is not None:
             reported.add(write.scope)
             yield Span(first, write.span.end), found[2]
+
+
+_TAKES = re.compile(r"update\s+([\w.]+)\s+set\s+(.*?)\s+where\s+(.*)", re.IGNORECASE | re.DOTALL)
+_SET_TO = re.compile(
+    r"(\w+)\s*=\s*(?:\?|\$\d+|%s|:\w+|@\w+|%\(\w+\)s|'[^']*'|\$\{[^}]*\}|true|false|\{\w*\}|now\(\))",
+    re.IGNORECASE,
+)
+_STILL = re.compile(
+    r"version|xmin|updated_at|revision|etag|\bin\s*\(\s*select|\bexists\b|\bis\s+null", re.IGNORECASE
+)
+
+
+def taken_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield where a column of a row is looked at to refuse it, and then set by a statement that does not
+    look at it again; with the name of the column."""
+    reported = set[Scope]()
+    for write in _statements(facts):
+        found = _TAKES.match(write.sql) if write.verb == "update" and write.scope not in reported else None
+        if found is None or _STILL.search(found[3]):
+            continue
+        for column in _SET_TO.findall(found[2]):
+            if re.search(rf"\b{column}\b", found[3], re.IGNORECASE):
+                break  # The statement itself asks whether the row is still as it was.
+            places = (
+                place
+                for read in _reads_of(found[1], column, facts)
+                for place in _read_at(read, write.scope, facts)
+                if place < write.span.start and _is_refused_for(column, place, write, facts)
+            )
+            first = next(places, None)
+            if first is not None:
+                reported.add(write.scope)
+                yield Span(first, write.span.end), column
+                break
+
+
+def _is_refused_for(column: str, place: int, write: Statement, facts: Facts) -> bool:
+    """Return whether the function leaves between the two because of what the column holds."""
+    held = "|".join(re.escape(name.replace("_", "")) for name in {column, *_held_at(place, write, facts)})
+    between = Span(place, write.span.start)
+    return any(
+        step.kind == "branch"
+        and re.search(
+            rf"(?:^|[^a-z])(?:get|is|has)?(?:{held})(?![a-z])", step.text.replace("_", ""), re.IGNORECASE
+        )
+        and refuses_caller(step, facts)
+        for step in facts.within(facts.steps, between)
+    )
+
+
+def _held_at(place: int, write: Statement, facts: Facts) -> Iterator[str]:
+    """Yield the variables that hold the one value that is read at a place: by name, or by `Scan(&holder)`."""
+    for call in facts.within(facts.calls, Span(place, write.span.start)):
+        if call.span.start != place:
+            continue
+        filled = [each.value.text[1:] for each in call.positional if each.value.text.startswith("&")]
+        yield from (name for name in filled if name.isidentifier()) if len(filled) == 1 else ()
 
 
 def _is_refused(read: Statement, place: int, write: Statement, facts: Facts) -> bool:

@@ -50,6 +50,8 @@ class Transaction:
 
     span: Span
     opened_by: str
+    given: str = ""
+    """The parameter by which the queries of a function know the transaction (JavaScript)."""
 
 
 def transactions(facts: Facts) -> Iterator[Transaction]:
@@ -69,7 +71,10 @@ def transactions(facts: Facts) -> Iterator[Transaction]:
         if facts.language != "python" and (call.method in _WRAPPERS or _TEMPLATE.search(call.name)):
             for argument in call.positional:
                 if argument.value.shape == "function":
-                    yield Transaction(argument.value.span, f"{call.written}()")
+                    function = facts.function_at(argument.value.span)
+                    given = [each.name for each in function.parameters] if function is not None else []
+                    is_given = len(given) == 1 and facts.syntax.language.family == "javascript"
+                    yield Transaction(argument.value.span, f"{call.written}()", given[0] if is_given else "")
     yield from _between(facts)
 
 

@@ -1,0 +1,135 @@
+"""Rows that a function reads, refuses for what a field holds, and then sets that field of.
+
+`if coupon.redeemed_by: raise …`, then `coupon.redeemed_by = user` and a save: two requests at once both find
+the field as it was. A number that is computed from the field is the business of lost updates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.exits import refuses_caller
+from faultkit.code.rules.vocabulary.read_values import read_names
+
+_UPDATES = frozenset(
+    (
+        "update", "updateOne", "update_one", "findByIdAndUpdate", "findOneAndUpdate", "find_one_and_update",
+        "updateById", "Update", "Updates", "UpdateOne", "set", "filter_update",
+    )
+)  # fmt: skip
+_SAVES = frozenset(
+    (
+        "save", "Save", "saveAndFlush", "commit", "flush", "SaveChanges", "SaveChangesAsync", "persist",
+        "merge", "update", "UpdateAsync", "SaveAsync", "CommitAsync",
+    )
+)  # fmt: skip
+_GUARDS = re.compile(
+    r"for_?\s*(?:no_?\s*key_?\s*)?update|\block|Lock\w*\(|_lock\b|mutex|pessimistic|optimistic|(?<![a-z])version|serializable"
+    r"|isolation|synchronized|concurrency|ConditionExpression|compare_?(?:and|exchange)|updlock|row_?version|nonce"
+    r"|updateMany|update_many|ExecuteUpdate|UpdateMany",
+    re.IGNORECASE,
+)
+
+
+def claimed_rows(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield from where a field is looked at to where it is set, with the name of the field."""
+    for scope in facts.scopes:
+        if not scope.name or not any(each.method in _SAVES | _UPDATES for each in _calls(scope, facts)):
+            continue
+        rows = read_names(scope, facts)
+        if not rows or _GUARDS.search(facts.text(scope.span)):
+            continue
+        found = next(_claimed(scope, {*rows}, facts), None)
+        if found is not None:
+            yield found
+
+
+def _calls(scope: Scope, facts: Facts) -> Iterator[Call]:
+    return facts.within(facts.calls, scope.body)
+
+
+def _claimed(scope: Scope, rows: set[str], facts: Facts) -> Iterator[tuple[Span, str]]:
+    for step in facts.within(facts.steps, scope.body):
+        if step.kind != "branch":
+            continue
+        fields = [*_fields(step.text, rows)]
+        if not fields or not refuses_caller(step, facts):
+            continue
+        for row, field in fields:
+            place = _set_later(row, field, Span(step.span.end, scope.body.end), scope, facts)
+            if place is not None:
+                yield Span(step.span.start, place.end), f"{row}.{field}"
+
+
+_ACCESS = re.compile(r"(?<![\w.])(\w+)[!?]?(?:\.(?:get|is|has)?(\w+)(\(\))?|\[[\"'](\w+)[\"']\])\s*(?![\w(])")
+
+
+def _fields(text: str, rows: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the fields of rows that a condition looks at."""
+    for found in _ACCESS.finditer(text):
+        name = found[2] or found[4]
+        if found[1] in rows and name and name.lower() not in ("length", "size", "id", "count"):
+            yield found[1], name
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"^(?:set|Set)(?=[A-Z])", "", name).replace("_", "").lower()
+
+
+def _set_later(row: str, field: str, rest: Span, scope: Scope, facts: Facts) -> Span | None:
+    """Return where the field is set, by an assignment and a save, or by an update without a condition."""
+    for each in facts.within(facts.assignments, rest):
+        owner, dot, name = each.targets[0].replace("?", "").partition(".") if each.targets else ("", "", "")
+        if not dot or owner != row or _plain(name) != _plain(field) or each.operator != "=":
+            continue
+        if (
+            each.value is not None
+            and row not in re.findall(r"\w+", each.value.text)
+            and _is_saved(row, each.span.end, scope, facts)
+        ):
+            return each.span
+    for call in facts.within(facts.calls, rest):
+        if (
+            (
+                call.receiver_written == row
+                and call.method.startswith("set")
+                and _plain(call.method) == _plain(field)
+            )
+            and call.positional
+            and _is_saved(row, call.span.end, scope, facts)
+        ):
+            return call.span
+        if call.method not in _UPDATES or not call.receiver_written:
+            continue
+        named = [each for each in call.arguments if _plain(each.name.rpartition(".")[2]) == _plain(field)]
+        conditions = [each for each in named if re.match(r"(?:where|filter|query)\b", each.name)]
+        given = [each for each in named if each not in conditions and "." in each.name]
+        if given and not conditions and not _is_in_filter(call, field):
+            return call.span
+    return None
+
+
+def _is_in_filter(call: Call, field: str) -> bool:
+    """Return whether the first argument, which selects the rows of Mongo, names the field."""
+    first = call.argument(place=0)
+    return (
+        len(call.positional) > 1
+        and first is not None
+        and any(_plain(word) == _plain(field) for word in re.findall(r"\w+", first.value.text))
+    )
+
+
+def _is_saved(row: str, after: int, scope: Scope, facts: Facts) -> bool:
+    for call in facts.within(facts.calls, Span(after, scope.body.end)):
+        if call.method not in _SAVES:
+            continue
+        if call.receiver_written == row or any(
+            each.value.text.lstrip("&") == row for each in call.positional
+        ):
+            return True
+        if call.method in ("commit", "flush", "SaveChanges", "SaveChangesAsync", "CommitAsync"):
+            return not is_within(scope.span, call.span)
+    return False
