@@ -21,7 +21,14 @@ _PYTHON = frozenset(
     (
         "httpx.AsyncClient", "httpx.Client", "aiohttp.ClientSession", "requests.Session",
         "requests.session", "urllib3.PoolManager", "boto3.client", "boto3.resource", "boto3.Session",
-        "openai.OpenAI", "openai.AsyncOpenAI",
+        "openai.OpenAI", "openai.AsyncOpenAI", "anthropic.Anthropic", "anthropic.AsyncAnthropic",
+        "zeep.Client", "zeep.AsyncClient", "suds.client.Client", "google.cloud.storage.Client",
+        "google.cloud.pubsub_v1.PublisherClient", "google.cloud.bigquery.Client",
+        "google.cloud.firestore.Client", "azure.storage.blob.BlobServiceClient",
+        "azure.storage.blob.BlobServiceClient.from_connection_string",
+        "azure.keyvault.secrets.SecretClient", "niquests.Session", "curl_cffi.requests.Session",
+        "botocore.session.get_session", "aioboto3.Session", "twilio.rest.Client", "minio.Minio",
+        "slack_sdk.WebClient", "opensearchpy.OpenSearch", "weaviate.connect_to_local",
     )
 )  # fmt: skip
 _FUNCTIONS = NamePattern(r"^(httpx|requests)\.(get|post|put|patch|delete|head|options|request|stream)$")
@@ -29,7 +36,11 @@ _JAVASCRIPT = frozenset(
     ("axios.create", "http.Agent", "https.Agent", "undici.Agent", "undici.Pool", "got.extend")
 )
 _AWS = NamePattern(
-    r"^(@aws-sdk/client-[\w-]+\.\w+Client|aws-sdk\.\w+|nodemailer\.createTransport|openai|openai\.OpenAI)$"
+    r"^(@aws-sdk/(client|lib)-[\w-]+\.\w+(Client|Document\.from)|aws-sdk\.\w+|nodemailer\.createTransport|openai"
+    r"|openai\.(Azure)?OpenAI|@anthropic-ai/sdk(\.Anthropic)?|stripe(\.Stripe)?|twilio|soap\.createClient(Async)?"
+    r"|strong-soap\.soap\.createClient|@google-cloud/[\w-]+\.[A-Z]\w+|@azure/[\w-]+\.\w+Client(\.fromConnectionString)?"
+    r"|@elastic/elasticsearch\.Client|@opensearch-project/opensearch\.Client|ssh2(-sftp-client)?|ssh2\.Client"
+    r"|@sendgrid/client\.Client|@slack/web-api\.WebClient|algoliasearch|minio\.Client|ldapjs\.createClient)$"
 )
 _JAVA = NamePattern(
     r"(^|\.)(java\.net\.http\.HttpClient\.newHttpClient|RestTemplate|OkHttpClient|HttpClients\.(createDefault|custom)"
@@ -54,7 +65,7 @@ _AGENTS = ("agent", "httpAgent", "httpsAgent", "dispatcher")
 def _check(facts: Facts) -> Iterator[Hit]:
     is_script = facts.syntax.language.family == "javascript"
     for call in facts.calls:
-        if call.is_decorator:
+        if call.is_decorator or _DERIVED in call.name:
             continue
         is_grpc = is_grpc_client(call, facts)
         if is_grpc and (by := request_scope_of(call, facts)):
@@ -90,15 +101,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif facts.language == "java":
             if _JAVA.search(call.name) and _is_short_lived(call, facts):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
-        elif (
-            (call.name in _JAVASCRIPT or _AWS.match(call.name) or is_grpc)
-            and (frequency_of(call, facts) or _is_used_here(call, facts))
-            and _is_short_lived(call, facts)
+        elif (call.name in _JAVASCRIPT or _AWS.match(call.name) or is_grpc) and (
+            _is_for_request(call, facts)
+            or ((frequency_of(call, facts) or _is_used_here(call, facts)) and _is_short_lived(call, facts))
         ):
             yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
 
 
+_DERIVED = ".newBuilder()"
+"""A client of OkHttp or of the JDK that is made from another shares its connections."""
+
+
 def _is_client(call: Call, facts: Facts) -> bool:
+    if _DERIVED in call.name:
+        return False
     if is_grpc_client(call, facts):
         return True
     if facts.language == "python":
@@ -147,7 +163,8 @@ def _owns_transport(call: Call, facts: Facts) -> bool:
 
 
 _KEEPS = re.compile(
-    r"cache|lazy|once|singleton|is None|== ?null|=== ?undefined|\?\?=|\|\|=|== ?nil|get_or_init",
+    r"(?<!disable)(?<!no-)(?<!disable_)cache|lazy|once|singleton|is None|== ?null|=== ?undefined|\?\?=|\|\|="
+    r"|== ?nil|get_or_init",
     re.IGNORECASE,
 )
 
@@ -169,7 +186,11 @@ def _use_of_factory(call: Call, facts: Facts, often: bool = False) -> Call | Non
         if often and not is_often:
             continue
         kept = caller.is_returned and not facts.calls_on(caller)
-        if kept or caller.is_argument or any("." in name for name in caller.assigned):
+        if kept or any("." in name for name in caller.assigned):
+            continue
+        if caller.is_argument:
+            if _is_for_request(caller, facts):
+                return caller
             continue
         if _KEEPS.search(facts.text(user.span)) or not {*caller.assigned}.isdisjoint(facts.file_names):
             continue
@@ -181,6 +202,25 @@ def _use_of_factory(call: Call, facts: Facts, often: bool = False) -> Call | Non
 _MAKERS = frozenset(
     ("__init__", "constructor", "init", "new", "New", "build", "create", "main", "start", "setup")
 )
+
+
+_CARRIES = frozenset(
+    ("dispatcher", "agent", "httpAgent", "httpsAgent", "client", "httpClient", "session", "transport")
+)
+"""Options of a request that hold what sends it."""
+
+
+def _is_for_request(made: Call, facts: Facts) -> bool:
+    """Return whether a client is given to one request and to nothing else: `{ agent: agentOf(url) }`."""
+    if facts.syntax.language.family != "javascript":
+        return False
+    around = facts.calls_around(made)
+    if not around or around[-1].constructs or around[-1].method in ("create", "extend", "defaults"):
+        return False
+    given = [each.name for each in around[-1].arguments if each.name and each.value.span == made.span]
+    return any(name.rpartition(".")[2] in _CARRIES for name in given) and (
+        library_of(around[-1], facts.language) is not None or around[-1].is_awaited
+    )
 
 
 def _is_result(call: Call, scope: Scope, facts: Facts) -> bool:
@@ -335,6 +375,22 @@ RULE = Rule(
         b"urllib3",
         b"boto3",
         b"openai",
+        b"anthropic",
+        b"zeep",
+        b"suds",
+        b"soap",
+        b"azure",
+        b"google",
+        b"stripe",
+        b"twilio",
+        b"ssh2",
+        b"elastic",
+        b"opensearch",
+        b"minio",
+        b"slack",
+        b"algolia",
+        b"sendgrid",
+        b"ldapjs",
         *GRPC_WORDS,
         b"axios",
         b"Agent",

@@ -152,9 +152,15 @@ def _is_ended(call: Call, facts: Facts) -> bool:
 def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
     """Yield a connection that a function returns, if its callers make and drop one for each request."""
     text = facts.text(call.span)
-    is_whole = _is_handed_out(call, scope, facts) or any(
-        step.kind == "return" and step.text.strip(" ;").removeprefix("await ") == text
-        for step in facts.own(facts.steps, scope)
+    tail = facts.text(scope.body).rstrip().removesuffix("}").rstrip() if facts.language == "rust" else ""
+    is_tail = tail.endswith((text, f"{text}.await", f"Ok({text})", f"Ok({text}?)", f"Ok({text}.await?)"))
+    is_whole = (
+        is_tail
+        or _is_handed_out(call, scope, facts)
+        or any(
+            step.kind == "return" and step.text.strip(" ;").removeprefix("await ") == text
+            for step in facts.own(facts.steps, scope)
+        )
     )
     if not is_whole or any(each.method in _CACHED for each in scope.decorators):
         return

@@ -57,6 +57,8 @@ def _at_once(facts: Facts) -> Iterator[Hit]:
         if first is None:
             continue
         for each in facts.within(facts.calls, first.value.span):
+            if each.span == first.value.span and _is_prefetched(each, facts):
+                continue
             if each.span == first.value.span and _PYTHON.search(each.name) and not call.is_decorator:
                 what = f"{call.written}() takes all rows of {each.written}() only to count them"
                 yield Hit(call.span, what, CERTAIN)
@@ -82,6 +84,17 @@ def _at_once(facts: Facts) -> Iterator[Hit]:
         )
         if is_one:
             yield Hit(read.span, f"{read.origin.written}() takes all rows only to count them", LIKELY)
+
+
+def _is_prefetched(call: Call, facts: Facts) -> bool:
+    """Return whether a query of this text has loaded the relation with its rows: `driver.trips.all()`."""
+    if call.method != "all" or call.written.count(".") < 2 or "prefetch" not in facts.whole_text:
+        return False
+    relation = re.escape(call.receiver_written.rpartition(".")[2])
+    return (
+        re.search(rf"[pP]refetch(?:_related)?\([^;]*?['\"](?:\w+__)?{relation}\b", facts.whole_text)
+        is not None
+    )
 
 
 def _by_variable(facts: Facts) -> Iterator[Hit]:

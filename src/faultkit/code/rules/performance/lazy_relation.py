@@ -112,6 +112,10 @@ def _source(loop: Loop, facts: Facts) -> str:
     source = _values(base, loop, facts) if base else loop.over
     # `session.scalars(statement)`, or a function of this text that asks.
     named = " ".join(_values(name, loop, facts) for name in _STATEMENT.findall(source))
+    for _ in range(_PAGE_LEVELS):
+        pages = [name for found in _OF_PAGES.findall(f"{source} {named}") for name in found if name]
+        more = " ".join(value for name in pages if (value := _values(name, loop, facts)) not in named)
+        named = f"{named} {more}"
     called = {found for found in _CALLED.findall(source)}
     calls = [each.call for each in facts.assignments_to(base, loop)] if base else []
     names = {each.name for each in calls if each is not None and "." in each.name}
@@ -128,6 +132,12 @@ def _values(name: str, loop: Loop, facts: Facts) -> str:
     return " ".join(given)
 
 
+_PAGE_LEVELS = 2
+_OF_PAGES = re.compile(
+    r"(?:\bpaginate_queryset|\bPaginator|\bpaginate|\bfilter_queryset|\blist|\bislice|\biter|\bchunked|\benumerate|\bsorted)"
+    r"\(\s*(\w+)\s*[,)]|\b(\w+)\.(?:get_page|page)\(|^\s*(\w+)\[[^\]]*:[^\]]*\]\s*$"
+)
+"""Calls that take a part of what a query returns: a page of `Paginator(orders, 50)`."""
 _STATEMENT = re.compile(r"\.(?:scalars|execute|exec|unique|fetch_all)\(\s*(\w+)")
 _CALLED = re.compile(r"(?<![\w.])(?:self\.|this\.|await )?(\w+)\(")
 

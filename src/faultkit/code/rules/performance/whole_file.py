@@ -10,7 +10,7 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.foreign_bodies import foreign_bodies
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of
-from faultkit.code.rules.vocabulary.unbounded_bodies import unbounded_bodies
+from faultkit.code.rules.vocabulary.unbounded_bodies import has_limit, unbounded_bodies
 from faultkit.code.rules.vocabulary.unbounded_lines import unbounded_lines
 
 _LINES = re.compile(r"\.(split\(\s*['\"]\\n['\"]|split\(/\\r\?\\n/|splitlines\()")
@@ -43,7 +43,7 @@ _ALL_LINES = frozenset(("readAllLines", "ReadAllLines", "ReadAllLinesAsync", "re
 _UPLOADS = frozenset(("fastapi.UploadFile.read", "starlette.datastructures.UploadFile.read"))
 _HANDED_ON = ("Body", "data", "content", "body")
 _GO_BODIES = frozenset(("io.ReadAll", "io/ioutil.ReadAll"))
-_BOUNDS = re.compile(r"MaxBytesReader|LimitReader|LimitedReader|ContentLength")
+_BOUNDS = re.compile(r"MaxBytesReader|LimitReader|LimitedReader")
 _SETTINGS = re.compile(
     r"config|settings|\.env|secret|token|key|cert|schema|template|\.ya?ml|\.toml|\.sql|version|/proc/|/sys/|/etc/|\bproc_|procstat"
     r"|rc['\"]|requirement|reqs|passwd|authorized|lua|html|\.json|crl|\.conf|manifest|licen[sc]e|readme|\.md\b|metadata",
@@ -273,13 +273,17 @@ def _is_upload(call: Call, facts: Facts) -> bool:
     if scope is None or stream is None or stream.method != "getInputStream":
         return False
     from_client = any(each.type.endswith(("ServletRequest", "MultipartFile")) for each in scope.parameters)
-    return from_client and "getContentLength" not in facts.text(scope.body)
+    body = facts.text(scope.body)
+    return from_client and ("getContentLength" not in body or not has_limit(body))
 
 
 def _body(call: Call, facts: Facts) -> Iterator[Hit]:
     """Yield reads of a request body, whose length the client decides."""
     first, scope = call.argument(place=0), facts.route_of(call)
-    if first is None or scope is None or _BOUNDS.search(facts.text(scope.body)):
+    if first is None or scope is None:
+        return
+    body = facts.text(scope.body)
+    if _BOUNDS.search(body) or ("ContentLength" in body and has_limit(body)):
         return
     requests = {each.name for each in scope.parameters if each.type == "net/http.Request"}
     if any(first.value.text == f"{name}.Body" for name in requests) or first.value.text == "c.Request.Body":

@@ -277,6 +277,7 @@ def _exits_at_once(facts: Facts) -> Iterator[Hit]:
             and not each.is_awaited
             and not any(one.value.shape == "function" for one in each.arguments)
             and facts.function_of(each) is scope
+            and not _ASIDE.search(each.receiver_written)
             # What is closed after a wait for the work has nothing more to do.
             and not any(one.is_awaited and one.span.end <= each.span.start for one in inside)
         ]
@@ -291,6 +292,10 @@ def _exits_at_once(facts: Facts) -> Iterator[Hit]:
         if hasty and leaves and hasty[0].span.end < leaves[-1].span.start:
             what = f"{leaves[-1].written}() ends the process before {hasty[0].written}() is done"
             yield Hit(Span(hasty[0].span.start, leaves[-1].span.end), what, LIKELY, "medium")
+
+
+_ASIDE = re.compile(r"health|metric|probe|admin|debug|ready|liveness|prom", re.IGNORECASE)
+"""Names of servers whose requests nothing is lost with."""
 
 
 def _is_aside(call: Call, facts: Facts) -> bool:
@@ -311,7 +316,16 @@ def _is_closed(call: Call, facts: Facts) -> bool:
     ):
         return True
     closes = facts.calls_of_method("close", "closeAllConnections", "destroy", "stop")
-    return call.is_returned or any(each.receiver_written in names or each.origin is call for each in closes)
+    scope = facts.function_of(call)
+    handed_out = scope is not None and any(
+        step.kind == "return" and names & {*re.findall(r"[A-Za-z_]\w*", step.text)}
+        for step in facts.own(facts.steps, scope)
+    )
+    return (
+        call.is_returned
+        or handed_out
+        or any(each.receiver_written in names or each.origin is call for each in closes)
+    )
 
 
 RULE = Rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import prod
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
@@ -55,8 +56,34 @@ def _intervals(facts: Facts) -> Iterator[Hit]:
         work = _work(scope, facts)
         if work is None or _is_guarded(call.span, facts) or _is_guarded(work.span, facts):
             continue
+        if place == 0 and _ends_in_time(call, work, facts):
+            continue
         what = f"{call.written}() starts the next run even if the last one is not finished"
         yield Hit(call.span, what, LIKELY)
+
+
+_SIGNAL = re.compile(r"AbortSignal\.timeout\(\s*([\w.*\s]+?)\s*\)")
+_PRODUCT = re.compile(r"[\d_]+(?:\s*\*\s*[\d_]+)*")
+
+
+def _ends_in_time(timer: Call, work: Scope, facts: Facts) -> bool:
+    """Return whether a run makes one request, with a limit of time that is shorter than the period."""
+    period = timer.argument(place=1)
+    limits = _SIGNAL.findall(facts.text(work.body))
+    sent = [each for each in facts.own(facts.calls, work) if each.is_awaited and each.arguments]
+    if period is None or len(limits) != 1 or len(sent) != 1:
+        return False
+    longest, pause = _value_of(limits[0], timer, facts), _value_of(period.value.text, timer, facts)
+    return 0 < longest < pause
+
+
+def _value_of(text: str, place: Call, facts: Facts) -> int:
+    """Return a number that is written as one, as a product, or as the name of a constant; else 0."""
+    made = facts.assignments_to(text, place) if text.isidentifier() else ()
+    written = made[0].value.text if len(made) == 1 and made[0].value is not None else text
+    if not _PRODUCT.fullmatch(written.strip()):
+        return 0
+    return prod(int(each.replace("_", "")) for each in written.split("*"))
 
 
 def _is_guarded(span: Span, facts: Facts) -> bool:

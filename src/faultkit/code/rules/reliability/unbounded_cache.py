@@ -124,17 +124,18 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     shared = _SHARED.search(store.text) is not None or is_long_lived(store.owner, facts)
     shared = shared or (facts.language == "go" and _has_lock(store, facts))
     asked = any(f"{store.bare}{sign}" in facts.whole_text for sign in (".", "?.")) and re.search(
-        rf"\b{re.escape(store.bare)}\b\??\.(get|has|TryGetValue|ContainsKey|containsKey)\(", facts.whole_text
+        rf"(?<!\w){re.escape(store.bare)}\b\??\.(get|has|TryGetValue|ContainsKey|containsKey)\(",
+        facts.whole_text,
     )
     of_cache = _OF_OBJECTS.search(store.owner) is not None
     named = of_cache or _OF_OBJECTS.search(store.name) is not None
     of_program = _OF_PROGRAM.search(store.name) is not None
     for put in puts_of(store, facts):
-        # What has an age is kept from call to call.
-        lives = shared or _EXPIRES.search(put.value) is not None
+        given = given_words(put.scope, facts)
+        # What has an age, or was asked of another service, is kept from call to call.
+        lives = shared or _EXPIRES.search(put.value) is not None or _is_fetched(put, given, facts)
         if not store.is_static and not lives and not handles_events(put.scope):
             continue
-        given = given_words(put.scope, facts)
         made = [
             each.value.text
             for each in facts.within(facts.assignments, put.scope.body)
@@ -147,7 +148,9 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
             return True  # Each call has a key of its own.
         if not put.key or not given & words(put.key) or _FEW_KEYS.search(put.key):
             continue
-        if not (named or from_client or _is_fetched(put, facts)) and not any(
+        if _is_of_known(put, store, facts):
+            continue
+        if not (named or from_client or _is_fetched(put, given, facts)) and not any(
             _OPEN.search(text) or _TEXT.fullmatch(plain_key(text)) for text in (put.key, *made)
         ):
             continue
@@ -169,19 +172,51 @@ def _is_of_client(put: Put, given: frozenset[str]) -> bool:
     return bool(given & words(put.key))
 
 
-def _is_fetched(put: Put, facts: Facts) -> bool:
-    """Return whether the value is loaded under a key that the function is given, from outside."""
-    if not _is_given(put.key, put.scope) or _FETCHED_FEW.search(put.key):
+def _is_fetched(put: Put, given: frozenset[str], facts: Facts) -> bool:
+    """Return whether the value is loaded from outside, for what the key is made of."""
+    if not given & words(put.key) or _FETCHED_FEW.search(put.key):
         return False
+    assigned = [*facts.within(facts.assignments, put.scope.body)]
+    keys = words(put.key) & given
+    for each in assigned:
+        if put.key in each.targets and each.value is not None:
+            if _FETCHED_FEW.search(each.value.text):
+                return False
+            keys |= words(each.value.text) & given
+    held = words(put.value)
+    made = [each for each in assigned if held & {*each.targets} and not keys & {*each.targets}]
     remote = {each.call for each in remote_calls(facts)}
-    made = [each for each in facts.within(facts.assignments, put.scope.body) if put.value in each.targets]
-    spans = [put.span, *(each.span for each in made)]
     return any(
         call in remote or (call.is_awaited and facts.language != "kotlin")
-        for span in spans
+        for span in (put.span, *(each.span for each in made))
         for call in facts.within(facts.calls, span)
-        if re.search(rf"\b{re.escape(put.key)}\b", facts.text(call.span))
+        if keys & words(facts.text(call.span))
     )
+
+
+_ASKS = r"(?:has|contains|containsKey|ContainsKey|Contains|includes|contains_key|get|indexOf)"
+
+
+def _is_of_known(put: Put, store: MapStore, facts: Facts) -> bool:
+    """Return whether keys are looked for in another collection first, and others are refused.
+
+    That may be done by the function that stores, or by those that call it with the same key."""
+    key = re.escape(plain_key(put.key))
+    if not key:
+        return False
+    refused = re.compile(
+        rf"(?:!\s*|\bnot\s+)(?P<of>[\w.#]+?)(?:\[\s*{key}\s*\]|\.{_ASKS}\(\s*&?{key}\b)[^\n]*"
+        rf"|\b{key}\s+(?:not\s+in|!in)\s+(?P<in>[\w.]+)[^\n]*"
+    )
+    callers = (facts.named_function_of(each) for each in facts.callers_of(put.scope))
+    for scope in {put.scope, *(each for each in callers if each is not None)}:
+        text = facts.text(scope.body)
+        for found in refused.finditer(text):
+            known = (found["of"] or found["in"]).rpartition(".")[2]
+            after = text[found.start() : found.end() + 120]
+            if known != store.bare and re.search(r"\b(return|throw|raise|panic|abort)\b|\bErr\(", after):
+                return True
+    return False
 
 
 _TOUCHES = re.compile(
@@ -199,7 +234,8 @@ def _has_lock(store: MapStore, facts: Facts) -> bool:
 
 
 _EXPIRES = re.compile(
-    r"expir|\bttl|until|(fetched|loaded|stored|cached|created|added)_?at|stale",
+    r"expir|(?:\b|_)ttl|until|deadline|life_?time|max_?age|valid_?for"
+    r"|(fetched|loaded|stored|cached|created|added|taken|read)_?at|stale",
     re.IGNORECASE,
 )
 _SWEEPS = (
@@ -210,7 +246,7 @@ _SWEEPS = (
 
 def _is_unswept(store: MapStore, facts: Facts) -> bool:
     """Return whether entries have an age, but only the one that is asked for is ever taken out."""
-    if not any(_EXPIRES.search(put.value) for put in puts_of(store, facts)):
+    if not any(_EXPIRES.search(put.value) and "=>" not in put.value for put in puts_of(store, facts)):
         return False
     text, name = facts.whole_text, re.escape(store.bare)
     if re.search(rf"(?<!\w){name}\b[\w().?!]*\.({_SWEEPS})\b|\blen\([\w.]*\b{name}\b", text):

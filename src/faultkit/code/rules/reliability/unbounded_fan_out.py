@@ -9,7 +9,7 @@ from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.concurrency_limits import is_limited
+from faultkit.code.rules.vocabulary.concurrency_limits import is_limited, limits_for_one
 from faultkit.code.rules.vocabulary.message_loops import received_by_loop, waits_inside
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
@@ -185,6 +185,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             and _reaches_out(made, facts)
         ):
             yield Hit(call.span, f"{call.written}() starts one task for every item at once", LIKELY)
+    for call in limits_for_one(facts):
+        what = f"{call.written}() is made anew in each call, so that it limits nothing"
+        yield Hit(call.span, what, LIKELY)
     for call in facts.calls_of_method(*_CONCURRENT) if facts.language == "rust" else ():
         first = call.argument(place=0)
         if first is not None and first.value.text in ("None", "0", "usize::MAX"):
@@ -250,8 +253,20 @@ def _tasks_of(call: Call, facts: Facts) -> tuple[str, tuple[Span, ...]] | None:
         if pushed.receiver_written == given and facts.function_of(pushed) is scope:
             loop = _per_item(pushed, facts)
             if loop is not None:
-                return loop.over, (call.span, pushed.span)
+                return _across_rounds(loop, pushed, call, facts), (call.span, pushed.span)
     return None
+
+
+def _across_rounds(loop: Loop, pushed: Call, waits: Call, facts: Facts) -> str:
+    """Return what the items come from; if those of all pages or batches are started before anything waits,
+    a page is no limit and is not named."""
+    around = facts.loops_around(pushed)
+    if len(around) < 2 or is_within(waits.span, around[-2].body):
+        return loop.over
+    return _PART.sub("all", loop.over)
+
+
+_PART = re.compile(r"\w*(?:page|batch|chunk)\w*|\brows\b", re.IGNORECASE)
 
 
 def _iterated(given: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.work_queues import queues_without_size
 
 _QUEUES = (
     "queue.Queue",
@@ -18,10 +19,16 @@ _QUEUES = (
     "asyncio.PriorityQueue",
     "asyncio.LifoQueue",
     "multiprocessing.Queue",
+    "multiprocessing.JoinableQueue",
+    "multiprocessing.SimpleQueue",
     "janus.Queue",
     "java.util.concurrent.LinkedBlockingQueue",
     "java.util.concurrent.LinkedBlockingDeque",
     "java.util.concurrent.ConcurrentLinkedQueue",
+    "java.util.concurrent.ConcurrentLinkedDeque",
+    "java.util.concurrent.LinkedTransferQueue",
+    "java.util.concurrent.PriorityBlockingQueue",
+    "java.util.concurrent.DelayQueue",
     "std.sync.mpsc.channel",
     "tokio.sync.mpsc.unbounded_channel",
     "futures.channel.mpsc.unbounded",
@@ -30,57 +37,31 @@ _QUEUES = (
     "crossbeam.channel.unbounded",
     "async_channel.unbounded",
     "flume.unbounded",
+    "kanal.unbounded",
+    "kanal.unbounded_async",
+    "postage.mpsc.unbounded",
     "Channel.CreateUnbounded",
     "BlockingCollection",
+    "System.Threading.Channels.Channel.CreateUnbounded",
 )
-_SIMPLE = ("SimpleQueue", "ConcurrentLinkedQueue", "channel")
+_SIMPLE = (
+    "SimpleQueue", "ConcurrentLinkedQueue", "ConcurrentLinkedDeque", "channel", "PriorityBlockingQueue",
+    "DelayQueue", "LinkedTransferQueue",
+)  # fmt: skip
+_NEVER_BOUNDED = frozenset(
+    ("CreateUnbounded", "PriorityBlockingQueue", "DelayQueue", "LinkedTransferQueue", "SimpleQueue")
+)
+"""Their arguments are options, or a first size that grows."""
+_KEPT_IN = re.compile(r"^new\s+Concurrent(Queue|Bag|Stack)\b")
 
 _FEW = re.compile(
     r"idle|free|avail|pool|result|repl(y|ies)|answer|response|error|(^|_)ids?$|Ids?$|count|sink|done", re.I
 )
 
 
-_FIXED = re.compile(r"(^|\.)Executors\.(newFixedThreadPool|newSingleThreadExecutor)$")
-_BOUNDS = re.compile(
-    r"semaphore|limit|tryAcquire|getQueue|remainingCapacity|backpressure|throttl", re.IGNORECASE
-)
-
-
-def _executors(facts: Facts) -> Iterator[Hit]:
-    """Yield pools of a fixed size to which callers give work and do not wait: their queue has no end."""
-    for each in facts.assignments:
-        call = each.call
-        if call is None or each.scope is not None or not each.targets or not _FIXED.search(call.name):
-            continue
-        if len(call.arguments) > 1 or _BOUNDS.search(facts.whole_text):
-            continue
-        name = each.targets[0].removeprefix("self.")
-        given = [
-            one
-            for one in facts.calls_of_method("execute", "submit")
-            if one.receiver_written.removeprefix("self.") == name
-            and one.is_discarded
-            and _is_of_caller(one, facts)
-        ]
-        if given:
-            what = f"the queue of {name} takes any number of tasks, and {given[0].written}() never waits"
-            yield Hit(call.span, what, POSSIBLE)
-
-
-def _is_of_caller(call: Call, facts: Facts) -> bool:
-    """Return whether a task works on what its function was given."""
-    scope = facts.named_function_of(call)
-    if scope is None or scope.short_name in ("start", "init", "run", "main", "close", "stop"):
-        return False
-    text = " ".join(each.value.text for each in call.arguments)
-    return any(re.search(rf"\b{re.escape(each.name)}\b", text) for each in scope.parameters)
-
-
 def _check(facts: Facts) -> Iterator[Hit]:
-    if b"UNLIMITED" in facts.syntax.source:
-        yield from _channels(facts)
-    if facts.language in (*JAVA, *KOTLIN):
-        yield from _executors(facts)
+    for span, what in queues_without_size(facts):
+        yield Hit(span, what, POSSIBLE)
     for call in facts.calls_named(*_QUEUES):
         few = _has_few(call) or _takes_one(call, facts)
         if not _is_bounded(call) and not _only_drained(call, facts) and not few:
@@ -111,15 +92,14 @@ def _takes_one(call: Call, facts: Facts) -> bool:
     return len(re.findall(rf"(?<![\w.]){re.escape(sender)}\b", later)) == 1
 
 
-def _channels(facts: Facts) -> Iterator[Hit]:
-    """Yield `Channel(Channel.UNLIMITED)` (Kotlin), by its argument: the call may be read as a comparison."""
-    for each in facts.accesses:
-        if each.name in ("kotlinx.coroutines.channels.Channel.UNLIMITED", "Channel.UNLIMITED"):
-            yield Hit(each.span, "a channel of unlimited size takes any number of items", LIKELY)
-
-
 def _is_bounded(call: Call) -> bool:
+    if call.method in _NEVER_BOUNDED:
+        return False
+    # A collection of C# that is given is what the items are kept in: its size is another argument.
+    sizes = [each for each in call.arguments if not _KEPT_IN.search(each.value.text)]
     size = call.argument("maxsize", place=0)
+    if call.method == "BlockingCollection":
+        return bool(sizes)
     return call.spreads or (size is not None and size.value.text.strip() not in ("0", "-1"))
 
 
@@ -142,6 +122,6 @@ RULE = Rule(
     fix="Give it a size, and decide what happens when it is full: wait, drop, or refuse.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

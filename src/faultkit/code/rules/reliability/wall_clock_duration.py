@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.base.text import one_line
 from faultkit.code.facts import Call, Facts, Step, Value, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
@@ -115,7 +116,21 @@ def _is_only_shown(step: Step, facts: Facts) -> bool:
         for each in facts.within(facts.accesses, later)
         if each.written in names and each.span.start > step.span.end and facts.function_of(each) is scope
     ]
-    return bool(uses) and all(_is_handed_on(each, facts) for each in uses)
+    return bool(uses) and all(_is_handed_on(each, facts) or _decides_log(each, facts) for each in uses)
+
+
+def _decides_log(place: Placed, facts: Facts) -> bool:
+    """Return whether it is compared only to write a line of the log: `if (tookMs > LIMIT) log.warn(…)`."""
+    for step in facts.steps_of("branch"):
+        if not is_within(place.span, step.span):
+            continue
+        inside = [each for each in facts.within(facts.calls, step.span) if facts.function_of(each)]
+        if inside and all(is_logging(each) or each.is_argument for each in inside):
+            return not any(is_within(each.span, step.span) for each in facts.assignments) and not any(
+                one.kind in ("return", "raise", "break", "continue")
+                for one in facts.within(facts.steps, step.span)
+            )
+    return False
 
 
 def _is_handed_on(place: Placed, facts: Facts) -> bool:

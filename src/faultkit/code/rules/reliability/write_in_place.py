@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -90,21 +90,108 @@ def _check(facts: Facts) -> Iterator[Hit]:
     paths = ((call, path) for call in calls if (path := _path(call, "read", facts)))
     read: dict[str, list[Call]] = {}
     for call, path in paths:
-        read.setdefault(_key(path, call, facts), []).append(call)
-    yield from _handed_over(calls, facts)
-    for call in calls if read else ():
+        for given, place in _given_paths(path, call, facts):
+            read.setdefault(_key(given, place, facts), []).append(call)
+    hits = list(_handed_over(calls, facts))
+    told = {hit.span for hit in hits}
+    yield from hits
+    for call in calls:
         path = _path(call, "write", facts)
-        scope = facts.function_of(call)
-        if not path or _key(path, call, facts) not in read or scope is None:
+        if not path or call.span in told or _is_replaced(call, facts):
             continue
-        outer = facts.named_function_of(call) or scope
-        text = facts.text(outer.span)
-        if _REPLACES.search(text) or (facts.language in ("python", "kotlin") and _REPLACED.search(text)):
-            continue
-        if not _is_state(path, call, read[_key(path, call, facts)], outer, facts):
-            continue
-        what = f"{path[:40]} is read back here, and is half written while {call.written}() runs"
-        yield Hit(call.span, what, LIKELY)
+        for given, place in _given_paths(path, call, facts):
+            outer = facts.named_function_of(place) or facts.function_of(place)
+            if outer is None or (place is not call and _is_replaced(place, facts)):
+                continue
+            key = _key(given, place, facts)
+            if key in read and _is_state(given, place, read[key], outer, facts):
+                what = f"{given[:40]} is read back here, and is half written while {call.written}() runs"
+                yield Hit(place.span if place is not call else call.span, what, LIKELY)
+                break
+            if key not in read and _is_published(given, place, outer, facts):
+                what = f"{given[:40]} is written anew each time, half of it while {call.written}() runs"
+                yield Hit(call.span, what, POSSIBLE)
+                break
+
+
+def _is_replaced(place: Call, facts: Facts) -> bool:
+    """Return whether the function around a place renames something: it writes a temporary file."""
+    outer = facts.named_function_of(place) or facts.function_of(place)
+    text = facts.whole_text if outer is None else facts.text(outer.span)
+    is_moved = facts.language in ("python", "kotlin") and _REPLACED.search(text) is not None
+    return _REPLACES.search(text) is not None or is_moved
+
+
+def _given_paths(path: str, call: Call, facts: Facts) -> Iterator[tuple[str, Call]]:
+    """Yield a path with its place, and if it is a parameter, what callers in this text give for it."""
+    yield path, call
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return
+    name = _CONVERTED.sub("", path).lstrip("&*")
+    own = [each.name for each in scope.parameters if each.name not in ("self", "this")]
+    if name not in own:
+        return
+    for each in facts.callers_of(scope):
+        if len(each.positional) > own.index(name) and facts.named_function_of(each) is not scope:
+            yield each.positional[own.index(name)].value.text.lstrip("&*"), each
+
+
+_CONVERTED = re.compile(r"\.(toFile|toPath|as_path|clone|as_ref)\(\)$")
+_CHANGES = frozenset(
+    (
+        "push", "append", "add", "Add", "set", "put", "insert", "delete", "remove", "splice", "shift", "pop",
+        "Enqueue", "push_back", "extend", "update", "TryAdd",
+    )
+)  # fmt: skip
+_LOGS = re.compile(r"log|report|trace|dump|debug|export|output|\bout|dest|archive|backup", re.IGNORECASE)
+
+
+def _is_published(path: str, place: Call, outer: Scope, facts: Facts) -> bool:
+    """Return whether an object writes what it holds, each time that this changes, to the same file.
+
+    The file is a member that is set when the object is made, and the object changes other members later."""
+    found = re.fullmatch(r"(?:self|this|\w)\.([#\w]+)|([a-z_]\w*)", path)
+    name = "" if found is None else found[1] or found[2]
+    if not outer.owner or not name or _LOGS.search(name):
+        return False
+    set_at = [
+        each
+        for each in facts.assignments
+        if each.owner == outer.owner and each.targets[0].removeprefix("self.") == name
+    ]
+    made_in = ("__init__", "constructor", outer.owner.rpartition(".")[2])
+    if not set_at or not all(each.scope is None or each.scope.short_name in made_in for each in set_at):
+        return False
+    writers = {outer, *(facts.named_function_of(each) for each in facts.callers_of(outer))}
+    writers |= {
+        facts.named_function_of(each)
+        for one in [*writers]
+        if one is not None
+        for each in facts.callers_of(one)
+    }
+    return any(
+        one is not None
+        and one.short_name not in made_in
+        and one.owner == outer.owner
+        and _changes(one, facts)
+        for one in writers
+    )
+
+
+def _changes(scope: Scope, facts: Facts) -> bool:
+    """Return whether a method changes what its object holds."""
+    if any(
+        each.targets[0].startswith("self.") and each.operator != ":=" and "." not in each.targets[0][5:]
+        for each in facts.within(facts.assignments, scope.body)
+    ):
+        return True
+    fields = {name.removeprefix("self.") for name in facts.file_names if name.startswith("self.")}
+    return any(
+        each.receiver_written.startswith(("self.", "this."))
+        or each.receiver_written.removeprefix("this.") in fields
+        for each in facts.within(facts.calls_of_method(*_CHANGES), scope.body)
+    )
 
 
 _CALLED = re.compile(r"^(?:self\.|this\.|Self::|\w\.)?(\w+)\(")
@@ -139,16 +226,12 @@ def _handed_over(calls: tuple[Call, ...], facts: Facts) -> Iterator[Hit]:
         if not path or scope is None:
             continue
         name = re.sub(r"\.(toFile|toPath|as_path|clone)\(\)$", "", path)
-        places = [(name, call)]
-        own = [each.name for each in scope.parameters if each.name not in ("self", "this")]
-        if name in own:
-            callers = [each for each in facts.callers_of(scope) if len(each.positional) > own.index(name)]
-            places = [(each.positional[own.index(name)].value.text, each) for each in callers]
-        for written, place in places:
+        given = [*_given_paths(name, call, facts)]
+        for written, place in given[1:] or given:
             outer = facts.named_function_of(place)
             made = facts.assignments_to(written, place) if written.isidentifier() else ()
             values = [each.value.text for each in made if each.value is not None and each.scope is not None]
-            if outer is None or not _is_in_handed(values[0] if values else written):
+            if outer is None or not _is_in_handed(values[0] if values else written, outer, facts):
                 continue
             if not _REPLACES.search(facts.text(outer.span)) and not _REPLACES.search(facts.text(scope.span)):
                 what = f"another program may take {written[:40]} while {call.written}() writes it"
@@ -156,8 +239,29 @@ def _handed_over(calls: tuple[Call, ...], facts: Facts) -> Iterator[Hit]:
                 break
 
 
-def _is_in_handed(text: str) -> bool:
-    return any(_HANDED.search(name) for name in re.findall(r"[A-Za-z_][\w.]*", text)[:3])
+_HANDS_OVER = NamePattern(r"Outbox|Dropbox|DropFolder|DropZone|Spool|HotFolder|HandOff|FileExchange|PickUp")
+_FOLDER = re.compile(r"folder|dir(ectory)?\b|_dir\b|[dD]ir\b|path|root", re.IGNORECASE)
+_TAKES = (
+    r"(?:picks?|picked|polls|polled|polling|watch(?:es|ed)|sftp|ftp|empties|emptied|collects?|collected|scrapes?"
+    r"|scans?|sweeps|imports|consumes|takes|ingests)"
+)
+_TAKEN = re.compile(
+    r"^\s*(?://|#|\*|/\*|\"\"\")[^\n]*(?:\b(?:folder|directory|share|mount|drop)s?\b[^\n]{0,80}"
+    rf"\b{_TAKES}\b|\b{_TAKES}\b[^\n]{{0,60}}\b(?:folder|directory|share|mount|drop)s?\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A comment that names the program which takes the files of a folder."""
+
+
+def _is_in_handed(text: str, outer: Scope, facts: Facts) -> bool:
+    """Return whether a path is in a folder from which others take files, as names or a comment say."""
+    names = re.findall(r"[A-Za-z_][\w.]*", text)[:3]
+    if any(_HANDED.search(name) for name in names):
+        return True
+    is_in_folder = any(_FOLDER.search(name) for name in names) and len(names) > 1
+    if not is_in_folder:
+        return False
+    return _HANDS_OVER.search(outer.owner) is not None or _TAKEN.search(facts.whole_text) is not None
 
 
 def _key(path: str, place: Call, facts: Facts) -> str:

@@ -13,12 +13,23 @@ from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _BUILDERS = re.compile(
     r"(^|\.)(Caffeine\.newBuilder|CacheBuilder\.newBuilder|Cache\.builder|moka\.\w+\.Cache\.builder)\(\)"
+    r"|cache4k\.Cache\.Builder\b"
 )
 _BOUNDS = re.compile(
     r"maximum|expire|weak|soft|refreshAfter|max_capacity|time_to|weigher|eviction|from\(|\bspec",
     re.IGNORECASE,
 )
-_MADE = re.compile(r"^(node-cache|NodeCache|node-cache\.default|cachetools\.Cache)$")
+_MADE = re.compile(
+    r"^(node-cache|NodeCache|node-cache\.default|cachetools\.Cache|org\.springframework\.cache\.concurrent"
+    r"\.ConcurrentMapCache(Manager)?)$"
+)
+_UNBOUND = ("cached.UnboundCache.new", "cached.UnboundCache.with_capacity", "cached.stores.UnboundCache.new")
+_TTL_CACHE = re.compile(r"^github\.com/(jellydator/ttlcache/v\d|ReneKroon/ttlcache(/v\d)?)\.New(Cache)?$")
+_MEMOIZERS = re.compile(
+    r"^(lodash(/memoize)?|lodash\.memoize|_|memoizee|memoizee/.*|mem|p-memoize|moize|fast-memoize|nano-memoize|memoize)"
+    r"(\.memoize|\.default)?$"
+)
+_MEMO_BOUNDS = re.compile(r"max|ttl|expire|cache|primitive\s*:|resolver", re.IGNORECASE)
 _ENDS = re.compile(r"ttl|max_?keys|maxsize|expir", re.IGNORECASE)
 
 _SETS = frozenset(("set", "Set", "StringSet", "StringSetAsync", "setAsync", "CreateEntry"))
@@ -31,7 +42,7 @@ _REDIS = re.compile(
 )
 _STORE_WORDS = (
     b"redis", b"jedis", b"lettuce", b"opsforvalue", b"stackexchange", b"valkey", b"valueoperations",
-    b"connectionmanager", b"imemorycache",
+    b"connectionmanager", b"memorycache",
 )  # fmt: skip
 """To look for `_REDIS` in a whole text takes long."""
 _MEMORY_CACHE = re.compile(r"(^|\.)I?MemoryCache$")
@@ -49,6 +60,8 @@ _OPEN = re.compile(r"[$%+{]|\bformat|\bf[\"']|Sprintf|key|Key|id\b|Id\b")
 
 def endless_entries(facts: Facts) -> Iterator[tuple[Call, str]]:
     """Yield calls that make a cache without a bound, or keep an entry in one for ever."""
+    if facts.syntax.language.family == "javascript" and b"mem" in facts.syntax.source:
+        yield from _memoized(facts)
     if b"ache" in facts.syntax.source:
         yield from _made_without_bound(facts)
     if facts.syntax.has_any(*_STORE_WORDS):
@@ -71,9 +84,27 @@ def _made_without_bound(facts: Facts) -> Iterator[tuple[Call, str]]:
         is_ended = _LIVES.search(text) is not None or re.search(r"Size\s*=", text) is not None
         if len(call.positional) == 2 and not is_ended and _varies(key.value.text, call, facts):
             yield call, f"{call.written}() keeps each entry for ever"
+    for call in facts.calls_of_method("New", "NewCache") if facts.language == "go" else ():
+        if _TTL_CACHE.match(call.name) and not re.search(r"TTL|Capacity", facts.text(call.span)):
+            yield call, f"{call.written}() makes a cache without a size and an age"
+    for call in facts.calls_named(*_UNBOUND) if facts.language == "rust" else ():
+        yield call, f"{call.written}() makes a cache without a size and an age"
     for call in facts.calls:
         if call.constructs and _MADE.match(call.name) and not _ENDS.search(facts.text(call.span)):
             yield call, f"{call.written}() makes a cache without a size and an age"
+
+
+def _memoized(facts: Facts) -> Iterator[tuple[Call, str]]:
+    """Yield async functions with arguments of which each result is kept: `memoize(async (id) => …)`."""
+    for call in facts.calls:
+        if not _MEMOIZERS.match(call.name) or call.method == "_" or len(call.positional) != 1:
+            continue
+        given = call.positional[0].value
+        scope = facts.function_at(given.span)
+        found = [scope] if scope is not None else [*facts.functions_named(given.text.rpartition(".")[2])]
+        is_one = len(found) == 1 and found[0] is not None and found[0].is_async and found[0].parameters
+        if is_one and not _MEMO_BOUNDS.search(facts.text(call.span).replace(given.text, "")):
+            yield call, f"{call.written}() keeps each result for ever"
 
 
 def _kept_for_ever(facts: Facts) -> Iterator[tuple[Call, str]]:
@@ -92,12 +123,19 @@ def _kept_for_ever(facts: Facts) -> Iterator[tuple[Call, str]]:
         body = facts.text(scope.body)
         if _LIVES.search(facts.text(call.span)) or _ENDED.search(body) or not _varies(key, call, facts):
             continue
+        in_memory = any(_MEMORY_CACHE.search(each) for each in _names_of(call, facts))
         asked = [
             each
-            for each in facts.within(facts.calls_of_method(*_GETS), scope.body)
-            if each.span.start < call.span.start
-            and each.receiver_written == call.receiver_written
-            and any(_same(argument.value.text, key) for argument in each.arguments)
+            for each in facts.calls_of_method(*_GETS)
+            if each.receiver_written == call.receiver_written
+            and (
+                in_memory
+                or (
+                    is_within(each.span, scope.body)
+                    and each.span.start < call.span.start
+                    and any(_same(argument.value.text, key) for argument in each.arguments)
+                )
+            )
         ]
         if asked and _is_loaded(given[-1 if facts.language != "go" else 2], asked[0], facts):
             yield call, f"{call.written}() keeps each entry for ever"

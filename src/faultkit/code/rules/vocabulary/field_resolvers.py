@@ -70,9 +70,15 @@ def _asked(each: FieldResolver, reads: list[Call], facts: Facts) -> Iterator[Cal
     """Yield the call of a service that is given the key of the object and whose answer is the field."""
     for call in facts.within(facts.calls, each.scope.body):
         owner = call.receiver_written
-        if not (call.is_returned or call.is_awaited or len(call.assigned) == 2) or not owner:
+        if not owner or not (_is_answer(call, each.scope, facts) or len(call.assigned) == 2):
             continue
-        if _LOCAL.match(call.method) or _MEMORY.search(owner) or "(" in owner or not _is_member(call, facts):
+        if _LOCAL.match(call.method) or _MEMORY.search(owner) or not _is_member(call, facts):
+            continue
+        if "(" in owner:
+            # `ctx.db("drivers").where("id", trip.driverId).first()`
+            if _ASKED.search(owner) and each.of_item.search(facts.text(call.span)) and _QUERY.search(owner):
+                yield call
+                return
             continue
         if not any(each.of_item.search(argument.value.text) for argument in call.arguments):
             continue
@@ -83,6 +89,23 @@ def _asked(each: FieldResolver, reads: list[Call], facts: Facts) -> Iterator[Cal
             continue  # The service is in this text, and does not ask.
         yield call
         return
+
+
+_QUERY = re.compile(
+    r"\b(?:db|knex|database|from|table|select|query|where|find\w*|collection|createQueryBuilder|selectFrom|model)\(",
+    re.IGNORECASE,
+)
+_AWAITED = re.compile(rb"\bawait\s*\(*\s*$|=>\s*\(*\s*$|\breturn\s+$|[?:]\s*\(*\s*$")
+
+
+def _is_answer(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the result of a call is awaited or returned, also the last of a chain in a choice."""
+    if call.is_returned or call.is_awaited:
+        return True
+    if facts.syntax.language.family != "javascript" or call.is_argument:
+        return False
+    before = facts.syntax.source[max(scope.body.start - 12, call.span.start - 40, 0) : call.span.start]
+    return _AWAITED.search(before) is not None
 
 
 def _is_member(call: Call, facts: Facts) -> bool:

@@ -194,9 +194,10 @@ def _methods(facts: Facts) -> dict[tuple[str, str], list[Scope]]:
     found: dict[tuple[str, str], list[Scope]] = {}
     for scope in facts.scopes:
         if scope.name:
-            # An extension of Kotlin has a name with the entity, and no owner.
-            entity = (scope.owner or scope.name.rpartition(".")[0]).rpartition(".")[2]
-            found.setdefault((entity, _field(scope.short_name)), []).append(scope)
+            # An extension of Kotlin has a name with the entity, and no owner or that of the class around it.
+            owners = {scope.owner, scope.name.rpartition(".")[0]} - {""}
+            for entity in sorted({each.rpartition(".")[2] for each in owners}):
+                found.setdefault((entity, _field(scope.short_name)), []).append(scope)
     return found
 
 

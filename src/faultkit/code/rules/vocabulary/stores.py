@@ -148,7 +148,10 @@ def puts_of(store: MapStore, facts: Facts) -> Iterator[Put]:
         left = facts.text(each.span).partition("=")[0].rstrip("+-|?: ")
         key = left[left.find("[") + 1 : left.rfind("]")] if "[" in left else ""
         value = each.value.text.removeprefix("await ")
-        yield Put(key.strip(), value, each.span, each.scope, "", each.operator)
+        # A lambda of Kotlin runs where it stands: `load(id).also { known[id] = it }`.
+        inline = facts.language == "kotlin" and each.scope.is_anonymous
+        outer = facts.named_function_of(each) if inline else None
+        yield Put(key.strip(), value, each.span, outer or each.scope, "", each.operator)
     for call in facts.calls_of_method(*PUTS):
         scope = facts.named_function_of(call)
         if scope is None or scope.short_name in made_in or len(call.positional) < 2 or not is_on(call, store):
@@ -223,7 +226,8 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
         return  # It is only made, and put into.
     key = re.escape(plain)
     body = facts.text(put.scope.body)
-    name = rf"\b{re.escape(store.bare)}\b"
+    # `#entries` of JavaScript does not begin with a letter.
+    name = rf"(?<!\w){re.escape(store.bare)}\b"
     guard = r"(\.(read|write|lock)\(\)(\.await|\.unwrap\(\))*)?"
     asked = re.compile(
         rf"{name}{guard}\s*(\?|!!)?\s*(\.\s*(get|has|containsKey|ContainsKey|contains_key|TryGetValue|Load|contains"

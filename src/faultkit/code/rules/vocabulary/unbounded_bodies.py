@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.text_pattern import TextPattern
+from faultkit.code.rules.vocabulary.unpacked_bodies import METHODS, unpacks_any_size
 
 _LIMITS = re.compile(
     r"content-?_?length|max_?content|limit|maxBody|max_body|too_?large|TooLarge|413|MAX_\w*(SIZE|BYTES|BODY|LEN)",
@@ -24,103 +24,70 @@ def unbounded_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
         facts.language, _javascript
     )
     is_go = facts.language == "go"
+    yield from _limits_removed(facts)
     for call in facts.calls:
-        if call.method in _UNPACKING and _is_bomb(call, facts):
+        if call.method in METHODS and unpacks_any_size(call, facts):
             yield call.span, f"{call.written}() unpacks a body to any size in memory"
         elif not is_go and find(call, facts):
             yield call.span, f"{call.written}() takes a body of any size into memory"
 
 
-_UNPACKS = NamePattern(
-    r"^(gzip|zlib|bz2|lzma|brotli)\.decompress$|^zlib\.(gunzip|inflate|unzip|brotliDecompress|inflateRaw)(Sync)?$"
-)
-_UNPACKING = frozenset(
-    (
-        "readAllBytes", "readBytes", "readText", "read_to_end", "read_to_string", "CopyTo", "CopyToAsync",
-        "extractall", "ReadAll", "decompress", "gunzip", "gunzipSync", "inflate",
-        "inflateSync", "unzip", "unzipSync", "brotliDecompress", "brotliDecompressSync", "inflateRaw",
-        "inflateRawSync",
-    )
-)  # fmt: skip
-"""The last parts of all names that `_is_bomb` looks at."""
-_FROM_CLIENT = re.compile(r"\b(req|request|ctx\.req|event|body|payload|upload|file)\b", re.IGNORECASE)
-_GO_PACKED = re.compile(r"^compress/(gzip|zlib|flate|bzip2)\.NewReader$")
-
-
-def _is_bomb(call: Call, facts: Facts) -> bool:
-    """Return whether a handler unpacks what a client sent without a limit for the result."""
-    if facts.language in ("java", "kotlin"):
-        if call.method not in ("readAllBytes", "readBytes", "readText") or call.arguments:
-            return False
-        is_packed = re.search(r"(GZIP|Inflater|Zip)\w*InputStream(\(\))?\.", call.name) is not None
-        return is_packed and _is_fed(call, facts)
-    if facts.language == "rust":
-        decoded = r"(Gz|Zlib|Deflate|Brotli|Multi)\w*Decoder\b.*\.read_to_(end|string)$"
-        is_packed = re.search(decoded, call.name) is not None
-        return is_packed and _is_fed(call, facts) and ".take(" not in _body_of(call, facts)
-    if facts.language == "csharp":
-        is_packed = re.search(r"(GZip|Deflate|Brotli)Stream\.CopyTo(Async)?$", call.name) is not None
-        return is_packed and "MemoryStream" in _body_of(call, facts) and _is_fed(call, facts)
-    if call.method == "extractall" and facts.language == "python" and facts.route_of(call) is not None:
-        scope = facts.named_function_of(call)
-        return scope is not None and not re.search(
-            r"file_size|infolist|\.size\b|limit", facts.text(scope.body)
-        )
-    reads = (
-        call.name in ("io.ReadAll", "io/ioutil.ReadAll")
-        if facts.language == "go"
-        else _UNPACKS.match(call.name)
-    )
-    first = call.argument(place=0) if reads else None
-    if first is None:
-        return False
-    if facts.language == "go":
-        name = first.value.text
-        if not _is_fed(call, facts):
-            return False
-        return any(_GO_PACKED.match(each.name) and each.assigned[:1] == (name,) for each in facts.calls)
-    if facts.route_of(call) is None or call.has("maxOutputLength", "max_length"):
-        return False
-    return _FROM_CLIENT.search(facts.text_with_values(call)) is not None
-
-
-_SERVES = TextPattern(
-    r"http\.ResponseWriter|gin\.Context|echo\.Context|fiber\.Ctx|HttpServletRequest|@(Post|Put|Request)Mapping"
-    r"|HttpRequest\b|MapPost|\[HttpPost|axum::|actix_web|warp::|@(POST|PUT)\b|receive<|ServerRequest"
+_DECLARED = re.compile(r"[^\n]*(?:content[-_]?length|getContentLength)\w*[^\n]*", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"\w*too_?large\w*|\b413\b", re.IGNORECASE)
+_REFUSES = re.compile(
+    r"\b411\b|length_?required|(?:content[-_]?length)\w*(?:\(\))?[^\n]{0,40}?"
+    r"(?:is None|===?\s*(?:null|undefined|-1)|<=?\s*0|is null|is_none\(|None\s*=>|\?:\s*return|\?\?\s*throw"
+    r"|isNaN|isFinite|isInteger)|(?:!|not )\s*(?:req\w*\.)?content_?length\b",
+    re.IGNORECASE,
 )
 
 
-def _is_fed(call: Call, facts: Facts) -> bool:
-    """Return whether a client sends what a function reads: it is a handler, or is given the body of one."""
-    if facts.route_of(call) is not None:
-        return True
-    scope = facts.named_function_of(call)
-    if scope is None:
+def has_limit(text: str) -> bool:
+    """Return whether a text mentions a limit of size.
+
+    A declared length that is too large is refused by some; a client that declares none gets past that, unless
+    it is refused as well."""
+    if _LIMITS.search(text) is None:
         return False
-    if any(
-        re.search(r"(^|[./])(Http(Servlet)?Request|Request|MultipartFile|IFormFile)$", each.type)
-        for each in scope.parameters
-    ):
+    declared = _DECLARED.findall(text)
+    if not declared or _REFUSES.search(text):
         return True
-    names = " ".join(each.name for each in scope.parameters)
-    if facts.language == "rust":
-        return _FROM_CLIENT.search(names) is not None
-    return _SERVES.search(facts.whole_text) is not None and bool(scope.parameters)
-
-
-def _body_of(call: Call, facts: Facts) -> str:
-    scope = facts.named_function_of(call)
-    return "" if scope is None else facts.text(scope.body)
+    names = {
+        name for line in declared for name in re.findall(r"\b\w*(?:MAX|LIMIT|[Mm]ax|[Ll]imit)\w*\b", line)
+    }
+    rest = _TOO_LARGE.sub("", _DECLARED.sub("", text))
+    for name in names:
+        rest = re.sub(rf"\b{re.escape(name)}\b", "", rest)
+    return _LIMITS.search(rest) is not None
 
 
 def _has_limit(call: Call, facts: Facts) -> bool:
-    """Return whether this text mentions a limit of size anywhere."""
-    return _LIMITS.search(facts.whole_text) is not None
+    return has_limit(facts.whole_text)
 
 
 def _python(call: Call, facts: Facts) -> bool:
+    if call.method in ("extend", "append", "write") and call.positional:
+        return _is_chunk_of_request(call, facts)
     is_body = call.method in ("body", "get_data") and call.receiver_written.rpartition(".")[2] == "request"
-    return is_body and facts.route_of(call) is not None and not call.arguments and not _has_limit(call, facts)
+    if not is_body or facts.route_of(call) is None or call.arguments:
+        return False
+    if call.method == "get_data":
+        # A server of WSGI reads no body whose length is not declared.
+        return _LIMITS.search(facts.whole_text) is None
+    return not _has_limit(call, facts)
+
+
+def _is_chunk_of_request(call: Call, facts: Facts) -> bool:
+    """Return whether `async for chunk in request.stream()` keeps all chunks."""
+    loops = facts.loops_around(call)
+    if (
+        not loops
+        or not loops[-1].is_async
+        or not re.fullmatch(r"(\w+\.)?req(uest)?\.stream\(\)", loops[-1].over)
+    ):
+        return False
+    is_item = call.positional[0].value.text in loops[-1].targets
+    return is_item and not re.search(r"len\(|limit|max|size", facts.text(loops[-1].body), re.IGNORECASE)
 
 
 def _javascript(call: Call, facts: Facts) -> bool:
@@ -130,6 +97,10 @@ def _javascript(call: Call, facts: Facts) -> bool:
     limit = call.argument("limit") if _PARSERS.match(call.name) else None
     if limit is not None:
         return _HUGE.fullmatch(limit.value.literal or limit.value.text) is not None
+    if _ALL_OF.match(call.name):
+        source = call.argument(place=0)
+        limited = call.has("limit", "maxBuffer", "maxLength") or call.spreads
+        return source is not None and not limited and _REQUEST.fullmatch(source.value.text) is not None
     first = call.argument(place=0) if call.method == "on" else None
     if first is None or first.value.literal != "data" or len(call.positional) != 2:
         return False
@@ -138,6 +109,35 @@ def _javascript(call: Call, facts: Facts) -> bool:
     given = call.positional[1].value
     collects = re.search(r"\+=|\.push\(", given.text) is not None
     return collects and given.shape == "function" and not re.search(r"length|destroy|LIMIT|MAX", given.text)
+
+
+_ALL_OF = NamePattern(
+    r"^(raw-body|get-raw-body|getRawBody)(\.default)?$|^stream/consumers\.(text|json|buffer|arrayBuffer|blob)$"
+    r"|^(get-stream|getStream)(\.\w+)?$|^concat-stream$"
+)
+_REQUEST = re.compile(
+    r"(?:this\.)?(?:\w+\.)?(?:req|request|incoming|incomingMessage)(?:\.raw)?|ctx\.req|c\.req\.raw"
+)
+
+_UNLIMITED = (
+    r"(?:Infinity|Number\.(?:MAX_SAFE_INTEGER|MAX_VALUE|POSITIVE_INFINITY)|null|None|usize::MAX|u64::MAX|long\.MaxValue"
+    r"|int\.MaxValue|Long\.MAX_VALUE|Int(?:eger)?\.MAX_VALUE|math\.MaxInt(?:32|64)?|-1L?|float\(['\"]inf['\"]\)|math\.inf)"
+)
+_REMOVED = re.compile(
+    r"\b(?:bodyLimit|BodyLimit|MaxRequestBodySize|MultipartBodyLengthLimit|client_max_size|max_request_size|maxRequestBodySize"
+    r"|max_body_size|MAX_CONTENT_LENGTH|DATA_UPLOAD_MAX_MEMORY_SIZE|maxInMemorySize|MaxMultipartMemory|maxHttpBufferSize"
+    rf"|maxPayload)['\"\]]*\s*[:=(]\s*{_UNLIMITED}\b"
+    r"|\b(?:PayloadConfig::new|DefaultBodyLimit::max|JsonConfig::default\(\)\.limit)\(\s*usize::MAX"
+)
+_REMOVED_WORDS = (b"limit", b"size", b"max")
+
+
+def _limits_removed(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield settings that take the limit of bodies away."""
+    if not facts.syntax.has_any(*_REMOVED_WORDS):
+        return
+    for found in _REMOVED.finditer(facts.whole_text):
+        yield facts.syntax.place_of(found), "this takes away the limit of the size of bodies"
 
 
 _PARSERS = NamePattern(r"^(express|body-parser|bodyParser|koa-bodyparser)\b")
@@ -158,15 +158,30 @@ def _kotlin(call: Call, facts: Facts) -> bool:
     if route is None or route.route is None or route.route.framework != "ktor" or _has_limit(call, facts):
         return False
     if call.method == "receive":
-        return "ByteArray" in facts.text(call.span)
+        return re.search(r"receive<(ByteArray|String)>", facts.text(call.span)) is not None
+    if (
+        call.method in ("readBytes", "readAllBytes", "toByteArray", "readRemaining", "readText")
+        and not call.arguments
+    ):
+        return (
+            re.search(r"receive(Stream|Channel)\(\)|\b(streamProvider|provider)\(\)", call.name) is not None
+        )
     return call.method in _KTOR and call.method == "receiveText"
+
+
+_JAVA_ALL = NamePattern(
+    r"(IOUtils|StreamUtils|ByteStreams|FileCopyUtils)\.(toByteArray|toString|copyToByteArray|copyToString)$"
+)
 
 
 def _java(call: Call, facts: Facts) -> bool:
     if call.method == "getBytes" and call.receiver.endswith("MultipartFile"):
         scope = facts.named_function_of(call)
         return scope is not None and ".getSize()" not in facts.text(scope.body)
-    if call.method not in ("toByteArray", "toString") or not call.receiver.endswith("IOUtils"):
+    if call.method == "readAllBytes" and call.name.endswith("HttpExchange.getRequestBody().readAllBytes"):
+        scope = facts.named_function_of(call)
+        return scope is not None and not has_limit(facts.text(scope.body))
+    if not _JAVA_ALL.search(call.name):
         return False
     first = call.argument(place=0)
     return first is not None and re.search(r"[rR]eq(uest)?\.getInputStream\(\)", first.value.text) is not None
