@@ -170,7 +170,7 @@ CASES = [
         func Start(ctx context.Context, r *Refresher) {
         	go r.Run(ctx)
         }
-        """, 11),
+        """, 6),
     bad(LATE, "typescript", """
         export async function dashboard(api: Api, id: string) {
           const orders = api.orders(id);

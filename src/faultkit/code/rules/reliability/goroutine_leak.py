@@ -47,6 +47,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         sends = [use for use in mine if use.sends and use.select is None]
         receives = [use for use in mine if not use.sends and goroutine_around(use.span, facts) is None]
+        if (waits := _waits_first(sends, receives, scope, facts)) is not None:
+            what = (
+                f"{waits.written}() waits for goroutines that wait to send on {name}, which is received later"
+            )
+            yield Hit(waits.span, what, LIKELY)
+            continue
         for send in sends:
             sender = goroutine_around(send.span, facts)
             if sender is None or not is_within(sender.span, scope.body) or not receives:
@@ -55,6 +61,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if why := _is_left(sender, receives, scope, facts, len(several)):
                 yield Hit(send.span, f"this goroutine waits for ever to send on {name} if {why}", LIKELY)
                 break
+
+
+def _waits_first(
+    sends: list[ChannelUse], receives: list[ChannelUse], scope: Scope, facts: Facts
+) -> Call | None:
+    """Return `wg.Wait()` between goroutines that send on a channel without room and the first receive."""
+    senders = [goroutine_around(one.span, facts) for one in sends]
+    started = [each.span.end for each in senders if each is not None and is_within(each.span, scope.body)]
+    if not started or not receives:
+        return None
+    way = Span(min(started), min(one.span.start for one in receives))
+    if way.start >= way.end:
+        return None
+    for call in facts.within(facts.calls_of_method("Wait"), way):
+        if facts.function_of(call) is scope and not call.arguments and not call.is_deferred:
+            return call
+    return None
 
 
 def _abandoned(made: tuple[Assignment, ...], uses: tuple[ChannelUse, ...], facts: Facts) -> Iterator[Hit]:

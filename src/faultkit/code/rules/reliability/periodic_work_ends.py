@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop, Scope, Try, is_within
+from faultkit.code.facts import Call, Facts, Handler, Loop, Place, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
@@ -30,7 +30,7 @@ _HARMLESS = re.compile(
     r"|Instant|Duration|TimeSpan|DateTime|Stopwatch|Interlocked|Thread\.|time\.|datetime\.|random\.|math\.|len$"
     r"|print$|asyncio\.(Event|sleep)|threading\.Event|std\.(time|sync)|tokio\.time)"
 )
-_SAFE = re.compile(
+SAFE = re.compile(
     r"^(get|set|add|incrementAndGet|isActive|ensureActive|yield|is_set|isInterrupted|interrupted|now|close|Dispose"
     r"|currentThread|interrupt|stop|cancel|start|append|info|warn|error|debug|put|clear|size|isEmpty|toString|format"
     r"|LogInformation|LogDebug|CreateScope|CreateAsyncScope|GetRequiredService|clone|unwrap|expect|ok|monotonic"
@@ -52,13 +52,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     for loop in facts.loops:
         scope = facts.function_of(loop)
-        if loop.kind not in ("endless", "while") or scope is None or not _runs_aside(loop, scope, facts):
+        if loop.kind not in ("endless", "while") or scope is None or not runs_aside(loop, scope, facts):
             continue
         calls = list(facts.within(facts.calls, loop.body))
         pauses = [call for call in calls if is_sleep(call) or call.method in _PAUSES]
         if not pauses and not any(word in loop.over for word in _PAUSES):
             continue
-        failing = _failing(loop.body, facts) if facts.language != "rust" else _passed_on(loop, scope, facts)
+        failing = (
+            failing_call(loop.body, facts) if facts.language != "rust" else _passed_on(loop, scope, facts)
+        )
         if failing is not None:
             what = f"an error of {failing.written}() ends this loop, and nothing starts it again"
             yield Hit(Span(loop.span.start, failing.span.end), what, LIKELY)
@@ -76,7 +78,7 @@ def _scheduled(facts: Facts) -> Iterator[Hit]:
             continue
         bodies = list(_bodies(first.value.text, first.value.span, facts))
         failing = next(
-            (each for each in (_failing(body, facts) for body in bodies) if each is not None), None
+            (each for each in (failing_call(body, facts) for body in bodies) if each is not None), None
         )
         if failing is not None:
             what = f"an exception of {failing.written}() ends the runs of {call.written}() for ever"
@@ -94,34 +96,51 @@ def _left_by_error(facts: Facts) -> Iterator[Hit]:
             continue
         if not (loop.over.endswith(".C") or _TICKS.search(facts.text(loop.body))):
             continue
-        if not _is_dropped(scope, facts) or repeated_around(loop, facts) is not None:
+        if not is_dropped(scope, facts) or repeated_around(loop, facts) is not None:
             continue
-        for tried in facts.within(facts.tries, loop.body):
-            handler = tried.handlers[0] if tried.handlers else None
-            if handler is None or not handler.exits or facts.function_of(tried) is not scope:
-                continue
-            failing = next((call for call in facts.within(facts.calls, tried.body)), None)
-            text = facts.text(handler.body)
-            if (
-                failing is None
-                or not re.search(r"\breturn\b", text)
-                or _STOPPED.search(facts.text(tried.span))
-            ):
-                continue
-            if any(one is not loop for one in facts.loops_around(failing) if is_within(one.span, loop.body)):
-                continue
+        failing = left_by_error(loop, scope, facts)
+        if failing is not None:
             what = f"an error of {failing.written}() ends this loop, and nothing starts it again"
-            yield Hit(Span(failing.span.start, handler.span.end), what, LIKELY)
-            break
+            yield Hit(Span(loop.span.start, failing.span.end), what, LIKELY)
 
 
+def left_by_error(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
+    """Return a call in a loop after whose error the function returns, and gives the error to nothing (Go)."""
+    if _OF_CONNECTION.search(facts.text(scope.span)):
+        return None
+    for tried in facts.within(facts.tries, loop.body):
+        handler = tried.handlers[0] if tried.handlers else None
+        if handler is None or not handler.exits or facts.function_of(tried) is not scope:
+            continue
+        failing = next(
+            (call for call in facts.within(facts.calls, tried.body) if "err" in call.assigned), None
+        )
+        text = facts.text(handler.body)
+        if failing is None or not re.search(r"\breturn\b", text) or "<-" in text:
+            continue
+        if _STOPPED.search(facts.text(tried.span)) or _hands_on(handler, facts):
+            continue
+        if facts.loops_around(failing)[-1:] == (loop,):
+            return failing
+    return None
+
+
+def _hands_on(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler gives the error to more than a log."""
+    return any(
+        not is_logging(call) and any(each.value.text == handler.name for each in call.arguments)
+        for call in facts.within(facts.calls, handler.body)
+    )
+
+
+_OF_CONNECTION = re.compile(r"\b[cC]onn\b|[sS]ocket|\bws\b|[sS]tream\b")
 _STOPPED = re.compile(
     r"\bctx\.Err\(|context\.(Canceled|DeadlineExceeded)|ErrClosed|io\.EOF|ErrShutdown|[cC]onn\b|[sS]ocket"
 )
 """Errors after which a loop should end."""
 
 
-def _is_dropped(scope: Scope, facts: Facts) -> bool:
+def is_dropped(scope: Scope, facts: Facts) -> bool:
     """Return whether a function runs as a goroutine, and nothing sees what it returns."""
     if scope.is_anonymous:
         return any(call.callee == scope.span and call.is_launched for call in facts.calls)
@@ -157,7 +176,7 @@ def _bodies(text: str, span: Span, facts: Facts) -> Iterator[Span]:
                 yield each.body
 
 
-def _runs_aside(loop: Loop, scope: Scope, facts: Facts) -> bool:
+def runs_aside(loop: Loop, scope: Scope, facts: Facts) -> bool:
     """Return whether nothing waits for a function with a loop, so that its error goes nowhere."""
     if facts.language == "kotlin":
         return any(
@@ -183,13 +202,13 @@ def _runs_aside(loop: Loop, scope: Scope, facts: Facts) -> bool:
     )
 
 
-def _failing(body: Span, facts: Facts, levels: int = 2) -> Call | None:
+def failing_call(body: Span, facts: Facts, levels: int = 2) -> Call | None:
     """Return a call in a body whose exception nothing in the body catches."""
     remote = {each.call for each in remote_calls(facts)}
     for call in facts.within(facts.calls, body):
         if is_logging(call) or call.constructs or call.is_decorator or is_sleep(call):
             continue
-        if call not in remote and _is_harmless(call):
+        if call not in remote and is_harmless(call):
             continue
         if _is_caught(call, body, facts):
             continue
@@ -197,7 +216,7 @@ def _failing(body: Span, facts: Facts, levels: int = 2) -> Call | None:
             each for each in facts.functions_named(call.method) if call.receiver in ("", "self", each.owner)
         ]
         if own:
-            inner = [_failing(each.body, facts, levels - 1) for each in own] if levels else []
+            inner = [failing_call(each.body, facts, levels - 1) for each in own] if levels else []
             if any(each is not None for each in inner):
                 return call
             continue
@@ -207,12 +226,12 @@ def _failing(body: Span, facts: Facts, levels: int = 2) -> Call | None:
     return None
 
 
-def _is_harmless(call: Call) -> bool:
+def is_harmless(call: Call) -> bool:
     """Return whether a call fails only if the program is wrong, by its name."""
     return (
         call.method in _PAUSES
         or _HARMLESS.match(call.name) is not None
-        or _SAFE.match(call.method) is not None
+        or SAFE.match(call.method) is not None
     )
 
 
@@ -233,7 +252,8 @@ def _is_caught(call: Call, body: Span, facts: Facts) -> bool:
         for each in facts.tries
         if is_within(call.span, each.body) and is_within(each.span, body) and each.handlers
     ]
-    if chosen and not all(_catches_few(each, facts) for each in chosen):
+    own = facts.function_of(Place(body))
+    if chosen and not all(_catches_few(each, facts) and facts.function_of(each) is own for each in chosen):
         # Handlers of chosen errors: what the call can raise is known to the author.
         return True
     if any(is_within(call.span, handler.body) for each in facts.tries for handler in each.handlers):
@@ -278,7 +298,7 @@ def _catches_few(tried: Try, facts: Facts) -> bool:
         for call in facts.within(facts.calls, tried.body)
         if call.is_awaited or call.is_managed or facts.language == "kotlin"
         if not is_logging(call) and not call.constructs and not is_sleep(call)
-        if call.is_managed or not _is_harmless(call)
+        if call.is_managed or not is_harmless(call)
         if call.receiver_written[:1].islower() or call.receiver_written[:1] == "_"
         if call.receiver_written.partition(".")[0] not in made
     }
@@ -301,182 +321,6 @@ def _passed_on(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
     return None
 
 
-_TAKEN = frozenset(
-    ("get", "take", "recv", "receive", "poll", "blpop", "brpop", "get_message", "Take", "Dequeue")
-)
-_QUEUES = re.compile(r"queue|jobs?$|inbox|channel|tasks?$|pubsub|\bq$|events?$|messages?$", re.IGNORECASE)
-_DEADLY = frozenset(("panic", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf"))
-_KNOWN = frozenset(
-    ("lock", "read", "write", "recv", "join", "send", "try_recv", "elapsed", "new", "get", "as_ref")
-)
-"""What fails only when the program is ending or wrong (Rust)."""
-
-
-def _workers(facts: Facts) -> Iterator[Hit]:
-    """Yield workers that take items for ever and die of the first one that fails."""
-    if facts.language == "rust":
-        yield from _accepting(facts)
-    for loop in facts.loops:
-        scope = facts.function_of(loop)
-        if scope is None or loop.kind in ("count", "comprehension"):
-            continue
-        if facts.language == "go":
-            found = _panics(loop, scope, facts)
-        elif facts.language == "rust":
-            found = _unwraps(loop, scope, facts)
-        elif loop.kind in ("endless", "while") and _is_thread(loop, scope, facts):
-            found = _fails_for_item(loop, facts)
-        elif facts.language == "csharp" and loop.is_async and _runs_aside(loop, scope, facts):
-            found = _failing(loop.body, facts)  # `await foreach` over a channel.
-        else:
-            found = None
-        if found is not None:
-            yield Hit(
-                found.span,
-                f"{found.written}() ends this worker when one item fails, and the rest waits",
-                LIKELY,
-            )
-
-
-_ACCEPTED = re.compile(r"\.accept\(\)\s*\.await\s*\?")
-_KEPT = re.compile(r"(\w+)\s*=\s*[\w.]+\.accept\(\)(?:\.await)?\s*(?:=>|;)")
-
-
-def _accepting(facts: Facts) -> Iterator[Hit]:
-    """Yield `listener.accept().await?` in a loop: one client that has gone again ends it for all (Rust)."""
-    for loop in facts.loops:
-        if loop.kind not in ("endless", "while"):
-            continue
-        text = facts.text(loop.body)
-        found = _ACCEPTED.search(text)
-        if found is None and (kept := _KEPT.search(text)) is not None:
-            found = re.compile(rf"=\s*{kept[1]}\s*\?").search(text, kept.end())
-        if found is not None:
-            what = "one failed accept ends this loop, and no client is served any more"
-            yield Hit(facts.syntax.place_of(found, loop.body.start), what, LIKELY)
-
-
-def _panics(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
-    launched = facts.is_launched(loop) or any(call.is_launched for call in facts.callers_of(scope))
-    if not launched or loop.kind == "count" or "recover()" in facts.text(scope.span):
-        return None
-    if any("recover()" in facts.text(each.span) for each in facts.functions_around(loop)):
-        return None
-    return next(
-        (
-            call
-            for call in facts.within(facts.calls, loop.body)
-            if call.name in _DEADLY and facts.function_of(call) is scope
-        ),
-        None,
-    )
-
-
-def _unwraps(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
-    if not any(call.method in ("spawn", "spawn_blocking") for call in facts.calls_around(loop)):
-        return None
-    for call in facts.within(facts.calls, loop.body):
-        made = call.origin
-        if call.method not in ("unwrap", "expect") or made is None or facts.function_of(call) is not scope:
-            continue
-        if made.method not in _KNOWN and not made.constructs and not _is_fixed(made):
-            return call
-    return None
-
-
-def _is_fixed(made: Call) -> bool:
-    """Return whether a call always does the same, so that it would have failed at the first try."""
-    return bool(made.arguments) and all(each.value.shape in ("text", "number") for each in made.arguments)
-
-
-def _is_thread(loop: Loop, scope: Scope, facts: Facts) -> bool:
-    if facts.language != "java":
-        return facts.language != "csharp" and _runs_aside(loop, scope, facts)
-    if scope.short_name == "run" and any(
-        base.rpartition(".")[2] in ("Runnable", "Thread") for base in facts.classes.get(scope.owner, ())
-    ):
-        return True
-    return any(
-        each.method in ("Thread", "execute", "submit", "startVirtualThread")
-        for each in facts.calls_around(loop)
-    )
-
-
-def _fails_for_item(loop: Loop, facts: Facts) -> Call | None:
-    """Return a call that is given the item of a round, and whose exception nothing catches."""
-    inside = list(facts.within(facts.calls, loop.body))
-    if any(is_sleep(call) for call in inside):
-        return None
-    items = {
-        name
-        for call in inside
-        if call.method in _TAKEN and _QUEUES.search(call.receiver_written)
-        for name in call.assigned
-    }
-    for call in inside if items else ():
-        given = {*re.findall(r"\w+", " ".join(each.value.text for each in call.arguments))}
-        if not items & given or is_logging(call) or call.constructs or _SAFE.match(call.method):
-            continue
-        if facts.is_in_finally(call):
-            continue
-        if call.method in (
-            "isinstance",
-            "len",
-            "str",
-            "print",
-            "put",
-            "task_done",
-            "equals",
-            "discard",
-            "append",
-        ):
-            continue
-        around = [
-            each
-            for each in facts.tries
-            if is_within(call.span, each.body) and is_within(each.span, loop.body)
-        ]
-        only_stop = all(
-            name.rpartition(".")[2] in ("InterruptedException", "CancelledError", "Empty")
-            for each in around
-            for handler in each.handlers
-            for name in handler.types or ("any",)
-        )
-        if not only_stop or any(
-            is_within(call.span, handler.body) for each in facts.tries for handler in each.handlers
-        ):
-            continue
-        own = facts.functions_named(call.method)
-        if any(one.handlers and is_within(one.span, each.body) for each in own for one in facts.tries):
-            continue
-        return call
-    return None
-
-
-WORKER = Rule(
-    id="FK-R127",
-    slug="worker-ends-with-one-item",
-    title="Worker that one bad item ends",
-    why="The thread or the whole process dies of one message that it cannot handle: the others wait, and "
-    "when it comes again, the next worker dies of it, too.",
-    fix="Catch and log the error of one item inside the loop, put the item aside, and go on with the next.",
-    kind="reliability",
-    severity="medium",
-    languages=(*PYTHON, *GO, *JAVA, *RUST, *KOTLIN),
-    check=_workers,
-    words=(
-        b"go ",
-        b"spawn",
-        b"Thread",
-        b"thread",
-        b"create_task",
-        b"Runnable",
-        b"launch",
-        b"execute(",
-        b"submit(",
-        b"accept()",
-    ),
-)
 RULE = Rule(
     id="FK-R093",
     slug="periodic-work-ends-with-first-error",

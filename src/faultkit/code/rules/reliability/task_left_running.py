@@ -29,7 +29,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     reported = set[int]()
     kept = _tasks(facts) if facts.language == "python" else _launched(facts)
     others = (Hit(span, what, LIKELY) for span, what in left_running(facts))
-    for hit in (*others, *kept, *_left(facts)):
+    shared = _shared(facts) if facts.language == "kotlin" else ()
+    for hit in (*others, *kept, *shared, *_left(facts)):
         if hit.span.start not in reported:
             reported.add(hit.span.start)
             yield hit
@@ -175,6 +176,23 @@ def _launched(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.callee, f"{call.written}() goes on after the connection has ended", LIKELY)
 
 
+_KEEPS = frozenset(("getOrPut", "computeIfAbsent", "lazy", "remember", "also"))
+
+
+def _shared(facts: Facts) -> Iterator[Hit]:
+    """Yield flows that each call of a function shares anew, in a scope that lives on (Kotlin)."""
+    for call in facts.calls_of_method("stateIn", "shareIn"):
+        scope = facts.named_function_of(call)
+        given = call.positional[0].value.text if call.positional else ""
+        if scope is None or not scope.parameters or not given.isidentifier() or given == "this":
+            continue
+        if any(one.name == given for one in scope.parameters) or runs_once(scope):
+            continue
+        if not any(each.method in _KEEPS for each in facts.calls_around(call)) and call.is_returned:
+            what = f"each call of {scope.short_name}() starts a coroutine in {given} that nothing ends"
+            yield Hit(call.callee, what, LIKELY)
+
+
 _SESSION = re.compile(
     r"\bfun\s+(?:<[^>]*>\s*)?\w*(?:WebSocket\w*Session|ServerSSESession|WebSocketSession)\.\w+"
 )
@@ -224,5 +242,7 @@ RULE = Rule(
         b"thread",
         b"WhenAny",
         b"Timer",
+        b"stateIn",
+        b"shareIn",
     ),
 )

@@ -110,10 +110,12 @@ def _caller_guards(call: Call, facts: Facts) -> bool:
     if scope is None:
         return False
     callers = facts.callers_of(scope)
+    # A listener inside the function runs after its callers have gone on.
+    is_own = facts.function_of(call) is scope
     return bool(callers) and all(
         facts.tries_around(each)
-        or _has_catch(each, facts)
-        or any(around.method == "allSettled" for around in facts.calls_around(each))
+        or (is_own and _has_catch(each, facts))
+        or (is_own and any(around.method == "allSettled" for around in facts.calls_around(each)))
         for each in callers
     )
 

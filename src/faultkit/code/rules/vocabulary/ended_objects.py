@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from faultkit.code.facts import Call, Facts, Scope, Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.removals import is_taken_away
+from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 from faultkit.code.rules.vocabulary.request_scopes import is_made_per_request
 from faultkit.code.rules.vocabulary.short_lives import outlives, repeated_around
@@ -69,6 +69,9 @@ def kept_listeners_of_ended(facts: Facts) -> Iterator[Kept]:
     if facts.language in ("java", "kotlin", "go", "python", *_SCRIPTS) and not is_for_screen(facts):
         yield from _added(facts)
         yield from _kept_in_variables(facts)
+        yield from _kept_for_the_end(facts)
+        if facts.language == "python":
+            yield from _kept_in_collections(facts)
 
 
 def _events(facts: Facts) -> Iterator[Kept]:
@@ -142,7 +145,7 @@ _PER_REQUEST = re.compile(r"(Controller|ControllerBase|PageModel|ViewComponent|C
 def _registrations(facts: Facts) -> Iterator[Kept]:
     """Yield callbacks whose registration is dropped, of objects or methods that live shorter (C#)."""
     for call in facts.calls_of_method(*_REGISTERS):
-        if not call.is_discarded or not call.receiver_written or _listener_of(call) is None:
+        if not call.is_discarded or not call.receiver_written or _listener_of(call, facts) is None:
             continue
         scope = facts.named_function_of(call)
         if scope is None:
@@ -173,7 +176,7 @@ _ENDED = (
     r"(?<![\w.]){name}\s*(?:[?!]*\.\s*(?:[uU]n\w+|close|Close|[sS]top|[cC]ancel|[dD]ispose|Drain|remove\w*|off|end|destroy"
     r"|aclose|shutdown|quit|return|next|collect|to_\w+|AutoUnsubscribe)\w*\b|::|\()"
     r"|(?<!len)[(,\[{{:=]\s*(?:&|\*|\.\.\.)?{name}\s*[,)\]}};\n]|\breturn\b[^\n]*(?<![\w.]){name}\b"
-    r"|\b(?:with|using|yield)\b[^\n]*(?<![\w.]){name}\b"
+    r"|\b(?:with|using)\b[^\n]*(?<![\w.]){name}\b|\byield\s+{name}\b(?!\.)"
 )
 """Uses of a subscription that end it, or hand it on to what may."""
 
@@ -195,6 +198,42 @@ def _kept_in_variables(facts: Facts) -> Iterator[Kept]:
         after = facts.text(Span(call.span.end, run.scope.body.end))
         if not re.search(_ENDED.format(name=re.escape(name)), after):
             yield Kept(call.callee, f"nothing ends the subscription of {call.written}() with the {run.of}")
+
+
+_AT_END = frozenset(("addShutdownHook", "deleteOnExit", "register"))
+
+
+_SUBSCRIBERS = NamePattern(
+    r"(subscribers?|listeners?|observers?|clients?|connections?|queues|sinks|watchers?|viewers?|sockets|channels|streams)$",
+    re.IGNORECASE,
+)
+
+
+def _kept_in_collections(facts: Facts) -> Iterator[Kept]:
+    """Yield what a stream adds to a collection of receivers, and does not take out of it (Python)."""
+    for call in facts.calls_of_method("add", "append"):
+        if (
+            not _SUBSCRIBERS.search(call.receiver_written)
+            or len(call.positional) != 1
+            or not call.is_discarded
+        ):
+            continue
+        run = repeated_around(call, facts)
+        given = call.positional[0].value
+        if run is None or run.of == "message" or given.shape != "name":
+            continue
+        if outlives(call.receiver_written, call, run, facts) and not is_taken_away(call, given, facts):
+            yield Kept(call.callee, f"{call.written}() keeps {given.text} after the {run.of} has ended")
+
+
+def _kept_for_the_end(facts: Facts) -> Iterator[Kept]:
+    """Yield what a request leaves to be done when the process ends."""
+    for call in facts.calls_of_method(*_AT_END):
+        if call.method == "register" and call.name != "atexit.register":
+            continue
+        run = repeated_around(call, facts)
+        if run is not None:
+            yield Kept(call.callee, f"what {call.written}() is given for every {run.of} stays until the end")
 
 
 def _callback_flows(facts: Facts) -> Iterator[Kept]:
@@ -222,11 +261,11 @@ def _added(facts: Facts) -> Iterator[Kept]:
         if call.assigned or call.is_returned or call.is_argument:
             continue
         scope = facts.named_function_of(call)
-        given = _listener_of(call)
+        given = _listener_of(call, facts)
         if scope is None or given is None:
             continue
         source = call.receiver_written.removeprefix("this.").removeprefix("self.")
-        if call.method in _GENERAL and not _is_shared_name(source):
+        if call.method in _GENERAL and not (_is_shared_name(source) or _connects(call, facts)):
             continue
         run = None if facts.language in _SCRIPTS else repeated_around(call, facts)
         if run is not None:
@@ -241,6 +280,11 @@ def _added(facts: Facts) -> Iterator[Kept]:
             yield Kept(call.callee, f"{call.written}() keeps this listener after the object has ended")
 
 
+def _connects(call: Call, facts: Facts) -> bool:
+    """Return whether a signal of Python is connected: `paid.connect(on_paid)`."""
+    return facts.language == "python" and call.method == "connect" and len(call.positional) == 1
+
+
 def _is_shared_name(source: str) -> bool:
     return (
         re.search(r"(bus|emitter|events|hub|feed|pubsub|broker|registry|notifier)$", source, re.IGNORECASE)
@@ -248,12 +292,14 @@ def _is_shared_name(source: str) -> bool:
     )
 
 
-def _listener_of(call: Call) -> Value | None:
+def _listener_of(call: Call, facts: Facts) -> Value | None:
     """Return the function or listener that a call is given to call later."""
     clearly = _CLEARLY.search(call.method) is not None
     for each in call.positional:
         given = each.value
         if given.shape == "function" or "::" in given.text or (clearly and given.shape in ("name", "call")):
+            return given
+        if facts.language in ("python", "go") and given.shape == "name" and is_known_function(given, facts):
             return given
     return None
 

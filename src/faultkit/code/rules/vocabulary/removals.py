@@ -24,6 +24,7 @@ _CLEARLY = NamePattern(
 """Removals of listeners, of whatever object."""
 BY_FUNCTION = frozenset(("off", "removeListener", "removeEventListener"))
 """Removals that are given an event and a function (JavaScript)."""
+_NAMED = re.compile(r"(?:async\s+)?function\s*\*?\s*([\w$]+)")
 _LATER = r"\b{key}\??\.(?:off|remove\w+|un\w+)\.(?:bind|call|apply)\("
 
 
@@ -58,7 +59,16 @@ def may_be_same(removed: Value, added: Value, facts: Facts) -> bool:
     """Return whether a function that is removed may be the one that was added: not if both are known."""
     if removed.text == added.text:
         return added.shape == "name"
+    if removed.text == name_of(added, facts):
+        return True
     return not is_known_function(removed, facts)
+
+
+def name_of(function: Value, facts: Facts) -> str:
+    """Return the name of a function that is written in place and has one: `function stop() { … }`."""
+    scope = facts.function_at(function.span)
+    found = None if scope is None else _NAMED.match(facts.text(scope.span))
+    return "" if found is None else found[1]
 
 
 def is_known_function(value: Value, facts: Facts) -> bool:

@@ -29,6 +29,7 @@ _EVENTS = {
 """Events that come again and again, and what they come for."""
 _LISTENS = frozenset(("on", "addListener", "addEventListener"))
 _QUEUES = ("consumer", "worker", "queue", "subscription")
+_STREAMS = NamePattern(r"(^|\.)(Flux|Mono|Observable|Flowable|Multi)(<.*>)?$")
 _OF_MESSAGES = frozenset(("process", "consume", "eachMessage", "eachBatch", "basicConsume", "handleMessage"))
 """Calls and options that are given what to do with each message or job."""
 _OF_CONNECTIONS = NamePattern(r"^(webSocket\w*|sse|webSocketRaw|ws|websocket)$")
@@ -51,6 +52,8 @@ _ONE_CLIENT = NamePattern(
 """Names of types of which each client has an object."""
 _OF_SERVER = re.compile(r"^(req|request|ctx|context|c|call)\.(app|application|server|fastify)\b")
 """Ways from a request to what serves all of them."""
+_SHARED = NamePattern(r"(bus|emitter|events|hub|feed|pub_?sub|broker|registry|notifier)$", re.IGNORECASE)
+"""Names of what many objects listen to."""
 _LOOKS_UP = NamePattern(
     r"^(get|find|lookup|room|channel|topic|getOrCreate|get_or_create|computeIfAbsent|Get|GetOrAdd)"
 )
@@ -64,7 +67,7 @@ class Repeated:
 
     scope: Scope
     of: str
-    """What each run is for: `request`, `connection` or `message`."""
+    """What each run is for: `request`, `connection`, `message` or `stream`."""
     caller: Call | None = None
     """A call in another function of this kind that leads here."""
 
@@ -95,8 +98,16 @@ def _runs_for(scope: Scope, facts: Facts) -> str:
         return "connection" if scope.short_name not in _MAKES else ""
     if any(_OF_REQUEST.match(one.type) for one in scope.parameters):
         return "request"
+    if facts.language == "python" and [one.name for one in scope.parameters if one.name != "self"][:1] == [
+        "request"
+    ]:
+        return "request"
     if any(_JOBS.match(each.method) for each in scope.decorators):
         return "message"
+    if scope.is_async and not scope.decorators and facts.syntax.has_any(b"yield"):
+        # An async generator runs for each consumer of its items.
+        own = facts.own(facts.steps_of("yield"), scope)
+        return "stream" if next(own, None) is not None else ""
     given = _given_functions(facts)
     return given.get(scope.span.start, "") or given.get(scope.name, "")
 
@@ -128,6 +139,12 @@ def _takers(facts: Facts) -> Iterator[tuple[Call, str]]:
     for call in facts.calls_of_method("run", "Worker", "subscribe"):
         if call.has("eachMessage", "eachBatch") or call.name in ("bullmq.Worker", "bull.Worker"):
             yield call, "message"
+    for call in facts.calls_of_method("Observable", "ReadableStream"):
+        if call.constructs:
+            yield call, "stream"
+    for call in facts.calls_of_method("create", "push"):
+        if _STREAMS.search(call.receiver_written):
+            yield call, "stream"
     if facts.language == "kotlin":
         yield from ((call, "connection") for call in facts.calls if _OF_CONNECTIONS.match(call.method))
 
@@ -144,9 +161,7 @@ def outlives(path: str, place: Placed, run: Repeated, facts: Facts, levels: int 
     if "(" in path and not _is_lookup(path):
         return False
     if head in ("self", "this"):
-        owner = run.scope.owner.rpartition(".")[2]
-        is_made = run.scope.short_name in (*_MAKES, owner)
-        return not is_made and _ONE_CLIENT.search(owner) is None
+        return _is_long_field(path, run, facts)
     inside = _inside(place, run.scope, facts)
     if any(head == one.name for scope in inside if scope is not run.scope for one in scope.parameters):
         return False
@@ -165,6 +180,23 @@ def outlives(path: str, place: Placed, run: Repeated, facts: Facts, levels: int 
                 )
             return bool(text) and outlives(text, each, run, facts, levels - 1)
     return True
+
+
+def _is_long_field(path: str, run: Repeated, facts: Facts) -> bool:
+    """Return whether a field of the object itself holds what lives longer than a run."""
+    owner = run.scope.owner.rpartition(".")[2]
+    field = ".".join(path.split(".")[:2])
+    bare = field.rpartition(".")[2].lstrip("_#")
+    if run.scope.short_name in (*_MAKES, owner) or _ONE_CLIENT.search(owner):
+        # An object for one client: what it was given to share lives longer.
+        makers = [
+            each
+            for each in facts.scopes
+            if each.owner == run.scope.owner and each.short_name in (*_MAKES, owner)
+        ]
+        given = {one.name.lstrip("_") for each in makers for one in each.parameters}
+        return bare in given and _SHARED.search(bare) is not None
+    return not any(field in each.targets and each.scope is run.scope for each in facts.assignments)
 
 
 def _is_looked_up(call: Call, facts: Facts) -> bool:
@@ -194,7 +226,7 @@ def _inside(place: Placed, scope: Scope, facts: Facts) -> list[Scope]:
 def _is_given_longer(head: str, run: Repeated, facts: Facts, levels: int) -> bool:
     """Return whether the function that leads here hands on what outlives it."""
     if run.caller is None:
-        return False
+        return _SHARED.search(head) is not None
     above = repeated_around(run.caller, facts)
     own = [one.name for one in run.scope.parameters if one.name not in ("self", "cls")]
     if above is None or head not in own:

@@ -209,6 +209,11 @@ def _uses_text(call: Call, scope: Scope, body: Span, loop: Loop | None, facts: F
     """Return whether the task works on a text that its function was given: a key, a user, a symbol."""
     names = {one.name for one in scope.parameters if one.type.removesuffix("?") in _TEXTS}
     place = facts.text(call.span)
+    if call.method == _TIMER and call.assigned:
+        handlers = [one for one in facts.assignments if one.targets == (f"{call.assigned[0]}.Elapsed",)]
+        texts = " ".join(facts.text(one.span) for one in handlers)
+        if any(re.search(rf"(?<![\w.]){re.escape(name)}\b", texts) for name in names):
+            return True
     if not names or not is_within(body, call.span):
         return any(re.search(rf"[(,]\s*&?{re.escape(name)}\b", place) for name in names)
     span = body if loop is None else loop.body

@@ -9,6 +9,7 @@ import re
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _UNPACKS = NamePattern(
     r"^(gzip|zlib|bz2|lzma|brotli|zstandard|snappy)\.(decompress|uncompress)$"
@@ -41,7 +42,7 @@ _FROM_CLIENT = re.compile(
     r"\b\w*(req|request|event|body|payload|upload|uploaded|file|archive|raw|blob|packed|compressed|attachment|message|data|input)\b",
     re.IGNORECASE,
 )
-_SERVES = re.compile(
+_SERVES = TextPattern(
     r"http\.ResponseWriter|gin\.Context|echo\.Context|fiber\.Ctx|HttpServletRequest|@(Post|Put|Request)Mapping"
     r"|HttpRequest\b|MapPost|\[HttpPost|axum::|actix_web|warp::|@(POST|PUT)\b|receive<|ServerRequest|ApplicationCall"
     r"|IFormFile|MultipartFile|@\w+\.(post|put|route)\(|\b(app|router|server|fastify)\.(post|put)\(|IncomingMessage"

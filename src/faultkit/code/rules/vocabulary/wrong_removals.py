@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Scope, Value, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away, key_of
+from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away, key_of, name_of
 from faultkit.code.rules.vocabulary.short_lives import outlives, repeated_around
 
 _OFF = frozenset(("off", "removeListener", "removeEventListener"))
@@ -82,7 +82,9 @@ def _is_another(given: Value, call: Call, facts: Facts) -> bool:
         if len(each.positional) > max(at, 0)
         if each.positional[0].value.text == event or len(call.positional) == 1
     ]
-    return bool(added) and all(each.shape in ("function", "call", "other") for each in added)
+    return bool(added) and all(
+        each.shape in ("function", "call", "other") and name_of(each, facts) != given.text for each in added
+    )
 
 
 def _removals(facts: Facts) -> Iterator[tuple[Call, Value]]:

@@ -1,0 +1,244 @@
+"""Finds workers that take items for ever and end with the first one that fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.reliability.periodic_work_ends import (
+    SAFE,
+    failing_call,
+    is_dropped,
+    left_by_error,
+    runs_aside,
+)
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.short_lives import repeated_around
+from faultkit.code.rules.vocabulary.waits import is_sleep
+
+_TAKEN = frozenset(
+    ("get", "take", "recv", "receive", "poll", "blpop", "brpop", "get_message", "Take", "Dequeue")
+)
+_QUEUES = re.compile(r"queue|jobs?$|inbox|channel|tasks?$|pubsub|\bq$|events?$|messages?$", re.IGNORECASE)
+_DEADLY = frozenset(("panic", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf"))
+_KNOWN = frozenset(
+    ("lock", "read", "write", "recv", "join", "send", "try_recv", "elapsed", "new", "get", "as_ref")
+)
+"""What fails only when the program is ending or wrong (Rust)."""
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    """Yield workers that take items for ever and die of the first one that fails."""
+    if facts.language == "rust":
+        yield from _accepting(facts)
+    for loop in facts.loops:
+        scope = facts.function_of(loop)
+        if scope is None or loop.kind in ("count", "comprehension"):
+            continue
+        if facts.language == "go":
+            found = _panics(loop, scope, facts) or _returns(loop, scope, facts)
+        elif facts.language == "rust":
+            found = _unwraps(loop, scope, facts) or _leaves(loop, scope, facts)
+        elif facts.language == "kotlin" and loop.kind == "each":
+            is_channel = _is_channel(loop.over, facts) and runs_aside(loop, scope, facts)
+            found = failing_call(loop.body, facts) if is_channel else None
+        elif loop.kind in ("endless", "while") and _is_thread(loop, scope, facts):
+            found = _fails_for_item(loop, facts)
+        elif facts.language == "csharp" and loop.is_async and runs_aside(loop, scope, facts):
+            found = failing_call(loop.body, facts)  # `await foreach` over a channel.
+        else:
+            found = None
+        if found is not None:
+            yield Hit(
+                found.span,
+                f"{found.written}() ends this worker when one item fails, and the rest waits",
+                LIKELY,
+            )
+
+
+_ACCEPTED = re.compile(r"\.accept\(\)\s*\.await\s*\?")
+_KEPT = re.compile(r"(\w+)\s*=\s*[\w.]+\.accept\(\)(?:\.await)?\s*(?:=>|;)")
+
+
+def _accepting(facts: Facts) -> Iterator[Hit]:
+    """Yield `listener.accept().await?` in a loop: one client that has gone again ends it for all (Rust)."""
+    for loop in facts.loops:
+        if loop.kind not in ("endless", "while"):
+            continue
+        text = facts.text(loop.body)
+        found = _ACCEPTED.search(text)
+        if found is None and (kept := _KEPT.search(text)) is not None:
+            found = re.compile(rf"=\s*{kept[1]}\s*\?").search(text, kept.end())
+        if found is not None:
+            what = "one failed accept ends this loop, and no client is served any more"
+            yield Hit(facts.syntax.place_of(found, loop.body.start), what, LIKELY)
+
+
+def _panics(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
+    launched = facts.is_launched(loop) or any(call.is_launched for call in facts.callers_of(scope))
+    if not launched or loop.kind == "count" or "recover()" in facts.text(scope.span):
+        return None
+    if any("recover()" in facts.text(each.span) for each in facts.functions_around(loop)):
+        return None
+    return next(
+        (
+            call
+            for call in facts.within(facts.calls, loop.body)
+            if call.name in _DEADLY and facts.function_of(call) is scope
+        ),
+        None,
+    )
+
+
+def _unwraps(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
+    if not any(call.method in ("spawn", "spawn_blocking") for call in facts.calls_around(loop)):
+        return None
+    for call in facts.within(facts.calls, loop.body):
+        made = call.origin
+        if call.method not in ("unwrap", "expect") or made is None or facts.function_of(call) is not scope:
+            continue
+        if made.method not in _KNOWN and not made.constructs and not _is_fixed(made):
+            return call
+    return None
+
+
+def _returns(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
+    """Return a call for an item of a channel after whose error a goroutine returns (Go)."""
+    if loop.kind != "each" or not is_dropped(scope, facts) or repeated_around(loop, facts) is not None:
+        return None
+    text = facts.whole_text
+    name = loop.over.rpartition(".")[2]
+    is_channel = re.search(rf"\b{re.escape(name)}\b[^\n]{{0,40}}\bchan\b", text) is not None
+    return left_by_error(loop, scope, facts) if is_channel and name else None
+
+
+_RECEIVES = re.compile(r"\.(recv|next)\(\)")
+_FAILED = re.compile(r"if\s+let\s+Err\(\s*(\w+)\s*\)\s*=\s*([^{]+?)\s*\{([^{}]*)\}")
+
+
+def _leaves(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
+    """Return a call for an item after whose error a spawned task ends (Rust)."""
+    if not _RECEIVES.search(loop.over) or "socket" in loop.over or "stream" in loop.over:
+        return None
+    if not any(call.method == "spawn" for call in facts.calls_around(loop)):
+        return None
+    text = facts.text(loop.body)
+    for call in facts.within(facts.calls, loop.body):
+        after = facts.text(Span(call.span.end, min(call.span.end + 16, loop.body.end)))
+        if call.is_awaited and re.match(r"\s*\.await\s*\?", after) and facts.function_of(call) is scope:
+            return call
+    for found in _FAILED.finditer(text):
+        if re.search(r"\b(return|break)\b", found[3]) and "send" not in found[2]:
+            place = facts.syntax.place_of(found, loop.body.start)
+            return next((call for call in facts.within(facts.calls, place)), None)
+    return None
+
+
+def _is_channel(over: str, facts: Facts) -> bool:
+    """Return whether a loop takes from a channel (Kotlin)."""
+    name = re.escape(over.rpartition(".")[2])
+    return (
+        bool(name)
+        and re.search(rf"\b{name}\s*(:\s*(Receive)?Channel<|=\s*Channel[<(])", facts.whole_text) is not None
+    )
+
+
+def _is_fixed(made: Call) -> bool:
+    """Return whether a call always does the same, so that it would have failed at the first try."""
+    return bool(made.arguments) and all(each.value.shape in ("text", "number") for each in made.arguments)
+
+
+def _is_thread(loop: Loop, scope: Scope, facts: Facts) -> bool:
+    if facts.language not in ("java", "python"):
+        return facts.language != "csharp" and runs_aside(loop, scope, facts)
+    if facts.language == "python" and runs_aside(loop, scope, facts):
+        return True
+    if scope.short_name == "run" and any(
+        base.rpartition(".")[2] in ("Runnable", "Thread") for base in facts.classes.get(scope.owner, ())
+    ):
+        return True
+    return facts.language == "java" and any(
+        each.method in ("Thread", "execute", "submit", "startVirtualThread")
+        for each in facts.calls_around(loop)
+    )
+
+
+def _fails_for_item(loop: Loop, facts: Facts) -> Call | None:
+    """Return a call that is given the item of a round, and whose exception nothing catches."""
+    inside = list(facts.within(facts.calls, loop.body))
+    if any(is_sleep(call) for call in inside):
+        return None
+    items = {
+        name
+        for call in inside
+        if call.method in _TAKEN and _QUEUES.search(call.receiver_written)
+        for name in call.assigned
+    }
+    for call in inside if items else ():
+        given = {*re.findall(r"\w+", " ".join(each.value.text for each in call.arguments))}
+        if not items & given or is_logging(call) or call.constructs or SAFE.match(call.method):
+            continue
+        if facts.is_in_finally(call):
+            continue
+        if call.method in (
+            "isinstance",
+            "len",
+            "str",
+            "print",
+            "put",
+            "task_done",
+            "equals",
+            "discard",
+            "append",
+        ):
+            continue
+        around = [
+            each
+            for each in facts.tries
+            if is_within(call.span, each.body) and is_within(each.span, loop.body)
+        ]
+        only_stop = all(
+            name.rpartition(".")[2] in ("InterruptedException", "CancelledError", "Empty")
+            for each in around
+            for handler in each.handlers
+            for name in handler.types or ("any",)
+        )
+        if not only_stop or any(
+            is_within(call.span, handler.body) for each in facts.tries for handler in each.handlers
+        ):
+            continue
+        own = facts.functions_named(call.method)
+        if any(one.handlers and is_within(one.span, each.body) for each in own for one in facts.tries):
+            continue
+        return call
+    return None
+
+
+RULE = Rule(
+    id="FK-R127",
+    slug="worker-ends-with-one-item",
+    title="Worker that one bad item ends",
+    why="The thread or the whole process dies of one message that it cannot handle: the others wait, and "
+    "when it comes again, the next worker dies of it, too.",
+    fix="Catch and log the error of one item inside the loop, put the item aside, and go on with the next.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
+    check=_check,
+    words=(
+        b"go ",
+        b"spawn",
+        b"Thread",
+        b"thread",
+        b"create_task",
+        b"Runnable",
+        b"launch",
+        b"execute(",
+        b"submit(",
+        b"accept()",
+        b"BackgroundService",
+    ),
+)

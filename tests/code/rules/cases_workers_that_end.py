@@ -1,0 +1,210 @@
+"""Workers that end with one item, and waits that never end."""
+
+# ruff: noqa: E101  (snippets of Go; a line of a snippet stays one)
+
+from __future__ import annotations
+
+from tests.code.rules.cases import bad, good
+
+TASK = "task-left-running"
+WORKER = "worker-ends-with-one-item"
+RECEIVE = "receive-never-ends"
+GOROUTINE = "goroutine-leak"
+
+CASES = [
+    bad(RECEIVE, "rust", """
+        pub async fn fetch_all(urls: Vec<String>) -> Vec<Page> {
+            let (tx, mut rx) = mpsc::channel(16);
+            for url in urls {
+                let tx = tx.clone();
+                tokio::spawn(async move {
+                    let page = fetch(&url).await;
+                    let _ = tx.send(page).await;
+                });
+            }
+            let mut pages = Vec::new();
+            while let Some(page) = rx.recv().await {
+                pages.push(page);
+            }
+            pages
+        }
+        """, 11),
+    bad(GOROUTINE, "go", """
+        package p
+
+        func All(ctx context.Context, ids []string) []Item {
+        	results := make(chan Item)
+        	var wg sync.WaitGroup
+        	for _, id := range ids {
+        		wg.Add(1)
+        		go func() {
+        			defer wg.Done()
+        			results <- load(ctx, id)
+        		}()
+        	}
+        	wg.Wait()
+        	close(results)
+        	var out []Item
+        	for r := range results {
+        		out = append(out, r)
+        	}
+        	return out
+        }
+        """, 13),
+    bad(TASK, "kotlin", """
+        class Prices(private val scope: CoroutineScope, private val upstream: Upstream) {
+            fun prices(symbol: String): StateFlow<Price?> =
+                upstream.ticks(symbol).map { it.price }.stateIn(scope, SharingStarted.Eagerly, null)
+        }
+        """, 3),
+    bad(WORKER, "python", """
+        import threading
+        class Worker(threading.Thread):
+            def run(self):
+                while True:
+                    job = self.queue.get()
+                    self.handle(job)
+                    self.queue.task_done()
+        """, 6),
+    bad(WORKER, "csharp", """
+        public class Mailer : BackgroundService
+        {
+            protected override async Task ExecuteAsync(CancellationToken ct)
+            {
+                await foreach (var mail in _channel.Reader.ReadAllAsync(ct))
+                {
+                    await _smtp.SendAsync(mail, ct);
+                }
+            }
+        }
+        """, 7),
+    bad(WORKER, "kotlin", """
+        class Mailer(private val scope: CoroutineScope, private val mails: Channel<Mail>) {
+            fun start() {
+                scope.launch {
+                    for (mail in mails) {
+                        smtp.send(mail)
+                    }
+                }
+            }
+        }
+        """, 5),
+    bad(TASK, "csharp", """
+        public class SessionService
+        {
+            public async Task WatchAsync(string id)
+            {
+                var timer = new System.Timers.Timer(5000);
+                timer.Elapsed += (_, _) => Touch(id);
+                timer.Start();
+                await _store.SaveAsync(id);
+            }
+        }
+        """, 5),
+    bad(WORKER, "java", """
+        class Poller implements Runnable {
+            public void run() {
+                while (!Thread.currentThread().isInterrupted()) {
+                    try {
+                        Message m = queue.take();
+                        handle(m);
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                }
+            }
+        }
+        """, 6),
+    bad(WORKER, "rust", """
+        pub fn start(mut rx: mpsc::Receiver<Job>, db: Pool) {
+            tokio::spawn(async move {
+                while let Some(job) = rx.recv().await {
+                    if let Err(e) = run(&db, job).await {
+                        tracing::error!(?e, "job failed");
+                        return;
+                    }
+                }
+            });
+        }
+        """, 4),
+    good(RECEIVE, "rust", """
+        pub async fn fetch_all(urls: Vec<String>) -> Vec<Page> {
+            let (tx, mut rx) = mpsc::channel(16);
+            for url in urls {
+                let tx = tx.clone();
+                tokio::spawn(async move { let _ = tx.send(fetch(&url).await).await; });
+            }
+            drop(tx);
+            let mut pages = Vec::new();
+            while let Some(page) = rx.recv().await {
+                pages.push(page);
+            }
+            pages
+        }
+        pub async fn pump(source: Source) {
+            let (tx, mut rx) = mpsc::channel(16);
+            tokio::spawn(produce(source, tx));
+            while let Some(item) = rx.recv().await { show(item); }
+        }
+        """),
+    bad(WORKER, "go", """
+        package p
+
+        type Worker struct{ jobs chan Job }
+
+        func (w *Worker) Start() {
+        	go func() {
+        		for job := range w.jobs {
+        			if err := w.handle(job); err != nil {
+        				log.Printf("job failed: %v", err)
+        				return
+        			}
+        		}
+        	}()
+        }
+        """, 8),
+    good(WORKER, "go", """
+        package p
+
+        type Worker struct{ jobs chan Job }
+
+        func (w *Worker) Start(failed chan error) {
+        	go func() {
+        		for job := range w.jobs {
+        			if err := w.handle(job); err != nil {
+        				failed <- err
+        				return
+        			}
+        		}
+        	}()
+        	go func() {
+        		for job := range w.jobs {
+        			if err := w.handle(job); err != nil {
+        				log.Printf("job failed: %v", err)
+        			}
+        		}
+        	}()
+        }
+        """),
+    good(WORKER, "csharp", """
+        public class Mailer : BackgroundService
+        {
+            protected override async Task ExecuteAsync(CancellationToken ct)
+            {
+                await foreach (var mail in _channel.Reader.ReadAllAsync(ct))
+                {
+                    try { await _smtp.SendAsync(mail, ct); }
+                    catch (Exception ex) { _log.LogError(ex, "mail not sent"); }
+                }
+            }
+        }
+        """),
+    good(TASK, "kotlin", """
+        class Prices(private val scope: CoroutineScope, private val upstream: Upstream) {
+            private val flows = ConcurrentHashMap<String, StateFlow<Price?>>()
+            fun prices(symbol: String): StateFlow<Price?> = flows.getOrPut(symbol) {
+                upstream.ticks(symbol).stateIn(scope, SharingStarted.Eagerly, null)
+            }
+        }
+        """),
+]  # fmt: skip
