@@ -207,4 +207,22 @@ CASES = [
             }
         }
         """),
+    good(WORKER, "kotlin", """
+        class Ingest(private val writer: Writer) {
+            private val queue = Channel<Position>(100)
+            fun start(scope: CoroutineScope) = scope.launch {
+                for (first in queue) {
+                    val batch = arrayListOf(first)
+                    batch += queue.tryReceive().getOrNull() ?: continue
+                    try { writer.write(batch) } catch (e: IOException) { log.warn("lost", e) }
+                }
+            }
+        }
+        fun Application.sockets(rooms: Rooms) {
+            webSocket("/rooms") {
+                val outbox = Channel<Event>(10)
+                launch { for (event in outbox) session.send(event) }
+            }
+        }
+        """),
 ]  # fmt: skip

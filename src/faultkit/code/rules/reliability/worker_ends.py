@@ -43,8 +43,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif facts.language == "rust":
             found = _unwraps(loop, scope, facts) or _leaves(loop, scope, facts)
         elif facts.language == "kotlin" and loop.kind == "each":
-            is_channel = _is_channel(loop.over, facts) and runs_aside(loop, scope, facts)
-            found = failing_call(loop.body, facts) if is_channel else None
+            found = _fails_for_received(loop, scope, facts)
         elif loop.kind in ("endless", "while") and _is_thread(loop, scope, facts):
             found = _fails_for_item(loop, facts)
         elif facts.language == "csharp" and loop.is_async and runs_aside(loop, scope, facts):
@@ -135,6 +134,15 @@ def _leaves(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
             place = facts.syntax.place_of(found, loop.body.start)
             return next((call for call in facts.within(facts.calls, place)), None)
     return None
+
+
+def _fails_for_received(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
+    """Return a call that is given the item of a channel, in a coroutine of no single client (Kotlin)."""
+    if not _is_channel(loop.over, facts) or not runs_aside(loop, scope, facts):
+        return None
+    found = failing_call(loop.body, facts) if repeated_around(loop, facts) is None else None
+    given = "" if found is None else " ".join(each.value.text for each in found.arguments)
+    return found if {*loop.targets} & {*re.findall(r"\w+", given)} else None
 
 
 def _is_channel(over: str, facts: Facts) -> bool:
