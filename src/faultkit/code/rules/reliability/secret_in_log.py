@@ -9,7 +9,9 @@ from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.connection_strings import is_connection_string
+from faultkit.code.rules.vocabulary.instrumented import instrumented_secrets
 from faultkit.code.rules.vocabulary.logs import log_calls, may_show_secret, secret_in
+from faultkit.code.rules.vocabulary.shown_requests import access_logs, rejected_input
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
@@ -29,9 +31,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
         # An error about an address that cannot be read often names it.
         if what and not is_connection_string(what, call, facts):
             yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
+    for span, what in instrumented_secrets(facts) if may_tell else ():
+        yield Hit(span, what, LIKELY)
+    yield from _with_traces(facts) if may_tell else ()
+    for call in access_logs(facts):
+        yield Hit(call.span, f"{call.written}() writes addresses to the log, with the secret in them", LIKELY)
     yield from _in_clients(facts)
     # An address that is logged is one finding.
     yield from (hit for hit in _in_addresses(facts) if facts.named_function_of(hit) not in told)
+
+
+def _with_traces(facts: Facts) -> Iterator[Hit]:
+    """Yield lines with the trace of an error whose text quotes the input that was rejected (Python)."""
+    for call in log_calls(facts) if facts.language == "python" else ():
+        shown = call.argument("exc_info")
+        if call.method != "exception" and (shown is None or shown.value.shape != "true"):
+            continue
+        for handler in facts.handlers_around(call):
+            if part := rejected_input(handler.name, call, facts):
+                what = f"the error quotes the input with its {part}, and is written to the log"
+                yield Hit(call.span, what, LIKELY)
 
 
 _ALL_LOGGED = TextPattern(

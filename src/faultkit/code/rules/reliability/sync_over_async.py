@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from faultkit.code.facts import Access, Facts, Scope
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 from faultkit.code.rules.vocabulary.waits import is_in_coroutine
 
 _RESULT = re.compile(r"(?:Async\(\)|\bTask\.\w+\(\)|AsTask\(\)|ConfigureAwait\(\))\.Result$")
-_HELD = re.compile(r"^(\w+)\.Result$")
-_WAITS = re.compile(r"(?:Async|AsTask|\bTask\.Run)\(\)\.Wait$|\.GetAwaiter\(\)\.GetResult$")
-"""Only what can be awaited has a `GetAwaiter`."""
+_HELD = re.compile(r"^(\w+)\.(?:Result|Wait|GetAwaiter\(\)\.GetResult)$")
+_WAITS = re.compile(r"(?:Async|AsTask|\bTask\.Run)\(\)\.Wait$|\(\)\.GetAwaiter\(\)\.GetResult$")
 _STARTED = re.compile(
     r"^(?!await\b).*(?:Async\(|\bTask\.(?:Run|WhenAll|WhenAny|Factory)\b|\.AsTask\(\))", re.DOTALL
 )
@@ -43,9 +43,13 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
     found: list[tuple[Span, str]] = [
         (each.span, each.written)
         for each in facts.accesses.where(partial(source.endswith, b"Result"))
-        if _RESULT.search(each.written) or _is_running(each, facts)
+        if _RESULT.search(each.written) or _is_running(each.written, each, facts)
     ]
-    found += [(each.span, f"{each.written}()") for each in facts.calls if _WAITS.search(each.written)]
+    found += [
+        (each.span, f"{each.written}()")
+        for each in facts.calls_of_method("Wait", "GetResult")
+        if _WAITS.search(each.written) or _is_running(each.written, each, facts)
+    ]
     for span, written in found:
         hit = Hit(span, f"{written} keeps a thread until the task is done, and can wait for ever", POSSIBLE)
         scope = facts.named_function_of(hit)
@@ -62,9 +66,9 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
         yield Hit(span, hit.message, LIKELY if often else POSSIBLE, None if often else "medium")
 
 
-def _is_running(access: Access, facts: Facts) -> bool:
+def _is_running(written: str, access: Placed, facts: Facts) -> bool:
     """Return whether `task.Result` waits: the variable holds a task that nothing has awaited before."""
-    found = _HELD.match(access.written)
+    found = _HELD.match(written)
     scope = facts.named_function_of(access) if found is not None else None
     if found is None or scope is None:
         return False

@@ -21,11 +21,23 @@ from faultkit.code.rules.vocabulary.held_secrets import (
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.personal_data import may_name_personal_data
 from faultkit.code.rules.vocabulary.sent_secrets import sent_secret
+from faultkit.code.rules.vocabulary.shown_requests import (
+    body_of_any_request,
+    error_as_whole,
+    is_secret_address,
+    is_secret_address_call,
+    rejected_input,
+    rejected_objects,
+    request_of_error,
+    secret_in_failed_address,
+    shown_headers,
+)
 from faultkit.code.rules.vocabulary.telling_types import (
     ABOUT_SYNTAX,
     is_about_secrets,
     is_secret_name,
     telling_classes,
+    telling_path,
     telling_types,
     type_of,
 )
@@ -47,6 +59,17 @@ _OWNER = NamePattern(
     r"(^|[._])_*(log|logs|logger|logging|console|slog|logrus|zap|zlog|glog|klog|sugar|LOG|LOGGER|pino|winston"
     r"|bunyan|log4js|tracing|loguru|structlog|timber|Timber)$|Log(ger)?$"
 )
+_RECORDS = frozenset(
+    (
+        "set_attribute", "setAttribute", "SetAttributes", "SetAttribute", "SetTag", "setTag", "set_tag",
+        "set_context", "setContext", "setExtra", "set_extra", "captureMessage", "capture_message", "put",
+        "PushProperty", "record", "set_attributes", "setAttributes",
+    )
+)  # fmt: skip
+_RECORDERS = NamePattern(
+    r"(^|[._])([sS]pan|sentry_sdk|Sentry|MDC|ThreadContext|LogContext|[aA]ctivity|\w+Span)(\(\))?$"
+)
+"""What lines of a log, traces and reports of errors are given besides their text."""
 _PRINTS = frozenset(
     ("print", "pprint.pprint", "fmt.Print", "fmt.Printf", "fmt.Println", "System.out.println",
      "System.out.printf", "System.out.print", "System.err.println", "Console.WriteLine", "println",
@@ -64,6 +87,9 @@ def log_calls(facts: Facts) -> Iterator[Call]:
             if _OWNER.search(owner) or (not owner and _OWNER.search(call.receiver)):
                 yield call
                 continue
+        if call.method in _RECORDS and _RECORDERS.search(call.receiver_written):
+            yield call
+            continue
         prints = call.name in _PRINTS or call.written in _PRINTS
         if prints and handler_around(call, facts) is not None:
             yield call
@@ -112,7 +138,7 @@ def _is_own_token(written: str, facts: Facts) -> bool:
 _SHOW_SECRETS = (
     b"header", b"meta", b"environ", b"process.env", b"getenv", b"axios", b"dumprequest", b"regist", b"log_in",
     b"login", b"logon", b"sign_in", b"signin", b"sign_up", b"signup", b"auth", b"credential", b"payment",
-    b"checkout",
+    b"checkout", b"axios", b"metadata", b"interceptors",
 )  # fmt: skip
 """What stands, if no word of secrets does, in each text that shows one: all headers, all settings, what a
 client sends to log in or to pay."""
@@ -148,12 +174,13 @@ def secret_in(span: Span, facts: Facts, deep: bool = True) -> str:
 
 _HOLES = {
     "kotlin": re.compile(r"\$([A-Za-z_]\w*)"),
-    "rust": re.compile(r"(?:\{|[(,]\s*[?%])([a-z_]\w*)(?=[:},)])"),
+    "rust": re.compile(r"(?:\{|[(,=]\s*[?%])([a-z_][\w.]*)(?=[:},)])"),
 }
 """Names that no syntax tree shows: inside of texts, and `?config` of tracing."""
 
 
 _HEADERS_SHOWN = re.compile(r"[?,]\s*((?:req|request|parts)\.headers(?:\(\))?)\s*[,)]")
+_PATHS_SHOWN = re.compile(r",\s*&?([a-z_]\w*(?:\.[a-z_]\w*)+)\s*(?=[,)])")
 """Macros of Rust hold no syntax tree."""
 
 
@@ -163,14 +190,23 @@ def _secret_hole(span: Span, facts: Facts) -> str:
         return ""
     for found in pattern.finditer(facts.text(span)):
         name = found[1]
-        if is_secret_name(name, facts) or is_connection_string(name, Place(span), facts):
+        if part := telling_path(name, facts):
+            return f"{name} with its {part}"
+        if is_secret_name(name.rpartition(".")[2], facts) or is_connection_string(name, Place(span), facts):
             return name
         part = telling_types(facts).get(type_of(name, Place(span), facts)) or held_secret(
             name, Place(span), facts
         )
         if part:
             return f"{name} with its {part}"
-    headers = _HEADERS_SHOWN.search(facts.text(span)) if facts.language == "rust" else None
+    if facts.language != "rust":
+        return ""
+    for path in _PATHS_SHOWN.findall(facts.text(span)):
+        if part := telling_path(path, facts):
+            return f"{path} with its {part}"
+        if is_secret_name(path.rpartition(".")[2], facts):
+            return str(path)
+    headers = _HEADERS_SHOWN.search(facts.text(span))
     return "" if headers is None else headers[1]
 
 
@@ -196,8 +232,17 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return written
     if _NAME.fullmatch(written) and (part := telling_types(facts).get(type_of(written, access, facts))):
         return f"{written} with its {part}"
-    if _ERROR_REQUEST.match(written) and facts.imports_any("axios", "@nestjs/axios"):
-        return f"{written} with its headers"
+    if "." in written:
+        if request_of_error(written, facts):
+            return f"{written} with its headers"
+        if part := telling_path(written, facts):
+            return f"{written} with its {part}"
+    elif part := _part_of_whole(written, access, facts):
+        return f"{written} with its {part}"
+    if is_secret_address(written, facts):
+        return f"{written} with the secret in it"
+    if body_of_any_request(written, access, facts):
+        return f"{written} of every request"
     if _NAME.fullmatch(written) and (classes := telling_classes(facts)):
         around = facts.calls_around(access)
         part = classes.get(type_of(written, access, facts))
@@ -232,7 +277,7 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
             if each.value is None or each.scope is None or each.scope is not facts.function_of(access):
                 continue
             value = each.value
-            shows = value.shape in ("name", "other", "object") or _MAPS.match(value.text) is not None
+            shows = value.shape in ("name", "other", "object", "list") or _MAPS.match(value.text) is not None
             if _is_secret_lookup(value.text, facts) or (shows and secret_in(value.span, facts, deep=False)):
                 return written
     return ""
@@ -265,10 +310,22 @@ def _is_given_secret(name: str, access: Access, facts: Facts) -> bool:
 _SETS = frozenset(
     ("set", "add", "put", "append", "Set", "Add", "TryAddWithoutValidation", "insert", "header")
 )
-_ERROR_REQUEST = re.compile(
-    r"^(e|ex|err|error|exc|cause|reason|\w+Err(or)?)\.(response\.)?config(\.headers)?$"
-)
-"""The request that an error of axios holds, with all headers."""
+
+
+def _part_of_whole(name: str, access: Access, facts: Facts) -> str:
+    """Return what a request, or the error of one, shows when it is written out whole."""
+    part = (
+        shown_headers(name, access, facts)
+        or rejected_input(name, access, facts)
+        or rejected_objects(name, access, facts)
+        or secret_in_failed_address(name, access, facts)
+    )
+    if part or facts.syntax.language.family != "javascript":
+        return part
+    around = facts.calls_around(access)
+    if around and around[-1].method in ("stringify", "inspect"):
+        return error_as_whole(name, access, facts)
+    return ""
 
 
 @lru_cache(maxsize=4)
@@ -313,14 +370,28 @@ def _secret_call(call: Call, facts: Facts) -> str:
         known = telling_types(facts).get(type_of(owner, call, facts)) if _NAME.fullmatch(owner) else None
         if part := known or (held_secret(owner, call, facts) if owner.isidentifier() else ""):
             return f"{owner} with its {part}"
-    if call.method == "toJSON" and "AxiosError" in text and facts.imports_any("axios", "@nestjs/axios"):
+    if call.method == "toJSON" and (
+        ("AxiosError" in text and facts.imports_any("axios", "@nestjs/axios"))
+        or error_as_whole(owner, call, facts)
+    ):
         return f"{text} with its headers"
+    quotes = call.method in _QUOTES and owner.isidentifier()
+    if quotes and (part := rejected_input(owner, call, facts)):
+        return f"{text} with its {part}"
+    if is_secret_address_call(call, facts):
+        return f"{text} with the secret in it"
+    if not call.arguments and "." in call.written and facts.language in ("java", "kotlin"):
+        getter = call.method.removeprefix("get")
+        if part := telling_path(f"{owner}.{getter[:1].lower()}{getter[1:]}", facts):
+            return f"{text} with its {part}"
     getter = call.method.removeprefix("get")
     if facts.language == "java" and call.method.startswith("get") and not call.arguments:
         return text if is_secret_name(getter, facts) and call.receiver_written else ""
     return text if call.name in ("os.Environ", "System.getenv") and not call.arguments else ""
 
 
+_QUOTES = frozenset(("errors", "json", "getMessage", "getAllErrors"))
+"""Methods of an error of validation that give the input."""
 _DUMPS = frozenset(
     (
         "model_dump",

@@ -246,6 +246,38 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
     return "" if is_local else _type_of_field(name.rpartition(".")[2], facts)
 
 
+_DECLARES = {
+    "kotlin": r"\b(\w+)\s*:\s*(?:{0})\b",
+    "typescript": r"\b(\w+)[?!]?\s*:\s*(?:{0})\b",
+    "python": r"\b(\w+)\s*:\s*(?:Optional\[)?(?:{0})\b",
+    "rust": r"\b(\w+)\s*:\s*(?:&\s*(?:'\w+\s+)?(?:mut\s+)?)?(?:Option<|Arc<|Box<|Json<)*(?:{0})\b",
+    "go": r"\n\s+(\w+)\s+\*?(?:{0})\b",
+    "java": r"\b(?:{0})(?:<[^<>]*>)?\s+(\w+)\s*[;=,)]",
+    "csharp": r"\b(?:{0})\??\s+(\w+)\s*[;=,){{]",
+}
+"""Declarations of a field or parameter with one of some types."""
+
+
+@lru_cache(maxsize=4)
+def telling_fields(facts: Facts) -> dict[str, str]:
+    """Return fields and parameters whose declared type shows a secret in its text, with that part."""
+    types = telling_types(facts)
+    pattern = _DECLARES.get("typescript" if facts.language == "tsx" else facts.language, "")
+    if not types or not pattern:
+        return {}
+    found, text = dict[str, str](), _declarations(facts)
+    for name in types:
+        for field in re.findall(pattern.format(re.escape(name)), text):
+            found.setdefault(field, types[name])
+    return found
+
+
+def telling_path(path: str, facts: Facts) -> str:
+    """Return the secret that `error.request` shows, by the type with which its last part is declared."""
+    owner, _, last = path.rpartition(".")
+    return telling_fields(facts).get(last, "") if owner and owner not in ("self", "this") else ""
+
+
 _EXTRACTORS = frozenset(("Json", "Form", "Query", "Path", "web"))
 """Types of axum and actix-web that hold what was read from a request."""
 

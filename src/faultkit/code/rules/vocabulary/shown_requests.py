@@ -1,0 +1,271 @@
+"""Requests that are written out whole, with what they hold: headers, bodies, addresses, rejected input.
+
+Errors of clients and of validation hold the request or the input that failed; their text shows it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts.facts import Placed
+from faultkit.code.rules.vocabulary.telling_types import is_secret_name, telling_types, type_of
+
+# Errors of HTTP clients of JavaScript.
+
+_CLIENTS = ("axios", "@nestjs/axios", "got")
+_SENDS_SECRET = re.compile(rb"authorization|api[-_]?key|\bauth\s*:|bearer|password|secret", re.IGNORECASE)
+_OF_ERROR = re.compile(
+    r"^(?:e|ex|err|error|exc|cause|reason|\w+Err(?:or)?)\??\.(?:(?:response\??\.)?config(?:\??\.headers)?|request|response"
+    r"|options(?:\??\.headers)?)$"
+)
+
+
+def request_of_error(written: str, facts: Facts) -> bool:
+    """Return whether it is the request that an error of axios or got holds, with all its headers."""
+    return _OF_ERROR.match(written) is not None and facts.imports_any(*_CLIENTS)
+
+
+def error_as_whole(name: str, place: Placed, facts: Facts) -> str:
+    """Return what an error of axios shows in `err.toJSON()` and `JSON.stringify(err)`; empty if nothing."""
+    if not facts.imports_any("axios", "@nestjs/axios") or not _SENDS_SECRET.search(facts.syntax.source):
+        return ""
+    known = any(handler.name == name for handler in facts.handlers_around(place))
+    scope = facts.function_of(place)
+    caught = scope is not None and any(each.name == name for each in scope.parameters)
+    return "headers" if (known or caught) and re.fullmatch(r"\w*[eE]rr\w*|e|ex|reason|cause", name) else ""
+
+
+# Values whose text has all headers of a request.
+
+_WITH_HEADERS = frozenset(("HttpRequestMessage", "HttpEntity", "RequestEntity"))
+_GO_REQUEST = ("net/http.Request",)
+_METADATA = re.compile(r"metadata\.From(?:Incoming|Outgoing)Context\(|\.invocation_metadata\(\)")
+
+
+def shown_headers(name: str, place: Placed, facts: Facts) -> str:
+    """Return `headers` if a variable is a request whose text has all of them, or metadata of a call."""
+    if facts.language == "go":
+        for scope in facts.functions_around(place):
+            if any(each.name == name and each.type in _GO_REQUEST for each in scope.parameters):
+                return "headers"
+    if facts.language in ("go", "python") and facts.syntax.has_any(b"metadata"):
+        made = [each.value.text for each in facts.assignments_to(name, place) if each.value is not None]
+        if any(_METADATA.search(text) for text in made):
+            return "authorization"
+    if facts.language in ("java", "kotlin", "csharp") and any(
+        kind.encode() in facts.syntax.source for kind in _WITH_HEADERS
+    ):
+        kind = type_of(name, place, facts) or _made_type(name, place, facts)
+        return "headers" if kind in _WITH_HEADERS and _SENDS_SECRET.search(facts.syntax.source) else ""
+    if facts.syntax.language.family == "javascript" and b"interceptors" in facts.syntax.source:
+        inner = facts.function_of(place)
+        around = facts.calls_around(place)
+        if inner is not None and inner.parameters and inner.parameters[0].name == name:
+            given = any(each.written.endswith("interceptors.request.use") for each in around)
+            return "headers" if given else ""
+    return ""
+
+
+def _made_type(name: str, place: Placed, facts: Facts) -> str:
+    calls = [each.call for each in facts.assignments_to(name, place)]
+    return next((call.method for call in calls if call is not None and call.constructs), "")
+
+
+# Addresses with a secret in their query or path.
+
+_SECRET = (
+    r"(?:(?:access|reset|invite|invitation|signing|sign|session|auth|download|share|verification|verify"
+    r"|confirm(?:ation)?|magic|login|one_?time|signed|upload|api)[_-]?)?token|api[_-]?key|signature|otp|secret"
+)
+_SECRET_NAME = re.compile(_SECRET)
+_READS_SECRET = re.compile(
+    rf"(?:query|args|GET|query_params|searchParams|params|Query\(\)|queryParameters|Query|path_params)\s*(?:\(\))?"
+    rf"(?:\??\.|\[|\.[gG]et(?:First)?\()\s*[\"'`]?(?:{_SECRET})\b(?!\s*:)"
+    rf"|\{{[^{{}}]*\b(?:{_SECRET})\b[^{{}}]*\}}\s*=\s*(?:req|request|ctx|c\.req)\.(?:query|params)\b"
+    rf"|[\"'`/][:<{{](?:\w+:)?(?:{_SECRET})\b(?=[>}}\"'`/?:)])"
+    rf"|@(?:RequestParam|PathVariable|QueryParam|PathParam)(?:\([^)]*\))?\s+(?:final\s+)?"
+    rf"(?:String\s+(?:{_SECRET})\b|(?:{_SECRET})\s*:\s*String)"
+    rf"|\[From(?:Query|Route)[^\]]*\]\s*string\??\s+(?:{_SECRET})\b|\b(?:{_SECRET})\s*:\s*str\s*=\s*Query\(",
+    re.IGNORECASE,
+)
+_ADDRESS = {
+    "javascript": r"^(?:req|request|ctx|ctx\.req|ctx\.request|c\.req|event)\."
+    r"(?:originalUrl|url|href|query|rawQueryString|params)$",
+    "python": r"^(?:request|req|self\.request)\."
+    r"(?:url|full_path|query_string|query_params|args|GET|rel_url|path_qs)$",
+    "go": r"^(?:r|req|c\.Request|ctx\.Request|request)\.(?:URL|RequestURI|URL\.RawQuery)$",
+    "kotlin": r"^(?:request|req|call\.request|exchange\.request)\."
+    r"(?:uri|queryString|requestURI|queryParameters)$",
+    "csharp": r"^(?:(?:\w+\.)?Request|(?:\w+\.)?request)\.QueryString(?:\.Value)?$",
+    "rust": r"^(?:parts|req|request)\.uri$",
+}
+_ADDRESS_CALL = re.compile(
+    r"(?:^|\.)(?:get_full_path|build_absolute_uri|GetDisplayUrl|GetEncodedUrl|GetEncodedPathAndQuery|getQueryString|RequestURI)$"
+    r"|(?:^|\.)(?:r|req|request)\.URL\.String$|^(?:req|request|parts)\.uri$|^call\.request\.(?:uri|queryString)$"
+    r"|[rR]equest(?:\(\))?\.getURI$|exchange\.getRequest\(\)\.getURI$"
+)
+_PATTERNS = {family: re.compile(pattern) for family, pattern in _ADDRESS.items()}
+
+
+@lru_cache(maxsize=4)
+def _has_secret_address(facts: Facts) -> bool:
+    """Return whether this text reads a secret from the query or the path of a request."""
+    if not facts.syntax.has_any(b"token", b"key", b"signature", b"otp", b"secret"):
+        return False
+    if _READS_SECRET.search(facts.whole_text) is not None:
+        return True
+    # FastAPI: what is no part of the path is one of the query.
+    return any(
+        _SECRET_NAME.fullmatch(each.name) and each.type == "str" and each.default is None
+        for scope in (facts.routes() if facts.language == "python" else ())
+        for each in scope.parameters
+    )
+
+
+def is_secret_address(written: str, facts: Facts) -> bool:
+    """Return whether it is the address of a request, in a text that reads a secret from such an address."""
+    pattern = _PATTERNS.get(facts.syntax.language.family)
+    return pattern is not None and pattern.match(written) is not None and _has_secret_address(facts)
+
+
+def is_secret_address_call(call: Call, facts: Facts) -> bool:
+    """Return the same of a call: `r.URL.String()`."""
+    return _ADDRESS_CALL.search(call.written) is not None and _has_secret_address(facts)
+
+
+_MORGAN = re.compile(r"[\"'`](?:combined|common|dev|short|tiny)[\"'`]|:url\b")
+
+
+def access_logs(facts: Facts) -> tuple[Call, ...]:
+    """Return loggers of all addresses, in a text that reads a secret from one."""
+    if not facts.imports_any("morgan") or not _has_secret_address(facts):
+        return ()
+    return tuple(call for call in facts.calls_named("morgan") if _MORGAN.search(facts.text(call.span)))
+
+
+# Input that did not pass validation.
+
+_REJECTED = frozenset(
+    (
+        "pydantic.ValidationError", "pydantic_core.ValidationError",
+        "pydantic.error_wrappers.ValidationError", "fastapi.exceptions.RequestValidationError", "jsonschema.ValidationError",
+        "jsonschema.exceptions.ValidationError",
+    )
+)  # fmt: skip
+_REJECTED_NAMES = frozenset(
+    (
+        "MethodArgumentNotValidException",
+        "WebExchangeBindException",
+        "BindException",
+        "HandlerMethodValidationException",
+    )
+)
+_SAFE = (b"hide_input_in_errors", b"include_input=False")
+
+
+def rejected_input(name: str, place: Placed, facts: Facts) -> str:
+    """Return the secret in the input that an error of validation quotes; empty if there is none."""
+    types = telling_types(facts)
+    if not types or any(word in facts.syntax.source for word in _SAFE):
+        return ""
+    if facts.language == "python":
+        for handler in facts.handlers_around(place):
+            if handler.name == name and _REJECTED.intersection(handler.types):
+                tried = next((each for each in facts.tries if handler in each.handlers), None)
+                text = "" if tried is None else facts.text(tried.body)
+                part = next((types[each] for each in types if re.search(rf"\b{each}\b", text)), "")
+                if part:
+                    return part
+    for scope in facts.functions_around(place):
+        for each in scope.parameters:
+            last = each.type.rpartition(".")[2]
+            if each.name == name and (each.type in _REJECTED or last in _REJECTED_NAMES):
+                return next(iter(types.values()))
+    return ""
+
+
+_VALIDATES = re.compile(r"^(?:await\s+)?(?:validate|validateSync|validateOrReject)\(")
+
+
+def rejected_objects(name: str, place: Placed, facts: Facts) -> str:
+    """Return the secret in the objects that errors of class-validator and Joi hold (JavaScript)."""
+    if not facts.imports_any("class-validator", "joi", "@hapi/joi"):
+        return ""
+    for each in facts.assignments_to(name, place):
+        value = "" if each.value is None else each.value.text
+        if facts.imports_any("class-validator") and _VALIDATES.match(value):
+            return next(iter(telling_types(facts).values()), "")
+    if not facts.imports_any("joi", "@hapi/joi"):
+        return ""
+    from_joi = any(
+        re.search(rf"\berror\b(?:\s*:\s*{re.escape(name)})?", target)
+        and ".validate" in (each.value.text if each.value else "")
+        for each in facts.assignments
+        for target in each.targets
+    )
+    keys = re.findall(r"\b(\w+)\s*:\s*[jJ]oi\.", facts.whole_text) if from_joi and name == "error" else []
+    return next((key for key in keys if is_secret_name(key, facts)), "")
+
+
+# Bodies of all requests, in what runs before or after every handler.
+
+_NEXT = frozenset(("next", "call_next", "callNext", "chain", "filterChain", "_next"))
+_NEXT_TYPES = frozenset(
+    ("FilterChain", "RequestDelegate", "HandlerFunc", "WebFilterChain", "RequestHandlerDelegate")
+)
+_BODY_PATH = re.compile(r"^(?:req|request|ctx\.request|ctx\.req|c\.req)\.(?:body|rawBody|data|json)$")
+_BODY_READ = re.compile(
+    r"\brequest\.(?:body|json|get_data|get_json|text)\(|\bReadAll\(\s*(?:r|req|c\.Request)\.Body"
+    r"|getContentAsByteArray\(|getContentAsString\(|ReadToEndAsync\(|\.receiveText\(|\.readBytes\(|to_bytes\(|\.collect\("
+)
+_HIDES = re.compile(r"redact|mask|sanit|scrub|obfusc|omit|strip|without|allowlist|truncat", re.IGNORECASE)
+_CHANGED = re.compile(r"^(?:string|String|str|new String)\(|\.decode\(")
+
+
+def body_of_any_request(written: str, place: Placed, facts: Facts) -> bool:
+    """Return whether it is the whole body of a request, in a function that every request goes through."""
+    around = [*facts.functions_around(place)]
+    middle = next((scope for scope in around if _is_between(scope)), None)
+    if middle is None or _HIDES.search(facts.text(middle.span)):
+        return False
+    if facts.syntax.language.family == "javascript":
+        return _BODY_PATH.match(written) is not None
+    if not written.isidentifier():
+        return False
+    made = [each.value.text for each in facts.assignments_to(written, place) if each.value is not None]
+    return any(_BODY_READ.search(text) for text in made)
+
+
+def _is_between(scope: Scope) -> bool:
+    return any(each.name in _NEXT or each.type.rpartition(".")[2] in _NEXT_TYPES for each in scope.parameters)
+
+
+# Addresses that errors of HTTP clients quote.
+
+_QUOTES_ADDRESS = ("requests", "httpx", "aiohttp", "net/http", "reqwest")
+_QUERY_KEY = re.compile(
+    r"\bparams\s*=\s*\{[^{}]*[\"'](\w+)[\"']\s*:|\.Set\(\s*\"(\w+)\"|\.query\(&\[[^\]]*\(\s*\"(\w+)\""
+)
+
+
+def secret_in_failed_address(name: str, place: Placed, facts: Facts) -> str:
+    """Return the key in the query of a request whose error, which quotes the address, is written out."""
+    if facts.language not in ("python", "go", "rust") or not facts.imports_any(*_QUOTES_ADDRESS):
+        return ""
+    if not any(handler.name == name for handler in facts.handlers_around(place)):
+        return ""
+    scope = facts.named_function_of(place)
+    text = "" if scope is None else facts.text(scope.body)
+    if "without_url" in text or "Header.Set" in text:
+        text = text.replace("Header.Set(", "")
+    for found in _QUERY_KEY.finditer(text):
+        block = found[0]
+        keys = [key for key in re.findall(r"[\"'](\w+)[\"']\s*[:,(]?", block) if key]
+        secret = next(
+            (key for key in keys if is_secret_name(key, facts) or key.lower() in ("apikey", "appid")), ""
+        )
+        if secret:
+            return secret
+    return ""
