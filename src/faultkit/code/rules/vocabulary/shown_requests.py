@@ -149,11 +149,14 @@ def access_logs(facts: Facts) -> tuple[Call, ...]:
 
 _REJECTED = frozenset(
     (
-        "pydantic.ValidationError", "pydantic_core.ValidationError",
-        "pydantic.error_wrappers.ValidationError", "fastapi.exceptions.RequestValidationError", "jsonschema.ValidationError",
+        "pydantic.ValidationError",
+        "pydantic_core.ValidationError",
+        "pydantic.error_wrappers.ValidationError",
+        "fastapi.exceptions.RequestValidationError",
+        "jsonschema.ValidationError",
         "jsonschema.exceptions.ValidationError",
     )
-)  # fmt: skip
+)
 _REJECTED_NAMES = frozenset(
     (
         "MethodArgumentNotValidException",
