@@ -61,6 +61,8 @@ _CSHARP = NamePattern(
     r"^(Thread\.Sleep|Task\.WaitAll|Task\.WaitAny|File\.(ReadAll|WriteAll|AppendAll)(Text|Lines|Bytes)"
     r"|(StreamReader|File\.OpenText\(\))\.ReadToEnd|.*\bSaveChanges|SqlCommand\.Execute(Reader|Scalar|NonQuery)"
     r"|BCrypt(\.Net\.BCrypt)?\.(Verify|HashPassword|EnhancedVerify)|Image\.(Load|Save\w*)|SmtpClient\.Send|ZipFile\.\w+"
+    r"|(\w+\.)?SemaphoreSlim\.Wait|(\w+\.)?Task\.Wait|Npgsql(DataSource\.OpenConnection|Command\.Execute\w+(?<!Async))"
+    r"|(My)?SqlCommand\.Execute(Reader|Scalar|NonQuery)|.*\.GetDatabase\(\)\.(String|Hash|List|Set|Key|SortedSet)(?!\w*Async)\w+"
     r"|Rfc2898DeriveBytes\.Pbkdf2|Dns\.GetHost\w+|TcpClient\.Connect"
     r"|Process\b.*\.WaitForExit|(HttpClient|WebClient)\.(Send|DownloadString|DownloadData))$"
 )
@@ -293,7 +295,8 @@ def _is_run_on_pool(scope: Scope, facts: Facts, levels: int = 3) -> bool:
 
 _JAVA = re.compile(
     r"^((java\.lang\.)?Thread\.sleep|.*\bJdbcTemplate\.\w+|.*\bRestTemplate\.\w+|java\.nio\.file\.Files\.(read|write)\w+"
-    r"|.*\.(bodyToMono|bodyToFlux|toEntity|Mono\.\w+)\(\)(\.\w+\(\))*\.block|java\.net\.http\.HttpClient\b.*\.send)$"
+    r"|.*\.(bodyToMono|bodyToFlux|toEntity|Mono\.\w+)\(\)(\.\w+\(\))*\.block|java\.net\.http\.HttpClient\b.*\.send"
+    r"|(java\.util\.concurrent\.)?(Completable|Listenable)?Future\.(get|join))$"
 )
 _BLOCK = ("block", "blockFirst", "blockLast", "blockOptional")
 _ANNOTATIONS = re.compile(r"@\w+(\([^()]*\))?")
@@ -360,7 +363,7 @@ def _is_on_loop(call: Call, scope: Scope, facts: Facts) -> bool:
 
 def _csharp(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        blocks = _CSHARP.match(call.name) or blocks_in_csharp(call) or waits_for_ef(call, facts)
+        blocks = _CSHARP.match(call.name) or blocks_in_csharp(call, facts) or waits_for_ef(call, facts)
         if not blocks or call.is_awaited:
             continue
         mild: Severity | None = "low" if call.name.startswith(("File.", "StreamReader.")) else "medium"
@@ -423,19 +426,48 @@ def _is_on_thread(call: Call, facts: Facts) -> bool:
     )
 
 
+_WHOLE_FILES = NamePattern(r"^fs\.(readFile|writeFile|appendFile|copyFile|cp|rm|readdir)Sync$")
+_LIBRARIES_SYNC = NamePattern(
+    r"^(xlsx\.(readFile|read|writeFile)|adm-zip\.(extractAllTo|writeZip|readFile|extractEntryTo)|sync-request|sync-fetch"
+    r"|Atomics\.wait|deasync\..*|shelljs\.exec)$"
+)
+_SERVES = (
+    "express", "fastify", "koa", "@nestjs/common", "@hapi/hapi", "hono", "kafkajs", "bullmq", "pg", "ioredis",
+    "redis", "mongoose", "mongodb", "amqplib", "@aws-sdk/client-s3", "@aws-sdk/client-sqs", "nodemailer",
+    "@prisma/client", "typeorm", "knex", "ws", "socket.io",
+)  # fmt: skip
+"""Modules of programs that serve many at once: there, an async function is one of several that run."""
+
+
 def _javascript(facts: Facts) -> Iterator[Hit]:
+    told = set[tuple[Scope, str]]()
     for call in facts.calls:
-        if not _SYNC.match(call.name) and not _PASSWORDS.match(call.name):
+        if not any(each.match(call.name) for each in (_SYNC, _PASSWORDS, _LIBRARIES_SYNC)):
             continue
         scope = facts.function_of(call)
         if scope is None:
             continue
+        is_file = call.name.startswith("fs.")
         if frequency_of(call, facts) in ("request", "message"):
             yield Hit(call.span, f"{call.written}() stops every request until it is done", CERTAIN)
-        elif scope.is_async and not call.name.startswith("fs."):
+        elif scope.is_async and (not is_file or _delays_others(call, scope, facts)):
             # Small files are read as fast as they are found; only requests wait for them.
             what = f"{call.written}() stops the event loop in an async function"
             yield Hit(call.span, what, LIKELY, "medium")
+        elif not scope.is_async:
+            for caller in callers_through(call, facts):
+                around = facts.function_of(caller)
+                if around is None or not around.is_async or (around, caller.written) in told:
+                    continue
+                if not is_file or _delays_others(call, around, facts):
+                    told.add((around, caller.written))
+                    what = f"{caller.written}() stops the event loop (it calls {call.written}())"
+                    yield Hit(caller.span, what, LIKELY, "medium")
+
+
+def _delays_others(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a whole file is read or written in a function that a server runs more than once."""
+    return _WHOLE_FILES.match(call.name) is not None and facts.imports_any(*_SERVES) and not runs_once(scope)
 
 
 RULE = Rule(

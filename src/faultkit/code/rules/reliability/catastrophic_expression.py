@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.facts.fact_values import Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.ambiguity import ambiguous_text
@@ -51,12 +52,15 @@ _DECLARED = {
         r"\bpattern['\"]?:\s*(?P<quote>['\"])(?P<pattern>\^(?:\\.|(?!(?P=quote)).)*)(?P=quote)"
     ),
     "java": re.compile(r"@(?:\w+:)?Pattern\(\s*regexp\s*=\s*\"(?P<pattern>(?:\\.|[^\"\\])*)\""),
-    "csharp": re.compile(r"\[\s*RegularExpression\(\s*(?P<raw>@?)\"(?P<pattern>(?:\\.|[^\"\\])*)\""),
+    "csharp": re.compile(
+        r"\[\s*(?:RegularExpression|GeneratedRegex)\(\s*(?P<raw>@?)\"(?P<pattern>(?:\\.|[^\"\\])*)\""
+        r"(?![^\]]*(?:NonBacktracking|,\s*\d+\s*\)))"
+    ),
     "python": re.compile(r"\bRegexValidator\(\s*(?:regex=)?r['\"](?P<pattern>(?:\\.|[^'\"\\])*)['\"]"),
 }
 _DECLARED["kotlin"] = _DECLARED["java"]
 """Expressions that validation takes: JSON Schema, Bean Validation, data annotations, Django."""
-_DECLARING = ("pattern", "@Pattern", ":Pattern", "RegularExpression", "RegexValidator")
+_DECLARING = ("pattern", "@Pattern", ":Pattern", "RegularExpression", "RegexValidator", "GeneratedRegex")
 
 
 def _declared(facts: Facts) -> Iterator[_Expression]:
@@ -91,10 +95,11 @@ def _in_python(facts: Facts) -> Iterator[_Expression]:
         return
     for call in facts.calls_named(*_PYTHON):
         first = call.argument("pattern", place=0)
-        if first is None or first.value.shape != "text":
+        value = None if first is None else _literal(first.value, call, facts)
+        if first is None or value is None:
             continue
         try:
-            pattern = ast.literal_eval(f"({first.value.text})")
+            pattern = ast.literal_eval(f"({value.text})")
         except (ValueError, SyntaxError):
             continue
         if isinstance(pattern, bytes):
@@ -102,7 +107,19 @@ def _in_python(facts: Facts) -> Iterator[_Expression]:
         given = " ".join(each.value.text for each in call.arguments[1:])
         named = re.findall(r"\b(?:re|regex)\.(IGNORECASE|DOTALL|VERBOSE|[ISX])\b", given)
         whole = call.method == "fullmatch" or _is_used_with(call, "fullmatch", facts)
-        yield _Expression(pattern, "".join(_python_flag(each) for each in named), whole, first.value.span)
+        yield _Expression(pattern, "".join(_python_flag(each) for each in named), whole, value.span)
+
+
+def _literal(value: Value, place: Call, facts: Facts) -> Value | None:
+    """Return the literal text that an argument is, or that the constant of this name holds."""
+    if value.shape == "text":
+        return value
+    if value.shape != "name":
+        return None
+    name = value.text.rpartition(".")[2]
+    made = [*facts.assignments_to(value.text, place), *facts.assignments_to(f"self.{name}", place)]
+    values = [each.value for each in made if each.value is not None and each.scope is None]
+    return values[0] if len(made) == 1 and values and values[0].shape == "text" else None
 
 
 def _python_flag(name: str) -> str:
@@ -121,16 +138,17 @@ def _in_java(facts: Facts) -> Iterator[_Expression]:
         if not compiles and (call.method not in _JAVA_METHODS or not call.receiver_written):
             continue
         first = call.argument(place=0)
-        if first is None or first.value.shape != "text":
+        value = None if first is None else _literal(first.value, call, facts)
+        if value is None:
             continue
-        pattern = _JAVA_ESCAPE.sub(_java_letter, first.value.literal)
+        pattern = _JAVA_ESCAPE.sub(_java_letter, value.literal)
         flags = "".join(
             flag
             for word, flag in (("CASE_INSENSITIVE", "i"), ("DOTALL", "s"), ("COMMENTS", "x"))
             if word in facts.text(call.span)
         )
         whole = call.method == "matches" or any(each.method == "matches" for each in facts.calls_on(call))
-        yield _Expression(pattern, flags, whole, first.value.span)
+        yield _Expression(pattern, flags, whole, value.span)
 
 
 def _java_letter(found: re.Match[str]) -> str:
@@ -138,17 +156,28 @@ def _java_letter(found: re.Match[str]) -> str:
 
 
 def _in_kotlin(facts: Facts) -> Iterator[_Expression]:
+    for found in _TO_REGEX.finditer(facts.whole_text) if "toRegex" in facts.whole_text else ():
+        raw = found["raw"] is not None
+        pattern = found["raw"] if raw else _JAVA_ESCAPE.sub(_java_letter, found["plain"])
+        yield _Expression(pattern, "", False, facts.syntax.place_of(found))
     for call in facts.calls_named(
         "Regex", "kotlin.text.Regex", "java.util.regex.Pattern.compile", "Pattern.compile"
     ):
         first = call.argument("pattern", place=0)
-        if first is not None and first.value.shape == "text":
-            raw = first.value.text.startswith('"""')
-            literal = first.value.literal
+        value = None if first is None else _literal(first.value, call, facts)
+        if value is not None:
+            raw = value.text.startswith('"""')
+            literal = value.literal
             pattern = literal if raw else _JAVA_ESCAPE.sub(_java_letter, literal)
             flags = "i" if "IGNORE_CASE" in facts.text(call.span) else ""
             whole = any(each.method in ("matches", "matchEntire") for each in facts.calls_on(call))
-            yield _Expression(pattern, flags, whole, first.value.span)
+            yield _Expression(pattern, flags, whole, value.span)
+
+
+_TO_REGEX = re.compile(
+    r"(?:\"\"\"(?P<raw>(?:(?!\"\"\").)*)\"\"\"|(?<!\")\"(?P<plain>(?:\\.|[^\"\\\n])*)\")\s*\.toRegex\(\s*\)",
+    re.DOTALL,
+)
 
 
 def _in_csharp(facts: Facts) -> Iterator[_Expression]:
@@ -161,17 +190,18 @@ def _in_csharp(facts: Facts) -> Iterator[_Expression]:
         else:
             continue
         text = facts.text(call.span)
-        if first is None or first.value.shape != "text" or "TimeSpan" in text or "NonBacktracking" in text:
+        value = None if first is None else _literal(first.value, call, facts)
+        if value is None or "TimeSpan" in text or "NonBacktracking" in text:
             continue
-        written = first.value.text
-        literal = first.value.literal
+        written = value.text
+        literal = value.literal
         pattern = literal if written.startswith("@") else _JAVA_ESCAPE.sub(_java_letter, literal)
         flags = "".join(
             flag
             for word, flag in (("IgnoreCase", "i"), ("Singleline", "s"), ("IgnorePatternWhitespace", "x"))
             if word in text
         )
-        yield _Expression(pattern, flags, False, first.value.span)
+        yield _Expression(pattern, flags, False, value.span)
 
 
 def _in_javascript(facts: Facts) -> Iterator[_Expression]:
@@ -186,12 +216,11 @@ def _in_javascript(facts: Facts) -> Iterator[_Expression]:
             yield _Expression(facts.syntax.text(pattern), kept, False, Span(node.start_byte, node.end_byte))
     for call in facts.calls_named("RegExp"):
         first, flags_given = call.argument(place=0), call.argument(place=1)
-        if first is not None and first.value.shape == "text":
+        value = None if first is None else _literal(first.value, call, facts)
+        if value is not None:
             named = "" if flags_given is None else flags_given.value.literal
             kept = "".join(each for each in named if each in "is")
-            yield _Expression(
-                _JAVA_ESCAPE.sub(_java_letter, first.value.literal), kept, False, first.value.span
-            )
+            yield _Expression(_JAVA_ESCAPE.sub(_java_letter, value.literal), kept, False, value.span)
 
 
 RULE = Rule(

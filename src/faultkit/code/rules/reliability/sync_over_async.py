@@ -50,6 +50,11 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
         for each in facts.calls_of_method("Wait", "GetResult")
         if _WAITS.search(each.written) or _is_running(each.written, each, facts)
     ]
+    found += [
+        (each.span, f"{each.written}()")
+        for each in facts.calls_named("Task.WaitAll", "Task.WaitAny")
+        if frequency_of(each, facts) == "request" and not facts.is_in_async(each)
+    ]
     for span, written in found:
         hit = Hit(span, f"{written} keeps a thread until the task is done, and can wait for ever", POSSIBLE)
         scope = facts.named_function_of(hit)

@@ -39,9 +39,19 @@ _CSHARP_STORES = NamePattern(
 )
 
 
-def blocks_in_csharp(call: Call) -> bool:
+_DAPPER = frozenset(
+    (
+        "Query", "QueryFirst", "QueryFirstOrDefault", "QuerySingle", "QuerySingleOrDefault", "QueryMultiple",
+        "Execute", "ExecuteScalar",
+    )
+)  # fmt: skip
+
+
+def blocks_in_csharp(call: Call, facts: Facts) -> bool:
     """Return whether a call to a store has an async twin and is not that (C#)."""
-    return _CSHARP_STORES.search(call.name) is not None
+    if _CSHARP_STORES.search(call.name) is not None:
+        return True
+    return call.method in _DAPPER and bool(call.receiver_written) and facts.imports_any("Dapper")
 
 
 def is_diesel(call: Call, facts: Facts) -> bool:
