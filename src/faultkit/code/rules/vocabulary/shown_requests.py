@@ -46,6 +46,8 @@ _METADATA = re.compile(r"metadata\.From(?:Incoming|Outgoing)Context\(|\.invocati
 
 def shown_headers(name: str, place: Placed, facts: Facts) -> str:
     """Return `headers` if a variable is a request whose text has all of them, or metadata of a call."""
+    if _is_in_error(place, facts):
+        return ""
     if facts.language == "go":
         for scope in facts.functions_around(place):
             if any(each.name == name and each.type in _GO_REQUEST for each in scope.parameters):
@@ -66,6 +68,15 @@ def shown_headers(name: str, place: Placed, facts: Facts) -> str:
             given = any(each.written.endswith("interceptors.request.use") for each in around)
             return "headers" if given else ""
     return ""
+
+
+def _is_in_error(place: Placed, facts: Facts) -> bool:
+    """Return whether it becomes a part of an error, which often wraps another."""
+    return any(
+        each.name == "fmt.Errorf" or each.method.endswith(("Error", "Exception"))
+        for each in facts.calls_around(place)
+        if each.name == "fmt.Errorf" or each.constructs
+    )
 
 
 def _made_type(name: str, place: Placed, facts: Facts) -> str:
@@ -248,6 +259,7 @@ def _is_between(scope: Scope) -> bool:
 # Addresses that errors of HTTP clients quote.
 
 _QUOTES_ADDRESS = ("requests", "httpx", "aiohttp", "net/http", "reqwest")
+_SENDS = re.compile(r"\.(?:Do|Get|Post|PostForm|get|post|put|request|send|raise_for_status)\(")
 _QUERY_KEY = re.compile(
     r"\bparams\s*=\s*\{[^{}]*[\"'](\w+)[\"']\s*:|\.Set\(\s*\"(\w+)\"|\.query\(&\[[^\]]*\(\s*\"(\w+)\""
 )
@@ -257,18 +269,16 @@ def secret_in_failed_address(name: str, place: Placed, facts: Facts) -> str:
     """Return the key in the query of a request whose error, which quotes the address, is written out."""
     if facts.language not in ("python", "go", "rust") or not facts.imports_any(*_QUOTES_ADDRESS):
         return ""
-    if not any(handler.name == name for handler in facts.handlers_around(place)):
+    handlers = [each for each in facts.handlers_around(place) if each.name == name]
+    tried = next((each for each in facts.tries if handlers and handlers[-1] in each.handlers), None)
+    if tried is None or not _SENDS.search(facts.text(tried.body)) or _is_in_error(place, facts):
         return ""
     scope = facts.named_function_of(place)
-    text = "" if scope is None else facts.text(scope.body)
-    if "without_url" in text or "Header.Set" in text:
-        text = text.replace("Header.Set(", "")
+    text = "" if scope is None else facts.text(scope.body).replace("Header.Set(", "")
+    if "without_url" in text:
+        return ""
     for found in _QUERY_KEY.finditer(text):
-        block = found[0]
-        keys = [key for key in re.findall(r"[\"'](\w+)[\"']\s*[:,(]?", block) if key]
-        secret = next(
-            (key for key in keys if is_secret_name(key, facts) or key.lower() in ("apikey", "appid")), ""
-        )
-        if secret:
-            return secret
+        for key in re.findall(r"[\"'](\w+)[\"']", found[0]):
+            if is_secret_name(key, facts) or key.lower() in ("apikey", "appid"):
+                return str(key)
     return ""

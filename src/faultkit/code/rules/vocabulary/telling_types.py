@@ -247,28 +247,37 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
 
 
 _DECLARES = {
-    "kotlin": r"\b(\w+)\s*:\s*(?:{0})\b",
-    "typescript": r"\b(\w+)[?!]?\s*:\s*(?:{0})\b",
-    "python": r"\b(\w+)\s*:\s*(?:Optional\[)?(?:{0})\b",
-    "rust": r"\b(\w+)\s*:\s*(?:&\s*(?:'\w+\s+)?(?:mut\s+)?)?(?:Option<|Arc<|Box<|Json<)*(?:{0})\b",
-    "go": r"\n\s+(\w+)\s+\*?(?:{0})\b",
-    "java": r"\b(?:{0})(?:<[^<>]*>)?\s+(\w+)\s*[;=,)]",
-    "csharp": r"\b(?:{0})\??\s+(\w+)\s*[;=,){{]",
+    "kotlin": r"\b({0})\s*:\s*({1})\b",
+    "typescript": r"\b({0})[?!]?\s*:\s*({1})\b",
+    "python": r"\b({0})\s*:\s*(?:Optional\[)?({1})\b",
+    "rust": r"\b({0})\s*:\s*(?:&\s*(?:'\w+\s+)?(?:mut\s+)?)?(?:Option<|Arc<|Box<|Json<)*({1})\b",
+    "go": r"\n\s+({0})\s+\*?({1})\b",
 }
-"""Declarations of a field or parameter with one of some types."""
+_DECLARES_AFTER = {
+    "java": r"\b({1})(?:<[^<>]*>)?\s+({0})\s*[;=,)]",
+    "csharp": r"\b({1})\??\s+({0})\s*[;=,){{]",
+}
+"""Declarations of a field or parameter; those where the type comes first."""
 
 
 @lru_cache(maxsize=4)
 def telling_fields(facts: Facts) -> dict[str, str]:
-    """Return fields and parameters whose declared type shows a secret in its text, with that part."""
+    """Return fields and parameters whose declared type shows a secret in its text, with that part.
+
+    Those that are declared with another type as well are left out."""
     types = telling_types(facts)
-    pattern = _DECLARES.get("typescript" if facts.language == "tsx" else facts.language, "")
+    language = "typescript" if facts.language == "tsx" else facts.language
+    after = _DECLARES_AFTER.get(language, "")
+    pattern = after or _DECLARES.get(language, "")
     if not types or not pattern:
         return {}
-    found, text = dict[str, str](), _declarations(facts)
-    for name in types:
-        for field in re.findall(pattern.format(re.escape(name)), text):
-            found.setdefault(field, types[name])
+    text, found = _declarations(facts), dict[str, str]()
+    told = re.findall(pattern.format(r"\w+", "|".join(map(re.escape, types))), text)
+    for one, other in dict.fromkeys(told):
+        field, kind = (other, one) if after else (one, other)
+        declared = re.findall(pattern.format(re.escape(field), r"\w+"), text)
+        if all((each[0] if after else each[1]) in (*types, "return", "new") for each in declared):
+            found.setdefault(field, types[kind])
     return found
 
 
