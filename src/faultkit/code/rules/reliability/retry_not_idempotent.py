@@ -15,8 +15,8 @@ from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
-from faultkit.code.rules.vocabulary.unsent_failures import is_of_unsent
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
+from faultkit.code.rules.vocabulary.unsent_failures import is_of_unsent
 
 _KEY = TextPattern(
     r"idempot|dedup|request[-_]?id|if-match|on conflict"
