@@ -54,6 +54,7 @@ def facts_of(syntax: Syntax) -> Facts:
     """Return the facts of any text, broken or not. Raises KeyError if the language is not in GRAMMARS."""
     grammar = GRAMMARS[syntax.language.name]
     found: CollectedNodes = collect(syntax, grammar)
+    grammar = found.grammar
     resolver = Resolver(found)
     calls = resolver.calls()
     scopes = with_routes(found, resolver)
@@ -365,16 +366,21 @@ def _typed(raw: RawScope, found: CollectedNodes, resolver: Resolver) -> Route | 
         return None
     if language == "rust":
         return route_of_types(raw, resolver)
+    if found.classes.get(raw.owner) and (route := _route_of_base(raw, found)) is not None:
+        return route
+    if language != "python" or raw.owner or not raw.parameters or raw.parameters[0].name.text != b"request":
+        return None
+    return Route("ANY", "", "django") if _framework(found) == "django" else None
+
+
+def _route_of_base(raw: RawScope, found: CollectedNodes) -> Route | None:
     short = raw.name.rpartition(".")[2]
-    bases = {each.rpartition(".")[2] for each in found.classes.get(raw.owner, ())}
+    bases = {each.rpartition(".")[2] for each in found.classes[raw.owner]}
     if _BASE_HANDLER in bases and short.startswith("do_"):
         return Route(short[3:].upper(), "", "http.server")
     if bases & {*_VIEW_BASES}:
         if short in _METHODS:
             return Route(short.upper(), "", _framework(found))
-        if language == "java" and short[:2] == "do" and short[2:].lower() in _METHODS:
+        if found.syntax.language.name == "java" and short[:2] == "do" and short[2:].lower() in _METHODS:
             return Route(short[2:].upper(), "", "servlet")
-    first = raw.parameters[0].name.text if raw.parameters and raw.parameters[0].name.text else b""
-    if language == "python" and first == b"request" and _framework(found) == "django" and not raw.owner:
-        return Route("ANY", "", "django")
     return None

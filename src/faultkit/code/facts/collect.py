@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple, TypeAlias, cast
 
@@ -44,7 +45,15 @@ _DECLARES = frozenset(
 
 def collect(syntax: Syntax, grammar: Grammar) -> CollectedNodes:
     """Walk the tree once."""
+    if grammar.passes and not any(word.encode() in syntax.source for word in grammar.passes):
+        grammar = _without_passes(grammar)
     return _Walk(syntax, grammar).run()
+
+
+@cache
+def _without_passes(grammar: Grammar) -> Grammar:
+    """Return a grammar for texts that have none of the methods in `passes`, whose calls are no calls."""
+    return replace(grammar, passes=frozenset(), is_call=None)
 
 
 class _Walk:
@@ -57,6 +66,7 @@ class _Walk:
         self.grammar = grammar
         self.found = CollectedNodes(syntax, grammar)
         self.text_of = syntax.text_of
+        self.has_decorators = grammar.decorator_sign in syntax.source
         self.function_names = FunctionNames(DIALECTS[syntax.language.name])
         self.names: dict[int, str] = {}
         """The names of functions, by the start of their bodies."""
@@ -74,7 +84,8 @@ class _Walk:
         """For each open scope and type its depth, and `scope`, `owner` and `len(open_types)` before it."""
 
     def run(self) -> CollectedNodes:
-        syntax, words = self.found.syntax, self.grammar.step_words
+        syntax = self.found.syntax
+        words = any(word.encode() in syntax.source for word in self.grammar.step_words)
         kinds, has_holes = _kinds_of(syntax.language, self.grammar), bool(self.grammar.interpolations)
         path, opened, source, accesses = self.path, self.opened, syntax.source, self.found.accesses
         # A cursor is faster than the lists of the nodes below each node.
@@ -140,9 +151,9 @@ class _Walk:
             self.bodies[node.id] = body
 
     def _call(self, node: Node, kind: str) -> None:
-        if not self.grammar.is_call(node):
-            return
         grammar = self.grammar
+        if grammar.is_call is not None and not grammar.is_call(node, self.path[-1][0]):
+            return
         self.found.calls[node.id] = RawCall(
             node,
             kind,
@@ -217,7 +228,7 @@ class _Walk:
                 return
             inner = span(body_node)
         receiver, type_ = self.grammar.receiver(node)
-        decorators = tuple(self.grammar.decorators(node))
+        decorators = tuple(self.grammar.decorators(node)) if self.has_decorators else ()
         start = min(each.start_byte for each in (node, *decorators)) if decorators else node.start_byte
         scope = RawScope(
             node=node,
@@ -225,7 +236,7 @@ class _Walk:
             body=inner,
             owner=type_ or self.owner,
             outer=self.scope,
-            is_async=self.grammar.is_async(node),
+            is_async=self._is_async(node, inner),
             parameters=tuple(self.grammar.parameters(node)),
             decorators=decorators,
             receiver=receiver,
@@ -254,6 +265,10 @@ class _Walk:
         self.scope = scope
         if not self.open_types:
             self.owner = scope.owner
+
+    def _is_async(self, node: Node, body: Span) -> bool:
+        grammar, source = self.grammar, self.found.syntax.source
+        return source.find(grammar.async_word, node.start_byte, body.start) >= 0 and grammar.is_async(node)
 
     def _is_method(self, node: Node) -> bool:
         """Return whether a function stands in the body of a type, not in a function there."""

@@ -82,7 +82,7 @@ def _assignment(node: Node) -> Iterator[Binding]:
         yield from assignment(node)
 
 
-def _is_call(node: Node) -> bool:
+def _is_call(node: Node, around: Node) -> bool:
     return not text_of(node.child_by_field_name("function")).endswith(".ConfigureAwait")
 
 
@@ -299,4 +299,5 @@ CSHARP = Grammar(
     broad=_BROAD,
     iterators=frozenset({"Select", "ForEach", "SelectMany"}),
     is_async=_is_async,
+    decorator_sign=b"[",
 )  # fmt: skip

@@ -9,7 +9,7 @@ from faultkit.code.facts.arguments import arguments_of
 from faultkit.code.facts.arms import outcomes
 from faultkit.code.facts.collected import CollectedNodes, RawAssignment, RawCall, RawScope, span
 from faultkit.code.facts.expressions import unwrap, value_of
-from faultkit.code.facts.fact_values import Argument, Call, CallDetails, Value
+from faultkit.code.facts.fact_values import Argument, Call, Value
 from faultkit.code.facts.grammar import Binding
 from faultkit.code.facts.paths import Paths
 from faultkit.code.languages.syntax import Node, Span, Syntax
@@ -59,21 +59,18 @@ class FactReader:
     def arguments_of(self, raw: RawCall) -> tuple[Argument, ...]:
         return arguments_of(self._grammar, raw.node)
 
-    def details_of(self, raw: RawCall) -> CallDetails:
-        node, line = raw.node, self._line
-        own, callee = raw.own_name, raw.callee or node
-        named = node.child_by_field_name("name") if own else None
-        return CallDetails(
-            Span(
-                node.start_byte if own else callee.start_byte,
-                callee.end_byte if named is None else named.end_byte,
-            ),
-            line(node.start_byte),
-            line(max(node.start_byte, node.end_byte - 1)),
-            self._assigned_names(raw),
-        )
+    def callee_of(self, raw: RawCall) -> Span:
+        node, callee = raw.node, raw.callee or raw.node
+        if not raw.own_name:
+            return span(callee)
+        named = node.child_by_field_name("name")
+        return Span(node.start_byte, callee.end_byte if named is None else named.end_byte)
 
-    def _assigned_names(self, raw: RawCall) -> tuple[str, ...]:
+    def lines_of(self, raw: RawCall) -> tuple[int, int]:
+        start, end = raw.node.byte_range
+        return self._line(start), self._line(max(start, end - 1))
+
+    def assigned_of(self, raw: RawCall) -> tuple[str, ...]:
         binding = self._assigned.get(raw.node.id)
         return () if binding is None else self.targets(binding, raw.scope)
 
@@ -95,10 +92,15 @@ class BareReader:
     def __init__(self, syntax: Syntax) -> None:
         self._line = syntax.line
 
-    def details_of(self, raw: tuple[Node, Node]) -> CallDetails:
-        node, callee = raw
-        line = self._line(node.start_byte)
-        return CallDetails(span(callee), line, line)
+    def callee_of(self, raw: tuple[Node, Node]) -> Span:
+        return span(raw[1])
+
+    def lines_of(self, raw: tuple[Node, Node]) -> tuple[int, int]:
+        line = self._line(raw[0].start_byte)
+        return line, line
+
+    def assigned_of(self, raw: object) -> tuple[str, ...]:
+        return ()
 
     def arguments_of(self, raw: object) -> tuple[Argument, ...]:
         return ()

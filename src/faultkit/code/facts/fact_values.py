@@ -96,19 +96,14 @@ class Argument(NamedTuple):
     """Index of the positional argument that it is, or is a key of; -1 for keywords."""
 
 
-class CallDetails(NamedTuple):
-    """What rules ask of few calls; see the properties of `Call`."""
-
-    callee: Span
-    line: int
-    end_line: int
-    assigned: tuple[str, ...] = ()
-
-
 class CallReader(Protocol):
     """Reads the rest of a call from the text when it is asked for."""
 
-    def details_of(self, raw: Any) -> CallDetails: ...
+    def callee_of(self, raw: Any) -> Span: ...
+
+    def assigned_of(self, raw: Any) -> tuple[str, ...]: ...
+
+    def lines_of(self, raw: Any) -> tuple[int, int]: ...
 
     def arguments_of(self, raw: Any) -> tuple[Argument, ...]: ...
 
@@ -122,9 +117,9 @@ class Call:
     """A call, a `new`, or a Go literal of a struct. Equal only to itself."""
 
     __slots__ = (
-        "__weakref__", "_arguments", "_details", "_raw", "_reader", "constructs", "is_argument", "is_awaited",
-        "is_decorator", "is_deferred", "is_discarded", "is_launched", "is_managed", "is_returned", "method",
-        "name", "origin", "receiver", "receiver_written", "span", "written",
+        "__weakref__", "_arguments", "_assigned", "_callee", "_raw", "_reader", "constructs", "is_argument",
+        "is_awaited", "is_decorator", "is_deferred", "is_discarded", "is_launched", "is_managed",
+        "is_returned", "method", "name", "origin", "receiver", "receiver_written", "span", "written",
     )  # fmt: skip
 
     name: str
@@ -189,15 +184,9 @@ class Call:
         self.receiver_written = written.rpartition(".")[0]
         self._reader = reader
         self._raw = raw
-        self._details: CallDetails | None = None
+        self._assigned: tuple[str, ...] | None = None
+        self._callee: Span | None = None
         self._arguments: tuple[Argument, ...] | None = None
-
-    @property
-    def details(self) -> CallDetails:
-        """Return the rest, which is read from the text when it is asked for."""
-        if self._details is None:
-            self._details = self._reader.details_of(self._raw)
-        return self._details
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -211,19 +200,23 @@ class Call:
         """Return names that hold the result: `("resp", "err")`, `("self.client",)`, `("{ data }",)`.
 
         They are as written. Those of `with … as name`, `for name in` and `try (var name = …)` count, too."""
-        return self.details.assigned
+        if self._assigned is None:
+            self._assigned = self._reader.assigned_of(self._raw)
+        return self._assigned
 
     @property
     def callee(self) -> Span:
-        return self.details.callee
+        if self._callee is None:
+            self._callee = self._reader.callee_of(self._raw)
+        return self._callee
 
     @property
     def line(self) -> int:
-        return self.details.line
+        return self._reader.lines_of(self._raw)[0]
 
     @property
     def end_line(self) -> int:
-        return self.details.end_line
+        return self._reader.lines_of(self._raw)[1]
 
     def argument(self, *names: str, place: int | None = None) -> Argument | None:
         """Return the argument with one of these keywords or option keys, or at this position."""

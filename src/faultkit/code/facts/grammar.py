@@ -267,8 +267,8 @@ class Grammar:
     """Returns whether a node of a type in `managed` is such an item."""
     sees_through: re.Pattern[str] = re.compile("^[&*]")
     """The unary expressions that are transparent, if their type is: `&x`, `x!!`."""
-    is_call: Callable[[Node], bool] = lambda node: True
-    """Returns whether a node of a type in `calls` is a call, and no part of one."""
+    is_call: Callable[[Node, Node], bool] | None = None
+    """Returns whether a node of a type in `calls` is a call, and no part of one, given the node around it."""
     passes: frozenset[str] = frozenset()
     """Methods that return what they are called on: C#'s `ConfigureAwait`."""
     tails: frozenset[str] = frozenset()
@@ -328,6 +328,10 @@ class Grammar:
     predefined: dict[str, str] = field(default_factory=dict)
     """Meaning of names in a text that does not import them: a snippet, a wildcard, the same package."""
     is_async: Callable[[Node], bool] = lambda node: any(child.type == "async" for child in node.children)
+    async_word: bytes = b"async"
+    """What stands in the head of each function that `is_async`."""
+    decorator_sign: bytes = b"@"
+    """What stands in each text with decorators."""
 
 
 def passed_on(grammar: Grammar, node: Node) -> Node:

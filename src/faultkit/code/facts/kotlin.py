@@ -136,9 +136,8 @@ def _inner(node: Node) -> Node:
     return node
 
 
-def _is_call(node: Node) -> bool:
-    around = node.parent
-    return around is None or around.type != "call_expression" or _inner(around) != node
+def _is_call(node: Node, around: Node) -> bool:
+    return around.type != "call_expression" or _inner(around) != node
 
 
 def _callee(node: Node) -> Node | None:
@@ -277,4 +276,5 @@ KOTLIN = Grammar(
     iterators=_ITERATORS,
     predefined={**JAVA.predefined, **known_names(_KNOWN)},
     is_async=_is_async,
+    async_word=b"suspend",
 )  # fmt: skip

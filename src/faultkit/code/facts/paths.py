@@ -9,7 +9,7 @@ from faultkit.code.facts.collected import CollectedNodes, RawScope
 from faultkit.code.facts.expressions import unwrap
 from faultkit.code.facts.grammar import Grammar, bare_name, part_of
 from faultkit.code.languages import Language
-from faultkit.code.languages.syntax import Node, named_kinds
+from faultkit.code.languages.syntax import Node, field_number, named_kinds
 
 DEEPEST = 40
 """The longest chain of variables and members that is followed."""
@@ -30,7 +30,7 @@ class Paths:
         self._calls = found.calls
         self._text_of = found.syntax.text_of
         self._members: dict[int, tuple[Node | None, str]] = {}
-        self.name_kinds, self.path_kinds = _kinds_of(found.syntax.language, found.grammar)
+        self.name_kinds, self.path_kinds, self._fields = _kinds_of(found.syntax.language, found.grammar)
 
     def callee(self, node: Node) -> tuple[Node | None, str]:
         """Return the callee of a call, and its method if that stands beside the callee."""
@@ -43,10 +43,15 @@ class Paths:
         """Return `a` and `b` of `a.b`, which has this type."""
         known = self._members.get(node.id)
         if known is None:
-            owner, name = self.grammar.members[kind]
-            last = part_of(node, name)
+            fields = self._fields.get(kind)
+            if fields is None:
+                owner, name = self.grammar.members[kind]
+                base, last = part_of(node, owner), part_of(node, name)
+            else:
+                # To look for the name of a field takes longer than to look for its number.
+                base, last = node.child_by_field_id(fields[0]), node.child_by_field_id(fields[1])
             text = "" if last is None else bare_name(self._text_of(last))
-            known = self._members[node.id] = part_of(node, owner), text
+            known = self._members[node.id] = base, text
         return known
 
     def written(self, node: Node, scope: RawScope | None) -> str:
@@ -107,9 +112,19 @@ class Paths:
 
 
 @cache
-def _kinds_of(language: Language, grammar: Grammar) -> tuple[frozenset[int], dict[int, str]]:
-    """Return the kinds of nodes that are names, and those that are paths and no calls, with their types."""
+def _kinds_of(
+    language: Language, grammar: Grammar
+) -> tuple[frozenset[int], dict[int, str], dict[str, tuple[int, int]]]:
+    """Return the kinds of nodes that are names, those that are paths and no calls, with their types, and the
+    numbers of the fields of paths."""
     kinds = named_kinds(language)
     names = frozenset(number for number, kind in kinds.items() if kind in grammar.names)
     paths = {number: kind for number, kind in kinds.items() if kind in grammar.members}
-    return names, {number: kind for number, kind in paths.items() if kind not in grammar.calls}
+    fields = {
+        kind: tuple(field_number(language, each) for each in parts) for kind, parts in grammar.members.items()
+    }
+    return (
+        names,
+        {number: kind for number, kind in paths.items() if kind not in grammar.calls},
+        {kind: (owner, name) for kind, (owner, name) in fields.items() if owner and name},
+    )

@@ -306,6 +306,7 @@ RUST = Grammar(
     pairs=pairs_of("struct_expression"),
     spread=spread_as("base_field_initializer"),
     parameters=_parameters,
+    decorator_sign=b"#",
     decorators=_decorators,
     type_name=_type_name,
     constructs=lambda name: _CONSTRUCTOR.search(name) is not None,

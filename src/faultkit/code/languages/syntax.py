@@ -39,6 +39,7 @@ __all__ = [
     "Snippet",
     "Span",
     "Syntax",
+    "field_number",
     "kind_count",
     "named_kinds",
     "parse",
@@ -254,6 +255,11 @@ def named_kinds(language: Language) -> dict[int, str]:
 def kind_count(language: Language) -> int:
     """Return the number of kinds of nodes; each `Node.kind_id` is below it, or is ERROR_KIND."""
     return _grammar(language).node_kind_count
+
+
+def field_number(language: Language, name: str) -> int:
+    """Return the number of a field, for `Node.child_by_field_id`; 0 if there is no such field."""
+    return _grammar(language).field_id_for_name(name) or 0
 
 
 @lru_cache(maxsize=512)
