@@ -174,6 +174,39 @@ def test_a_module_that_another_is_in_counts_as_imported() -> None:
     assert not facts.imports_any("github.com/red")
 
 
+def test_methods_that_pass_their_object_on_are_no_calls_and_others_are_read_alike() -> None:
+    text = "class C {{ async Task F() {{ var a = await b.Get(){}; d.Run(); }} }}"
+    with_method, without = (_facts(text.format(each), "csharp") for each in (".ConfigureAwait(false)", ""))
+    for facts in (with_method, without):
+        assert [each.name for each in facts.calls] == ["b.Get", "d.Run"]
+        assert [each.is_awaited for each in facts.calls] == [True, False]
+        assert facts.assignments[0].call is facts.calls[0]
+        assert facts.calls[0].assigned == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("async def f(): pass\ndef g():\n    async with x: pass\n", "python", [True, False]),
+        ("const f = async () => 1; const g = () => async;", "javascript", [True, False]),
+        ("suspend fun f() { }\nfun g() { suspend() }\n", "kotlin", [True, False]),
+        ("async fn f() {}\nfn g() { async_() }\n", "rust", [True, False]),
+    ],
+)
+def test_only_functions_with_the_word_in_their_head_are_async(
+    text: str, language: str, expected: list[bool]
+) -> None:
+    assert [each.is_async for each in _facts(text, language).scopes] == expected
+
+
+def test_lines_targets_and_callees_of_calls_are_read_when_they_are_asked_for() -> None:
+    call = _facts("x, y = a.b(\n    1,\n)\n").calls[0]
+    assert (call.line, call.end_line, call.assigned) == (1, 3, ("x", "y"))
+    assert tuple(call.callee) == (7, 10)
+    bare = _facts("def f():\n    with lock:\n        pass\n").managed[0][0]
+    assert (bare.line, bare.end_line, bare.assigned, bare.arguments, bare.is_managed) == (2, 2, (), (), True)
+
+
 def test_forgotten_facts_are_freed_without_the_garbage_collector() -> None:
     facts = _facts(
         "import app\n@app.get('/')\ndef f(a):\n    b = a.c()\n    return list(map(lambda d: b(d), a))\n"

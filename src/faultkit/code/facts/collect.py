@@ -332,7 +332,8 @@ class _Walk:
         self.found.assignments.append(raw)
         grammar = self.grammar
         # In Go the first target gets the value and the last the error; elsewhere several targets unpack it.
-        has_known_value = len(binding.targets) == 1 or self.found.syntax.language.name == "go"
+        is_single = len(binding.targets) == 1
+        has_known_value = is_single or self.found.syntax.language.name == "go"
         for place, target in enumerate(binding.targets):
             bound = RawBinding(
                 node.end_byte,
@@ -342,6 +343,8 @@ class _Walk:
                 is_first=place == 0 and has_known_value,
             )
             kind, name = target.type, self.text_of(target)
+            if is_single and kind in grammar.names:
+                raw.name = name
             if name in imported:
                 continue
             if kind in grammar.names:

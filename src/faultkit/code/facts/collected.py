@@ -51,6 +51,8 @@ class RawAssignment:
     node: Node
     scope: RawScope | None
     owner: str
+    name: str = ""
+    """The target, if it is one plain name."""
 
 
 @dataclass(eq=False, slots=True)

@@ -38,6 +38,7 @@ from faultkit.code.facts.call_flags import flags_with
 from faultkit.code.facts.collected import (
     CollectedNodes,
     RawAccess,
+    RawAssignment,
     RawBinding,
     RawCall,
     RawScope,
@@ -107,8 +108,9 @@ class Resolver:
         """Return the function as a fact; None for the top of the file."""
         if raw is None:
             return None
-        if raw not in self._scopes:
-            self._scopes[raw] = Scope(
+        known = self._scopes.get(raw)
+        if known is None:
+            known = self._scopes[raw] = Scope(
                 name=raw.name,
                 span=raw.span,
                 body=raw.body,
@@ -128,13 +130,13 @@ class Resolver:
                 route=route,
                 owner=raw.owner,
             )
-        return self._scopes[raw]
+        return known
 
     def assignments(self) -> tuple[Assignment, ...]:
         """Return all assignments, fields of classes written as `self.name`."""
         return tuple(
             Assignment(
-                self._reader.targets(raw.binding, raw.scope),
+                self._targets(raw),
                 span(raw.node),
                 self.scope(raw.scope),
                 raw.owner,
@@ -145,6 +147,11 @@ class Resolver:
             )
             for raw in self.found.assignments
         )
+
+    def _targets(self, raw: RawAssignment) -> tuple[str, ...]:
+        if not raw.name or self.paths.means_self(raw.name, raw.scope):
+            return self._reader.targets(raw.binding, raw.scope)
+        return (f"self.{raw.name}",) if raw.binding.is_field else (raw.name,)
 
     def access(self, raw: RawAccess) -> Access:
         """Return a read of a name or path that is not called."""
