@@ -119,9 +119,9 @@ class Syntax:
     def has_any(self, *parts: bytes) -> bool:
         """Return whether the text has one of these parts, in small letters or capitals. They are given in
         small letters."""
-        words = self._lowered_words
-        # Parts that are no words stand in the text alone.
-        return any(part in (words if part.replace(b"_", b"").isalnum() else self._lowered) for part in parts)
+        words, others = _in_words(parts)
+        text = self._lowered_words
+        return any(part in text for part in words) or any(part in self._lowered for part in others)
 
     @cached_property
     def _lowered(self) -> bytes:
@@ -190,6 +190,13 @@ _BETWEEN = bytes(
     code if code >= 128 or chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(256)
 )
 """Replaces everything that is no part of a word by a space."""
+
+
+@lru_cache(maxsize=512)
+def _in_words(parts: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """Return the parts that stand in a word, and the others, which only a whole text has."""
+    plain = tuple(part for part in parts if part.replace(b"_", b"").isalnum())
+    return plain, tuple(part for part in parts if part not in plain)
 
 
 def words_of(source: bytes) -> frozenset[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
@@ -422,8 +423,13 @@ def _java(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
     return _acquired(call, scope, facts)
 
 
-def _blocks(facts: Facts) -> Iterator[tuple[str, Span]]:
-    """Yield the blocks `synchronized (x) { … }`, which are no facts of their own."""
+@lru_cache(maxsize=4)
+def _blocks(facts: Facts) -> tuple[tuple[str, Span], ...]:
+    """Return the blocks `synchronized (x) { … }`, which are no facts of their own."""
+    return tuple(_walked_blocks(facts))
+
+
+def _walked_blocks(facts: Facts) -> Iterator[tuple[str, Span]]:
     todo: list[Node] = [facts.syntax.root] if b"synchronized" in facts.syntax.source else []
     while todo:
         node = todo.pop()

@@ -270,11 +270,15 @@ def _results(facts: Facts) -> Iterator[DroppedFailure]:
 def home_of(place: Placed, facts: Facts) -> Scope | None:
     """Return the function around a place; the function that `.map` is given is a part of it."""
     scope = facts.function_of(place)
-    while scope is not None and any(
-        loop.kind == "comprehension" and loop.body == scope.span for loop in facts.loops
-    ):
+    bodies = _bodies_of_comprehensions(facts)
+    while scope is not None and scope.span in bodies:
         scope = scope.outer
     return scope
+
+
+@lru_cache(maxsize=4)
+def _bodies_of_comprehensions(facts: Facts) -> frozenset[Span]:
+    return frozenset(loop.body for loop in facts.loops if loop.kind == "comprehension")
 
 
 def done_after(call: Placed, each: DroppedFailure, facts: Facts) -> bool:

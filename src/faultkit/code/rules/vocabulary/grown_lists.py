@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from operator import itemgetter
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Assignment, Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
@@ -80,12 +82,24 @@ def _query_text(call: Call, facts: Facts) -> str:
     if call.method == "fetchall" and scope is not None:
         run = [each for each in facts.calls_of_method("execute") if facts.function_of(each) is scope]
         texts += [facts.text(each.span) for each in run] if len(run) == 1 else []
-    for one in facts.assignments:
-        if one.value is None or not names.intersection(name.rpartition(".")[2] for name in one.targets):
+    known = _by_last_name(facts)
+    given = {place: one for name in names for place, one in known.get(name, ())}
+    for _, one in sorted(given.items(), key=itemgetter(0)):
+        if one.value is None:
             continue
         if one.scope is None or (facts.named_function_of(one) or facts.function_of(one)) is scope:
             texts.append(one.value.text[:2000])
     return "\n".join(texts)
+
+
+@lru_cache(maxsize=4)
+def _by_last_name(facts: Facts) -> dict[str, list[tuple[int, Assignment]]]:
+    """Return assignments by the last parts of what they set, each with its place among all."""
+    found: dict[str, list[tuple[int, Assignment]]] = {}
+    for place, each in enumerate(facts.assignments):
+        for name in {target.rpartition(".")[2] for target in each.targets}:
+            found.setdefault(name, []).append((place, each))
+    return found
 
 
 def _whole_chain(call: Call, facts: Facts) -> Span:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from faultkit.code.facts import Scope
 
@@ -36,9 +37,13 @@ def is_job(scope: Scope) -> bool:
     """Return whether a function is a job, and no handler of a route."""
     if scope.route is not None:
         return False
-    if any(_SCHEDULED.search(each.name) for each in scope.decorators):
+    if scope.decorators and any(_SCHEDULED.search(each.name) for each in scope.decorators):
         return True
-    owner, name = scope.owner.rpartition(".")[2], scope.short_name
+    return _is_job_by_names(scope.owner.rpartition(".")[2], scope.short_name)
+
+
+@lru_cache(maxsize=8192)
+def _is_job_by_names(owner: str, name: str) -> bool:
     if _CLASSES.search(owner) or _DOES_ALL.match(name):
         return True
     if _SERVES.search(owner) or _ASKS.match(name):

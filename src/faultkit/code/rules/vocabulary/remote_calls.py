@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, Value
+from faultkit.code.facts.nesting import start_of
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_queries import LANGUAGES, built_query
 from faultkit.code.rules.vocabulary.http_requests import http_requests
@@ -127,14 +128,21 @@ def _named_sql(call: Call, facts: Facts) -> str:
         wrapped = _COMMAND.match(argument.value.text) if facts.language == "csharp" else None
         if argument.value.shape == "name" or wrapped is not None:
             name = argument.value.text if wrapped is None else wrapped[1]
-            for each in facts.assignments:
-                if (
-                    not {name, f"self.{name}"}.isdisjoint(each.targets)
-                    and each.value is not None
-                    and each.value.shape == "text"
-                ):
-                    return each.value.literal
+            known = _named_texts(facts)
+            if found := [known[each] for each in (name, f"self.{name}") if each in known]:
+                return min(found, key=start_of).literal
     return ""
+
+
+@lru_cache(maxsize=4)
+def _named_texts(facts: Facts) -> dict[str, Value]:
+    """Return the first text that each name is given."""
+    found: dict[str, Value] = {}
+    for each in facts.assignments:
+        if each.value is not None and each.value.shape == "text":
+            for target in each.targets:
+                found.setdefault(target, each.value)
+    return found
 
 
 def chain_of(call: Call) -> tuple[Call, ...]:

@@ -50,6 +50,10 @@ ATOMIC = frozenset(
 _GUARD = re.compile(r"\.(read|write|lock|borrow_mut|unwrap|await|expect|get_mut)\b(\([^()]*\))?")
 
 
+_GUARDED = r"(\.(read|write|lock)\(\)(\.await|\.unwrap\(\))*)?"
+"""A lock around a map, as an expression (Rust)."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MapStore:
     """A map that outlives a call."""
@@ -226,11 +230,9 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
         return  # It is only made, and put into.
     key = re.escape(plain)
     body = facts.text(put.scope.body)
-    # `#entries` of JavaScript does not begin with a letter.
-    name = rf"(?<!\w){re.escape(store.bare)}\b"
-    guard = r"(\.(read|write|lock)\(\)(\.await|\.unwrap\(\))*)?"
+    name = _named(store)
     asked = re.compile(
-        rf"{name}{guard}\s*(\?|!!)?\s*(\.\s*(get|has|containsKey|ContainsKey|contains_key|TryGetValue|Load|contains"
+        rf"{name}{_GUARDED}\s*(\?|!!)?\s*(\.\s*(get|has|containsKey|ContainsKey|contains_key|TryGetValue|Load|contains"
         rf"|getOrDefault|GetValueOrDefault|getIfPresent)\(\s*&?{key}\b|\[\s*{key}\b[^\]]*\](?!\s*=[^=]))"
         rf"|\b{key}\s+(not\s+)?in\s+(\w+\.)*{name}|\b{key}\s+!?in\s+{name}"
     )
@@ -241,17 +243,29 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
         if place.start < put.span.end and (place.start < put.span.start or facts.text(before).strip()):
             yield place
 
-    looks = re.compile(rf"{name}{guard}\s*(\?|!!)?\s*(\.\s*(get|Load|TryGetValue)|\[)")
-    helpers = {
-        scope.short_name
-        for scope in facts.scopes
-        if scope.name and scope is not put.scope and looks.search(facts.text(scope.body))
-    }
+    helpers = {scope.short_name for scope in _readers(store, facts) if scope is not put.scope}
     for call in facts.within(facts.calls, put.scope.body):
         # `fresh(key)`, a function of this text that looks it up.
         asks = any(plain_key(put.key) == each.value.text for each in call.arguments)
         if asks and call.method in helpers and call.span.start < put.span.start:
             yield call.span
+
+
+def _named(store: MapStore) -> str:
+    """Return an expression for the name of a map. `#entries` of JavaScript does not begin with a letter."""
+    return rf"(?<!\w){re.escape(store.bare)}\b"
+
+
+@lru_cache(maxsize=64)
+def _readers(store: MapStore, facts: Facts) -> tuple[Scope, ...]:
+    """Return the functions of a text that look something up in a map."""
+    looks = re.compile(rf"{_named(store)}{_GUARDED}\s*(\?|!!)?\s*(\.\s*(get|Load|TryGetValue)|\[)")
+    found = []
+    for scope in facts.scopes:
+        text = facts.text(scope.body) if scope.name else ""
+        if store.bare in text and looks.search(text) is not None:
+            found.append(scope)
+    return tuple(found)
 
 
 def plain_key(key: str) -> str:

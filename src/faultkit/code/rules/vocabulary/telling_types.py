@@ -37,6 +37,7 @@ _SECRET_PAIRS = frozenset(
     )
 )  # fmt: skip
 _SOME_WORDS = ("token", "secret", "passw", "pwd", "passphrase", "authorization", "credentials", "jwt", "cvv")
+_SOME_BYTES = tuple(word.encode() for word in _SOME_WORDS)
 _SOME_PAIR = TextPattern(
     r"(?:api|private|signing|encryption|access)[^a-z0-9]*key|auth[^a-z0-9]*header"
     r"|card[^a-z0-9]*(?:number|cvc)|connection[^a-z0-9]*string"
@@ -70,7 +71,13 @@ def may_name_secret(text: str) -> bool:
 @lru_cache(maxsize=4)
 def is_about_secrets(facts: Facts) -> bool:
     """Return whether a whole text has a word of secrets."""
-    return may_name_secret(facts.whole_text)
+    syntax = facts.syntax
+    if not syntax.source.isascii():
+        return may_name_secret(facts.whole_text)
+    if syntax.has_any(*_SOME_BYTES):
+        return True
+    may_be_pair = syntax.has_any(b"key", b"header", b"card", b"string")
+    return may_be_pair and may_name_secret(facts.whole_text)
 
 
 def is_secret_name(name: str, facts: Facts) -> bool:
