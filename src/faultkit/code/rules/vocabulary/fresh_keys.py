@@ -21,7 +21,17 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function
 from faultkit.code.rules.vocabulary.repetition import retries
 
-_WORDS = (b"dempot", b"dedup", b"request-id", b"token", b"eference", b"_key", b"-key", b"msg-id")
+_WORDS = tuple(
+    word.replace(b"_", sign)
+    for word in (
+        b"idempot", b"dedup", b"paypal-request_id", b"nats-msg_id", b"client_token", b"request_token",
+        b"client_order", b"client_ref", b"merchant_ref", b"external_ref", b"payment_ref", b"payment_key",
+        b"charge_ref", b"charge_key", b"order_ref", b"order_key", b"transfer_ref", b"transfer_key",
+        b"payout_ref", b"payout_key", b"command_key", b"operation_key", b"transaction_ref", b"transaction_key",
+    )
+    for sign in ((b"_", b"-", b"") if b"_" in word else (b"",))
+)  # fmt: skip
+"""One of them is in each text with a key, in small letters."""
 _KEY = (
     r"(?:idempot[\w\-]*|dedup[\w\-]*|paypal-request-id|nats-msg-id|client_?(?:request_?)?token|client_?order_?id"
     r"|(?:client|merchant|external|payment|charge|order|transfer|payout|command|operation|transaction)"
@@ -85,10 +95,8 @@ def fresh_keys(facts: Facts) -> Iterator[FreshKey]:
     told = set[int]()
     for call in _new_values(facts):
         line = facts.line(call)
-        if line in told or _is_kept(call, facts):
-            continue
-        scopes = _key_scopes(call, facts)
-        if scopes is not None and is_in_every_try(call, facts):
+        scopes = None if line in told else _key_scopes(call, facts)
+        if scopes is not None and is_in_every_try(call, facts) and not _is_kept(call, facts):
             told.add(line)
             yield FreshKey(call.span, scopes)
     for loop in facts.loops:

@@ -42,8 +42,11 @@ def recursive_retries(facts: Facts) -> Iterator[Retry]:
     for scope in facts.scopes:
         if not scope.short_name:
             continue
-        for call in facts.callers_of(scope):
-            if not is_within(call.span, scope.body) or facts.named_function_of(call) is not scope:
+        inside = [
+            call for call in facts.calls_of_method(scope.short_name) if is_within(call.span, scope.body)
+        ]
+        for call in inside:
+            if facts.named_function_of(call) is not scope or call not in facts.callers_of(scope):
                 continue
             if _is_same(call, scope) and _follows_failure(call, scope, facts):
                 waits = _waits(call, scope, facts)

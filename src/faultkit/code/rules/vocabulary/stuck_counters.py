@@ -19,7 +19,9 @@ from faultkit.code.rules.vocabulary.waits import waits_in
 _COUNT = r"(?:self\.|this\.)?_?\w*(?:attempt|retr(?:y|ies)|tr(?:y|ies)(?![a-z]))\w*"
 _CONDITION = re.compile(rf"(?<![\w.])({_COUNT})\s*(?:<=?|>=?|!=)\s*[\w.]+|[\w.]+\s*(?:>=?|<)\s*({_COUNT})\b")
 _CHANGES = r"(?<![\w.]){0}\s*(?:\+\+|--|[-+*]=|:?=[^=])|(?:\+\+|--){0}\b|\bfor\b[^\n]*\b{0}\b\s+in\b"
-_KEEPS = re.compile(rf"(?<![\w.])({_COUNT})\s*=\s*\1(?:\+\+|--)", re.IGNORECASE)
+_OLD_VALUE = re.compile(rb"(?<![=!<>+*/-])=\s*(\w+)(?:\+\+|--)")
+"""`attempt = attempt++`"""
+_COUNTS = re.compile(_COUNT.encode(), re.IGNORECASE)
 _POWER = re.compile(
     r"(?<![\w.])(?:2|2\.0|10)\s*\^\s*\(?(?:\w+\.)?(?:\w*(?:attempt|retr(?:y|ies)|tries|count|try)\w*|[ink])\b",
     re.IGNORECASE,
@@ -42,8 +44,13 @@ def stuck_counters(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield place, f"{name} does not change on the way to the next try, so the tries never end"
         elif (reset := _starts_anew(loop, facts, _COUNT)) is not None:
             yield reset.span, f"{reset.targets[0]} starts anew in every round, so the tries never end"
-    for match in _KEEPS.finditer(facts.whole_text):
-        yield facts.syntax.place_of(match), f"this sets {match[1]} to its old value, so the tries never end"
+    source = facts.syntax.source
+    for match in _OLD_VALUE.finditer(source) if b"++" in source or b"--" in source else ():
+        name = match[1]
+        before = source[max(0, match.start() - 60) : match.start()].rstrip()
+        if _COUNTS.fullmatch(name) and re.search(rb"(?<![\w.])" + re.escape(name) + rb"$", before):
+            what = f"this sets {name.decode()} to its old value, so the tries never end"
+            yield Span(match.start(1), match.end()), what
 
 
 def stuck_pauses(facts: Facts) -> Iterator[tuple[Span, str]]:
