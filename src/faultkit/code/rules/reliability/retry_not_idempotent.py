@@ -59,7 +59,9 @@ def _direct(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
     if again:
         yield from _requests(again, facts)
         yield from _typed(again, facts)
+        yield from _chained(again, facts)
     yield from _of_adapter(facts)
+    yield from _of_client(facts)
     if facts.language == "csharp":
         yield from _of_handlers(facts)
     if again:
@@ -127,9 +129,25 @@ def _typed(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
                 break
 
 
+def _chained(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
+    """Yield a POST at the start of a chain whose operator tries it again: `web.post()….retryWhen(…)`."""
+    told = {request.call for request in http_requests(facts) if request.method in ("POST", "PATCH")}
+    for retry in again:
+        call = retry.call
+        if call is None or call.method not in ("retry", "retryWhen") or retry.body != call.span:
+            continue
+        sent = next(
+            (each for each in facts.within(facts.calls, call.span) if each.method in ("post", "patch")), None
+        )
+        if sent is None or sent.arguments or any(is_within(each.span, call.span) for each in told):
+            continue
+        if not _has_key(call, call.span, facts):
+            yield Hit(sent.span, f"{sent.written}() is a POST and is tried again", LIKELY)
+
+
 _NAMED = re.compile(r"(?:^|[._])(?:http|axios|client|api|rest|session|gateway)$|(?:Client|Http|Api)$")
 _ADDRESS = re.compile(
-    r"[$@]?[\"'`](?:/|https?:|\$\{)|\w*(?:url|Url|URL|uri|Uri|endpoint|path)\b", re.IGNORECASE
+    r"[$@fF]?[\"'`](?:/|https?:|\$?\{)|\w*(?:url|Url|URL|uri|Uri|endpoint|path)\b", re.IGNORECASE
 )
 
 
@@ -165,7 +183,9 @@ def _through_helpers(again: tuple[Retry, ...], told: set[Span], facts: Facts) ->
         sends = any(is_within(call.span, each.span) for call in posts for each in reached) or any(
             _POST_TEXT.search(facts.text(each.body)) for each in reached
         )
-        if sends and any(_MATTERS.search(f"{each.name} {facts.text(each.body)}") for each in reached):
+        if sends and any(
+            _MATTERS.search(f"{each.name} {facts.text(each.body)}") for each in (scope, *reached)
+        ):
             if _KEY.search(facts.whole_text):
                 return
             yield Hit(retry.span, "this sends a POST again that pays or orders, without a key", LIKELY)
@@ -198,6 +218,42 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
         given = call.argument("allowed_methods", "method_whitelist", "retryCondition")
         if given is not None and _ALL_METHODS.search(given.value.text):
             yield Hit(given.value.span, "this repeats every request that fails, a POST as well", LIKELY)
+
+
+_EVERY_METHOD = re.compile(
+    r"AddStandardResilienceHandler\(\s*\)|RetryTransientMiddleware::new_with_policy|retryablehttp\.NewClient\("
+    r"|install\(HttpRequestRetry\)|retryCondition:\s*(?:axiosRetry\.)?is(?:Retryable|Network)Error\b"
+    r"|methods:\s*\[[^\]]*['\"]POST['\"]|\.SetRetryCount\("
+)
+"""Clients that repeat every request that fails, a POST as well."""
+_SPARES = re.compile(
+    r"DisableFor|HttpMethod\.(?:Get|GET)|request\.method|Method::GET|isIdempotent|CheckRetry|idempotent|AddRetryCondition"
+)
+_POSTS_TO = re.compile(r"\.(?:post|Post\w*|POST)\(\s*([^)\n]*)|MethodPost\s*,([^)\n]*)")
+_HARMLESS = re.compile(
+    r"search|query|graphql|token|oauth|auth|valid|lookup|quote|estimate|login|_bulk_get|rpc", re.I
+)
+"""Addresses whose POST changes nothing, or that are no address at all."""
+
+
+def _of_client(facts: Facts) -> Iterator[Hit]:
+    """Yield the POSTs of a text whose client repeats every request that fails."""
+    if not facts.syntax.has_any(b"retry", b"resilience") or _KEY.search(facts.whole_text):
+        return
+    text = facts.whole_text
+    if _EVERY_METHOD.search(text) is None or _SPARES.search(text):
+        return
+    for found in _POSTS_TO.finditer(text):
+        address = found[1] or found[2] or ""
+        if not re.search(r"[\"'`]", address) or _HARMLESS.search(address):
+            continue
+        place = facts.syntax.place_of(found)
+        if facts.function_of(Place(place)) is not None or facts.language in (
+            "javascript",
+            "typescript",
+            "tsx",
+        ):
+            yield Hit(place, "this is a POST, and its client repeats every request that fails", LIKELY)
 
 
 _HANDLERS = ("AddPolicyHandler", "AddTransientHttpErrorPolicy")

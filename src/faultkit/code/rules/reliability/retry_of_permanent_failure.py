@@ -28,21 +28,31 @@ _TELLS = re.compile(
 )
 
 
+_ANY_FAILURE = re.compile(
+    r"retry_if_exception_type\(\s*\(?\s*(?:[\w.]+\.)?(?:HTTPError|HTTPStatusError|RequestException|Exception|ClientError)"
+    r"\s*,?\s*\)?\s*\)"
+)
+"""A policy that repeats all failures of a client, those of a status among them."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     told = set[Call]()
+    known = [request.call for request in http_requests(facts)]
+    raising = facts.calls_of_method("raise_for_status", "error_for_status", "EnsureSuccessStatusCode")
     for retry in retries(facts):
         text = facts.text(retry.body)
         if not _RAISES.search(text):
             continue
-        for request in http_requests(facts):
-            call = request.call
+        # Only an answer over HTTP has a status that can be raised, whatever its client is.
+        shown = known if any(is_within(call.span, retry.body) for call in known) else raising
+        for call in shown:
             inside = retry.body.start <= call.span.start and call.span.end <= retry.body.end
             if not inside or call in told or _is_of_transport(call, facts):
                 continue
             around = facts.loops_around(call)
             scope = facts.named_function_of(call)
             whole = around[-1].span if around else retry.body if scope is None else scope.span
-            rest = _RAISES.sub("", facts.text(Span(whole.start, whole.end)))
+            rest = _ANY_FAILURE.sub("", _RAISES.sub("", facts.text(Span(whole.start, whole.end))))
             if _TELLS.search(rest):
                 continue
             told.add(call)
@@ -75,26 +85,30 @@ _WORKED = re.compile(
 
 def _waited_for(facts: Facts, told: set[Call]) -> Iterator[Hit]:
     """Yield loops that ask again, after a pause, whatever status came instead of a 200."""
-    for request in http_requests(facts):
-        call = request.call
-        around = facts.loops_around(call)
-        if (
-            not around
-            or call in told
-            or not _COUNTS.search(f"{around[-1].over} {facts.text(around[-1].head)}")
-        ):
+    for loop in facts.loops:
+        if loop.kind == "comprehension" or not _COUNTS.search(f"{loop.over} {facts.text(loop.head)}"):
             continue
-        loop = around[-1]
-        rest = _WORKED.sub("", facts.text(loop.span))
-        if _WORKED.search(facts.text(loop.span)) is None or _TELLS.search(rest) or not waits_in(loop, facts):
+        text = facts.text(loop.span)
+        if _WORKED.search(text) is None or any(is_within(call.span, loop.body) for call in told):
             continue
-        if any(
+        if any(is_within(each.span, loop.body) for each in facts.within(facts.loops, loop.body)):
+            continue
+        waits = waits_in(loop, facts)
+        if not waits or _TELLS.search(_WORKED.sub("", text)):
+            continue
+        asked = next((call for call in facts.within(facts.calls, loop.body) if _is_answered(call)), None)
+        if asked is not None and any(
             step.kind in ("return", "break")
             and any(_WORKED.search(each.text) for each in _branches(step, facts))
             for step in facts.within(facts.steps, loop.body)
         ):
-            what = f"{call.written}() is tried again also after a 400 or 404, which stays the same"
+            what = f"{asked.written}() is tried again also after a 400 or 404, which stays the same"
             yield Hit(loop.span, what, LIKELY)
+
+
+def _is_answered(call: Call) -> bool:
+    """Return whether the result of a call is kept, as an answer is whose status is looked at."""
+    return bool(call.assigned) and bool(call.receiver_written)
 
 
 _COUNTS = re.compile(r"attempt|retr|tries|range\(|<", re.IGNORECASE)

@@ -25,9 +25,11 @@ _WORDS = tuple(
     word.replace(b"_", sign)
     for word in (
         b"idempot", b"dedup", b"paypal-request_id", b"nats-msg_id", b"client_token", b"request_token",
-        b"client_order", b"client_ref", b"merchant_ref", b"external_ref", b"payment_ref", b"payment_key",
+        b"client_order", b"client_ref", b"merchant_ref", b"external_ref", b"payment_ref",
+        b"payment_key",
         b"charge_ref", b"charge_key", b"order_ref", b"order_key", b"transfer_ref", b"transfer_key",
-        b"payout_ref", b"payout_key", b"command_key", b"operation_key", b"transaction_ref", b"transaction_key",
+        b"payout_ref", b"payout_key", b"command_key", b"operation_key", b"transaction_ref",
+        b"transaction_key",
     )
     for sign in ((b"_", b"-", b"") if b"_" in word else (b"",))
 )  # fmt: skip

@@ -26,8 +26,8 @@ _POLICY = re.compile(r"[rR]etry|[pP]olicy|[pP]ipeline|[rR]esilien")
 _RUNS = frozenset(("executeSupplier", "executeCallable", "executeRunnable", "decorateSupplier", "execute"))
 _METHODS = {
     "java": (*_RUNS, "waitDuration", "maxAttempts", "Retryable", "retry", "indefinitely", "infiniteRetry",
-             "noBackoff", "withMaxRetries", "build", "ofDefaults", "FixedBackOff", "atMost", "max",
-             "maxInARow"),
+             "noBackoff", "withMaxRetries", "retryWhen", "build", "ofDefaults", "FixedBackOff", "atMost",
+             "max", "maxInARow"),
     "go": ("Attempts", "Retry", "RetryNotify"),
     "python": ("Retrying", "AsyncRetrying", "Retry"),
 }  # fmt: skip
@@ -104,6 +104,8 @@ def _java(call: Call, facts: Facts) -> Iterator[Retry]:
         r"\b(bodyToMono|bodyToFlux|Mono|Flux|exchangeToMono)\b", call.name
     ):
         yield _retry(call, False, None, bool(call.arguments))
+    elif call.method == "retryWhen" and "Retry." in _first(call):
+        yield _retry(call, None, None, None)
     elif call.method in ("indefinitely", "infiniteRetry") and re.search("[rR]etry", call.name):
         yield _retry(call, None, None, False)
     elif call.method == "noBackoff" and "Retry" in call.name:
