@@ -21,7 +21,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.channels import ChannelUse, cases_of, channel_uses
 
 _OK = re.compile(r"^(\w+|_)\s*,\s*(\w+)\s*:?=\s*<-")
-_ONE = re.compile(r"^(\w+)\s*:?=\s*<-|^<-")
+_ONE = re.compile(r"^(\w+)\s*:?=\s*<-")
 _LEAVES = re.compile(r"\b(return|goto|panic\(|os\.Exit\(|log\.Fatal\w*\(|break\s+\w+|continue\s+\w+)")
 _CLOSES = re.compile(r"\bclose\(\s*([\w.]+)\s*\)")
 _TOLD = (
@@ -93,7 +93,9 @@ def _goes_on_when_closed(use: ChannelUse, ok: str, body: str, loop: Loop, facts:
         arm = _block(rest, 0) if re.match(r"\W*else\b", rest) else rest
     if _LEAVES.search(arm) or re.search(rf"\b{re.escape(use.channel)}\s*(?:,\s*\w+\s*)?=[^=]", arm):
         return False
-    if re.search(r"\b(time\.Sleep|reconnect|resubscribe|restart)\w*\(", arm, re.IGNORECASE):
+    if re.search(
+        r"\b(Sleep|reconnect|resubscribe|restart|kill|cancel|stop|shutdown)\w*\(", arm, re.IGNORECASE
+    ):
         return False
     flags = {*re.findall(r"\b(\w+)\s*(?:=[^=]|\+\+|--)", arm)}
     if not flags:

@@ -60,6 +60,8 @@ def stuck_counter(call: Call, scope: Scope, facts: Facts) -> str:
     for name, text in _passed(call, scope):
         if not re.fullmatch(_SAME.format(re.escape(name)), text) or not _LIMITS.search(name):
             continue
+        if re.search(r"max|limit|total|deadline", name, re.IGNORECASE):
+            continue  # It is what the counter is compared with.
         changed = re.search(
             rf"(?<![\w.]){re.escape(name)}\s*(?:[-+*]?=[^=]|\+\+|--)|(?:\+\+|--){re.escape(name)}\b",
             facts.text(Span(scope.body.start, call.span.start)),
