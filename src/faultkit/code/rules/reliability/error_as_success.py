@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.answers import unanswered_failures
 from faultkit.code.rules.vocabulary.failed_answers import LANGUAGES, failed_answers
 from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around, is_handler
 from faultkit.code.rules.vocabulary.health_checks import blind_checks
@@ -70,6 +71,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(span, "this answers an error with a status of success", LIKELY)
     if not any(map(is_handler, facts.scopes)) and b"statusCode" not in facts.syntax.source:
         return
+    for handler in unanswered_failures(facts) if facts.language == "go" else ():
+        seen.add(handler.span)
+        yield Hit(handler.span, "this returns without an answer, so the client sees the status 200", LIKELY)
     for block in failure_blocks(facts):
         route = handler_around(block, facts)
         if route is None:

@@ -107,7 +107,7 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
             found.add(at)
             what = f"the failed message is not read again: {commit.written}() of a later one moves past it"
             yield Hit(_both(at, commit), what, LIKELY)
-    for at, ack in lost_with_batch(facts) if acks else ():
+    for at, ack in lost_with_batch(facts):
         if at not in found:
             found.add(at)
             what = f"{ack.written}() counts the whole batch as done, also what failed here"
@@ -253,6 +253,12 @@ def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
         for scope in facts.scopes:
             if any(each.method in _LISTENERS for each in scope.decorators):
                 yield scope, "the listener"
+            elif scope.name and not _reports_items(facts) and _takes_records(scope):
+                yield scope, "the event source"
+    elif facts.language in ("go", "rust"):
+        for scope in facts.scopes if not _reports_items(facts) else ():
+            if scope.name and _takes_records(scope):
+                yield scope, "the event source"
     elif facts.language == "python" and not _reports_items(facts):
         settled = {
             facts.function_of(call) for call, _ in facts.managed if _SETTLED_BY_BLOCK.search(call.written)
@@ -274,10 +280,20 @@ _SETTLED_BY_BLOCK = re.compile(r"(?:^|[._])(?:message|msg|delivery)\.process$")
 """`async with message.process():` acknowledges at its end, unless an error leaves it (aio-pika)."""
 
 
+_EVENTS = re.compile(r"(^|[./:])(SQSEvent|SqsEvent|KinesisEvent|KafkaEvent|DynamodbEvent|DynamoDBEvent)$")
+
+
+def _takes_records(scope: Scope) -> bool:
+    """Return whether AWS calls a function with the records of a queue or stream."""
+    return any(_EVENTS.search(each.type) for each in scope.parameters)
+
+
 def _reports_items(facts: Facts) -> bool:
     """Return whether failed records are named in the answer; an empty list says that all went well."""
     source = facts.syntax.source
-    return b"batchItemFailures" in source and b"itemIdentifier" in source
+    return (b"batchItemFailures" in source and b"itemIdentifier" in source) or (
+        b"atchItemFailure" in source and b"temIdentifier" in source
+    )
 
 
 def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
@@ -296,10 +312,14 @@ def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
     if _reports_items(facts) or b".Records" not in facts.syntax.source:
         return
     for scope in facts.scopes:
-        if scope.parameters and any(
-            loop.over == f"{scope.parameters[0].name}.Records" for loop in facts.own(facts.loops, scope)
-        ):
-            yield scope, "the event source"
+        records = f"{scope.parameters[0].name}.Records" if scope.parameters else ""
+        for loop in facts.own(facts.loops, scope) if records else ():
+            if loop.over == records and loop.kind != "comprehension":
+                yield scope, "the event source"
+                break
+            inner = facts.function_at(loop.body) if loop.over.startswith(records) else None
+            if inner is not None:
+                yield inner, "the event source"
 
 
 def _names(given: str, scope: Scope) -> bool:

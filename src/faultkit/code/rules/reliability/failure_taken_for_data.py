@@ -11,7 +11,7 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.empty_values import is_made_of_nothing
-from faultkit.code.rules.vocabulary.ended_by_failure import breaks_on_failure
+from faultkit.code.rules.vocabulary.ended_by_failure import breaks_on_failure, breaks_on_status
 
 _EMPTY = re.compile(
     r"^(\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|nil"
@@ -59,6 +59,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             f"if {asked.written}() fails, the loop ends as at the end of the data, and a part counts as all"
         )
         yield Hit(handler.span, what, LIKELY)
+    for span in breaks_on_status(facts):
+        yield Hit(span, "a bad status ends the loop as the last page does, and a part counts as all", LIKELY)
 
 
 @lru_cache(maxsize=4)
@@ -289,5 +291,5 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
-    words=(b"except", b"catch", b"nil", b"Err(", b"unwrap_or", b"getOr"),
+    words=(b"except", b"catch", b"nil", b"Err(", b"unwrap_or", b"getOr", b"break"),
 )

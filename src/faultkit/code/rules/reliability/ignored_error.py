@@ -86,6 +86,10 @@ _ENDING = re.compile(r"(?i)^(close|stop|shut_?down|clean_?up|rollback|release|ab
 def _check(facts: Facts) -> Iterator[Hit]:
     yield from _known(facts)
     yield from _shadowed(facts)
+    for call in facts.calls_of_method("Close"):
+        if _is_upload(call, facts):
+            what = f"the error of {call.written}() is lost, and with it what was not written yet"
+            yield Hit(call.span, what, LIKELY, "medium")
     for call in facts.calls:
         # Of most calls the result is used. To ask for what stands around a call takes longer.
         is_used = not (call.is_discarded or call.is_deferred or _LOST.match(call.method))
@@ -116,6 +120,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
         known = scope is not None and call in facts.callers_of(scope)
         if known or (_is_context(first.value.text, call, facts) and len(call.arguments) > 1):
             yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY)
+
+
+def _is_upload(call: Call, facts: Facts) -> bool:
+    """Return whether a deferred call ends an upload, which is done only then."""
+    if call.method != "Close" or not call.is_deferred or call.origin is None:
+        return False
+    made = call.origin
+    is_cloud = facts.imports_any("cloud.google.com/go/storage", "gocloud.dev/blob")
+    if not is_cloud or made.method != "NewWriter":
+        return False
+    return all(each is call or each.method != "Close" for each in facts.calls_on(made))
 
 
 @lru_cache(maxsize=1)

@@ -29,17 +29,12 @@ _LIMITED = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for span, name in unflushed(facts):
-        lost = (
-            "an error of its last write is lost"
-            if facts.language == "rust"
-            else "what it still holds is lost"
-        )
-        yield Hit(span, f"{name} is never flushed: {lost}", LIKELY)
+    for span, what in unflushed(facts):
+        yield Hit(span, what, LIKELY)
     for call in facts.calls_of_method(*_METHODS[facts.language]):
-        what = _CHECKS[facts.language](call, facts)
-        if what and not is_clean_up(call, facts) and not facts.comment_at(call):
-            yield Hit(call.span, f"{call.written}() {what}", LIKELY)
+        ignored = _CHECKS[facts.language](call, facts)
+        if ignored and not is_clean_up(call, facts) and not facts.comment_at(call):
+            yield Hit(call.span, f"{call.written}() {ignored}", LIKELY)
 
 
 def _java(call: Call, facts: Facts) -> str:
@@ -189,6 +184,6 @@ RULE = Rule(
     words=(
         b"read", b"Read", b"write(", b"recv(", b"send(", b"acquire(", b"renameTo", b"tryLock", b"tryAcquire",
         b"offer(", b"await(", b"TryEnter", b"TryWrite", b"TryEnqueue", b"Wait",
-        b"Writer", b"Producer",
+        b"Writer", b"Producer", b"write_all",
     ),
 )  # fmt: skip

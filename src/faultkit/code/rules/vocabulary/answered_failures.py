@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
@@ -18,13 +19,14 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.answers import is_answer, responder_of
 from faultkit.code.rules.vocabulary.brokers import is_published
 from faultkit.code.rules.vocabulary.dropped_failures import (
+    dropped_failures,
     is_failure_of_work,
     only_logs_or_counts,
     swallowing_calls,
 )
 from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report, node_at
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.remote_calls import RemoteCall, remote_calls
 
 WRITES = NamePattern(
     r"^_?(?i:save|insert|update|delete|create|store|put|publish|charge|commit|exec|execute|upsert|persist|debit|credit"
@@ -48,11 +50,14 @@ _BESIDE_BY_NAME = NamePattern(
 )
 """Names of functions that do such work."""
 _BESIDE_OF_WEBHOOK = NamePattern(r"cache|metric|audit|\blog|logger|analytic|telemetry|stats|slack", re.I)
-_WEBHOOK = NamePattern(r"web_?hook|callback|postback|(?<![a-z])ipn(?![a-z])|inbound", re.IGNORECASE)
+_WEBHOOK = NamePattern(r"hook|callback|postback|(?<![a-z])ipn(?![a-z])|inbound", re.IGNORECASE)
 _ANSWERS = re.compile(
     r"\b(?:IResult|I?ActionResult|ResponseEntity|HttpResponseData|APIGatewayProxy\w*|IntoResponse|Responder"
     r"|NextResponse|JSONResponse|JsonResponse|PlainTextResponse|Results<)"
 )
+
+
+_ANSWERS_ANYWHERE = re.compile(_ANSWERS.pattern.encode())
 
 
 def is_beside(call: Call) -> bool:
@@ -62,12 +67,16 @@ def is_beside(call: Call) -> bool:
     return _BESIDE_BY_NAME.search(call.method) is not None
 
 
+@lru_cache(maxsize=4)
+def _remote(facts: Facts) -> dict[Call, RemoteCall]:
+    return {each.call: each for each in remote_calls(facts)}
+
+
 def is_write(call: Call, facts: Facts) -> bool:
     """Return whether a call changes something that is kept."""
     if is_beside(call) or call.is_deferred:
         return False
-    remote = {each.call: each for each in remote_calls(facts)}
-    found = remote.get(call)
+    found = _remote(facts).get(call)
     # A function of this text may read first and write then.
     if found is not None and found.kind != "cache" and (found.through is None or not found.is_read):
         return not found.is_read and not _ENDS_TRANSACTION.search(facts.text(call.span))
@@ -91,7 +100,12 @@ class AnsweredFailure:
 
 def answered_failures(facts: Facts) -> Iterator[AnsweredFailure]:
     """Yield the failures after which a request is answered with success."""
+    if not _may_answer(facts):
+        return
     for each in facts.tries:
+        # Most handlers pass the error on. To look for the function that answers takes longer.
+        if facts.language != "go" and all(handler.raises for handler in each.handlers):
+            continue
         scope = _answering(each, facts)
         if scope is None or facts.handlers_around(each):
             continue
@@ -100,6 +114,8 @@ def answered_failures(facts: Facts) -> Iterator[AnsweredFailure]:
             if work is not None and _is_let_go(handler, each, scope, facts):
                 yield AnsweredFailure(_to_answer(handler.span, scope, facts), handler.span, work)
                 break
+    if facts.language == "kotlin":
+        yield from _outcomes(facts)
     for dropped in swallowing_calls(facts):
         scope = _answering(dropped, facts)
         if scope is None or facts.handlers_around(dropped) or facts.tries_around(dropped):
@@ -113,10 +129,27 @@ def answered_failures(facts: Facts) -> Iterator[AnsweredFailure]:
                 yield AnsweredFailure(_to_answer(call.span, scope, facts), call.span, call)
 
 
+def _outcomes(facts: Facts) -> Iterator[AnsweredFailure]:
+    """Yield `runCatching { save(order) }.onFailure { log.error(…) }` before an answer (Kotlin)."""
+    for dropped in dropped_failures(facts) if facts.calls_named("runCatching") else ():
+        scope = _answering(dropped, facts)
+        if scope is None or facts.text(dropped.work)[:11] != "runCatching":
+            continue
+        work = _work_in(dropped.work, scope, facts)
+        if work is not None and _succeeds_after(dropped.span.end, scope, facts):
+            yield AnsweredFailure(_to_answer(dropped.span, scope, facts), dropped.span, work)
+
+
 def _to_answer(let_go: Span, scope: Scope, facts: Facts) -> Span:
     """Return the code from what lets a failure go to the first answer behind it."""
     ends = [each.end for each in answers_in(scope.body, scope, facts) if each.start >= let_go.end]
     return Span(let_go.start, min(ends, default=let_go.end))
+
+
+def _may_answer(facts: Facts) -> bool:
+    return any(scope.route is not None or responder_of(scope, facts) for scope in facts.scopes) or (
+        _ANSWERS_ANYWHERE.search(facts.syntax.source) is not None
+    )
 
 
 def _answering(place: Placed, facts: Facts) -> Scope | None:
@@ -157,10 +190,15 @@ def is_webhook(scope: Scope) -> bool:
 
 def _work_in(body: Span, scope: Scope, facts: Facts) -> Call | None:
     """Return what is done for a request in a block."""
-    taken_in = is_webhook(scope)
+    taken_in, responder = is_webhook(scope), responder_of(scope, facts)
     for call in facts.within(facts.calls, body):
         if is_logging(call) or is_count_or_report(call) or call.constructs:
             continue
+        if responder and (
+            call.receiver_written.startswith(responder)
+            or any(each.value.text == responder for each in call.positional[:1])
+        ):
+            continue  # It writes the answer itself.
         if is_write(call, facts) or is_published(call, facts):
             return call
         named = _TAKES_IN.match(call.method) or WRITES.match(call.method)

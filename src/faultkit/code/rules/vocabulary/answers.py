@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Handler, Scope, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
 
 _FAILED = re.compile(
     r"\b[45]\d\d\b|Status(BadRequest|Unauthorized|Forbidden|NotFound|Conflict|Unprocessable\w*|TooMany\w*|Internal\w*"
@@ -60,3 +63,39 @@ def is_failure(call: Call, facts: Facts) -> bool:
     if call.name == "net/http.Error" or call.method in ("AbortWithError", "sendError"):
         return True
     return _FAILED.search(facts.text(call.span)) is not None
+
+
+def unanswered_failures(facts: Facts) -> Iterator[Handler]:
+    """Yield handlers that log an error and return without an answer, for which net/http answers 200 (Go)."""
+    if not facts.imports_any("net/http"):
+        return
+    for each in facts.tries:
+        scope = facts.function_of(each)
+        responder = "" if scope is None else _writer_of(scope)
+        if scope is None or not responder:
+            continue
+        used = re.compile(rf"\b{re.escape(responder)}\b")
+        before = [
+            Span(found.start(), found.end())
+            for found in re.compile(used.pattern.encode()).finditer(
+                facts.syntax.source, scope.body.start, each.body.end
+            )
+        ]
+        left = [
+            arm.span for arm in facts.arms if arm.leaves == "function" and is_within(arm.span, scope.body)
+        ]
+        if any(not any(is_within(use, arm) for arm in left) for use in before):
+            continue
+        for handler in each.handlers:
+            steps = list(facts.within(facts.steps, handler.body))
+            returns = [step for step in steps if step.kind == "return"]
+            logs = any(map(is_logging, facts.within(facts.calls, handler.body)))
+            is_bare = bool(returns) and not any(step.text.strip("; ") for step in returns)
+            if is_bare and logs and not used.search(facts.text(handler.span)):
+                yield handler
+
+
+def _writer_of(scope: Scope) -> str:
+    types = {each.type: each.name for each in scope.parameters}
+    writer = types.get("net/http.ResponseWriter", "")
+    return writer if "net/http.Request" in types and writer != "_" else ""

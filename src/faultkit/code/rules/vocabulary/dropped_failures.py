@@ -53,7 +53,8 @@ def is_failure_of_work(handler: Handler) -> bool:
     """Return whether a handler takes errors after which the work may succeed if it is tried again."""
     if handler.is_broad or not handler.types:
         return True
-    failures = [each for each in handler.types if each.endswith(("Exception", "Error", "Failure"))]
+    names = [each.partition("<")[0] for each in handler.types]
+    failures = [each for each in names if each.endswith(("Exception", "Error", "Failure"))]
     if any(map(_OF_WORK.search, failures)):
         return True
     return bool(failures) and not any(_REFUSED.search(each.rpartition(".")[2]) for each in failures)

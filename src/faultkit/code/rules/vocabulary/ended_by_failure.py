@@ -24,6 +24,11 @@ _GATHERS = NamePattern(
     r"^(?:append|extend|push|add|addAll|Add|AddRange|push_back|concat|put|write\w*|Write\w*|yield|emit|insert\w*"
     r"|save\w*|upsert\w*|Fprint\w*|set|update|send\w*)$"
 )
+_CHANGES = NamePattern(
+    r"^(?:send|write|flush|ping|publish|emit|put|ack|close|save|insert|update|delete|execute|exec|post|commit|push"
+    r"|Send|Write|Flush|Ping|Publish|Put|Ack|Save|Insert|Update|Delete|Exec|Commit|Encode|encode)(?![a-z])"
+)
+"""Calls that do not ask for data."""
 _RESULT = re.compile(r"->\s*[^{]*Result\b")
 
 
@@ -38,6 +43,30 @@ def breaks_on_failure(facts: Facts) -> Iterator[tuple[Handler, Call]]:
             if asked is not None and _ends(handler, facts) and _is_gathered(loops[-1], handler, facts):
                 yield handler, asked
                 break
+
+
+_BAD_STATUS = re.compile(
+    r"\bif\s*!?\s*\(?\s*(?:not\s+|!\s*)?\w+(?:\.\w+)*\.(?:ok|IsSuccessStatusCode|isSuccessful|is_success|is_error)\b(?:\(\))?\s*\)?"
+    r"|\bif\s*\(?\s*\w+(?:\.\w+)*\.(?:status_code|statusCode|StatusCode|status)(?:\(\))?\s*(?:!==?|>=)\s*[\w.]+\s*\)?"
+)
+
+
+def breaks_on_status(facts: Facts) -> Iterator[Span]:
+    """Yield `if (!res.ok) break;` in a loop that gathers pages: a refusal looks like the last page."""
+    if not facts.loops or not facts.syntax.has_any(b"status", b".ok", b"success"):
+        return
+    for arm in facts.arms:
+        loops = facts.loops_around(arm) if arm.leaves == "loop" else ()
+        if arm.leaves != "loop" or arm.place != 0 or not loops or loops[-1].kind == "comprehension":
+            continue
+        head = facts.text(Span(arm.fork.start, arm.span.start)).strip("{: \n\t")
+        steps = {step.kind for step in facts.within(facts.steps, arm.span)}
+        if _BAD_STATUS.fullmatch(head) is None or "break" not in steps or "branch" in steps:
+            continue
+        if not only_logs_or_counts(arm.span, facts) or has_comment(facts.text(arm.span)):
+            continue
+        if "404" not in head and _is_used_behind(loops[-1], "", facts):
+            yield arm.fork
 
 
 def _ends(handler: Handler, facts: Facts) -> bool:
@@ -61,16 +90,22 @@ def _asked(each: Try, facts: Facts) -> Call | None:
         for call in facts.within(facts.calls, each.body)
         if call.receiver_written and not is_logging(call) and not call.constructs
     ]
+    if any(_CHANGES.match(call.method) for call in calls) or _ENDLESS_SOURCES.search(facts.text(each.body)):
+        return None
     return next((call for call in calls if call.is_awaited or call.assigned or call.origin is None), None)
 
 
 def _is_gathered(loop: Loop, handler: Handler, facts: Facts) -> bool:
     """Return whether a loop gathers what it reads for code behind it, which does not ask for the error."""
+    return _is_used_behind(loop, handler.name, facts)
+
+
+def _is_used_behind(loop: Loop, error: str, facts: Facts) -> bool:
     scope = facts.function_of(loop)
     if scope is None or not _gathers(loop, scope, facts):
         return False
     rest = Span(loop.span.end, scope.body.end)
-    if handler.name and re.search(rf"\b{re.escape(handler.name)}\b", facts.text(rest)):
+    if error and re.search(rf"\b{re.escape(error)}\b", facts.text(rest)):
         return False
     return any(
         step.kind == "return" and step.text.strip("; ") for step in facts.within(facts.steps, rest)

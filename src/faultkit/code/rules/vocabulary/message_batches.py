@@ -100,7 +100,7 @@ def _goes_on(handler: Handler, facts: Facts) -> bool:
 
 def lost_with_batch(facts: Facts) -> Iterator[tuple[Span, Call]]:
     """Yield failures of single messages, and the call that acknowledges the whole batch behind them."""
-    settled = settled_messages(facts)
+    settled = (*settled_messages(facts), *_marks(facts))
     for each in _failures_of_items(facts) if settled else ():
         loop = _loop_of(each, facts)
         over, end = (_started(each, facts), each.span.end) if loop is None else (loop.over, loop.span.end)
@@ -113,6 +113,22 @@ def lost_with_batch(facts: Facts) -> Iterator[tuple[Span, Call]]:
             if _takes_whole(one, batch, loop, facts) and _is_reached(one, batch, loop, facts):
                 yield each.at, one.call
                 break
+
+
+_MARKS = NamePattern(
+    r"^_?(?:mark|set|flag|record|update|delete|remove)_?(?:all_?|batch_?|rows_?|events_?|messages_?|as_?|status_?)*"
+    r"(?:sent|published|processed|delivered|done|dispatched|completed?|relayed|exported|forwarded|handled|synced|acked)"
+    r"(?:_?(?:batch|all|at|async|many))*$",
+    re.IGNORECASE,
+)
+"""Names of functions that mark rows as done, as those of an outbox."""
+
+
+def _marks(facts: Facts) -> Iterator[Settled]:
+    """Yield the calls that mark the rows of a batch as done: `outbox.markSent(rows)`."""
+    for call in facts.calls if facts.loops or facts.language in JAVASCRIPT else ():
+        if _MARKS.match(call.method) and call.arguments and not facts.loops_around(call):
+            yield Settled(call, call)
 
 
 def _is_message_work(each: DroppedFailure, loop: Loop | None, facts: Facts) -> bool:

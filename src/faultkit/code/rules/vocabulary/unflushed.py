@@ -18,6 +18,7 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 _MADE = {
     "rust": NamePattern(
         r"(^|\.)(BufWriter|LineWriter)\.(new|with_capacity)$|(^|\.)csv\.Writer\.from_(writer|path)$"
+        r"|(^|\.)tokio\.fs\.File\.create(_new)?$"
     ),
     "go": NamePattern(
         r"^(bufio|encoding/csv|compress/(gzip|zlib|flate)|archive/(zip|tar))\.NewWriter(Size|Level)?$"
@@ -25,7 +26,7 @@ _MADE = {
 }
 _EMPTIES = {
     "rust": r"\b{0}\s*\.\s*(?:flush|into_inner|into_parts|finish|shutdown)\b",
-    "tokio": r"\b{0}\s*\.\s*(?:flush|shutdown)\b",
+    "tokio": r"\b{0}\s*\.\s*(?:flush|shutdown|sync_all|sync_data|into_std)\b",
     "go": r"\b{0}\.(?:Flush|Close|ReadFrom)\b",
 }
 _IN_MEMORY = re.compile(
@@ -41,11 +42,13 @@ _PRODUCERS = NamePattern(
 
 
 def unflushed(facts: Facts) -> Iterator[tuple[Span, str]]:
-    """Yield the code from what makes a buffer that is not emptied to its last use, with its name."""
+    """Yield the code from what makes a buffer that is not emptied to its last use, with what is lost."""
     yield from _producers(facts)
     made = _MADE.get(facts.language)
     if made is None:
         return
+    if facts.language == "go":
+        yield from _csv_errors(facts)
     for each in facts.assignments:
         if (
             each.call is None
@@ -57,6 +60,8 @@ def unflushed(facts: Facts) -> Iterator[tuple[Span, str]]:
         name, scope = each.targets[0], each.scope
         if not name.isidentifier() or _IN_MEMORY.search(facts.text(each.call.span)):
             continue
+        if _TOKIO_FILE.search(each.call.name) and not _is_written(name, scope, facts):
+            continue
         # The `into_inner` of Tokio's writer throws away what is in the buffer.
         kind = "tokio" if re.search(r"(^|\.)tokio\.", each.call.name) else facts.language
         emptied = re.search(_EMPTIES[kind].format(name), facts.text(scope.body))
@@ -66,7 +71,42 @@ def unflushed(facts: Facts) -> Iterator[tuple[Span, str]]:
                 for call in facts.within(facts.calls, Span(each.span.end, scope.body.end))
                 if call.receiver_written == name or any(one.value.text == name for one in call.positional[:1])
             ]
-            yield Span(each.call.span.start, max(uses, default=each.call.span.end)), name
+            yield Span(each.call.span.start, max(uses, default=each.call.span.end)), _never(name, facts)
+
+
+def _never(name: str, facts: Facts) -> str:
+    is_rust = facts.language == "rust"
+    lost = "an error of its last write is lost" if is_rust else "what it still holds is lost"
+    return f"{name} is never flushed: {lost}"
+
+
+_TOKIO_FILE = NamePattern(r"(^|\.)tokio\.fs\.File\.create(_new)?$")
+"""A file of Tokio has a buffer, too: what is in it when the file is dropped may never be written."""
+
+
+def _is_written(name: str, scope: Scope, facts: Facts) -> bool:
+    text = facts.text(scope.body)
+    return (
+        re.search(rf"\b{name}\s*\.\s*write_", text) is not None
+        and re.search(rf"\bcopy\w*\([^;]*&mut {name}\b|&mut {name}\b", text) is None
+    )
+
+
+def _csv_errors(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield writers of CSV into a file whose Flush, which returns nothing, is not followed by Error (Go)."""
+    for each in facts.assignments:
+        if each.call is None or each.scope is None or each.call.name != "encoding/csv.NewWriter":
+            continue
+        name, first = each.targets[0], each.call.argument(place=0)
+        made = () if first is None else facts.assignments_to(first.value.text, each)
+        is_file = any(one.call is not None and one.call.name in _FILES for one in made)
+        text = facts.text(each.scope.body)
+        if is_file and f"{name}.Flush()" in text and f"{name}.Error()" not in text:
+            flush = next(call for call in facts.calls_of_method("Flush") if call.receiver_written == name)
+            yield flush.span, f"{name}.Error() is never asked: an error of the last write is lost"
+
+
+_FILES = frozenset(("os.Create", "os.OpenFile", "os.CreateTemp"))
 
 
 def _is_handed_on(made: Assignment, scope: Scope, facts: Facts) -> bool:
@@ -118,7 +158,7 @@ def _producers(facts: Facts) -> Iterator[tuple[Span, str]]:
         if facts.language != "python" and any(facts.calls_on(each) for each in sends):
             continue
         if not _ENDED.search(facts.whole_text) and not _ANSWERED.search(_sending(sends, facts)):
-            yield call.span, call.assigned[0].rpartition(".")[2]
+            yield call.span, _never(call.assigned[0].rpartition(".")[2], facts)
 
 
 def _sending(sends: list[Call], facts: Facts) -> str:
