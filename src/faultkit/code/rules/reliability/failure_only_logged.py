@@ -13,7 +13,9 @@ from faultkit.code.rules.vocabulary.answered_failures import (
     WRITES,
     answered_failures,
     is_beside,
+    is_webhook,
     is_write,
+    takes_in,
 )
 from faultkit.code.rules.vocabulary.answers import is_answer, is_failure, responder_of
 from faultkit.code.rules.vocabulary.failures import only_reports
@@ -25,6 +27,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _dropped(facts)
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
+    if facts.language == "python":
+        yield from _suppressed(facts)
     answered = set[Span]()
     for one in answered_failures(facts):
         answered.add(one.let_go)
@@ -190,14 +194,17 @@ def _promises(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method("catch"):
         given, write = call.argument(place=0), call.origin
         scope = facts.function_of(call)
-        if given is None or given.value.shape != "function" or write is None or not call.is_awaited:
+        if given is None or given.value.shape != "function" or write is None or scope is None:
             continue
-        if scope is None or not (scope.route is not None or responder_of(scope, facts)) or call.assigned:
+        if not call.is_awaited and not (call.is_discarded and is_webhook(scope)):
+            continue
+        if not (scope.route is not None or responder_of(scope, facts)) or call.assigned:
             continue
         if facts.handlers_around(call):
             continue  # What ends the work after another error, such as a rollback.
         inside = list(facts.within(facts.calls, given.value.span))
-        if inside and all(map(is_logging, inside)) and is_write(write, facts) and not facts.comment_at(call):
+        is_work = is_write(write, facts) or (is_webhook(scope) and takes_in(write))
+        if inside and all(map(is_logging, inside)) and is_work and not facts.comment_at(call):
             what = f"when {write.written}() fails, the request is still answered with success"
             yield Hit(call.span, what, LIKELY)
 
@@ -223,9 +230,27 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
             not each.is_read and each.kind != "cache" and each.call is dropped for each in remote_calls(facts)
         )
         named = dropped.method in own_writes and dropped.receiver in ("", "self", "Self")
-        verb = WRITES.match(dropped.method) is not None and bool(dropped.arguments)
+        verb = WRITES.match(dropped.method) is not None and (
+            bool(dropped.arguments) or dropped.method == "commit"
+        )
         if (remote or named or verb) and not _is_ending(call, facts):
             yield Hit(call.span, f"the error of {dropped.written}() is thrown away", LIKELY)
+
+
+_ALL_ERRORS = re.compile(r"\b(?:Base)?Exception\b|\w*(?:Database|Operational|SQLAlchemy|DB)Error\b")
+
+
+def _suppressed(facts: Facts) -> Iterator[Hit]:
+    """Yield `with suppress(Exception): session.commit()` (Python)."""
+    for call, body in facts.managed:
+        if call.method != "suppress" or not any(
+            _ALL_ERRORS.search(each.value.text) for each in call.arguments
+        ):
+            continue
+        for each in facts.within(facts.calls_of_method("commit"), body):
+            if not facts.comment_at(call):
+                yield Hit(each.span, f"the error of {each.written}() is thrown away", LIKELY)
+                break
 
 
 def _is_ending(call: Call, facts: Facts) -> bool:

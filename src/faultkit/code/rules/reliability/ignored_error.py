@@ -90,6 +90,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _is_upload(call, facts):
             what = f"the error of {call.written}() is lost, and with it what was not written yet"
             yield Hit(call.span, what, LIKELY, "medium")
+    for call in facts.calls_of_method("Commit"):
+        if call.is_deferred and not call.arguments and _TX.search(f"{call.receiver_written} {call.name}"):
+            what = f"the error of {call.written}() is lost, and it commits also what is left after an error"
+            yield Hit(call.span, what, LIKELY)
     for call in facts.calls:
         # Of most calls the result is used. To ask for what stands around a call takes longer.
         is_used = not (call.is_discarded or call.is_deferred or _LOST.match(call.method))
@@ -131,6 +135,9 @@ def _is_upload(call: Call, facts: Facts) -> bool:
     if not is_cloud or made.method != "NewWriter":
         return False
     return all(each is call or each.method != "Close" for each in facts.calls_on(made))
+
+
+_TX = re.compile(r"(?i)\b(?:tx|trx|txn|transaction)\b|\.Begin(?:Tx|x)?\(\)")
 
 
 @lru_cache(maxsize=1)

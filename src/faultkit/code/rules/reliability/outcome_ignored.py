@@ -184,6 +184,6 @@ RULE = Rule(
     words=(
         b"read", b"Read", b"write(", b"recv(", b"send(", b"acquire(", b"renameTo", b"tryLock", b"tryAcquire",
         b"offer(", b"await(", b"TryEnter", b"TryWrite", b"TryEnqueue", b"Wait",
-        b"Writer", b"Producer", b"write_all",
+        b"Writer", b"Producer", b"write_all", b"NamedTemporaryFile",
     ),
 )  # fmt: skip

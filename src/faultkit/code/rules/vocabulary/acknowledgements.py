@@ -22,7 +22,7 @@ ACKS = frozenset(
         "StoreOffsets", "store_offset_from_message", "resolveOffset", "CommitRecords", "MarkCommitRecords",
         "CommitOffsets", "UpdateCheckpointAsync", "updateCheckpoint", "update_checkpoint",
         "CommitMessageAsync",
-        "commitOffset", "commit_offsets",
+        "commitOffset", "commit_offsets", "checkpoint",
     )
 )  # fmt: skip
 COMMITS = frozenset(("commit", "Commit", "CommitAsync"))
@@ -32,10 +32,10 @@ _OFFSETS = COMMITS | {
     "MarkOffset", "commitOffsets", "commitOffset", "store_offset", "store_offsets", "storeOffset",
     "StoreOffset", "StoreOffsets", "store_offset_from_message", "resolveOffset", "CommitRecords",
     "MarkCommitRecords", "CommitOffsets", "UpdateCheckpointAsync", "updateCheckpoint", "update_checkpoint",
-    "commit_offsets",
+    "commit_offsets", "checkpoint",
 }  # fmt: skip
 """What acknowledges a message and all before it in its partition."""
-_ONLY_OF_QUEUES = (_OFFSETS - COMMITS - {"commitSync", "commitAsync", "CommitMessage"}) | {
+_ONLY_OF_QUEUES = (_OFFSETS - COMMITS - {"commitSync", "commitAsync", "CommitMessage", "checkpoint"}) | {
     "delete_message_batch", "deleteMessageBatch", "DeleteMessageBatch", "DeleteMessageBatchAsync",
 }  # fmt: skip
 """Names that nothing but a queue has, so that its object need not be known."""
@@ -77,6 +77,8 @@ def is_acknowledgement(call: Call) -> bool:
     last = call.receiver_written.rpartition(".")[2].replace("()", "")
     if call.method in _ONLY_OF_QUEUES:
         return True
+    if call.method == "checkpoint":
+        return "checkpointer" in call.receiver_written.lower()
     if call.method in COMMITS:
         names = f"{call.receiver_written} {call.receiver}".lower()
         return "consumer" in names or "kafka" in names

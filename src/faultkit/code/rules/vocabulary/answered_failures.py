@@ -57,7 +57,7 @@ _ANSWERS = re.compile(
 )
 
 
-_ANSWERS_ANYWHERE = re.compile(_ANSWERS.pattern.encode())
+_ANSWERS_ANYWHERE = re.compile(_ANSWERS.pattern.encode() + rb"|statusCode")
 
 
 def is_beside(call: Call) -> bool:
@@ -172,6 +172,8 @@ def _answers(scope: Scope, facts: Facts) -> bool:
     result = before if facts.language in ("java", "csharp") else after.rpartition(")")[2]
     if _ANSWERS.search(result):
         return True
+    if _is_gateway(scope, facts):
+        return True
     routed = (call for call in facts.callers_of(scope) if call.is_returned or call.is_awaited)
     return bool(scope.name) and any(
         (outer := facts.function_of(call)) is not None
@@ -180,6 +182,16 @@ def _answers(scope: Scope, facts: Facts) -> bool:
         and call.is_returned
         for call in routed
     )
+
+
+_GATEWAY = re.compile(r"[\"']?statusCode[\"']?\s*:")
+
+
+def _is_gateway(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function answers a gateway of AWS, as `{ statusCode: 200 }`."""
+    if b"statusCode" not in facts.syntax.source or not scope.parameters:
+        return False
+    return any(step.kind == "return" and _GATEWAY.search(step.text) for step in facts.own(facts.steps, scope))
 
 
 def is_webhook(scope: Scope) -> bool:
@@ -199,12 +211,25 @@ def _work_in(body: Span, scope: Scope, facts: Facts) -> Call | None:
             or any(each.value.text == responder for each in call.positional[:1])
         ):
             continue  # It writes the answer itself.
-        if is_write(call, facts) or is_published(call, facts):
+        if is_write(call, facts):
             return call
-        named = _TAKES_IN.match(call.method) or WRITES.match(call.method)
-        if taken_in and named and call.arguments and _BESIDE_OF_WEBHOOK.search(call.written) is None:
+        if is_published(call, facts) and (taken_in or not _has_write_before(body, scope, facts)):
+            return call
+        if taken_in and takes_in(call):
             return call
     return None
+
+
+def takes_in(call: Call) -> bool:
+    """Return whether a call works on what a webhook was sent."""
+    named = _TAKES_IN.match(call.method) or WRITES.match(call.method)
+    return named is not None and bool(call.arguments) and _BESIDE_OF_WEBHOOK.search(call.written) is None
+
+
+def _has_write_before(body: Span, scope: Scope, facts: Facts) -> bool:
+    """Return whether the request was stored before: a message about it is then no part of the answer."""
+    before = Span(scope.body.start, max(scope.body.start, body.start))
+    return any(is_write(call, facts) for call in facts.within(facts.calls, before))
 
 
 def _is_let_go(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
@@ -219,8 +244,11 @@ def _is_let_go(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
             for step in facts.within(facts.steps, handler.body)
         )
         quiet = only_logs_or_counts(handler.body, facts) and (handler.only_logs or handler.is_empty)
+        if not quiet or leaves:
+            return False
+        final = [] if each.finally_ is None else answers_in(each.finally_, scope, facts)
         end = max(each.span.end, handler.span.end)
-        return quiet and not leaves and _succeeds_after(end, scope, facts)
+        return (bool(final) and is_success(facts.text(final[-1]))) or _succeeds_after(end, scope, facts)
     last = answers[-1]
     if any(
         is_within(last, arm.span)

@@ -105,10 +105,12 @@ def lost_with_batch(facts: Facts) -> Iterator[tuple[Span, Call]]:
         loop = _loop_of(each, facts)
         over, end = (_started(each, facts), each.span.end) if loop is None else (loop.over, loop.span.end)
         batch, home = _named_in(over), _home(each, facts)
-        if home is None or not batch or not _is_message_work(each, loop, facts):
+        if home is None or not _is_message_work(each, loop, facts):
             continue
         for one in settled:
             if one.span.start < end or _home(one, facts) is not home or one.call.is_deferred:
+                continue
+            if not batch and (one.call.arguments or loop is None or not moves_offset(one.ack)):
                 continue
             if _takes_whole(one, batch, loop, facts) and _is_reached(one, batch, loop, facts):
                 yield each.at, one.call
@@ -195,6 +197,8 @@ def _named_in(over: str) -> str:
 
 def _takes_whole(one: Settled, batch: str, loop: Loop | None, facts: Facts) -> bool:
     """Return whether an acknowledgement is given the whole list, or each of its items without a choice."""
+    if not batch:
+        return True
     text = facts.text(_statement(one.call, facts))
     named = re.compile(rf"(?<![\w.]){re.escape(batch)}\b(?!\s*\.(?:size|length|Count|len)\b)")
     given = text.partition("(")[2]

@@ -18,14 +18,14 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 _MADE = {
     "rust": NamePattern(
         r"(^|\.)(BufWriter|LineWriter)\.(new|with_capacity)$|(^|\.)csv\.Writer\.from_(writer|path)$"
-        r"|(^|\.)tokio\.fs\.File\.create(_new)?$"
+        r"|(^|\.)tokio\.fs\.File\.create(_new)?$|(^|\.)(Gz|Zlib|Deflate|Bz|Xz)Encoder\.new$|(^|\.)ZipWriter\.new$"
     ),
     "go": NamePattern(
         r"^(bufio|encoding/csv|compress/(gzip|zlib|flate)|archive/(zip|tar))\.NewWriter(Size|Level)?$"
     ),
 }
 _EMPTIES = {
-    "rust": r"\b{0}\s*\.\s*(?:flush|into_inner|into_parts|finish|shutdown)\b",
+    "rust": r"\b{0}\s*\.\s*(?:flush|into_inner|into_parts|finish|try_finish|shutdown)\b",
     "tokio": r"\b{0}\s*\.\s*(?:flush|shutdown|sync_all|sync_data|into_std)\b",
     "go": r"\b{0}\.(?:Flush|Close|ReadFrom)\b",
 }
@@ -44,11 +44,14 @@ _PRODUCERS = NamePattern(
 def unflushed(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield the code from what makes a buffer that is not emptied to its last use, with what is lost."""
     yield from _producers(facts)
+    if facts.language == "python":
+        yield from _temporary_files(facts)
     made = _MADE.get(facts.language)
     if made is None:
         return
     if facts.language == "go":
         yield from _csv_errors(facts)
+        yield from _closed_too_late(facts)
     for each in facts.assignments:
         if (
             each.call is None
@@ -104,6 +107,47 @@ def _csv_errors(facts: Facts) -> Iterator[tuple[Span, str]]:
         if is_file and f"{name}.Flush()" in text and f"{name}.Error()" not in text:
             flush = next(call for call in facts.calls_of_method("Flush") if call.receiver_written == name)
             yield flush.span, f"{name}.Error() is never asked: an error of the last write is lost"
+
+
+def _closed_too_late(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield `defer gz.Close()` of a writer into memory that is read before the function ends (Go)."""
+    for call in facts.calls_of_method("Close"):
+        made, scope = call.origin, facts.function_of(call)
+        if not call.is_deferred or made is None or scope is None or not _PACKS.match(made.name):
+            continue
+        first = made.argument(place=0)
+        if first is None or not first.value.text.startswith("&"):
+            continue
+        rest = facts.text(Span(call.span.end, scope.body.end))
+        if re.search(rf"\b{re.escape(first.value.text[1:])}\.(?:Bytes|String|Len)\(\)", rest):
+            what = f"{call.written}() runs after the buffer was read: its end is missing"
+            yield call.span, what
+
+
+_PACKS = NamePattern(r"^(compress/(gzip|zlib|flate)|archive/(zip|tar)|bufio|mime/multipart)\.NewWriter\w*$")
+
+
+def _temporary_files(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield temporary files that are given away by name while what was written is in the buffer (Python)."""
+    for call in facts.calls_named("tempfile.NamedTemporaryFile"):
+        scope = facts.function_of(call)
+        if scope is None or len(call.assigned) != 1 or call.has("buffering"):
+            continue
+        name, text = re.escape(call.assigned[0]), facts.text(scope.body)
+        wrote = re.search(rf"\b{name}\.write(?:lines)?\(|\bdump\([^\n]*,\s*{name}\b", text)
+        given = re.search(rf"[(,\[]\s*{name}\.name\b", text)
+        if wrote is None or given is None or given.start() < wrote.start():
+            continue
+        between = text[wrote.start() : given.start()]
+        flushed = re.search(rf"\b{name}\.(?:flush|close)\(", between)
+        if not flushed and not _has_left(call, given.start(), scope, facts):
+            yield call.span, f"{call.assigned[0]} is not flushed before its name is given away"
+
+
+def _has_left(call: Call, at: int, scope: Scope, facts: Facts) -> bool:
+    """Return whether the block of `with` has ended, which closes the file."""
+    place = scope.body.start + len(facts.text(scope.body)[:at].encode())
+    return any(made is call and place >= body.end for made, body in facts.managed)
 
 
 _FILES = frozenset(("os.Create", "os.OpenFile", "os.CreateTemp"))
