@@ -292,4 +292,99 @@ CASES = [
         "import logging\nlog = logging.getLogger()\ndef dump(password):\n    cmd = ['pg_dump', f'--password={password}', 'app']\n    log.info('running %s', ' '.join(cmd))",
         5,
     ),
+    # Containers, copies and attributes.
+    bad(
+        _RULE,
+        "typescript",
+        "interface Signup { email: string; password: string }\nfunction f(all: Signup[]) { logger.info('signups', all); }",
+        2,
+    ),
+    bad(
+        _RULE,
+        "typescript",
+        "interface Signup { email: string; password: string }\nfunction f(dto: Signup) { logger.info('signup', { ...dto }); }",
+        2,
+    ),
+    good(
+        _RULE,
+        "typescript",
+        "interface Signup { email: string; password: string }\nfunction f(dto: Signup) { logger.info('signup', { ...dto, password: '***' }); }",
+    ),
+    bad(
+        _RULE,
+        "java",
+        'class A {\n  record Login(String email, String password) {}\n  void f(List<Login> all) { log.info("logins {}", all); }\n}',
+        3,
+    ),
+    bad(
+        _RULE,
+        "java",
+        'class A {\n  record Login(String email, String password) {}\n  void f(Login l) { log.atInfo().addKeyValue("login", l).log("login"); }\n}',
+        3,
+    ),
+    good(
+        _RULE,
+        "java",
+        'class A {\n  record Login(String email, String password) {}\n  void f(List<Login> all) { log.info("logins {}", all.size()); }\n}',
+    ),
+    bad(
+        _RULE,
+        "kotlin",
+        'data class Signup(val email: String, val password: String)\nfun f(all: List<Signup>) { logger.info { "signups $all" } }',
+        2,
+    ),
+    bad(_RULE, "rust", f'{_RUST}fn f(all: &[Login]) {{ info!("logins {{:?}}", all); }}', 4),
+    bad(
+        _RULE,
+        "rust",
+        '#[derive(Debug)]\npub enum Command { Charge { card_number: String, cvv: String }, Ping }\nfn f(c: Command) { tracing::info!("command {:?}", c); }',
+        3,
+    ),
+    bad(
+        _RULE,
+        "csharp",
+        'class Card { public string Number { get; set; } public string Cvv { get; set; } }\nclass A {\n  void F(Card c) { Log.Information("card {Card}", JsonSerializer.Serialize(c)); }\n}',
+        3,
+    ),
+    bad(
+        _RULE,
+        "csharp",
+        'record Login(string Email, string Password);\nclass A {\n  void F(Login l) { using (_logger.BeginScope("login {Login}", l)) { } }\n}',
+        3,
+    ),
+    bad(
+        _RULE,
+        "python",
+        "import logging\nlog = logging.getLogger()\nclass User:\n    def __init__(self, password):\n        self.password = password\ndef f(user: User):\n    log.info('user %s', user.__dict__)",
+        7,
+    ),
+    bad(
+        _RULE,
+        "python",
+        "import logging\nlog = logging.getLogger()\ndef f(email, password):\n    log.debug('got %s', locals())",
+        4,
+    ),
+    # A websocket whose peer is gone, and SSH (Go).
+    bad(
+        "socket-without-timeout",
+        "go",
+        'package a\nimport "github.com/gorilla/websocket"\nfunc read(ws *websocket.Conn) {\n\tfor {\n\t\t_, msg, err := ws.ReadMessage()\n\t\tif err != nil {\n\t\t\treturn\n\t\t}\n\t\thandle(msg)\n\t}\n}',
+        5,
+    ),
+    good(
+        "socket-without-timeout",
+        "go",
+        'package a\nimport "github.com/gorilla/websocket"\nfunc read(ws *websocket.Conn) {\n\tws.SetReadDeadline(time.Now().Add(wait))\n\tfor {\n\t\t_, msg, err := ws.ReadMessage()\n\t\tif err != nil {\n\t\t\treturn\n\t\t}\n\t\thandle(msg)\n\t}\n}',
+    ),
+    bad(
+        "socket-without-timeout",
+        "go",
+        'package a\nimport "golang.org/x/crypto/ssh"\nfunc open(host string) (*ssh.Client, error) {\n\tcfg := &ssh.ClientConfig{User: "x", HostKeyCallback: check}\n\treturn ssh.Dial("tcp", host, cfg)\n}',
+        4,
+    ),
+    good(
+        "socket-without-timeout",
+        "go",
+        'package a\nimport "golang.org/x/crypto/ssh"\nfunc open(host string) (*ssh.Client, error) {\n\tcfg := &ssh.ClientConfig{User: "x", HostKeyCallback: check, Timeout: 5 * time.Second}\n\treturn ssh.Dial("tcp", host, cfg)\n}',
+    ),
 ]

@@ -466,8 +466,10 @@ def _javascript(facts: Facts) -> Iterator[Hit]:
 
 
 def _delays_others(call: Call, scope: Scope, facts: Facts) -> bool:
-    """Return whether a whole file is read or written in a function that a server runs more than once."""
-    return _WHOLE_FILES.match(call.name) is not None and facts.imports_any(*_SERVES) and not runs_once(scope)
+    """Return whether a whole file is read or written in a method of a server's class, which runs often."""
+    if _WHOLE_FILES.match(call.name) is None or not scope.owner or runs_once(scope):
+        return False
+    return facts.imports_any(*_SERVES)
 
 
 RULE = Rule(

@@ -138,6 +138,10 @@ def _directories(facts: Facts) -> Iterator[Call]:
     for call in facts.calls_named("xmlrpc.client.ServerProxy", "websocket.create_connection"):
         if not call.has("timeout", "transport") and not call.spreads and len(call.positional) < 2:
             yield call
+    for call in facts.calls_named("golang.org/x/crypto/ssh.ClientConfig"):
+        later = {f"{name}.Timeout" for name in call.assigned}
+        if not call.has("Timeout") and later.isdisjoint(facts.assigned_names):
+            yield call
     for call in facts.calls_named("ldapjs.createClient"):
         if not call.has("timeout") and not call.spreads and call.arguments:
             yield call

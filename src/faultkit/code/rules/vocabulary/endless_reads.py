@@ -86,6 +86,7 @@ def _python(facts: Facts) -> Iterator[Call]:
 def _go(facts: Facts) -> Iterator[Call]:
     if facts.calls_of_method(*_GO_LIMITS):
         return
+    yield from _sockets(facts)
     opened = [each for each in facts.calls_of_method(*_GO_DIALS) if _GO_DIALED.search(each.name)]
     for scope in facts.scopes:
         connections = {each.name for each in scope.parameters if each.type in ("net.Conn", "net.TCPConn")}
@@ -99,6 +100,17 @@ def _go(facts: Facts) -> Iterator[Call]:
             reads = call.method == "Read" and call.receiver_written in connections
             wraps = _GO_READERS.match(call.name) and given is not None and given.value.text in connections
             if reads or wraps:
+                yield call
+
+
+_WEBSOCKET = re.compile(r"^github\.com/gorilla/websocket\.")
+
+
+def _sockets(facts: Facts) -> Iterator[Call]:
+    """Yield reads in a loop of websockets that no deadline ends: a peer that is gone is not noticed (Go)."""
+    if facts.imports_any("github.com/gorilla/websocket"):
+        for call in facts.calls_of_method("ReadMessage", "ReadJSON", "NextReader"):
+            if facts.loops_around(call) and (_WEBSOCKET.match(call.name) or call.receiver_written):
                 yield call
 
 

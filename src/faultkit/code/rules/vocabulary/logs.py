@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from faultkit.code.facts import Access, Assignment, Call, Facts, Place
-from faultkit.code.languages.syntax import Node, Span
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.connection_strings import is_connection_string, may_name_connection_string
 from faultkit.code.rules.vocabulary.failures import handler_around, node_at
 from faultkit.code.rules.vocabulary.held_secrets import (
@@ -32,11 +32,13 @@ from faultkit.code.rules.vocabulary.shown_requests import (
     secret_in_failed_address,
     shown_headers,
 )
+from faultkit.code.rules.vocabulary.shown_values import ITEMS, is_shown
 from faultkit.code.rules.vocabulary.telling_types import (
     ABOUT_SYNTAX,
     is_about_secrets,
     is_secret_name,
     telling_classes,
+    telling_items,
     telling_path,
     telling_types,
     type_of,
@@ -53,7 +55,8 @@ _LEVELS = frozenset(
         "Warning", "d", "i", "w", "e", "v",
     )
 )  # fmt: skip
-_FIELDS = frozenset({"WithFields", "WithField", "With", "bind", "child"})
+_FIELDS = frozenset({"WithFields", "WithField", "With", "bind", "child", "BeginScope"})
+_FLUENT = frozenset({"addKeyValue", "addArgument"})
 """Calls that give a logger fields, which all its lines have."""
 _OWNER = NamePattern(
     r"(^|[._])_*(log|logs|logger|logging|console|slog|logrus|zap|zlog|glog|klog|sugar|LOG|LOGGER|pino|winston"
@@ -87,6 +90,9 @@ def log_calls(facts: Facts) -> Iterator[Call]:
             if _OWNER.search(owner) or (not owner and _OWNER.search(call.receiver)):
                 yield call
                 continue
+        if call.method in _FLUENT:
+            yield call
+            continue
         if call.method in _RECORDS and _RECORDERS.search(call.receiver_written):
             yield call
             continue
@@ -105,15 +111,6 @@ _WHOLE_LOOKUP = re.compile(
     r"[\w.?!]+(\.(get|Get))?[\[(]\s*[\"'`][\w-]+[\"'`][^()\[\]]*[\])](\s*(\|\||\?\?|or)\s*[\"']{2})?"
 )
 _KEY = re.compile(r"\[\s*[\"']([\w-]+)[\"']\s*\]$")
-_ITEMS = frozenset(
-    {
-        "subscript",
-        "subscript_expression",
-        "index_expression",
-        "element_access_expression",
-        "indexing_expression",
-    }
-)
 _WHOLE = re.compile(
     r"^(?:self\.|this\.)?(?:req|request|ctx\.req|ctx\.request|event)\.(?:headers|rawHeaders|META)$"
     r"|^(?:r|req|c\.Request)\.Header$"
@@ -161,13 +158,13 @@ def secret_in(span: Span, facts: Facts, deep: bool = True) -> str:
             text = facts.text(item)
             key = _KEY.search(text)
             is_secret = _is_secret_lookup(text, facts) or (key is not None and is_secret_name(key[1], facts))
-            if is_secret and _is_shown(item, span, facts):
+            if is_secret and is_shown(item, span, facts):
                 return text
             continue
-        if _is_shown(access.span, span, facts) and (name := _secret_access(access, facts, deep)):
+        if is_shown(access.span, span, facts) and (name := _secret_access(access, facts, deep)):
             return name
     for call in facts.within(facts.calls, span):
-        if _is_shown(call.span, span, facts) and (name := _secret_call(call, facts)):
+        if is_shown(call.span, span, facts) and (name := _secret_call(call, facts)):
             return name
     return _secret_hole(span, facts)
 
@@ -194,8 +191,11 @@ def _secret_hole(span: Span, facts: Facts) -> str:
             return f"{name} with its {part}"
         if is_secret_name(name.rpartition(".")[2], facts) or is_connection_string(name, Place(span), facts):
             return name
-        part = telling_types(facts).get(type_of(name, Place(span), facts)) or held_secret(
-            name, Place(span), facts
+        place = Place(span)
+        part = (
+            telling_types(facts).get(type_of(name, place, facts))
+            or held_secret(name, place, facts)
+            or telling_items(name, place, facts)
         )
         if part:
             return f"{name} with its {part}"
@@ -232,6 +232,8 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return written
     if _NAME.fullmatch(written) and (part := telling_types(facts).get(type_of(written, access, facts))):
         return f"{written} with its {part}"
+    if written.endswith(".__dict__") and (part := _attribute_of(written[:-9], access, facts)):
+        return f"{written} with its {part}"
     if "." in written:
         if request_of_error(written, facts):
             return f"{written} with its headers"
@@ -246,8 +248,10 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
     if _NAME.fullmatch(written) and (classes := telling_classes(facts)):
         around = facts.calls_around(access)
         part = classes.get(type_of(written, access, facts))
-        if part and around and "{@" in facts.text(around[-1].span):
+        if part and around and ("{@" in facts.text(around[-1].span) or "Serialize" in around[-1].method):
             return f"{written} with its {part}"
+    if written.isidentifier() and (part := telling_items(written, access, facts)):
+        return f"{written} with its {part}"
     if _NAME.fullmatch(written):
         if kind := telling_name(written, access, facts):
             return f"{written}, a {kind},"
@@ -312,6 +316,18 @@ _SETS = frozenset(
 )
 
 
+def _attribute_of(owner: str, access: Access, facts: Facts) -> str:
+    """Return the secret among the attributes that the class of an object sets (Python)."""
+    scope = facts.function_of(access)
+    kind = scope.owner if owner == "self" and scope is not None else type_of(owner, access, facts)
+    names = [
+        each.targets[0][5:]
+        for each in facts.assignments
+        if kind and each.owner.rpartition(".")[2] == kind and each.targets[0].startswith("self.")
+    ]
+    return next((name for name in names if is_secret_name(name, facts)), "")
+
+
 def _part_of_whole(name: str, access: Access, facts: Facts) -> str:
     """Return what a request, or the error of one, shows when it is written out whole."""
     part = (
@@ -342,7 +358,7 @@ def _item_of(access: Access, facts: Facts) -> Span | None:
     """Return the span of `a["b"]`, of which the access is the `a`."""
     node = node_at(access.span, facts)
     parent = None if node is None else node.parent
-    if node is None or parent is None or parent.type not in _ITEMS or parent.start_byte != node.start_byte:
+    if node is None or parent is None or parent.type not in ITEMS or parent.start_byte != node.start_byte:
         return None
     return Span(parent.start_byte, parent.end_byte)
 
@@ -378,6 +394,10 @@ def _secret_call(call: Call, facts: Facts) -> str:
     quotes = call.method in _QUOTES and owner.isidentifier()
     if quotes and (part := rejected_input(owner, call, facts)):
         return f"{text} with its {part}"
+    if (call.name == "locals" or call.method == "getArgs") and (part := _given_to(call, facts)):
+        return f"{text} with its {part}"
+    if call.method == "GetDebugView" and facts.language == "csharp":
+        return f"{text} with all settings"
     if is_secret_address_call(call, facts):
         return f"{text} with the secret in it"
     if not call.arguments and "." in call.written and facts.language in ("java", "kotlin"):
@@ -388,6 +408,17 @@ def _secret_call(call: Call, facts: Facts) -> str:
     if facts.language == "java" and call.method.startswith("get") and not call.arguments:
         return text if is_secret_name(getter, facts) and call.receiver_written else ""
     return text if call.name in ("os.Environ", "System.getenv") and not call.arguments else ""
+
+
+def _given_to(call: Call, facts: Facts) -> str:
+    """Return the secret among the arguments of a function, or of all that an aspect stands around (Java)."""
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return ""
+    if call.method == "getArgs":
+        kinds = {each.type.rpartition(".")[2] for each in scope.parameters}
+        return "arguments" if kinds & {"ProceedingJoinPoint", "JoinPoint"} else ""
+    return next((each.name for each in scope.parameters if is_secret_name(each.name, facts)), "")
 
 
 _QUOTES = frozenset(("errors", "json", "getMessage", "getAllErrors"))
@@ -417,55 +448,3 @@ _DUMPS = frozenset(
     )
 )
 """Methods that write out all parts of an object."""
-_SHOWING = frozenset(
-    (
-        "argument_list", "arguments", "interpolation", "template_substitution", "string", "template_string",
-        "binary_operator", "binary_expression", "tuple", "parenthesized_expression", "keyword_argument",
-        "pair", "object", "dictionary", "concatenated_string", "await_expression", "await",
-        "non_null_expression", "composite_literal", "literal_value", "keyed_element",
-        "literal_element", "array", "list", "expression_list", "token_tree", "argument", "value_argument",
-        "value_arguments", "interpolated_string_expression", "string_literal", "infix_expression",
-    )
-)  # fmt: skip
-_FORMATS = frozenset(
-    ("format", "String", "str", "repr", "stringify", "dumps", "inspect", "Sprintf", "Sprint", "valueOf",
-     "Any", "Interface", "Str", "With", "Reflect", "pformat", "asString", "toString", "formatted", "dict",
-     "mapOf", "mutableMapOf", "hashMapOf", "of", "asdict", "vars", "Serialize", "SerializeObject",
-     "writeValueAsString", "toJson", "encodeToString", "to_string", "string",
-     "Join", "join", "entries", "fromEntries", "list")
-)  # fmt: skip
-
-
-def _is_shown(span: Span, within: Span, facts: Facts) -> bool:
-    """Return whether a value reaches the text of the log as it is: not masked, measured, compared or cut."""
-    node = node_at(span, facts)
-    if node is None:
-        return False
-    child: Node = node
-    parent = node.parent
-    while parent is not None and child.start_byte >= within.start and child.end_byte <= within.end:
-        if (child.start_byte, child.end_byte) == (
-            within.start,
-            within.end,
-        ) or parent.start_byte < within.start:
-            return True
-        kind = parent.type
-        if kind in _ITEMS:
-            return False
-        if kind == "token_tree" and (after := child.next_sibling) is not None and after.type in (".", "="):
-            return False  # Rust's macros hold tokens: `info!(secret = %key.id, "{}", password.len())`.
-        if kind in ("binary_operator", "binary_expression"):
-            sign = parent.child_by_field_name("operator")
-            if sign is None or facts.syntax.text(sign) not in ("+", "%", "||", "??"):
-                return False
-        elif kind in ("call", "call_expression", "method_invocation", "invocation_expression"):
-            name = parent.child_by_field_name("function") or parent.child_by_field_name("name")
-            if name is None and facts.language == "kotlin" and parent.named_children:
-                name = parent.named_children[0]
-            text = "" if name is None else facts.syntax.text(name)
-            if name == child or text.rpartition(".")[2] not in _FORMATS:
-                return False
-        elif kind not in _SHOWING:
-            return False
-        child, parent = parent, parent.parent
-    return True

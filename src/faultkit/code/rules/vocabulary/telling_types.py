@@ -109,7 +109,7 @@ _WITH_LIST = TextPattern(
 _WITH_BODY = {
     "rust": re.compile(
         r"#\[derive\([^)]*\bDebug\b[^)]*\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?"
-        r"struct\s+(\w+)[^{;(]*\{([^}]*)\}"
+        r"(?:struct|enum)\s+(\w+)[^{;(]*\{((?:[^{}]|\{[^{}]*\})*)\}"
     ),
     "go": re.compile(r"\btype\s+(\w+)\s+struct\s*\{([^}]*)\}"),
     "python": re.compile(
@@ -123,7 +123,7 @@ _PART = {
     "java": re.compile(r"(\w+)\s*(?:,|$)"),
     "csharp": re.compile(r"(\w+)\s*(?:,|$)"),
     "kotlin": re.compile(r"\bva[lr]\s+(\w+)\s*:"),
-    "rust": re.compile(r"(?:^|,|\n)\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)\s*:\s*(?:String|Option<String>|&)"),
+    "rust": re.compile(r"(?:^|[,{]|\n)\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)\s*:\s*(?:String|Option<String>|&)"),
     "go": re.compile(r"(?:^|\n)\s*(\w+)\s+\*?string\b"),
     "python": re.compile(r"(?:^|\n)[ \t]+(\w+)\s*:\s*(?:str|Optional\[str\]|str \| None)\b"),
     "typescript": re.compile(
@@ -220,7 +220,7 @@ _CSHARP_PROPERTY = re.compile(r"\bstring\??\s+(\w+)\s*\{")
 def telling_classes(facts: Facts) -> dict[str, str]:
     """Return classes of C# with a secret among their properties, which `{@Name}` in a log line shows."""
     found = dict[str, str]()
-    if facts.language != "csharp" or b"{@" not in facts.syntax.source:
+    if facts.language != "csharp" or not facts.syntax.has_any(b"{@", b"serialize"):
         return found
     for each in _CSHARP_CLASS.finditer(facts.whole_text):
         parts = _CSHARP_PROPERTY.findall(each[2])
@@ -286,6 +286,24 @@ def telling_fields(facts: Facts) -> dict[str, str]:
         if all((each[0] if after else each[1]) in (*types, "return", "new") for each in declared):
             found.setdefault(field, types[kind])
     return found
+
+
+def telling_items(name: str, place: Placed, facts: Facts) -> str:
+    """Return the secret in the items of a list, an option or another container; empty if there is none."""
+    types = telling_types(facts)
+    scope = facts.named_function_of(place) if types else None
+    if scope is None or not any(each.name == name for each in scope.parameters):
+        return ""
+    known, inner = re.escape(name), "|".join(map(re.escape, types))
+    if facts.language in _DECLARES_AFTER:
+        written = rf"<[^<>()]*?\b({inner})\b[^<>()]*>\s+{known}\b|\b({inner})\[\]\s+{known}\b"
+    elif facts.language == "go":
+        written = rf"\b{known}\s+(?:\[\]|map\[\w+\])\*?({inner})\b"
+    else:
+        generic = rf"\b{known}\s*:\s*(?:&\s*)?(?:[\w.]+\s*[<\[]|\[)[^)]*?\b({inner})\b"
+        written = rf"{generic}|\b{known}\s*:\s*({inner})\[\]"
+    found = re.search(written, facts.text(scope.head))
+    return "" if found is None else types[next(each for each in found.groups() if each)]
 
 
 def telling_path(path: str, facts: Facts) -> str:
