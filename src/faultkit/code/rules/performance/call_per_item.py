@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.applied_functions import Applied, given_functions
 from faultkit.code.rules.vocabulary.collaborators import is_store_call, is_store_lookup
@@ -231,12 +232,39 @@ def _is_loaded(loop: Loop, facts: Facts) -> bool:
     known = {remote.call for remote in remote_calls(facts)}
     if any(call in known for call in facts.within(facts.calls, loop.head)):
         return True
+    if facts.language == "go" and base and _is_filled(base, loop, known, facts):
+        return True
     return bool(base) and any(
         (each.call in known or {*chain_of(each.call)} & known)
         or (each.call.is_awaited and _LISTS.search(each.call.method) is not None)
         or is_store_call(each.call, facts)
         for each in facts.assignments_to(base, loop)
         if each.call is not None
+    )
+
+
+_NEXT_ROW = re.compile(r"^\w+\.Next\(\w*\)$")
+
+
+def _is_filled(base: str, loop: Loop, known: set[Call], facts: Facts) -> bool:
+    """Return whether a query fills a list, by its address or row by row (Go)."""
+    scope = facts.function_of(loop)
+    if scope is None:
+        return False
+    before = Span(scope.body.start, loop.span.start)
+    if any(
+        argument.value.text == f"&{base}"
+        for call in facts.within(facts.calls, before)
+        if call in known or call.method in ("Find", "Select", "SelectContext", "Scan", "StructScan")
+        for argument in call.arguments
+    ):
+        return True
+    return any(
+        each.targets == (base,)
+        and each.value is not None
+        and each.value.text.startswith("append(")
+        and any(_NEXT_ROW.match(one.over.strip()) for one in facts.loops_around(each))
+        for each in facts.within(facts.assignments, before)
     )
 
 

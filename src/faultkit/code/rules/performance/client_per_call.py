@@ -31,6 +31,8 @@ _PYTHON = frozenset(
         "slack_sdk.WebClient", "opensearchpy.OpenSearch", "weaviate.connect_to_local",
     )
 )  # fmt: skip
+_SESSIONS = ("httpx.", "aiohttp.", "requests.", "urllib3.", "niquests.", "curl_cffi.")
+"""Clients that only have connections; others also load what they know of a service."""
 _FUNCTIONS = NamePattern(r"^(httpx|requests)\.(get|post|put|patch|delete|head|options|request|stream)$")
 _JAVASCRIPT = frozenset(
     ("axios.create", "http.Agent", "https.Agent", "undici.Agent", "undici.Pool", "got.extend")
@@ -46,6 +48,7 @@ _JAVA = NamePattern(
     r"(^|\.)(java\.net\.http\.HttpClient\.newHttpClient|RestTemplate|OkHttpClient|HttpClients\.(createDefault|custom)"
     r"|HttpClientBuilder\.create|WebClient\.(create|builder)|CloseableHttpClient)$|"
     r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build$|OkHttpClient\.Builder.*\.build$|"
+    r"RestTemplateBuilder\b.*\.build$|(^|\.)RestClient\.create$|Retrofit\.Builder\b.*\.build$|ClientBuilder\.newClient$|"
     r"software\.amazon\.awssdk\.services\.[\w.]+Client(\.create|\.builder\(\).*\.build)$"
 )
 _RUST = NamePattern(r"^reqwest\.(blocking\.)?Client(\.new|\.default|\.builder\(\).*\.build)$")
@@ -65,7 +68,7 @@ _AGENTS = ("agent", "httpAgent", "httpsAgent", "dispatcher")
 def _check(facts: Facts) -> Iterator[Hit]:
     is_script = facts.syntax.language.family == "javascript"
     for call in facts.calls:
-        if call.is_decorator or _DERIVED in call.name:
+        if call.is_decorator or _DERIVED.search(call.name):
             continue
         is_grpc = is_grpc_client(call, facts)
         if is_grpc and (by := request_scope_of(call, facts)):
@@ -96,7 +99,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"new {call.written}() for one use leaves its sockets behind for minutes"
                 yield Hit(call.span, what, LIKELY, "high" if frequency_of(call, facts) == "request" else None)
         elif facts.language == "kotlin":
-            if _KOTLIN.match(call.name) and _is_for_one(call, facts):
+            if _KOTLIN.match(call.name) and (_is_for_one(call, facts) or _is_closed_here(call, facts)):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif facts.language == "java":
             if _JAVA.search(call.name) and _is_short_lived(call, facts):
@@ -108,12 +111,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
 
 
-_DERIVED = ".newBuilder()"
-"""A client of OkHttp or of the JDK that is made from another shares its connections."""
+_DERIVED = re.compile(r"OkHttpClient\b.*\.newBuilder\(\)")
+"""A client of OkHttp that is made from another shares its connections."""
 
 
 def _is_client(call: Call, facts: Facts) -> bool:
-    if _DERIVED in call.name:
+    if _DERIVED.search(call.name):
         return False
     if is_grpc_client(call, facts):
         return True
@@ -252,7 +255,7 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
         if frequency:
             what = f"{call.written}() is made anew for every {frequency}, and its connections with it"
             yield Hit(call.span, what, LIKELY)
-        elif call.name.startswith("boto3.") and _is_used_here(call, facts):
+        elif not call.name.startswith(_SESSIONS) and _is_used_here(call, facts):
             what = f"{call.written}() reads its models and credentials and connects anew in each call"
             yield Hit(call.span, what, POSSIBLE)
         elif _serves_one(call, facts):
@@ -280,6 +283,8 @@ def _is_for_one(call: Call, facts: Facts) -> bool:
         return any(
             each.method.startswith(("Download", "Upload", "OpenRead")) for each in facts.calls_on(call)
         )
+    if call.name == "RestClient":
+        return any(each.is_awaited and each.arguments for each in facts.calls_on(call))
     names = {*call.assigned}
     given = any(
         argument.value.text.removeprefix("&").removesuffix(".clone()") in names
@@ -287,6 +292,13 @@ def _is_for_one(call: Call, facts: Facts) -> bool:
         for argument in each.arguments
     )
     return bool(sends) and not given
+
+
+def _is_closed_here(call: Call, facts: Facts) -> bool:
+    """Return whether a function with arguments makes a client and closes it: `HttpClient(CIO).use { … }`."""
+    return any(
+        each.method == "use" and each.span.start == call.span.start for each in facts.calls_on(call)
+    ) and is_for_one_use(call, facts)
 
 
 def _is_short_lived(call: Call, facts: Facts) -> bool:

@@ -58,7 +58,9 @@ _ONE_USE = {
         r"|gorm\.io/gorm\.Open|github\.com/(redis/)?go-redis/(redis/)?v?\d*\.?NewClient"
         r"|go\.mongodb\.org/mongo-driver(/v2)?/mongo\.Connect|github\.com/segmentio/kafka-go\.Writer"
         r"|github\.com/rabbitmq/amqp091-go\.Dial"
-        r"|cloud\.google\.com/go/(storage|pubsub|bigquery|firestore)\.NewClient)$"
+        r"|cloud\.google\.com/go/(storage|pubsub|bigquery|firestore)\.NewClient"
+        r"|github\.com/aws/aws-sdk-go-v2/(service/\w+\.NewFromConfig|config\.LoadDefaultConfig)"
+        r"|github\.com/aws/aws-sdk-go/service/\w+\.New)$"
     ),
     "csharp": NamePattern(
         r"(^|\.)(CosmosClient|MongoClient|ServiceBusClient|BlobServiceClient|QueueServiceClient|EventHubProducerClient"
@@ -81,6 +83,8 @@ _POOLED = frozenset(
     )
 )  # fmt: skip
 """Clients with a pool, which end with their last reference."""
+_PRODUCERS = frozenset(("kafka.KafkaProducer", "confluent_kafka.Producer", "sqlalchemy.create_engine"))
+_POOLS = NamePattern(r"(\.|^)(Pool|createPool|PrismaClient|Sequelize|Redis|ioredis|MongoClient)$|^knex$")
 _CACHED = frozenset(("lru_cache", "cache", "cached_property", "fixture"))
 _SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
 
@@ -140,7 +144,7 @@ def _is_ended(call: Call, facts: Facts) -> bool:
     if scope is None or not any(each.name not in ("self", "cls") for each in scope.parameters):
         return False
     if facts.language == "python":
-        if not scope.is_method:
+        if not scope.is_method and call.name not in _PRODUCERS:
             return False
         if call.name in _POOLED:
             return bool(facts.calls_on(call))
@@ -154,6 +158,8 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
     text = facts.text(call.span)
     tail = facts.text(scope.body).rstrip().removesuffix("}").rstrip() if facts.language == "rust" else ""
     is_tail = tail.endswith((text, f"{text}.await", f"Ok({text})", f"Ok({text}?)", f"Ok({text}.await?)"))
+    # `const pool = () => new Pool(…)`
+    is_tail = is_tail or facts.text(scope.body).strip(" ();\n") == text.strip(" ();\n")
     is_whole = (
         is_tail
         or _is_handed_out(call, scope, facts)
@@ -178,12 +184,23 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
             )
             return
         user = facts.named_function_of(caller)
-        if user is not None and user.is_method and not runs_seldom(user):
+        if user is None or runs_seldom(user):
+            continue
+        if user.is_method:
             users.add(user)
+        elif user.parameters and _POOLS.search(call.name) and _is_used_at_once(caller, facts):
+            yield Hit(
+                caller.span, f"{caller.written}() connects anew, by {call.written}(), each time", LIKELY
+            )
+            return
     if scope.is_method and users and "sqlite" not in call.name:
         one = min(users, key=lambda each: each.line)
         what = f"{call.written}() connects anew for each call of {one.short_name}()"
         yield Hit(call.span, what, POSSIBLE)
+
+
+def _is_used_at_once(call: Call, facts: Facts) -> bool:
+    return facts.syntax.source[call.span.end : call.span.end + 20].lstrip()[:1] == b"."
 
 
 def _opens(call: Call, language: str) -> bool:
@@ -241,6 +258,7 @@ RULE = Rule(
         b"cloud.google",
         b"lapin",
         b"aws_sdk",
+        b"aws-sdk",
         b"deadpool",
     ),
 )

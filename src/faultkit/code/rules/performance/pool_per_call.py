@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import JAVA, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.repetition import frequency_of
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.long_lives import is_long_lived
+from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _POOLS = frozenset(
     (
@@ -22,9 +23,23 @@ _POOLS = frozenset(
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_POOLS):
         frequency = frequency_of(call, facts)
-        if frequency is None or call.is_returned or any("." in name for name in call.assigned):
+        if call.is_returned or any("." in name for name in call.assigned):
             continue
-        yield Hit(call.span, f"{call.written}() is started and ended again for every {frequency}", LIKELY)
+        if frequency is not None:
+            yield Hit(call.span, f"{call.written}() is started and ended again for every {frequency}", LIKELY)
+        elif facts.language in JAVA and _is_for_one_call(call, facts):
+            yield Hit(call.span, f"{call.written}() is started and ended again in each call", POSSIBLE)
+
+
+def _is_for_one_call(call: Call, facts: Facts) -> bool:
+    """Return whether a method of a long-lived object starts a pool for its arguments, and shuts it down."""
+    scope = facts.named_function_of(call)
+    if scope is None or not scope.parameters or runs_once(scope):
+        return False
+    names = {*call.assigned}
+    ends = facts.within(facts.calls_of_method("shutdown", "shutdownNow", "close"), scope.body)
+    is_ended = call.is_managed or any(each.receiver_written in names for each in ends)
+    return is_ended and is_long_lived(scope.owner.rpartition(".")[2], facts)
 
 
 RULE = Rule(

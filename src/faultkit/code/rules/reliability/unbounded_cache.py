@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Facts, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Scope
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, KOTLIN, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.endless_entries import endless_entries
 from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.service_clients import service_calls
 from faultkit.code.rules.vocabulary.stores import (
     ATOMIC,
     MapStore,
@@ -185,13 +187,21 @@ def _is_fetched(put: Put, given: frozenset[str], facts: Facts) -> bool:
             keys |= words(each.value.text) & given
     held = words(put.value)
     made = [each for each in assigned if held & {*each.targets} and not keys & {*each.targets}]
-    remote = {each.call for each in remote_calls(facts)}
+    remote = {*(each.call for each in remote_calls(facts)), *service_calls(facts)}
     return any(
         call in remote or (call.is_awaited and facts.language != "kotlin")
-        for span in (put.span, *(each.span for each in made))
+        for span in (_line_of(put, facts), *(each.span for each in made))
         for call in facts.within(facts.calls, span)
         if keys & words(facts.text(call.span))
     )
+
+
+def _line_of(put: Put, facts: Facts) -> Span:
+    """Return the place of a put, in Kotlin with what it is chained to: `load(id).also { known[id] = it }`."""
+    if facts.language != "kotlin" or not put.value.endswith((".also", ".let", ".apply")):
+        return put.span
+    around = [each for each in facts.calls_around(put) if each.method in ("also", "let", "apply")]
+    return around[-1].span if around else put.span
 
 
 _ASKS = r"(?:has|contains|containsKey|ContainsKey|Contains|includes|contains_key|get|indexOf)"
@@ -358,9 +368,22 @@ def _decorated(scope: Scope, facts: Facts) -> Iterator[Hit]:
             and (size := each.argument("maxsize", place=0)) is not None
             and size.value.shape == "none"
         )
+        endless = endless or _is_endless_decorator(each)
         if endless and takes:
             what = f"{scope.short_name} keeps every result that it ever gave"
             yield Hit(each.span, what, POSSIBLE, "low")
+
+
+def _is_endless_decorator(call: Call) -> bool:
+    """Return whether a decorator of a library keeps each result: no time, no size, or a plain dict."""
+    if call.name == "async_lru.alru_cache":
+        size = call.argument("maxsize", place=0)
+        return size is not None and size.value.shape == "none" and not call.has("ttl")
+    if call.name == "aiocache.cached":
+        return not call.has("ttl", "cache", "alias") and not call.spreads
+    kept = call.argument("cache", place=0)
+    is_plain = kept is not None and kept.value.text.strip() in ("{}", "dict()")
+    return call.name in ("cachetools.cached", "cachetools.cachedmethod", "asyncache.cached") and is_plain
 
 
 def _is_store(each: Assignment) -> bool:

@@ -161,7 +161,16 @@ def _is_published(path: str, place: Call, outer: Scope, facts: Facts) -> bool:
         if each.owner == outer.owner and each.targets[0].removeprefix("self.") == name
     ]
     made_in = ("__init__", "constructor", outer.owner.rpartition(".")[2])
-    if not set_at or not all(each.scope is None or each.scope.short_name in made_in for each in set_at):
+    # `constructor(private readonly target: string)`
+    given = any(
+        one.name == name
+        for each in facts.functions_named("constructor")
+        if each.owner == outer.owner and facts.language == "typescript"
+        for one in each.parameters
+    )
+    if not (set_at or given) or not all(
+        each.scope is None or each.scope.short_name in made_in for each in set_at
+    ):
         return False
     writers = {outer, *(facts.named_function_of(each) for each in facts.callers_of(outer))}
     writers |= {
@@ -181,12 +190,19 @@ def _is_published(path: str, place: Call, outer: Scope, facts: Facts) -> bool:
 
 def _changes(scope: Scope, facts: Facts) -> bool:
     """Return whether a method changes what its object holds."""
+    fields = {name.removeprefix("self.") for name in facts.file_names if name.startswith("self.")}
     if any(
+        each.operator != ":="
+        and (target := each.targets[0]).removeprefix("self.").partition("[")[0] in fields
+        and (target.startswith("self.") or "[" in target or facts.language in ("csharp", "java", "kotlin"))
+        for each in facts.within(facts.assignments, scope.body)
+    ):
+        return True
+    if facts.language in ("python", "go", "rust", "javascript") and any(
         each.targets[0].startswith("self.") and each.operator != ":=" and "." not in each.targets[0][5:]
         for each in facts.within(facts.assignments, scope.body)
     ):
         return True
-    fields = {name.removeprefix("self.") for name in facts.file_names if name.startswith("self.")}
     return any(
         each.receiver_written.startswith(("self.", "this."))
         or each.receiver_written.removeprefix("this.") in fields

@@ -54,6 +54,9 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
     """Return whether something limits how many run at a time, or how many items there are."""
     scope = next(facts.functions_around(call), None)
     whole = facts.whole_text if scope is None else facts.text(scope.span)
+    if "PerTaskExecutor" in call.name:
+        # Its executor has a thread for every task, by whatever name.
+        whole = whole.replace(f"{call.receiver_written}.", "")
     if _is_strong(whole, spans, facts) or _is_received(source, facts):
         return True
     around = [text for loop in facts.loops_around(call) for text in (loop.over, *loop.targets)]
@@ -147,6 +150,8 @@ def _is_whole(source: str, call: Call, facts: Facts) -> bool:
 def _without_executor(span: Span, call: Call, facts: Facts) -> str:
     """Return a text without the name of an executor that has a thread for every task."""
     text = facts.text(span)
+    if "PerTaskExecutor" in call.name:
+        return text.replace(f"{call.receiver_written}.", "")
     if facts.language == "java" and call.method in ("runAsync", "supplyAsync") and len(call.positional) > 1:
         return re.sub(rf"\b{re.escape(call.positional[1].value.text)}\b", "", text)
     return text
@@ -203,6 +208,10 @@ def limits_for_one(facts: Facts) -> Iterator[Call]:
             continue
         name = call.assigned[0]
         rest = Span(call.span.end, scope.body.end)
+        if call.method == "make":
+            if _is_channel_for_one(name, call, rest, scope, facts):
+                yield call
+            continue
         if name in facts.globals_in(scope):
             continue
         mentioned = len(re.findall(rf"(?<![\w.]){re.escape(name)}\b", facts.text(rest)))
@@ -226,6 +235,17 @@ def limits_for_one(facts: Facts) -> Iterator[Call]:
         taken = held - released
         if taken == 1 and mentioned == held == len(uses):
             yield call
+
+
+def _is_channel_for_one(name: str, call: Call, rest: Span, scope: Scope, facts: Facts) -> bool:
+    """Return whether a channel of Go is filled once by the function that makes it, and emptied at its end."""
+    text = facts.text(rest)
+    if len(re.findall(rf"\b{name}\b", text)) != 2 or scope.outer is not None:
+        return False
+    if re.search(rf"\b{name}\s*<-", text) is None or re.search(rf"<-\s*{name}\b", text) is None:
+        return False
+    inside = facts.within(facts.calls, rest)
+    return not any(each.is_launched for each in inside) and not any(facts.within(facts.loops, rest))
 
 
 def _is_in_inner(name: str, rest: Span, scope: Scope, facts: Facts) -> bool:

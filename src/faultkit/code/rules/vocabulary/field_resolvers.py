@@ -28,10 +28,14 @@ _ROOTS = re.compile(r"^(Query|Mutation|Subscription|query|mutation|subscription)
 _ROOT_RESOLVER = re.compile(r"(query|mutation|subscription)Resolver$", re.IGNORECASE)
 _MAP = re.compile(r"^(\w*[rR]esolvers?)\.([A-Z]\w*)\.(\w+)(\.resolve)?$")
 """`resolvers.Order.shipments`: a function in a map of resolvers, by its qualified name."""
+_OF_TYPE = re.compile(r"^([A-Za-z]\w*)(?:Type|Field)?Resolvers?\.(\w+)(\.resolve)?$")
+"""`tripResolvers.driver`: the resolvers of one type in a map of their own."""
 _KEY = r"\w*(?:id|Id|ID|key|Key|ref|Ref|slug|code|email)s?\b"
 _MEMORY = re.compile(r"loader|cache|map|index|registry|config|logger|log|metrics|format\w*$", re.IGNORECASE)
 _ASKED = re.compile(
-    r"^(self|this|ctx|context|info)\b|^\w*(repo|repository|service|client|store|dao|db|api)\b", re.IGNORECASE
+    r"^(self|this|ctx|context|info|dataSources|prisma|models|services|repos)\b"
+    r"|^\w*(repo|repository|service|client|store|dao|db|api)\b",
+    re.IGNORECASE,
 )
 _LOCAL = re.compile(
     r"^(get|has|set|push|add|map|filter|format|log|info|debug|warn|error|assert|encode|decode|hash)$"
@@ -72,7 +76,8 @@ def _asked(each: FieldResolver, reads: list[Call], facts: Facts) -> Iterator[Cal
         owner = call.receiver_written
         if not owner or not (_is_answer(call, each.scope, facts) or len(call.assigned) == 2):
             continue
-        if _LOCAL.match(call.method) or _MEMORY.search(owner) or not _is_member(call, facts):
+        is_local = _LOCAL.match(call.method) is not None and not call.is_awaited
+        if is_local or _MEMORY.search(owner) or not _is_member(call, facts):
             continue
         if "(" in owner:
             # `ctx.db("drivers").where("id", trip.driverId).first()`
@@ -111,7 +116,8 @@ def _is_answer(call: Call, scope: Scope, facts: Facts) -> bool:
 def _is_member(call: Call, facts: Facts) -> bool:
     if _ASKED.search(call.receiver_written) or call.receiver.startswith("self."):
         return True
-    return facts.language == "kotlin" and "." not in call.receiver_written and call.receiver[:1].isupper()
+    is_typed = facts.language in ("kotlin", "java", "csharp") and "." not in call.receiver_written
+    return is_typed and call.receiver.rpartition(".")[2][:1].isupper() and call.receiver_written[:1].islower()
 
 
 def _resolvers(facts: Facts) -> Iterator[FieldResolver]:
@@ -179,10 +185,16 @@ def _parent(scope: Scope, facts: Facts) -> str:
 
 
 def _in_python(scope: Scope, names: list[str], facts: Facts) -> str:
+    if len(names) > 1 and names[1] == "info" and any(map(_is_of_ariadne, scope.decorators)):
+        return "" if names[0].startswith("_") else names[0]
     if not _GRAPHENE.match(scope.short_name) or len(names) < 2:
         return ""
     is_root = _ROOTS.match(scope.owner.rpartition(".")[2]) or names[0] in ("root", "_", "_root")
     return names[0] if names[1] == "info" and not is_root else ""
+
+
+def _is_of_ariadne(decorator: Call) -> bool:
+    return decorator.method == "field" and decorator.receiver.endswith("ariadne.ObjectType")
 
 
 def _in_go(scope: Scope, names: list[str], facts: Facts) -> str:
@@ -197,7 +209,11 @@ def _in_csharp(scope: Scope, names: list[str], facts: Facts) -> str:
 
 
 def _in_javascript(scope: Scope, names: list[str], facts: Facts) -> str:
-    found = _MAP.match(scope.name)
+    found = _MAP.match(scope.name) or _OF_TYPE.match(scope.name)
+    if found is not None and found.re is _OF_TYPE:
+        # `tripResolvers.driver` has the parent, the arguments and the context.
+        is_root = _ROOTS.match(found[1]) is not None or names[0].startswith("_")
+        return names[0] if len(names) > 1 and not is_root and names[0].isidentifier() else ""
     if found is None or _ROOTS.match(found[2]) or names[0].startswith("_") or found[3].startswith("__"):
         return ""
     return names[0] if names[0].isidentifier() else ""

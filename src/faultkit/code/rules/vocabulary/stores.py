@@ -155,9 +155,12 @@ def puts_of(store: MapStore, facts: Facts) -> Iterator[Put]:
         # A lambda of Kotlin runs where it stands: `load(id).also { known[id] = it }`.
         inline = facts.language == "kotlin" and each.scope.is_anonymous
         outer = facts.named_function_of(each) if inline else None
+        if inline and value == "it":
+            around = [one for one in facts.calls_around(each) if one.method in ("also", "let", "apply")]
+            value = facts.text(around[-1].callee) if around else value
         yield Put(key.strip(), value, each.span, outer or each.scope, "", each.operator)
     for call in facts.calls_of_method(*PUTS):
-        scope = facts.named_function_of(call)
+        scope = facts.named_function_of(call) or facts.route_of(call)
         if scope is None or scope.short_name in made_in or len(call.positional) < 2 or not is_on(call, store):
             continue
         key, value = call.positional[0].value.text, call.positional[1].value.text

@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, is_long_lived
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of
+from faultkit.code.rules.vocabulary.waits import is_sleep
 
 
 class _Maker(NamedTuple):
@@ -98,6 +100,61 @@ def queues_without_size(facts: Facts) -> Iterator[tuple[Span, str]]:
         for found in _UNLIMITED.finditer(facts.whole_text):
             yield facts.syntax.place_of(found), "a channel of unlimited size takes any number of items"
     yield from _pools(facts)
+    if facts.language in _BUFFERS:
+        yield from _buffers(facts)
+
+
+_BUFFERS = {
+    "python": (("collections.deque",), ("append", "appendleft"), ("popleft", "pop")),
+    "csharp": (("ConcurrentQueue", "Queue"), ("Enqueue",), ("TryDequeue", "Dequeue")),
+}
+"""What makes a queue in memory, what gives to it, and what takes from it."""
+_SIZE = re.compile(r"\.Count\b\s*(?:>|<|>=|\+)|\blen\(|maxlen|\.qsize|IsFull|[cC]apacity|MAX_|Max[A-Z]")
+
+
+def _buffers(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield members that callers fill, and that a loop empties as fast as it can store or send the items."""
+    makers, gives, takes = _BUFFERS[facts.language]
+    for each in facts.assignments:
+        call = each.call
+        if call is None or call.name not in makers or len(each.targets) != 1 or not each.owner:
+            continue
+        name = each.targets[0].removeprefix("self.")
+        if call.arguments or IS_FAKE.search(each.owner) or _SIZE.search(facts.whole_text):
+            continue
+        given = [
+            one
+            for one in facts.calls_of_method(*gives)
+            if one.receiver_written.removeprefix("self.") == name and _has_caller(one, facts)
+        ]
+        taken = [
+            one
+            for one in facts.calls_of_method(*takes)
+            if one.receiver_written.removeprefix("self.") == name and _stores(one, facts)
+        ]
+        if given and taken:
+            yield (
+                call.span,
+                f"{name} takes any number of items while {taken[0].written}() waits for the others",
+            )
+
+
+def _has_caller(call: Call, facts: Facts) -> bool:
+    """Return whether a function adds what it was given, once."""
+    scope = facts.named_function_of(call)
+    if scope is None or not call.positional or facts.loops_around(call):
+        return False
+    return any(each.name == call.positional[0].value.text for each in scope.parameters)
+
+
+def _stores(call: Call, facts: Facts) -> bool:
+    """Return whether a loop awaits something for each item that it takes."""
+    around = facts.loops_around(call)
+    inside = around[0].span if around else call.span
+    return bool(around) and any(
+        each.is_awaited and each.arguments and not is_sleep(each)
+        for each in facts.within(facts.calls, inside)
+    )
 
 
 def _text_of_making(call: Call, facts: Facts) -> str:
@@ -155,9 +212,10 @@ def _is_of_caller(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call) or facts.function_of(call)
     if scope is None or scope.short_name in _ONCE:
         return False
-    if facts.syntax.language.family not in ("java", "kotlin") and frequency_of(call, facts) not in (
-        "request",
-        "message",
+    if (
+        facts.syntax.language.family not in ("java", "kotlin")
+        and frequency_of(call, facts) not in ("request", "message")
+        and not is_long_lived(scope.owner.rpartition(".")[2], facts)
     ):
         return False
     text = " ".join(each.value.text for each in call.arguments)
