@@ -386,4 +386,34 @@ CASES = [
             }
         }
         """, 5),
+    bad("unbounded-fan-out", "kotlin", """
+        class Notifier(private val push: PushClient, private val scope: CoroutineScope) {
+            suspend fun announce(subscribers: Flow<Subscriber>) {
+                subscribers.collect { subscriber ->
+                    scope.launch { push.send(subscriber.token) }
+                }
+            }
+        }
+        """, 4),
+    good("unbounded-fan-out", "kotlin", """
+        class Notifier(private val push: PushClient, private val scope: CoroutineScope) {
+            suspend fun announce(subscribers: Flow<Subscriber>) {
+                subscribers.collect { subscriber ->
+                    slots.acquire()
+                    scope.launch { try { push.send(subscriber.token) } finally { slots.release() } }
+                }
+            }
+        }
+        """),
+    good("unbounded-cache", "python", """
+        class OrderLoader:
+            def __init__(self, session) -> None:
+                self._session = session
+                self._orders: dict[int, Order] = {}
+
+            async def load(self, order_id: int) -> Order:
+                if order_id not in self._orders:
+                    self._orders[order_id] = await self._session.get(Order, order_id)
+                return self._orders[order_id]
+        """),
 ]  # fmt: skip

@@ -132,10 +132,12 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     of_cache = _OF_OBJECTS.search(store.owner) is not None
     named = of_cache or _OF_OBJECTS.search(store.name) is not None
     of_program = _OF_PROGRAM.search(store.name) is not None
+    is_brief = _BRIEF.search(store.owner) is not None or _has_unit_of_work(store, facts)
     for put in puts_of(store, facts):
         given = given_words(put.scope, facts)
         # What has an age, or was asked of another service, is kept from call to call.
-        lives = shared or _EXPIRES.search(put.value) is not None or _is_fetched(put, given, facts)
+        lives = shared or _EXPIRES.search(put.value) is not None
+        lives = lives or (not is_brief and _is_fetched(put, given, facts))
         if not store.is_static and not lives and not handles_events(put.scope):
             continue
         made = [
@@ -194,6 +196,26 @@ def _is_fetched(put: Put, given: frozenset[str], facts: Facts) -> bool:
         for call in facts.within(facts.calls, span)
         if keys & words(facts.text(call.span))
     )
+
+
+_BRIEF = re.compile(
+    r"(Loader|Context|UnitOfWork|Import\w*|Builder|Visitor|Run|Job|Task|Command|Request|Transaction|Batch|Parser|Scraper"
+    r"|Crawler|Migration|Migrator|Export\w*|Sync\w*|Scan\w*|Report\w*|Walker|Compiler|Converter)$"
+)
+"""Names of objects that live as long as one request or one piece of work."""
+_UNIT = re.compile(r"^_?(session|tx|trx|transaction|request|req|uow|conn|connection|call)$", re.IGNORECASE)
+
+
+def _has_unit_of_work(store: MapStore, facts: Facts) -> bool:
+    """Return whether an object is made for a session, a transaction or a request."""
+    makers = facts.functions_named("__init__", "constructor", store.owner)
+    given = [one.name for each in makers if each.owner == store.made.owner for one in each.parameters]
+    given += [
+        each.targets[0].removeprefix("self.")
+        for each in facts.assignments
+        if facts.language == "kotlin" and each.value is None and each.owner == store.made.owner
+    ]
+    return any(map(_UNIT.match, given))
 
 
 def _line_of(put: Put, facts: Facts) -> Span:

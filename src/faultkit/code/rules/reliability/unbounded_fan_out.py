@@ -169,10 +169,6 @@ def _check(facts: Facts) -> Iterator[Hit]:
             begun.append(call)
             what = f"{call.written}() is started for every {often}, however many there are"
             yield Hit(call.span, what, LIKELY)
-        elif starts and _starts_each_row(call, facts) and _reaches_out((call.span,), facts):
-            begun.append(call)
-            started = "a goroutine" if call.is_launched else f"{call.written}()"
-            yield Hit(call.span, f"{started} is started for every row, however many there are", LIKELY)
         elif _sized_by_items(call, facts):
             yield Hit(
                 call.span, f"{call.written}() has a thread for every item, however many there are", LIKELY
@@ -267,31 +263,6 @@ def _streamed(pushed: Call, waits: Call, facts: Facts) -> Loop | None:
     if not around or not around[-1].is_async or is_within(waits.span, around[-1].span):
         return None
     return None if _is_few(around[-1].over, pushed, facts) else around[-1]
-
-
-_ROW_BY_ROW = re.compile(
-    r"^let\s+Some\(.*\)\s*=\s*(\w+)\.(?:try_next|next|next_line)\(\)\.await.*$|^(\w+)\.(?:Next|Scan)\(\w*\)$"
-)
-_WAITS_FOR_ROOM = re.compile(r"acquire|(?<!try_)join_next|\.len\(\)|<-\s*struct|Wait\(")
-
-
-def _starts_each_row(call: Call, facts: Facts) -> bool:
-    """Return whether a task is started for each row that is read, and waits for its turn only inside itself.
-
-    Few run at a time then, but all are there, each with its row."""
-    around = facts.loops_around(call)
-    found = _ROW_BY_ROW.match(around[-1].over.strip()) if around else None
-    if found is None or facts.language not in ("rust", "go"):
-        return False
-    source = found[1] or found[2]
-    made = [facts.text(each.span) for each in facts.assignments_to(source, call)]
-    if not any(
-        re.search(r"\.fetch\(|\.[qQ]uery\w*\(|NewScanner|\.lines\(\)|query_raw", each) for each in made
-    ):
-        return False
-    body, start = facts.text(around[-1].body), call.span.start - around[-1].body.start
-    outside = body[:start] + body[start + call.span.end - call.span.start :]
-    return body.isascii() and _WAITS_FOR_ROOM.search(outside) is None
 
 
 def _across_rounds(loop: Loop, pushed: Call, waits: Call, facts: Facts) -> str:

@@ -28,7 +28,7 @@ def received_by_loop(call: Call, facts: Facts) -> str | None:
     None if it waits for a free slot first."""
     around = facts.loops_around(call)
     if not around:
-        return None
+        return "received" if facts.language == "kotlin" and _is_collected(call, facts) else None
     loop, text = around[-1], facts.text(call.span)
     if _SLOTS.search(facts.text(loop.body)) and not waits_inside(call, facts):
         return None
@@ -75,6 +75,17 @@ def waits_inside(call: Call, facts: Facts) -> bool:
     if not _TAKEN.search(own) or _TAKEN.search(rest) or _ENDED_FIRST.search(rest):
         return False
     return re.search(r"\.(?:try_acquire|tryAcquire|TryAcquire)", own) is None
+
+
+def _is_collected(call: Call, facts: Facts) -> bool:
+    """Return whether a task works on an item that `collect { … }` or `consumeEach { … }` gets (Kotlin)."""
+    around = [each for each in facts.calls_around(call) if each.method in ("collect", "consumeEach")]
+    if not around or _SLOTS.search(facts.text(around[-1].span)):
+        return False
+    given = next((each.value.span for each in around[-1].arguments if each.value.shape == "function"), None)
+    scope = None if given is None else facts.function_at(given)
+    names = {each.name for each in scope.parameters} if scope is not None else set[str]()
+    return bool((names or {"it"}) & words_of(facts.text(call.span)))
 
 
 _QUEUES = re.compile(
