@@ -132,13 +132,6 @@ CASES = [
           return Promise.all(stops.map((stop) => limit(() => load(stop.id))));
         }
         """),
-    bad(FAN_OUT, "python", """
-        import asyncio
-        async def load(stop):
-            slots = asyncio.Semaphore(8)
-            async with slots:
-                return await fetch(stop)
-        """, 3),
     good(FAN_OUT, "python", """
         import asyncio
         async def load_all(stops):
@@ -148,22 +141,6 @@ CASES = [
                     return await fetch(stop)
             return await asyncio.gather(*(one(stop) for stop in stops))
         """),
-    bad(FAN_OUT, "kotlin", """
-        import kotlinx.coroutines.sync.Semaphore
-        suspend fun load(stop: Stop): Info {
-            val slots = Semaphore(8)
-            return slots.withPermit { client.get(stop.id) }
-        }
-        """, 3),
-    bad(FAN_OUT, "csharp", """
-        private async Task<Info> LoadAsync(Stop stop)
-        {
-            using var slots = new SemaphoreSlim(8);
-            await slots.WaitAsync();
-            try { return await _client.GetAsync(stop.Id); }
-            finally { slots.Release(); }
-        }
-        """, 3),
     good(FAN_OUT, "csharp", """
         private async Task LoadAllAsync(IReadOnlyList<Stop> stops)
         {

@@ -151,7 +151,7 @@ def _taken_alone(name: str, made: Assignment, scope: Scope, facts: Facts) -> Spa
             return None
         after = facts.syntax.source[found.end() : found.end() + 40]
         is_called = re.match(rb"\s*\.\s*(\w+)\s*[({]", after)
-        if is_called is None and not re.match(rb"\s*:", after):
+        if is_called is None and not re.match(rb"\s*:(?!:)", after):
             return None  # It is given to other code, or kept.
         if is_called is None or is_called[1].decode() in _TAKES:
             taken = taken or place.span

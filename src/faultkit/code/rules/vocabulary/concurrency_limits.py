@@ -172,72 +172,48 @@ def _names_of_limits(facts: Facts) -> set[str]:
 
 
 _MAKERS = {
-    "python": ("Semaphore", "BoundedSemaphore", "CapacityLimiter"),
-    "javascript": ("pLimit", "p-limit", "default", "Sema", "Semaphore", "Bottleneck", "PQueue", "p-queue"),
+    "javascript": ("pLimit", "p-limit", "default", "Bottleneck", "bottleneck", "PQueue", "p-queue"),
     "go": ("NewWeighted", "make"),
-    "java": ("Semaphore",),
-    "kotlin": ("Semaphore",),
-    "csharp": ("SemaphoreSlim", "Semaphore"),
-    "rust": ("new",),
 }
 _MADE_ALONE = re.compile(
-    r"^(asyncio|threading|anyio|trio)\.(Bounded)?(Semaphore|CapacityLimiter)$|(^|[./~])p-?limit(\.default)?$|p-queue(\.\w+)?$"
-    r"|^async-sema\.Sema$|async-mutex\.Semaphore$|bottleneck$|semaphore\.NewWeighted$|(^|\.)Semaphore(Slim)?(\.new)?$",
-    re.IGNORECASE,
+    r"(^|[./~])p-?limit(\.default)?$|p-queue(\.\w+)?$|bottleneck$|semaphore\.NewWeighted$", re.IGNORECASE
 )
-_USES = frozenset(
-    (
-        "acquire", "Acquire", "wait", "Wait", "WaitAsync", "withPermit", "run", "runExclusive", "use",
-        "schedule", "add", "tryAcquire", "acquire_owned", "__aenter__",
-    )
-)  # fmt: skip
+_USES = frozenset(("Acquire", "schedule", "add", "run"))
 
 
 def limits_for_one(facts: Facts) -> Iterator[Call]:
     """Yield limits that a function makes for a single task of its own: other calls of it have others.
 
-    Such a limit is used once, outside of loops and of functions inside, and nothing else gets it."""
-    for call in facts.calls_of_method(*_MAKERS[facts.syntax.language.family]):
+    Such a limit is used once, outside of loops and of functions inside, and nothing else gets it. Locks and
+    semaphores of other languages are left to FK-R174."""
+    for call in facts.calls_of_method(*_MAKERS.get(facts.syntax.language.family, ())):
         scope = facts.function_of(call)
-        if scope is None or not _makes_limit(call, facts):
+        if scope is None or not _makes_limit(call):
             continue
-        if _is_used_at_once(call, facts):
-            yield call
+        if facts.syntax.source[call.span.end : call.span.end + 1] == b"(" and facts.language != "go":
+            yield call  # `pLimit(5)(() => …)`
             continue
         if len(call.assigned) != 1 or not call.assigned[0].isidentifier():
             continue
         name = call.assigned[0]
         rest = Span(call.span.end, scope.body.end)
         if call.method == "make":
-            if _is_channel_for_one(name, call, rest, scope, facts):
+            if _is_channel_for_one(name, rest, scope, facts):
                 yield call
-            continue
-        if name in facts.globals_in(scope):
             continue
         mentioned = len(re.findall(rf"(?<![\w.]){re.escape(name)}\b", facts.text(rest)))
         uses = [each for each in facts.within(facts.calls, rest) if _is_use(each, name)]
-        held = sum(
-            1
+        own = [
+            each
             for each in uses
             if facts.function_of(each) is scope and facts.loops_around(each) == facts.loops_around(call)
-        )
-        managed = len(re.findall(rf"\bwith\s+{re.escape(name)}\s*:", facts.text(rest)))
-        if managed == mentioned == 1:
-            around = [
-                loop
-                for loop in facts.within(facts.loops, rest)
-                if name in re.findall(r"\w+", facts.text(loop.span))
-            ]
-            if not around and not _is_in_inner(name, rest, scope, facts):
-                yield call
-            continue
-        released = sum(1 for each in uses if each.method.lower() == "release")
-        taken = held - released
-        if taken == 1 and mentioned == held == len(uses):
+        ]
+        taken = [each for each in own if each.method != "Release"]
+        if len(taken) == 1 and mentioned == len(own) == len(uses):
             yield call
 
 
-def _is_channel_for_one(name: str, call: Call, rest: Span, scope: Scope, facts: Facts) -> bool:
+def _is_channel_for_one(name: str, rest: Span, scope: Scope, facts: Facts) -> bool:
     """Return whether a channel of Go is filled once by the function that makes it, and emptied at its end."""
     text = facts.text(rest)
     if len(re.findall(rf"\b{name}\b", text)) != 2 or scope.outer is not None:
@@ -248,33 +224,16 @@ def _is_channel_for_one(name: str, call: Call, rest: Span, scope: Scope, facts: 
     return not any(each.is_launched for each in inside) and not any(facts.within(facts.loops, rest))
 
 
-def _is_in_inner(name: str, rest: Span, scope: Scope, facts: Facts) -> bool:
-    """Return whether a function inside uses a name."""
-    inner = [each for each in facts.scopes if each is not scope and rest.start <= each.span.start < rest.end]
-    return any(re.search(rf"\b{re.escape(name)}\b", facts.text(each.span)) for each in inner)
-
-
-def _makes_limit(call: Call, facts: Facts) -> bool:
+def _makes_limit(call: Call) -> bool:
     if call.method == "make":
         first = call.argument(place=0)
         return first is not None and first.value.text == "chan struct{}" and len(call.positional) == 2
-    if call.method in ("default", "new") and "imit" not in call.name and "emaphore" not in call.name:
-        return False
     given = call.positional[0].value.text if call.positional else ""
-    # One permit is a lock, and none waits for a signal.
-    return _MADE_ALONE.search(call.name) is not None and given not in ("", "0", "1", "0, 1")
+    # A limit of one is a lock.
+    return _MADE_ALONE.search(call.name) is not None and given not in ("", "1")
 
 
 def _is_use(call: Call, name: str) -> bool:
     if call.written == name:
         return True  # `limit(() => …)`
-    is_on = call.receiver_written == name
-    return is_on and (call.method in _USES or call.method.lower() == "release")
-
-
-def _is_used_at_once(call: Call, facts: Facts) -> bool:
-    """Return whether the limit has no name: `pLimit(5)(() => …)`, `async with asyncio.Semaphore(5):`."""
-    if call.is_managed and not call.assigned:
-        return True
-    after = facts.syntax.source[call.span.end : call.span.end + 1]
-    return after == b"(" and facts.syntax.language.family == "javascript"
+    return call.receiver_written == name and (call.method in _USES or call.method == "Release")
