@@ -9,7 +9,8 @@ from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.exits import exit_without_release, first_protected
+from faultkit.code.rules.vocabulary.channel_slots import slots_kept
+from faultkit.code.rules.vocabulary.exits import call_that_fails_before, exit_without_release
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _PAIRS = {
@@ -42,6 +43,9 @@ _SAFE = frozenset(
 
 def _check(facts: Facts) -> Iterator[Hit]:
     yield from _advisory(facts)
+    if facts.language == "go":
+        for span, name in slots_kept(facts):
+            yield Hit(span, f"the slot of {name} is kept where the function returns before <-{name}", LIKELY)
     for call in facts.calls_of_method(*_PAIRS):
         if not _is_lock(call, facts):
             continue
@@ -59,7 +63,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif (early := exit_without_release(begin, ends, scope, facts)) is not None:
             what = f"{release}() is skipped when the function returns earlier"
             yield Hit(Span(call.span.start, early.span.end), what, LIKELY)
-        elif (failing := _fails_before(call, begin, ends, scope, facts)) is not None:
+        elif (failing := call_that_fails_before(begin, ends, scope, facts)) is not None:
             what = f"{release}() is skipped when {failing.written}() fails, before the try that releases it"
             yield Hit(Span(call.span.start, failing.span.end), what, LIKELY)
         elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, begin, ends, facts):
@@ -205,26 +209,6 @@ def _is_sure(end: Call, facts: Facts) -> bool:
     if facts.is_deferred(end) or facts.is_in_finally(end):
         return True
     return any(each.method in _AT_END for each in facts.calls_around(end))
-
-
-_AWAITS_NOTHING = frozenset(("Task.Yield", "asyncio.sleep", "Task.CompletedTask", "Task.Delay"))
-
-
-def _fails_before(call: Call, begin: int, ends: list[Call], scope: Scope, facts: Facts) -> Call | None:
-    """Return a call that waits for something between a lock and the try that releases it."""
-    if facts.language == "go":
-        return None
-    first = first_protected(ends, scope, facts)
-    if first is None or first <= begin:
-        return None
-    for each in facts.within(facts.calls, Span(begin, first)):
-        if not each.is_awaited or facts.function_of(each) is not scope or each.name in _AWAITS_NOTHING:
-            continue
-        if each.method in _PAIRS or any(facts.are_exclusive(each, end) for end in ends[-1:]):
-            continue
-        if not facts.tries_around(each):
-            return each
-    return None
 
 
 def _may_fail(call: Call, begin: int, ends: list[Call], facts: Facts) -> bool:

@@ -12,7 +12,7 @@ from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.read_values import computed_names, field_computed, first_call, read_names
 from faultkit.code.rules.vocabulary.rewritten_documents import rewritten_documents
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
-from faultkit.code.rules.vocabulary.sql_updates import written_back
+from faultkit.code.rules.vocabulary.sql_updates import documents_rewritten, written_back
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.transactions import transactions
 
@@ -86,6 +86,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _in_cache(facts)
     yield from _over_awaits(facts)
     yield from _by_sql(facts)
+    yield from _by_documents(facts)
     for span, key in rewritten_documents(facts):
         what = f"two callers at once read the document of {key[:40]}, and one of the changes is lost"
         yield Hit(span, what, LIKELY)
@@ -105,6 +106,14 @@ def _by_sql(facts: Facts) -> Iterator[Hit]:
     for write, table, column in written_back(facts):
         if not _AMOUNTS.search(table) and not _is_amount(column, write.scope, facts):
             continue
+        if not _GUARDS.search(facts.text(write.scope.span)):
+            what = f"two callers at once read the same {column} of {table}, and one of the changes is lost"
+            yield Hit(write.span, what, LIKELY)
+
+
+def _by_documents(facts: Facts) -> Iterator[Hit]:
+    """Yield a document in a column that is read, changed and written back as a whole."""
+    for write, table, column in documents_rewritten(facts):
         if not _GUARDS.search(facts.text(write.scope.span)):
             what = f"two callers at once read the same {column} of {table}, and one of the changes is lost"
             yield Hit(write.span, what, LIKELY)

@@ -15,7 +15,10 @@ _WORDS = (
     b"edis", b"EDIS", b"rdb", b"Rdb", b"RDB", b"ettuce", b"LETTUCE", b"psForValue", b"tackExchange",
     b"IDatabase", b"setnx", b"nx=True",
 )  # fmt: skip
-_LOCKS = re.compile(r"lock|mutex|lease|leader|semaphore|single_?flight|exclusive", re.IGNORECASE)
+_LOCKS = re.compile(
+    r"lock|mutex|lease|leader|semaphore|single_?flight|exclusive|running|in_?progress|run_?once",
+    re.IGNORECASE,
+)
 _EXPIRES = re.compile(r"\b(ex|px|exat|pxat|EX|PX|EXAT|PXAT|expire\w*|Expire\w*|pexpire|KEEPTTL|ttl|TTL)\b")
 _CHECKS = re.compile(
     r"\beval\w*\(|\bEval\w*\(|register_script|[sS]cript|redis\.call|\.lock\(|LockRelease|\bwatch\(|compare|Redlock"

@@ -16,7 +16,7 @@ from faultkit.code.rules.vocabulary.begun_transactions import (
     never_rolled_back,
     never_rolled_back_in_jdbc,
 )
-from faultkit.code.rules.vocabulary.exits import exit_between, exit_without_release
+from faultkit.code.rules.vocabulary.exits import call_that_fails_before, exit_between, exit_without_release
 from faultkit.code.rules.vocabulary.object_queues import returned_on_success_only
 from faultkit.code.rules.vocabulary.taken_resources import taken_severity
 
@@ -70,7 +70,7 @@ def _released(facts: Facts) -> Iterator[Hit]:
         scope = facts.function_of(call)
         if scope is None or not call.assigned or call.is_managed:
             continue
-        name = call.assigned[0]
+        name = _held_by(call)
         if not name.isidentifier() or name == "_":
             continue
         if (late := _managed_late(name, call, scope, facts)) is not None:
@@ -95,6 +95,11 @@ def _released(facts: Facts) -> Iterator[Hit]:
             if left is not None and not _is_nothing(left, name, scope, facts):
                 what = f"{_shown(ends[0], name)} is skipped when the function returns earlier"
                 yield Hit(Span(call.span.start, left.span.end), what, LIKELY, severity)
+            elif left is None and (
+                failing := call_that_fails_before(call.span.end, ends, scope, facts, name)
+            ):
+                what = f"{_shown(ends[0], name)} is skipped when {failing.written}() fails, before the try"
+                yield Hit(Span(call.span.start, failing.span.end), what, LIKELY, severity)
         if not ends or sure:
             continue
         early = None if facts.language == "go" else _early_return(call, ends, scope, facts)
@@ -104,6 +109,13 @@ def _released(facts: Facts) -> Iterator[Hit]:
         elif _may_miss(call, ends, scope, facts):
             what = f"{_shown(ends[0], name)} is left out when something between it and {call.written}() fails"
             yield Hit(call.span, what, LIKELY, severity)
+
+
+def _held_by(call: Call) -> str:
+    """Return the variable that is released: of `const [value, release] = await slots.acquire()` the last."""
+    name = call.assigned[0]
+    parts = re.findall(r"\w+", name) if name.startswith("[") and call.method == "acquire" else []
+    return parts[-1] if parts else name
 
 
 def _by_helpers(direct: list[tuple[Call, Severity]], facts: Facts) -> Iterator[tuple[Call, Severity]]:
@@ -199,7 +211,7 @@ def _severity(call: Call, facts: Facts) -> Severity | None:
     owner = call.receiver_written
     if call.method in ("connect", "acquire") and (_POOLS.search(owner) or call.name == "pg.Pool.connect"):
         return "high"
-    if call.method == "acquire" and _MUTEX.search(owner):
+    if call.method == "acquire" and (_MUTEX.search(owner) or _MUTEX.search(call.receiver)):
         return "high"
     if call.method != "transaction" or not owner:
         return None
@@ -326,7 +338,9 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
         reads = [each.span.end for each in facts.within(facts.loops, scope.body) if over in each.over]
         first = min([first, *reads])
     for step in facts.within(facts.steps, scope.body):
-        if step.kind != "return" or facts.function_of(step) is not scope:
+        if step.kind not in ("return", "continue") or facts.function_of(step) is not scope:
+            continue
+        if step.kind == "continue" and facts.loops_around(step)[-1:] != facts.loops_around(call)[-1:]:
             continue
         if not call.span.end < step.span.start or step.span.end > first:
             continue

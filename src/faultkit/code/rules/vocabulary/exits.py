@@ -26,6 +26,50 @@ def first_protected(ends: Iterable[Call], scope: Scope, facts: Facts) -> int | N
     return min((each.start for each in _protected(ends, scope, facts)), default=None)
 
 
+_AT_ONCE = frozenset(
+    (
+        "add", "append", "get", "put", "size", "len", "isEmpty", "containsKey", "contains", "has", "set",
+        "clear", "pop", "poll", "delete", "remove", "keys", "values", "items", "copy", "push", "shift",
+        "count", "list", "nanoTime", "currentTimeMillis", "monotonic", "time", "now", "instant", "start",
+        "perf_counter", "timer", "GetTimestamp", "StartNew", "startTimer", "labels", "inc", "observe",
+        "time_ns", "incrementAndGet", "sleep", "Delay", "Yield", "acquire", "lock", "WaitAsync", "tryLock",
+        "tryAcquire", "Wait",
+    )
+)  # fmt: skip
+"""Methods of collections, clocks, metrics and locks, which hardly fail."""
+
+
+def call_that_fails_before(
+    begin: int, ends: Iterable[Call], scope: Scope, facts: Facts, held: str = ""
+) -> Call | None:
+    """Return a call that may fail between an offset and the code in which a release is sure.
+
+    It waits, or it is one of a member whose result is used. Calls of `held`, the variable that is released,
+    do not count."""
+    ends = tuple(ends)
+    first = None if facts.language == "go" else first_protected(ends, scope, facts)
+    if first is None or first <= begin:
+        return None
+    for each in facts.within(facts.calls, Span(begin, first)):
+        if facts.function_of(each) is not scope or each.method in _AT_ONCE or facts.tries_around(each):
+            continue
+        if held and (each.written.partition(".")[0] == held or held in facts.text(each.span)):
+            continue
+        may_fail = each.is_awaited or _is_of_member(each, facts)
+        if may_fail and not any(facts.are_exclusive(each, end) for end in ends[-1:]):
+            return each
+    return None
+
+
+def _is_of_member(call: Call, facts: Facts) -> bool:
+    if not call.assigned or call.constructs or call.method.startswith(("get", "is", "has", "Get", "Is")):
+        return False
+    owner = call.receiver_written.removeprefix("this.").removeprefix("self.")
+    if call.receiver_written in ("self", "this") or not call.receiver_written:
+        return bool(facts.functions_named(call.method)) and bool(call.arguments)
+    return bool(call.arguments) and owner.isidentifier() and f"self.{owner}" in facts.assigned_names
+
+
 def exit_between(begin: int, first: int, ends: Iterable[Call], scope: Scope, facts: Facts) -> Step | None:
     """Return the first `return` or `raise` between two offsets that no release comes before."""
     for step in facts.own(facts.steps, scope):

@@ -103,7 +103,8 @@ def _of_items(scope: Scope, facts: Facts) -> Iterator[Call]:
         loops = facts.loops_around(call)
         own = facts.named_function_of(call)
         is_item = any(call.receiver_written in loop.targets for loop in loops)
-        if is_item and own is not None and own.owner and len(call.arguments) == len(scope.parameters):
+        given = [each for each in scope.parameters if each.name not in ("self", "cls")]
+        if is_item and own is not None and own.owner and len(call.arguments) == len(given):
             yield call
 
 

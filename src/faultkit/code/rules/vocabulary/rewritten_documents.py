@@ -53,7 +53,7 @@ def _is_written_back(read: Thing, write: Thing, facts: Facts) -> bool:
     for name in held & {*_NAME.findall(given)} | _sources(held, given, read, write, facts):
         word = re.escape(name)
         if re.search(
-            rf"(?<![\w.]){word}(?:[!?]?\.\w+|\[[^\]]*\])*[!?]?\.{_CHANGES}\("
+            rf"(?<![\w.]){word}(?:[!?]?\.\w+(?:\(\))?|\[[^\]]*\])*[!?]?\.{_CHANGES}\("
             rf"|(?<![\w.]){word}(?:\.\w+|\[[^\]]*\])+\s*(?:[-+*|]|\|\|)?=(?!=)|\.\.\.{word}\b"
             rf"|(?<![\w.]){word}\s*=\s*append\(",
             between,

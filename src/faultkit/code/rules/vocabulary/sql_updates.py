@@ -95,6 +95,27 @@ def written_back(facts: Facts) -> Iterator[tuple[Statement, str, str]]:
             yield write, found[1], found[2]
 
 
+_PARSES = re.compile(
+    r"json\.(?:Unmarshal|loads)|JSON\.parse|from_(?:str|value|slice)|readValue|readTree|Deserialize|decodeFromString|orjson\.loads"
+)
+_MAKES = re.compile(
+    r"json\.(?:Marshal|dumps)|JSON\.stringify|to_(?:string|value|vec)\(|writeValueAsString|\bSerialize|encodeToString|orjson\.dumps"
+)
+
+
+def documents_rewritten(facts: Facts) -> Iterator[tuple[Statement, str, str]]:
+    """Yield statements that set a column to a document that was read from it, changed and made anew, with the
+    names of the table and the column."""
+    for write in _statements(facts):
+        found = _SETS.match(write.sql) if write.verb == "update" else None
+        if found is None or re.search(rf"\bwhere\b.*\b{found[2]}\b", write.sql, re.IGNORECASE | re.DOTALL):
+            continue
+        before = [*_read_before(write, found[1], found[2], facts)]
+        text = facts.text(Span(min(before), write.span.end)) if before else ""
+        if _PARSES.search(text) and _MAKES.search(text):
+            yield write, found[1], found[2]
+
+
 def counted_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield where a number of a table is compared with a limit, and then changed by a statement that does
     not compare it again; with the name of the column."""

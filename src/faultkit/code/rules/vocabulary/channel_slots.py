@@ -1,0 +1,47 @@
+"""Channels of Go that are used as semaphores: `slots <- struct{}{}` takes a slot, `<-slots` gives it back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Place
+from faultkit.code.languages.syntax import Span
+
+_TAKES = re.compile(rb"^[ \t]*([\w.]+)\s*<-\s*struct\{\}\{\}[ \t]*$", re.MULTILINE)
+
+
+def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield from where a slot is taken to a return before it is given back, with the name of the channel."""
+    source = facts.syntax.source
+    if b"<- struct{}{}" not in source:
+        return
+    for found in _TAKES.finditer(source):
+        place = Place(Span(found.start(1), found.end()))
+        scope, name = facts.function_of(place), found[1].decode()
+        if scope is None:
+            continue
+        gives = re.compile(rb"(?<!\w)<-\s*" + re.escape(found[1]) + rb"(?![\w.])")
+        given = [each.start() for each in gives.finditer(source, found.end(), scope.body.end)]
+        if not given:
+            continue
+        for step in facts.own(facts.steps, scope):
+            if step.kind != "return" or not found.end() < step.span.start < given[-1]:
+                continue
+            arm = max((each.span.start for each in facts.arms if _holds(each.span, step.span)), default=0)
+            # Given back before it in its own block, or on all ways before.
+            if not any(arm < at < step.span.start or _is_sure(at, step.span, facts) for at in given):
+                yield Span(place.span.start, step.span.end), name
+                break
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _is_sure(at: int, step: Span, facts: Facts) -> bool:
+    """Return whether a slot is given back by a deferred function, or before a step and in no branch."""
+    place = Place(Span(at, at + 1))
+    if facts.is_deferred(place):
+        return at < step.start
+    return at < step.start and not any(_holds(each.span, place.span) for each in facts.arms)
