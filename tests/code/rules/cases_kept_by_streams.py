@@ -1,5 +1,7 @@
 """Listeners of streams and of single clients, and what waits for the end of the process."""
 
+# ruff: noqa: E101  (snippets of Go)
+
 from __future__ import annotations
 
 from tests.code.rules.cases import bad, good
@@ -147,5 +149,120 @@ CASES = [
                 finally:
                     broker.subscribers.discard(queue)
             return StreamingResponse(stream())
+        """),
+    bad(LISTENER, "typescript", """
+        export class NotificationsGateway implements OnGatewayConnection, OnGatewayDisconnect {
+          constructor(private readonly events: EventEmitter2) {}
+          handleConnection(client: Socket) {
+            this.events.on(`user.${client.data.userId}`, (n) => client.emit('notification', n));
+          }
+          handleDisconnect(client: Socket) {
+            this.logger.log(`gone ${client.id}`);
+          }
+        }
+        """, 4),
+    bad(LISTENER, "java", """
+        @Component
+        class PriceSocket extends TextWebSocketHandler {
+            private final Sinks.Many<Price> prices;
+            @Override
+            public void afterConnectionEstablished(WebSocketSession session) {
+                prices.asFlux().subscribe(p -> send(session, p));
+            }
+        }
+        """, 6),
+    bad(LISTENER, "csharp", """
+        public class OrderStream : IDisposable
+        {
+            public OrderStream(IObservable<Order> orders, ILogger log)
+            {
+                orders.Subscribe(o => Push(o));
+            }
+            public void Dispose() { _channel.Writer.Complete(); }
+        }
+        """, 5),
+    bad(LISTENER, "go", """
+        package ws
+
+        func (s *Server) Watch(req *pb.WatchRequest, stream pb.Prices_WatchServer) error {
+        	ch := make(chan Price, 16)
+        	s.feed.AddListener(ch)
+        	for {
+        		select {
+        		case p := <-ch:
+        			if err := stream.Send(p); err != nil {
+        				return err
+        			}
+        		case <-stream.Context().Done():
+        			return nil
+        		}
+        	}
+        }
+        """, 5),
+    bad(LISTENER, "go", """
+        package ws
+
+        func (h *Hub) ServeWS(w http.ResponseWriter, r *http.Request) {
+        	conn, err := upgrader.Upgrade(w, r, nil)
+        	if err != nil {
+        		return
+        	}
+        	send := make(chan []byte, 16)
+        	h.mu.Lock()
+        	h.clients[conn] = send
+        	h.mu.Unlock()
+        	go func() {
+        		for m := range send {
+        			conn.WriteMessage(1, m)
+        		}
+        	}()
+        	for {
+        		if _, _, err := conn.ReadMessage(); err != nil {
+        			conn.Close()
+        			return
+        		}
+        	}
+        }
+        """, 10),
+    bad(LISTENER, "kotlin", """
+        class Sessions(private val bus: Bus) {
+            suspend fun handle(session: DefaultWebSocketServerSession) {
+                bus.subscribe("room") { msg -> session.outgoing.trySend(Frame.Text(msg)) }
+                for (frame in session.incoming) handleFrame(frame)
+            }
+        }
+        """, 3),
+    good(LISTENER, "go", """
+        package ws
+
+        func (h *Hub) ServeWS(w http.ResponseWriter, r *http.Request) {
+        	conn, _ := upgrader.Upgrade(w, r, nil)
+        	h.clients[conn] = make(chan []byte, 16)
+        	defer delete(h.clients, conn)
+        	seen := map[string]int{}
+        	seen["a"] = 1
+        	read(conn)
+        }
+        """),
+    bad(LISTENER, "rust", """
+        async fn ws(mut socket: WebSocket, state: Arc<State>) {
+            let id = Uuid::new_v4();
+            let (tx, mut rx) = mpsc::unbounded_channel();
+            state.clients.lock().await.insert(id, tx);
+            while let Some(Ok(msg)) = socket.recv().await {
+                state.handle(msg).await;
+            }
+        }
+        """, 4),
+    good(LISTENER, "rust", """
+        async fn ws(mut socket: WebSocket, state: Arc<State>) {
+            let id = Uuid::new_v4();
+            let (tx, mut rx) = mpsc::unbounded_channel();
+            state.clients.lock().await.insert(id, tx);
+            while let Some(Ok(msg)) = socket.recv().await {
+                state.handle(msg).await;
+            }
+            state.clients.lock().await.remove(&id);
+        }
         """),
 ]  # fmt: skip

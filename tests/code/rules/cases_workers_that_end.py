@@ -7,6 +7,9 @@ from __future__ import annotations
 from tests.code.rules.cases import bad, good
 
 TASK = "task-left-running"
+PIPE = "pipe-without-error-handler"
+PERIODIC = "periodic-work-ends-with-first-error"
+LATE = "promise-awaited-late"
 WORKER = "worker-ends-with-one-item"
 RECEIVE = "receive-never-ends"
 GOROUTINE = "goroutine-leak"
@@ -224,5 +227,155 @@ CASES = [
                 launch { for (event in outbox) session.send(event) }
             }
         }
+        """),
+    bad(PIPE, "typescript", """
+        app.get('/csv', async (req, res) => {
+          const stream = client.query(new QueryStream('SELECT * FROM t'));
+          stream.on('error', (e) => res.destroy(e));
+          stream.pipe(stringify()).pipe(res);
+        });
+        """, 4),
+    bad(PERIODIC, "java", """
+        class Poller {
+            @PostConstruct
+            void start() {
+                executor.scheduleWithFixedDelay(this::safePoll, 0, 5, TimeUnit.SECONDS);
+            }
+            private void safePoll() {
+                try {
+                    poll();
+                } catch (PollException e) {
+                    log.warn("poll failed", e);
+                }
+            }
+            private void poll() throws PollException {
+                List<Item> items = client.fetch();
+                items.forEach(handler::handle);
+            }
+            static class PollException extends Exception { }
+        }
+        """, 4),
+    bad(PERIODIC, "kotlin", """
+        class Refresher(private val executor: ScheduledExecutorService) {
+            fun start() {
+                executor.scheduleAtFixedRate({ refresh() }, 0, 30, TimeUnit.SECONDS)
+            }
+            private fun refresh() {
+                try {
+                    val body = client.get("/rates")
+                    rates = parser.parse(body)
+                } catch (e: IOException) {
+                    log.warn("refresh failed", e)
+                }
+            }
+        }
+        """, 3),
+    bad(PERIODIC, "java", """
+        class Agent {
+            void start() {
+                Thread t = new Thread(() -> {
+                    while (running) {
+                        try {
+                            report(collector.collect());
+                            Thread.sleep(1000);
+                        } catch (InterruptedException e) {
+                            return;
+                        }
+                    }
+                });
+                t.start();
+            }
+            private void report(Stats s) { client.send(s); }
+        }
+        """, 4),
+    bad(PERIODIC, "python", """
+        import threading
+        def start():
+            threading.Timer(60, tick).start()
+        def tick():
+            refresh()
+            threading.Timer(60, tick).start()
+        def refresh():
+            data = requests.get(URL, timeout=3).json()
+        """, 5),
+    bad(PERIODIC, "csharp", """
+        public class Agent
+        {
+            public void Start() => _ = Task.Run(async () =>
+            {
+                while (!_cts.IsCancellationRequested)
+                {
+                    await _client.ReportAsync(_stats.Take());
+                    await Task.Delay(1000, _cts.Token);
+                }
+            });
+        }
+        """, 5),
+    bad(LATE, "typescript", """
+        export async function load(ids: string[]) {
+          const tasks = ids.map((id) => fetchOne(id));
+          const meta = await loadMeta();
+          const items = await Promise.all(tasks);
+          return { meta, items };
+        }
+        """, 2),
+    bad(GOROUTINE, "go", """
+        package p
+
+        func Stream(ctx context.Context, src Source) <-chan Item {
+        	out := make(chan Item)
+        	go func() {
+        		defer close(out)
+        		for src.Next() {
+        			out <- src.Item()
+        		}
+        	}()
+        	return out
+        }
+        """, 8),
+    good(GOROUTINE, "go", """
+        package p
+
+        func Stream(ctx context.Context, src Source) <-chan Item {
+        	out := make(chan Item)
+        	go func() {
+        		defer close(out)
+        		for src.Next() {
+        			select {
+        			case out <- src.Item():
+        			case <-ctx.Done():
+        				return
+        			}
+        		}
+        	}()
+        	return out
+        }
+        """),
+    good(PERIODIC, "java", """
+        class Agent {
+            void start() {
+                Thread t = new Thread(() -> {
+                    while (running) {
+                        try {
+                            client.send(collector.collect());
+                            Thread.sleep(1000);
+                        } catch (InterruptedException e) {
+                            return;
+                        } catch (RuntimeException e) {
+                            log.warn("not sent", e);
+                        }
+                    }
+                });
+                t.start();
+            }
+        }
+        """),
+    good(PERIODIC, "python", """
+        import threading
+        def tick():
+            try:
+                refresh()
+            finally:
+                threading.Timer(60, tick).start()
         """),
 ]  # fmt: skip

@@ -36,6 +36,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _abandoned(made, uses, facts)
     for each in made:
         name, scope = each.targets[0], each.scope
+        if scope is not None and (sent := _sent_to_caller(name, each, scope, uses, facts)) is not None:
+            what = (
+                f"this goroutine waits for ever to send on {name} if its receiver stops: ctx is not looked at"
+            )
+            yield Hit(sent.span, what, LIKELY)
+            continue
         if scope is None or _MAIN.match(scope.short_name) or _is_given_away(each, scope, facts):
             continue
         mine = [use for use in uses if use.channel == name and is_within(use.span, scope.body)]
@@ -61,6 +67,27 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if why := _is_left(sender, receives, scope, facts, len(several)):
                 yield Hit(send.span, f"this goroutine waits for ever to send on {name} if {why}", LIKELY)
                 break
+
+
+def _sent_to_caller(
+    name: str, made: Assignment, scope: Scope, uses: tuple[ChannelUse, ...], facts: Facts
+) -> ChannelUse | None:
+    """Return a send in a loop on a channel that a function returns, if the function has a context for it."""
+    context = next((one.name for one in scope.parameters if one.type == "context.Context"), "")
+    if not context or context == "_" or made.call is None or len(made.call.arguments) != 1:
+        return None
+    returned = any(
+        step.kind == "return" and re.match(rf"{re.escape(name)}\b", step.text.strip())
+        for step in facts.own(facts.steps, scope)
+    )
+    for use in uses if returned else ():
+        sender = goroutine_around(use.span, facts)
+        if use.channel != name or not use.sends or use.select is not None or sender is None:
+            continue
+        # What fails with the context ends the goroutine, too, but not while it waits to send.
+        if is_within(sender.span, scope.body) and facts.loops_around(use):
+            return use
+    return None
 
 
 def _waits_first(

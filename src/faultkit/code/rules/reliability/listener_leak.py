@@ -6,7 +6,19 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import (
+    CERTAIN,
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 from faultkit.code.rules.vocabulary.ended_objects import kept_listeners_of_ended
 from faultkit.code.rules.vocabulary.removals import key_of
 from faultkit.code.rules.vocabulary.subscriptions import kept_listeners
@@ -53,6 +65,6 @@ RULE = Rule(
     "the program starts.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *RUST, *CSHARP, *KOTLIN),
     check=_check,
 )

@@ -48,8 +48,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     if facts.language in (*JAVA, *KOTLIN):
         yield from _scheduled(facts)
-    if facts.language == "java":
-        return
+    if facts.language == "python":
+        yield from _set_again(facts)
     for loop in facts.loops:
         scope = facts.function_of(loop)
         if loop.kind not in ("endless", "while") or scope is None or not runs_aside(loop, scope, facts):
@@ -148,6 +148,23 @@ def is_dropped(scope: Scope, facts: Facts) -> bool:
     return bool(callers) and all(call.is_launched for call in callers)
 
 
+def _set_again(facts: Facts) -> Iterator[Hit]:
+    """Yield functions that set their own next run after work that may fail (Python)."""
+    for call in facts.calls:
+        if call.name != "threading.Timer" and call.method != "call_later":
+            continue
+        scope = facts.named_function_of(call)
+        given = call.argument("function", place=1)
+        if scope is None or given is None or facts.is_in_finally(call):
+            continue
+        if re.fullmatch(rf"(self\.)?{re.escape(scope.short_name)}", given.value.text) is None:
+            continue
+        failing = failing_call(Span(scope.body.start, call.span.start), facts)
+        if failing is not None:
+            what = f"an error of {failing.written}() ends the runs: the next one is set after it"
+            yield Hit(Span(failing.span.start, call.span.end), what, LIKELY)
+
+
 def _is_timer_task(text: str, facts: Facts) -> bool:
     """Return whether a task is one of java.util.Timer, whose thread ends with the first exception."""
     made = re.match(r"(?:new\s+|object\s*:\s*)?(\w+)", text)
@@ -185,7 +202,16 @@ def runs_aside(loop: Loop, scope: Scope, facts: Facts) -> bool:
         )
     if facts.language == "csharp":
         bases = facts.classes.get(scope.owner, ())
-        return scope.short_name == "ExecuteAsync" and "BackgroundService" in bases
+        if scope.short_name == "ExecuteAsync" and "BackgroundService" in bases:
+            return True
+        return any(
+            call.name in ("Task.Run", "Task.Factory.StartNew")
+            and (call.is_discarded or call.assigned == ("_",))
+            for call in facts.calls_around(loop)
+            if not call.is_awaited
+        )
+    if facts.language == "java":
+        return is_thread(loop, scope, facts)
     if facts.language == "rust":
         return any(call.method == "spawn" for call in facts.calls_around(loop))
     named = facts.named_function_of(loop)
@@ -199,6 +225,18 @@ def runs_aside(loop: Loop, scope: Scope, facts: Facts) -> bool:
             if call.name in _TASKS or call.method == "create_task"
             for argument in call.arguments
         )
+    )
+
+
+def is_thread(loop: Loop, scope: Scope, facts: Facts) -> bool:
+    """Return whether a loop is what a thread runs (Java, Python)."""
+    if scope.short_name == "run" and any(
+        base.rpartition(".")[2] in ("Runnable", "Thread") for base in facts.classes.get(scope.owner, ())
+    ):
+        return True
+    return facts.language == "java" and any(
+        each.method in ("Thread", "execute", "submit", "startVirtualThread")
+        for each in facts.calls_around(loop)
     )
 
 
@@ -283,13 +321,25 @@ _OF_ONE_LIBRARY = {
 """Exceptions that one kind of call raises, and the calls beside it do not."""
 
 
+def _is_own_checked(name: str, facts: Facts) -> bool:
+    """Return whether this text declares an exception that must be caught (Java)."""
+    return any(
+        owner.rpartition(".")[2] == name
+        and any(base.rpartition(".")[2] in ("Exception", *_CHECKED) for base in bases)
+        for owner, bases in facts.classes.items()
+    )
+
+
+_REMOTE = re.compile(r"client|api|http|gateway|service|session|source|feed|upstream", re.IGNORECASE)
+
+
 def _catches_few(tried: Try, facts: Facts) -> bool:
     """Return whether the handlers of a try leave errors of most calls in it alone."""
     types = {name.rpartition(".")[2] for handler in tried.handlers for name in handler.types}
     if any(not handler.types for handler in tried.handlers):
         return False
     if facts.language == "java":
-        return types <= _CHECKED
+        return all(name in _CHECKED or _is_own_checked(name, facts) for name in types)
     if not types - _STOPS <= _OF_ONE_LIBRARY.get(facts.language, frozenset()):
         return False
     made = {name for each in facts.within(facts.assignments, tried.body) for name in each.targets}
@@ -298,7 +348,7 @@ def _catches_few(tried: Try, facts: Facts) -> bool:
         for call in facts.within(facts.calls, tried.body)
         if call.is_awaited or call.is_managed or facts.language == "kotlin"
         if not is_logging(call) and not call.constructs and not is_sleep(call)
-        if call.is_managed or not is_harmless(call)
+        if call.is_managed or not is_harmless(call) or _REMOTE.search(call.receiver_written)
         if call.receiver_written[:1].islower() or call.receiver_written[:1] == "_"
         if call.receiver_written.partition(".")[0] not in made
     }

@@ -42,6 +42,10 @@ _OPENS = re.compile(
     r"|(^|\.)archiver$|\.(getObject|download|createReadStream|openRead)$|(^|[\w.]*)[qQ]uery\w*\.stream$"
 )
 """Calls that open what must be closed: a file, a request to another service."""
+_GIVES_STREAM = re.compile(
+    r"^(open|get|download|read|fetch|create)\w*Stream$|^(stream|download|openRead|getObject)$"
+)
+_ROWS = re.compile(r"^[^(]*\(\s*new\s+(QueryStream|Cursor)\(")
 _HELD = re.compile(r"(^|\.)(Body|body|data|stdout)$")
 _TO_CLIENT = re.compile(r"^(res|response|resp|reply\.raw|ctx\.res|rep\.raw)$")
 _REQUESTS = ("req", "request", "self.req", "ctx.req", "request.raw", "req.raw")
@@ -86,6 +90,11 @@ def _opened(call: Call, facts: Facts) -> tuple[Call | None, str]:
     while source is not None and not _OPENS.search(source.name):
         source = source.origin
     if source is not None:
+        return source, f"what {source.written}() opens"
+    source = call.origin
+    while source is not None and source.method == "pipe":
+        source = source.origin
+    if source is not None and (_GIVES_STREAM.search(source.method) or _ROWS.search(facts.text(source.span))):
         return source, f"what {source.written}() opens"
     first, origin = call.receiver_written, call.origin
     while origin is not None and origin.method == "pipe":

@@ -71,7 +71,8 @@ def _first_use(name: str, each: Assignment, scope: Scope, facts: Facts) -> Step 
     for step in facts.within(facts.steps, rest):
         if step.kind == "await" and is_within(place, step.span) and facts.function_of(step) is scope:
             text = facts.text(step.span).removeprefix("await").strip()
-            return step if text == name else None
+            all_of = re.fullmatch(rf"Promise\.all\(\s*{re.escape(name)}\s*\)", text)
+            return step if text == name or all_of is not None else None
     return None
 
 

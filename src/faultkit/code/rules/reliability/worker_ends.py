@@ -12,6 +12,7 @@ from faultkit.code.rules.reliability.periodic_work_ends import (
     SAFE,
     failing_call,
     is_dropped,
+    is_thread,
     left_by_error,
     runs_aside,
 )
@@ -162,16 +163,7 @@ def _is_fixed(made: Call) -> bool:
 def _is_thread(loop: Loop, scope: Scope, facts: Facts) -> bool:
     if facts.language not in ("java", "python"):
         return facts.language != "csharp" and runs_aside(loop, scope, facts)
-    if facts.language == "python" and runs_aside(loop, scope, facts):
-        return True
-    if scope.short_name == "run" and any(
-        base.rpartition(".")[2] in ("Runnable", "Thread") for base in facts.classes.get(scope.owner, ())
-    ):
-        return True
-    return facts.language == "java" and any(
-        each.method in ("Thread", "execute", "submit", "startVirtualThread")
-        for each in facts.calls_around(loop)
-    )
+    return is_thread(loop, scope, facts) or (facts.language == "python" and runs_aside(loop, scope, facts))
 
 
 def _fails_for_item(loop: Loop, facts: Facts) -> Call | None:

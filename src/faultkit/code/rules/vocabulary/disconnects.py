@@ -102,7 +102,7 @@ def _called_at_end(owner: str, facts: Facts) -> Iterator[Span]:
             names = re.findall(r"[\w$]+", given.text)
             yield from (each.span for each in facts.functions_named(*names))
     for one in facts.assignments:
-        if one.value is not None and one.targets[0].endswith((".onclose", ".OnClose", ".onClose")):
+        if one.value is not None and "".join(one.targets[:1]).endswith((".onclose", ".OnClose", ".onClose")):
             yield one.value.span
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from faultkit.code.facts import Call, Facts, Scope, Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away
+from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away, key_of
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 from faultkit.code.rules.vocabulary.request_scopes import is_made_per_request
 from faultkit.code.rules.vocabulary.short_lives import outlives, repeated_around
@@ -64,14 +64,14 @@ def kept_listeners_of_ended(facts: Facts) -> Iterator[Kept]:
     if facts.language == "csharp" and not is_for_screen(facts):
         yield from _events(facts)
         yield from _registrations(facts)
+    if facts.language in ("python", "go", "rust"):
+        yield from _kept_in_collections(facts)
     if facts.language == "kotlin":
         yield from _callback_flows(facts)
     if facts.language in ("java", "kotlin", "go", "python", *_SCRIPTS) and not is_for_screen(facts):
         yield from _added(facts)
         yield from _kept_in_variables(facts)
         yield from _kept_for_the_end(facts)
-        if facts.language == "python":
-            yield from _kept_in_collections(facts)
 
 
 def _events(facts: Facts) -> Iterator[Kept]:
@@ -107,7 +107,7 @@ def _is_given(source: str, scope: Scope, facts: Facts) -> bool:
         each
         for each in facts.assignments
         if each.owner == scope.owner
-        and each.targets[0].removeprefix("self.") == head
+        and "".join(each.targets[:1]).removeprefix("self.") == head
         and each.value is not None
     ]
     if any(each.call is not None and each.call.constructs for each in maker):
@@ -210,20 +210,42 @@ _SUBSCRIBERS = NamePattern(
 
 
 def _kept_in_collections(facts: Facts) -> Iterator[Kept]:
-    """Yield what a stream adds to a collection of receivers, and does not take out of it (Python)."""
-    for call in facts.calls_of_method("add", "append"):
-        if (
-            not _SUBSCRIBERS.search(call.receiver_written)
-            or len(call.positional) != 1
-            or not call.is_discarded
-        ):
+    """Yield what a client adds to a collection of receivers, which nothing takes out of it."""
+    for call in facts.calls_of_method("add", "append", "insert"):
+        if not _SUBSCRIBERS.search(key_of(_LOCKED.sub("", call.receiver_written))) or not call.positional:
             continue
         run = repeated_around(call, facts)
-        given = call.positional[0].value
-        if run is None or run.of == "message" or given.shape != "name":
+        given = call.positional[-1].value
+        if run is None or run.of == "message" or given.shape != "name" or not call.is_discarded:
             continue
-        if outlives(call.receiver_written, call, run, facts) and not is_taken_away(call, given, facts):
+        path = _LOCKED.sub("", call.receiver_written)
+        if outlives(path, call, run, facts) and not _takes_out(key_of(path), facts):
             yield Kept(call.callee, f"{call.written}() keeps {given.text} after the {run.of} has ended")
+    for each in facts.assignments:
+        path, _, index = "".join(each.targets[:1]).partition("[")
+        if not index or each.operator != "=" or each.scope is None or not _SUBSCRIBERS.search(path):
+            continue
+        run = repeated_around(each, facts)
+        if run is None or run.of == "message" or not outlives(path, each, run, facts):
+            continue
+        if not _takes_out(key_of(path), facts):
+            yield Kept(each.span, f"{path} keeps this after the {run.of} has ended")
+
+
+_LOCKED = re.compile(r"\.(lock|write|borrow_mut|unwrap|expect|await)(\(\))?(?=\.|$)")
+
+
+def _takes_out(key: str, facts: Facts) -> bool:
+    """Return whether the text takes anything out of a collection."""
+    name = re.escape(key)
+    return (
+        re.search(
+            rf"\b{name}\b[^\n;]*\.\s*(remove|discard|pop|delete|clear|retain|drain|take)\w*\b"
+            rf"|\bdelete\(\s*[\w.]*\b{name}\s*,|\bdel\s+[\w.]*\b{name}\[|\b{name}\s*=(?!=)",
+            facts.whole_text,
+        )
+        is not None
+    )
 
 
 def _kept_for_the_end(facts: Facts) -> Iterator[Kept]:

@@ -83,6 +83,8 @@ def is_known_function(value: Value, facts: Facts) -> bool:
     others = [
         each
         for each in facts.assignments
-        if key_of(each.targets[0]) == path[1] and each.value is not None and each.value.shape != "function"
+        if key_of("".join(each.targets[:1])) == path[1]
+        and each.value is not None
+        and each.value.shape != "function"
     ]
     return bool(named) and not others

@@ -40,7 +40,7 @@ _JOBS = NamePattern(
 _OF_REQUEST = NamePattern(
     r"^(net/http\.(ResponseWriter|Request)|.*gin\.Context|.*echo(/v\d)?\.Context|.*fiber(/v\d)?\.Ctx|.*chi\.Context"
     r"|.*\bStreamObserver|.*\.HttpServletRequest|HttpServletRequest|.*\bServerCallContext|.*\bIServerStreamWriter"
-    r"|.*\bServerWebExchange|aiohttp\.web\.Request|starlette\.requests\.Request|fastapi\.Request)$"
+    r"|.*\w_\w+Server|.*\bServerWebExchange|aiohttp\.web\.Request|starlette\.requests\.Request|fastapi\.Request)$"
 )
 """Types of parameters that there is one of for every request or call."""
 _HUBS = NamePattern(
@@ -57,6 +57,8 @@ _SHARED = NamePattern(r"(bus|emitter|events|hub|feed|pub_?sub|broker|registry|no
 _LOOKS_UP = NamePattern(
     r"^(get|find|lookup|room|channel|topic|getOrCreate|get_or_create|computeIfAbsent|Get|GetOrAdd)"
 )
+_FOR_ALL = NamePattern(r"(^|[.:])(Arc|State|Data|Extension)(<.*>)?$")
+"""Types of Rust by which many requests have the same object."""
 _MAKES = frozenset(("constructor", "__init__", "init"))
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
@@ -165,6 +167,8 @@ def outlives(path: str, place: Placed, run: Repeated, facts: Facts, levels: int 
     inside = _inside(place, run.scope, facts)
     if any(head == one.name for scope in inside if scope is not run.scope for one in scope.parameters):
         return False
+    if any(head == one.name and _FOR_ALL.search(one.type) for one in run.scope.parameters):
+        return True
     if any(head in _names(one.name) for one in run.scope.parameters):
         return _is_given_longer(head, run, facts, levels)
     for each in facts.assignments:

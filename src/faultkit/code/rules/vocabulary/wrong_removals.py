@@ -53,11 +53,11 @@ def removals_of_new_functions(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 def _was_never_added(each: Assignment, facts: Facts) -> bool:
     """Return whether only functions that are written in place were added to an event (C#)."""
-    event = key_of(each.targets[0])
+    event = key_of("".join(each.targets[:1]))
     added = [
         one.value
         for one in facts.assignments
-        if one.operator == "+=" and one.value is not None and key_of(one.targets[0]) == event
+        if one.operator == "+=" and one.value is not None and key_of("".join(one.targets[:1])) == event
     ]
     return (
         bool(added)
