@@ -62,6 +62,24 @@ CASES = [
     ),
     bad(
         _LOGGED,
+        "rust",
+        """
+        use axum::{extract::State, http::StatusCode, Json};
+        async fn revoke(State(store): State<Store>, Json(token): Json<Token>) -> StatusCode {
+            let updated = store.update(&token).await;
+            match updated {
+                Ok(done) => tracing::info!(done, "token revoked"),
+                Err(err) => {
+                    tracing::error!(%err, "revoking token");
+                }
+            }
+            StatusCode::OK
+        }
+        """,
+        6,
+    ),
+    bad(
+        _LOGGED,
         "python",
         """
         from contextlib import suppress

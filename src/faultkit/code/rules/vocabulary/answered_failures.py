@@ -109,7 +109,7 @@ def answered_failures(facts: Facts) -> Iterator[AnsweredFailure]:
         scope = _answering(each, facts)
         if scope is None or facts.handlers_around(each):
             continue
-        work = _work_in(each.body, scope, facts)
+        work = _work_in(_made_by(each, facts), scope, facts)
         for handler in each.handlers if work is not None else ():
             if work is not None and _is_let_go(handler, each, scope, facts):
                 yield AnsweredFailure(_to_answer(handler.span, scope, facts), handler.span, work)
@@ -127,6 +127,14 @@ def answered_failures(facts: Facts) -> Iterator[AnsweredFailure]:
             own = next((one for one in facts.functions_named(call.method)), None)
             if own is not None and _work_in(own.body, scope, facts) is not None:
                 yield AnsweredFailure(_to_answer(call.span, scope, facts), call.span, call)
+
+
+def _made_by(each: Try, facts: Facts) -> Span:
+    """Return what may fail: of `match updated { … }` the value of `updated` (Rust)."""
+    name = facts.text(each.body) if facts.language == "rust" else ""
+    made = facts.assignments_to(name, each) if name.isidentifier() else ()
+    value = made[-1].value if made else None
+    return each.body if value is None else value.span
 
 
 def _outcomes(facts: Facts) -> Iterator[AnsweredFailure]:
