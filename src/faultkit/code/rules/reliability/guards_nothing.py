@@ -26,6 +26,8 @@ _MAKES = NamePattern(
     r"|(^|\.)(ReentrantLock|ReentrantReadWriteLock|StampedLock|Semaphore|SemaphoreSlim|Mutex|AsyncLock|Sema)$"
     r"|(^|\.)(Mutex|RwLock|Semaphore)\.new$|^async-mutex\.(Mutex|Semaphore)$"
 )
+_WORDS = (b"Lock", b"Mutex", b"Semaphore", b"Sema", b"CapacityLimiter", b"Condition(")
+"""One of them is in each text that makes a lock."""
 _GO_TYPES = frozenset(("sync.Mutex", "sync.RWMutex"))
 _TAKES = frozenset(
     (
@@ -43,7 +45,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _never_disposed(facts)
     elif facts.language == "go":
         yield from _copied(facts)
-    yield from _of_one_call(facts)
+    if any(word in facts.syntax.source for word in _WORDS):
+        yield from _of_one_call(facts)
     yield from _of_new_objects(facts)
 
 
@@ -180,5 +183,5 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
-    words=(b"ock", b"utex", b"emaphore", b"acquire", b"AcquireAsync"),
+    words=(*_WORDS, b"new object", b"new Object", b"Any()", b"AcquireAsync"),
 )

@@ -36,19 +36,19 @@ _GUARDS = re.compile(
 
 def claimed_rows(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield from where a field is looked at to where it is set, with the name of the field."""
-    for scope in facts.scopes:
-        if not scope.name or not any(each.method in _SAVES | _UPDATES for each in _calls(scope, facts)):
-            continue
+    writing = {
+        scope: None
+        for call in facts.calls_of_method(*_SAVES, *_UPDATES)
+        for scope in facts.functions_around(call)
+        if scope.name
+    }
+    for scope in writing:
         rows = read_names(scope, facts)
         if not rows or _GUARDS.search(facts.text(scope.span)):
             continue
         found = next(_claimed(scope, {*rows}, facts), None)
         if found is not None:
             yield found
-
-
-def _calls(scope: Scope, facts: Facts) -> Iterator[Call]:
-    return facts.within(facts.calls, scope.body)
 
 
 def _claimed(scope: Scope, rows: set[str], facts: Facts) -> Iterator[tuple[Span, str]]:
