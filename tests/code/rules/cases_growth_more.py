@@ -416,4 +416,11 @@ CASES = [
                     self._orders[order_id] = await self._session.get(Order, order_id)
                 return self._orders[order_id]
         """),
+    good("http-client-per-call", "python", """
+        from opensearchpy import OpenSearch
+        class Command(BaseCommand):
+            def handle(self, *args, **options) -> None:
+                client = OpenSearch(hosts=HOSTS, timeout=30)
+                client.indices.refresh(index="assets")
+        """),
 ]  # fmt: skip

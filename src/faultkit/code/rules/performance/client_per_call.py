@@ -351,6 +351,8 @@ def _is_used_here(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call)
     if scope is None or not any(each.name not in ("self", "cls") for each in scope.parameters):
         return False
+    if scope.owner.rpartition(".")[2].endswith("Command"):
+        return False  # A command of Django runs once in its process.
     uses = facts.calls_on(call)
     # What a function inside uses lives on with it.
     here = all(facts.function_of(each) is facts.function_of(call) for each in uses)
