@@ -426,7 +426,10 @@ def _is_on_thread(call: Call, facts: Facts) -> bool:
     )
 
 
-_WHOLE_FILES = NamePattern(r"^fs\.(readFile|writeFile|appendFile|copyFile|cp|rm|readdir)Sync$")
+_WHOLE_FILES = NamePattern(r"^fs\.(readFile|writeFile|appendFile|copyFile)Sync$")
+_AT_START = NamePattern(
+    r"^_?(connect|open|start|restart|init|boot|setup|register|migrate|listen)", re.IGNORECASE
+)
 _LIBRARIES_SYNC = NamePattern(
     r"^(xlsx\.(readFile|read|writeFile)|adm-zip\.(extractAllTo|writeZip|readFile|extractEntryTo)|sync-request|sync-fetch"
     r"|Atomics\.wait|deasync\..*|shelljs\.exec)$"
@@ -468,6 +471,8 @@ def _javascript(facts: Facts) -> Iterator[Hit]:
 def _delays_others(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether a whole file is read or written in a method of a server's class, which runs often."""
     if _WHOLE_FILES.match(call.name) is None or not scope.owner or runs_once(scope):
+        return False
+    if _AT_START.match(scope.short_name):
         return False
     return facts.imports_any(*_SERVES)
 
