@@ -202,6 +202,8 @@ CASES = [
     bad(LISTENER, "go", """
         package ws
 
+        type Hub struct{ clients map[*websocket.Conn]chan []byte }
+
         func (h *Hub) ServeWS(w http.ResponseWriter, r *http.Request) {
         	conn, err := upgrader.Upgrade(w, r, nil)
         	if err != nil {
@@ -223,7 +225,7 @@ CASES = [
         		}
         	}
         }
-        """, 10),
+        """, 12),
     bad(LISTENER, "kotlin", """
         class Sessions(private val bus: Bus) {
             suspend fun handle(session: DefaultWebSocketServerSession) {
@@ -264,5 +266,12 @@ CASES = [
             }
             state.clients.lock().await.remove(&id);
         }
+        """),
+    good(LISTENER, "python", """
+        class Handler:
+            def client_for(self, request):
+                client = make(request.proxy)
+                self._clients[request.proxy] = client
+                return client
         """),
 ]  # fmt: skip

@@ -378,4 +378,14 @@ CASES = [
             finally:
                 threading.Timer(60, tick).start()
         """),
+    good(PERIODIC, "java", """
+        class Pool implements Runnable {
+            public void run() {
+                while (running) {
+                    scheduler.signal(clock.next());
+                    try { Thread.sleep(1000); } catch (InterruptedException e) { return; }
+                }
+            }
+        }
+        """),
 ]  # fmt: skip

@@ -61,9 +61,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
         failing = (
             failing_call(loop.body, facts) if facts.language != "rust" else _passed_on(loop, scope, facts)
         )
-        if failing is not None:
-            what = f"an error of {failing.written}() ends this loop, and nothing starts it again"
-            yield Hit(Span(loop.span.start, failing.span.end), what, LIKELY)
+        if failing is None or (facts.language == "java" and not _is_tried(failing, loop, facts)):
+            continue
+        what = f"an error of {failing.written}() ends this loop, and nothing starts it again"
+        yield Hit(Span(loop.span.start, failing.span.end), what, LIKELY)
+
+
+def _is_tried(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether a handler in the loop shows that a round may fail, and the loop is to go on (Java)."""
+    return any(
+        each.handlers and is_within(call.span, each.body) for each in facts.within(facts.tries, loop.body)
+    )
 
 
 def _scheduled(facts: Facts) -> Iterator[Hit]:

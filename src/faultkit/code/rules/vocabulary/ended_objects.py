@@ -228,8 +228,20 @@ def _kept_in_collections(facts: Facts) -> Iterator[Kept]:
         run = repeated_around(each, facts)
         if run is None or run.of == "message" or not outlives(path, each, run, facts):
             continue
+        text = facts.text(run.scope.span)
+        if run.of == "request" and not _STAYS_OPEN.search(text):
+            continue  # What is kept for a key of a request is a cache.
+        if facts.language == "go" and not _is_declared(key_of(path), facts):
+            continue  # Other files of the package may take it out.
         if not _takes_out(key_of(path), facts):
             yield Kept(each.span, f"{path} keeps this after the {run.of} has ended")
+
+
+_STAYS_OPEN = re.compile(r"Upgrade\(|[wW]eb_?[sS]ocket|event-stream|StreamingResponse|Flusher")
+
+
+def _is_declared(key: str, facts: Facts) -> bool:
+    return re.search(rf"\b{re.escape(key)}\s+(map\[|sync\.Map)", facts.whole_text) is not None
 
 
 _LOCKED = re.compile(r"\.(lock|write|borrow_mut|unwrap|expect|await)(\(\))?(?=\.|$)")
