@@ -54,8 +54,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _transactions(facts: Facts) -> Iterator[tuple[Span, str]]:
     if facts.language in JAVASCRIPT:
-        yield from never_rolled_back(facts)
-        yield from left_open(facts)
+        found = tuple(never_rolled_back(facts))
+        yield from found
+        begun = {span.start for span, _ in found}
+        yield from (each for each in left_open(facts) if each[0].start not in begun)
     elif facts.language in ("java", "kotlin"):
         yield from never_rolled_back_in_jdbc(facts)
     elif facts.language == "python":

@@ -8,15 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Step, is_within
+from faultkit.code.facts import Call, Facts, Handler, Scope, Step, is_within
 from faultkit.code.languages.syntax import Span
 
 _BEGINS = re.compile(r"(?i)\s*(begin|start transaction)\b")
 _ENDS = re.compile(r"(?i)\s*(commit|rollback|end\b|abort\b)")
 _BEGIN_CALLS = frozenset(("startTransaction", "beginTransaction"))
 _END_CALLS = frozenset(
-    ("commit", "rollback", "commitTransaction", "rollbackTransaction", "abortTransaction", "destroy")
-)
+    (
+        "commit", "rollback", "commitTransaction", "rollbackTransaction", "abortTransaction", "destroy",
+        "endSession",
+    )
+)  # fmt: skip
 
 
 def never_rolled_back(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -24,14 +27,27 @@ def never_rolled_back(facts: Facts) -> Iterator[tuple[Span, str]]:
     for call in facts.calls_of_method("query", "execute", "startTransaction"):
         first, scope = call.argument(place=0), facts.named_function_of(call)
         begins = call.method == "startTransaction" or (
-            first is not None
-            and re.match(r"(?i)\s*(begin|start transaction)\b", first.value.literal) is not None
+            first is not None and _BEGINS.match(first.value.literal) is not None
         )
         text = "" if scope is None or not begins else facts.text(scope.body)
         commits = re.search(r"(?i)['\"`]\s*commit|commitTransaction\(", text) is not None
-        if commits and re.search(r"(?i)rollback|abortTransaction|destroy\(", text) is None:
+        if scope is None or not commits or _is_ended_with_session(call, scope, facts):
+            continue
+        if re.search(r"(?i)rollback|abortTransaction|destroy\(", text) is None:
             what = f"nothing rolls back what {call.written}() began when something before the commit fails"
             yield call.span, what
+
+
+def _is_ended_with_session(begin: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the session ends after a failure too: MongoDB then aborts its transaction."""
+    name = re.escape(begin.receiver_written)
+    if re.search(rf"\bawait\s+using\s+{name}\s*[=:]", facts.text(scope.body)):
+        return True
+    return any(
+        each.receiver_written == begin.receiver_written
+        and (facts.is_in_finally(each) or facts.handlers_around(each))
+        for each in facts.within(facts.calls_of_method("endSession"), scope.body)
+    )
 
 
 _KEPT = re.compile(r"^self\.\w*(?:conn|connection|db)$")
@@ -46,9 +62,30 @@ def kept_after_failure(facts: Facts) -> Iterator[tuple[Span, str]]:
         if "rollback" in facts.text(scope.span) or f"with {call.receiver_written}" in facts.text(scope.span):
             continue
         handlers = [one for each in facts.tries_around(call) for one in each.handlers if not one.raises]
-        if handlers and not call.is_managed:
+        if handlers and not call.is_managed and not _is_given_up(call.receiver_written, handlers[0], facts):
             what = f"what failed before {call.written}() is not rolled back, and the next commit stores it"
             yield handlers[0].span, what
+
+
+_GIVES_UP = frozenset(("close", "reset", "reconnect", "terminate", "invalidate"))
+
+
+def _is_given_up(connection: str, handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler closes a connection or sets it anew, itself or by a method of this text."""
+    own = [
+        scope.body
+        for call in facts.within(facts.calls, handler.body)
+        if call.receiver_written == "self"
+        for scope in facts.functions_named(call.method)
+    ]
+    return any(
+        any(
+            call.method in _GIVES_UP and call.receiver_written == connection
+            for call in facts.within(facts.calls, body)
+        )
+        or any(connection in each.targets for each in facts.within(facts.assignments, body))
+        for body in (handler.body, *own)
+    )
 
 
 def never_rolled_back_in_jdbc(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -76,7 +113,7 @@ def left_open(facts: Facts) -> Iterator[tuple[Span, str]]:
     Its connection goes back to the pool with its locks, and the next user works in it."""
     for call in facts.calls_of_method("query", "execute", "exec", "run", *_BEGIN_CALLS):
         scope = facts.function_of(call)
-        if scope is None or not _begins(call):
+        if scope is None or not _begins(call) or _is_ended_with_session(call, scope, facts):
             continue
         ends = [each for each in facts.within(facts.calls, scope.body) if _is_end(each, call)]
         helpers = [
