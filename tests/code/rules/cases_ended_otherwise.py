@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.code.rules.cases import bad, good
 
 _RELEASED = "released-on-success-only"
+_EMPTY = "failure-looks-empty"
 
 CASES = [
     # The end of a session of MongoDB aborts its transaction.
@@ -115,5 +116,53 @@ CASES = [
                     self.cursor.close()
         """,
         6,
+    ),
+    # An answer that says that it failed.
+    good(
+        _EMPTY,
+        "python",
+        """
+        from fastapi import FastAPI
+        app = FastAPI()
+        @app.get("/items")
+        async def items():
+            try:
+                return {"success": True, "items": await store.load()}
+            except Exception:
+                log.error("load failed")
+                return {"success": False, "items": []}
+        """,
+    ),
+    bad(
+        _EMPTY,
+        "python",
+        """
+        from fastapi import FastAPI
+        app = FastAPI()
+        @app.get("/items")
+        async def items():
+            try:
+                return {"more": True, "items": await store.load()}
+            except Exception:
+                log.error("load failed")
+                return {"more": False, "items": []}
+        """,
+        7,
+    ),
+    good(
+        _EMPTY,
+        "typescript",
+        """
+        import express from "express";
+        const app = express();
+        app.get("/items", async (req, res) => {
+          try {
+            res.json({ ok: true, items: await store.load() });
+          } catch (err) {
+            logger.error(err);
+            res.json({ ok: false, items: [] });
+          }
+        });
+        """,
     ),
 ]

@@ -22,9 +22,17 @@ _LIST = re.compile(
 )
 
 
+_SAYS_FAILED = re.compile(
+    r"(?i)\b(?:is_?)?(?:ok|success|successful|succeeded|valid|available|healthy|loaded)[\"']?\s*[=:]\s*false\b"
+)
+"""A field by which an object says that it is no answer."""
+
+
 def is_made_of_nothing(text: str) -> bool:
-    """Return whether an expression makes an object of empty parts: `FarePage(emptyList(), null)`."""
-    if len(text) > 200:
+    """Return whether an expression makes an object of empty parts: `FarePage(emptyList(), null)`.
+
+    One that says that it failed, as `{ ok: false, items: [] }`, is not taken for an answer."""
+    if len(text) > 200 or _SAYS_FAILED.search(text) is not None:
         return False
     return _MADE.match(text) is not None and _LIST.search(text) is not None
 
