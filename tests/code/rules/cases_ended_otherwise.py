@@ -6,6 +6,7 @@ from tests.code.rules.cases import bad, good
 
 _RELEASED = "released-on-success-only"
 _EMPTY = "failure-looks-empty"
+_CLAIMED = "checked-then-inserted"
 
 CASES = [
     # The end of a session of MongoDB aborts its transaction.
@@ -163,6 +164,137 @@ CASES = [
             res.json({ ok: false, items: [] });
           }
         });
+        """,
+    ),
+    # The proof of who asks is no state that two requests could find: a password is compared, and replaced.
+    good(
+        _CLAIMED,
+        "python",
+        """
+        def change_password(session, user_id, old, new):
+            user = session.get(User, user_id)
+            if not verify(old, user.password_hash):
+                raise PermissionError("wrong password")
+            user.password_hash = hash_password(new)
+            session.commit()
+        """,
+    ),
+    good(
+        _CLAIMED,
+        "typescript",
+        """
+        async function changeEmail(repo: Repo, id: string, old: string, email: string) {
+          const user = await repo.findOne({ where: { id } });
+          if (user.email !== old) {
+            throw new Error("not your address");
+          }
+          user.email = email;
+          await repo.save(user);
+        }
+        """,
+    ),
+    bad(
+        _CLAIMED,
+        "python",
+        """
+        def issue(session, ticket_id, now):
+            ticket = session.get(Ticket, ticket_id)
+            if ticket.issued_at:
+                raise ValueError("issued before")
+            ticket.issued_at = now
+            session.commit()
+        """,
+        3,
+    ),
+    bad(
+        _CLAIMED,
+        "java",
+        """
+        package a;
+        class Tickets {
+            private final TicketRepository tickets;
+            void issue(long id, Instant now) {
+                Ticket ticket = tickets.findById(id).orElseThrow();
+                if (ticket.getIssuedAt() != null) {
+                    throw new IllegalStateException("issued before");
+                }
+                ticket.setIssuedAt(now);
+                tickets.save(ticket);
+            }
+        }
+        """,
+        6,
+    ),
+    bad(
+        _CLAIMED,
+        "python",
+        """
+        def redeem(session, coupon_id, user):
+            coupon = session.get(Coupon, coupon_id)
+            if coupon.is_used and not user.is_admin:
+                raise ValueError("used before")
+            coupon.is_used = True
+            session.commit()
+        """,
+        3,
+    ),
+    bad(
+        _CLAIMED,
+        "csharp",
+        """
+        class Seats {
+            public async Task Hold(Guid id, string who) {
+                var seat = await db.Seats.SingleAsync(s => s.Id == id);
+                if (!string.IsNullOrEmpty(seat.HeldBy)) {
+                    throw new InvalidOperationException("held");
+                }
+                seat.HeldBy = who;
+                await db.SaveChangesAsync();
+            }
+        }
+        """,
+        4,
+    ),
+    bad(
+        _CLAIMED,
+        "typescript",
+        """
+        async function move(repo: Repo, id: string, from: string, to: string) {
+          const order = await repo.findOne({ where: { id } });
+          if (order.status !== from) {
+            throw new Error("moved before");
+          }
+          order.status = to;
+          await repo.save(order);
+        }
+        """,
+        3,
+    ),
+    good(
+        _CLAIMED,
+        "java",
+        """
+        package a;
+        class Accounts {
+            private final UserRepository users;
+            private final PasswordEncoder encoder;
+            void change(long id, ChangeRequest change) {
+                User user = users.findById(id).orElseThrow();
+                if (!encoder.matches(change.getOld(), user.getPasswordHash())) {
+                    throw new IllegalArgumentException("wrong password");
+                }
+                user.setPasswordHash(encoder.encode(change.getNew()));
+                users.save(user);
+            }
+            void rename(long id, String old, String name) {
+                User user = users.findById(id).orElseThrow();
+                if (!old.equals(user.getName())) {
+                    throw new IllegalArgumentException("another name");
+                }
+                user.setName(name);
+                users.save(user);
+            }
+        }
         """,
     ),
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.exits import refuses_caller
 from faultkit.code.rules.vocabulary.read_values import read_names
@@ -55,7 +55,7 @@ def _claimed(scope: Scope, rows: set[str], facts: Facts) -> Iterator[tuple[Span,
     for step in facts.within(facts.steps, scope.body):
         if step.kind != "branch":
             continue
-        fields = [*_fields(step.text, rows)]
+        fields = [*_fields(step.text, rows, _given(scope, facts))]
         if not fields or not refuses_caller(step, facts):
             continue
         for row, field in fields:
@@ -64,19 +64,68 @@ def _claimed(scope: Scope, rows: set[str], facts: Facts) -> Iterator[tuple[Span,
                 yield Span(step.span.start, place.end), f"{row}.{field}"
 
 
-_ACCESS = re.compile(r"(?<![\w.])(\w+)[!?]?(?:\.(?:get|is|has)?(\w+)(\(\))?|\[[\"'](\w+)[\"']\])\s*(?![\w(])")
+_ACCESS = re.compile(
+    r"(?<![\w.])(\w+)[!?]?(?:\.(?:get(?=[A-Z]))?(\w+)(\(\))?|\[[\"'](\w+)[\"']\])\s*(?![\w(])"
+)
+_STATE = re.compile(r"(?i)stat(?:e|us)$|phase$|stage$")
 
 
-def _fields(text: str, rows: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the fields of rows that a condition looks at."""
+def _fields(text: str, rows: set[str], given: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the fields of rows whose state a condition looks at."""
     for found in _ACCESS.finditer(text):
         name = found[2] or found[4]
-        if found[1] in rows and name and name.lower() not in ("length", "size", "id", "count"):
+        if found[1] not in rows or not name or name.lower() in ("length", "size", "id", "count"):
+            continue
+        if _STATE.search(name) or not _is_compared(text, found.start(), found.end(), given):
             yield found[1], name
 
 
+_EQUAL_BEHIND = re.compile(r"\s*(?:[!=]==?|\.[eE]quals\w*\()\s*([A-Za-z_][\w.?]*)")
+_EQUAL_BEFORE = re.compile(r"([A-Za-z_][\w.?]*)\s*[!=]==?\s*$")
+_CALLEE = re.compile(r"([A-Za-z_][\w.?]*)\s*$")
+_NO_CALLEE = frozenset(("if", "while", "not", "and", "or", "in", "await", "bool"))
+
+
+def _is_compared(text: str, start: int, end: int, given: set[str]) -> bool:
+    """Return whether a part of a condition is compared with what the caller gave: a password, an owner.
+
+    By `==`, or as an argument beside it: `verify(old, user.password_hash)`. Each request brings its own,
+    so that two requests do not claim the same."""
+    sides = (_EQUAL_BEHIND.match(text, end), _EQUAL_BEFORE.search(text[:start]))
+    paths = [found[1] for found in sides if found is not None]
+    opened = _unclosed(text, start)
+    if opened is not None:
+        callee, at = opened
+        rest = re.match(r"(?:[^()]|\([^()]*\))*", text[end:])
+        beside = text[at:start] + ("" if rest is None else rest[0])
+        paths += [callee.rpartition(".")[0]] if callee.lower().endswith(".equals") else []
+        paths += re.findall(r"(?<![\w.\"'])[A-Za-z_][\w.]*", beside)
+    return any(
+        re.split(r"[.?]", path)[0] in given and not path.rpartition(".")[2].isupper() for path in paths
+    )
+
+
+def _unclosed(text: str, start: int) -> tuple[str, int] | None:
+    """Return the call among whose arguments an offset stands, with where these begin."""
+    depth = 0
+    for at in range(start - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(text[at], 0)
+        if depth >= 0:
+            continue
+        callee = _CALLEE.search(text[:at])
+        if callee is not None and callee[1] not in _NO_CALLEE:
+            return callee[1], at + 1
+        depth = 0
+    return None
+
+
+def _given(scope: Scope, facts: Facts) -> set[str]:
+    """Return the names of what the caller gave."""
+    return {one.name for each in (scope, *facts.functions_around(scope)) for one in each.parameters}
+
+
 def _plain(name: str) -> str:
-    return re.sub(r"^(?:set|Set)(?=[A-Z])", "", name).replace("_", "").lower()
+    return re.sub(r"^(?:set|Set|is|has)(?=[A-Z_])", "", name).replace("_", "").lower()
 
 
 def _set_later(row: str, field: str, rest: Span, scope: Scope, facts: Facts) -> Span | None:
@@ -131,5 +180,5 @@ def _is_saved(row: str, after: int, scope: Scope, facts: Facts) -> bool:
         ):
             return True
         if call.method in ("commit", "flush", "SaveChanges", "SaveChangesAsync", "CommitAsync"):
-            return not is_within(scope.span, call.span)
+            return True
     return False
