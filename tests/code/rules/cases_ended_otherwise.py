@@ -7,6 +7,7 @@ from tests.code.rules.cases import bad, good
 _RELEASED = "released-on-success-only"
 _EMPTY = "failure-looks-empty"
 _CLAIMED = "checked-then-inserted"
+_CANCELLED = "request-outlived"
 
 CASES = [
     # The end of a session of MongoDB aborts its transaction.
@@ -294,6 +295,95 @@ CASES = [
                 user.setName(name);
                 users.save(user);
             }
+        }
+        """,
+    ),
+    # HttpClient throws TaskCanceledException at its own timeout: the token of the caller is alive.
+    good(
+        _CANCELLED,
+        "csharp",
+        """
+        class Sender {
+            private readonly HttpClient http;
+            public async Task Send(Order order, CancellationToken ct) {
+                try {
+                    await http.PostAsync("/orders", order.Body(), ct);
+                } catch (TaskCanceledException) {
+                    await queue.PutAsync(order, ct);
+                }
+            }
+        }
+        """,
+    ),
+    good(
+        _CANCELLED,
+        "csharp",
+        """
+        class Sender {
+            public async Task Send(Order order, CancellationToken ct) {
+                using var limited = CancellationTokenSource.CreateLinkedTokenSource(ct);
+                limited.CancelAfter(1000);
+                try {
+                    await broker.SendAsync(order, limited.Token);
+                } catch (OperationCanceledException) {
+                    await queue.PutAsync(order, ct);
+                }
+            }
+        }
+        """,
+    ),
+    bad(
+        _CANCELLED,
+        "csharp",
+        """
+        class Sender {
+            public async Task Send(Order order, CancellationToken ct) {
+                try {
+                    await broker.SendAsync(order, ct);
+                } catch (OperationCanceledException) {
+                    await orders.MarkFailedAsync(order, ct);
+                }
+            }
+        }
+        """,
+        6,
+    ),
+    # Receivers that end in the letters of a name of tests.
+    bad(
+        _CANCELLED,
+        "go",
+        """
+        package a
+        import "context"
+        func (s *Jobs) Run(ctx context.Context, key string) error {
+            defer s.client.Release(ctx, key)
+            return s.work(ctx, key)
+        }
+        """,
+        4,
+    ),
+    bad(
+        _CANCELLED,
+        "go",
+        """
+        package a
+        import "context"
+        func Run(ctx context.Context, rdb Store, key string) error {
+            defer rdb.Del(ctx, key)
+            return work(ctx, key)
+        }
+        """,
+        4,
+    ),
+    good(
+        _CANCELLED,
+        "go",
+        """
+        package a
+        import "context"
+        func (s *Jobs) Run(ctx context.Context, key string) error {
+            defer s.metrics.RecordDone(ctx, key)
+            return s.work(ctx, key)
         }
         """,
     ),

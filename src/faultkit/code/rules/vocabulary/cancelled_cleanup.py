@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, Try, is_within
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _MUST = NamePattern(
@@ -18,9 +19,15 @@ _MUST = NamePattern(
     r"|giveback\w*|restore\w*|decr\w*|mark\w*|unreserve\w*|finish\w*|complete\w*|save\w*|persist\w*|settle\w*|fail\w*)$"
 )
 _DETACHED = re.compile(r"context\.(?:Background|TODO|WithoutCancel)\b|NonCancellable")
-_BESIDE = NamePattern(r"(?i)(log(ger)?|slog|metrics?|span|tracer|tr|stats|timer|wg|t|b|require|assert)$")
+_BESIDE = NamePattern(
+    r"(?:^|[._])(?:log|slog|tr|wg|t|b|require|assert)$|(?:Log|[lL]ogger|[mM]etrics?|[sS]pan|[tT]racer|[sS]tats|[tT]imer)$"
+)
 _WRITES = re.compile(r"\b(?:insert\s+into|update\s+\w+\s+set|delete\s+from)\b", re.IGNORECASE)
 _FILTER = re.compile(r"when\s*\(\s*!")
+_OWN_LIMIT = re.compile(
+    r"CreateLinkedTokenSource|CancelAfter|new CancellationTokenSource\(|WaitAsync\(\s*TimeSpan"
+)
+"""A limit of time by which work is cancelled while the token of the caller is alive (C#)."""
 
 
 def cleanup_by_cancelled(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -82,10 +89,10 @@ def _caught(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield what a handler of the cancellation awaits with the token that was cancelled (C#)."""
     for each in facts.tries:
         for handler in each.handlers:
-            types = {name.rpartition(".")[2] for name in handler.types}
-            if not types & {"OperationCanceledException", "TaskCanceledException"}:
+            # HttpClient throws TaskCanceledException, which is one of the other, at its own timeout.
+            if "OperationCanceledException" not in {name.rpartition(".")[2] for name in handler.types}:
                 continue
-            if _FILTER.search(facts.text(handler.head)):
+            if _FILTER.search(facts.text(handler.head)) or _may_be_timeout(each, facts):
                 continue
             for call in facts.within(facts.calls, handler.body):
                 scope = facts.function_of(call)
@@ -100,3 +107,11 @@ def _caught(facts: Facts) -> Iterator[tuple[Span, str]]:
                     )
                     yield call.span, what
                     break
+
+
+def _may_be_timeout(each: Try, facts: Facts) -> bool:
+    """Return whether what is tried may be cancelled by a limit of its own instead of by the caller."""
+    if any(is_within(request.call.span, each.body) for request in http_requests(facts)):
+        return True
+    scope = facts.named_function_of(each)
+    return scope is not None and _OWN_LIMIT.search(facts.text(scope.body)) is not None
