@@ -8,6 +8,7 @@ _RELEASED = "released-on-success-only"
 _EMPTY = "failure-looks-empty"
 _CLAIMED = "checked-then-inserted"
 _CANCELLED = "request-outlived"
+_LOGGED = "failure-only-logged"
 
 CASES = [
     # The end of a session of MongoDB aborts its transaction.
@@ -385,6 +386,80 @@ CASES = [
             defer s.metrics.RecordDone(ctx, key)
             return s.work(ctx, key)
         }
+        """,
+    ),
+    # What a list of this function is given is stored nowhere.
+    good(
+        _LOGGED,
+        "python",
+        """
+        from fastapi import FastAPI
+        app = FastAPI()
+        @app.post("/visits")
+        async def visit(body: Visit):
+            tags = []
+            try:
+                tags.append(await geo.city(body.ip))
+            except Exception:
+                log.warning("no city for %s", body.ip)
+            await visits.insert(body, tags)
+            return {"ok": True}
+        """,
+    ),
+    bad(
+        _LOGGED,
+        "python",
+        """
+        from fastapi import FastAPI
+        app = FastAPI()
+        @app.post("/visits")
+        async def visit(body: Visit):
+            tags = [body.kind]
+            try:
+                await visits.append(body, tags)
+            except Exception:
+                log.warning("no city for %s", body.ip)
+            return {"ok": True}
+        """,
+        8,
+    ),
+    bad(
+        _LOGGED,
+        "csharp",
+        """
+        [ApiController]
+        public class Orders : ControllerBase {
+            [HttpPost("/orders")]
+            public async Task<IActionResult> Post(Order order) {
+                var orders = db.Set<Order>();
+                try {
+                    orders.Update(order);
+                    await db.SaveChangesAsync();
+                } catch (Exception e) {
+                    logger.LogError(e, "not stored");
+                }
+                return Ok();
+            }
+        }
+        """,
+        9,
+    ),
+    good(
+        _LOGGED,
+        "typescript",
+        """
+        import express from "express";
+        const app = express();
+        app.post("/forms", async (req, res) => {
+          const form = new FormData();
+          try {
+            form.append("city", await geo.city(req.ip));
+          } catch (err) {
+            logger.warn("no city", err);
+          }
+          await sender.send(form);
+          res.json({ id: 1 });
+        });
         """,
     ),
 ]

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.fact_values import Value
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.answers import is_answer, responder_of
@@ -80,7 +81,38 @@ def is_write(call: Call, facts: Facts) -> bool:
     # A function of this text may read first and write then.
     if found is not None and found.kind != "cache" and (found.through is None or not found.is_read):
         return not found.is_read and not _ENDS_TRANSACTION.search(facts.text(call.span))
-    return WRITES.match(call.method) is not None and bool(call.arguments)
+    named = WRITES.match(call.method) is not None and bool(call.arguments)
+    return named and not _is_of_local(call, facts)
+
+
+_TYPES_IN_MEMORY = NamePattern(
+    r"(?:^|[.:])(?:(?:Weak|Hash|Tree|LinkedHash|BTree|ConcurrentHash)?(?:Map|Set)|FormData|URLSearchParams|Headers|Array"
+    r"|ArrayList|LinkedList|ArrayDeque|List|Dictionary|StringBuilder|StringBuffer|StringWriter|MemoryStream|StringIO"
+    r"|BytesIO|ByteArrayOutputStream|OrderedDict|Counter)$"
+)
+_MAKES_IN_MEMORY = NamePattern(
+    r"^(?:collections\.)?(?:list|dict|set|defaultdict|OrderedDict|Counter|deque|bytearray)$|^hashlib\.\w+$|^hmac\.new$"
+    r"|(?:^|\.)(?:createHash|createHmac|mutable(?:List|Map|Set)Of)$"
+    r"|(?:^|[.:])(?:Vec|VecDeque|String|HashMap|HashSet|BTreeMap|BTreeSet)(?:\.|::)(?:new|with_capacity)$"
+)
+"""Calls that make a value which ends with its function."""
+
+
+def _is_of_local(call: Call, facts: Facts) -> bool:
+    """Return whether a call changes a list, map or text that its function has made."""
+    made = facts.assignments_to(call.receiver_written, call) if call.receiver_written.isidentifier() else ()
+    return bool(made) and all(
+        each.scope is not None and each.value is not None and _is_in_memory(each.value, each.call)
+        for each in made
+    )
+
+
+def _is_in_memory(value: Value, made: Call | None) -> bool:
+    if made is None:
+        return value.shape in ("list", "object")
+    if made.constructs and _TYPES_IN_MEMORY.search(made.name):
+        return True
+    return _MAKES_IN_MEMORY.search(made.name) is not None
 
 
 _ENDS_TRANSACTION = re.compile(r"[\"'`]\s*(?:rollback|begin)\b", re.IGNORECASE)
@@ -182,12 +214,11 @@ def _answers(scope: Scope, facts: Facts) -> bool:
         return True
     if _is_gateway(scope, facts):
         return True
-    routed = (call for call in facts.callers_of(scope) if call.is_returned or call.is_awaited)
+    routed = (call for call in facts.callers_of(scope) if call.is_returned)
     return bool(scope.name) and any(
         (outer := facts.function_of(call)) is not None
         and outer.route is not None
         and outer.route.method not in ("GET", "HEAD")
-        and call.is_returned
         for call in routed
     )
 
