@@ -462,4 +462,36 @@ CASES = [
         });
         """,
     ),
+    # The arguments of a program are no line of a log.
+    good(
+        "secret-in-log",
+        "java",
+        """
+        package a;
+        import org.apache.commons.exec.CommandLine;
+        class Dump {
+            void run(String user, String password) {
+                CommandLine command = new CommandLine("dump");
+                command.addArgument(user);
+                command.addArgument(password);
+            }
+        }
+        """,
+    ),
+    bad(
+        "secret-in-log",
+        "java",
+        """
+        package a;
+        import org.slf4j.Logger;
+        class Login {
+            void run(String user, String password) {
+                log.atInfo().addArgument(user).addArgument(password).log("login of {} by {}");
+                log.atWarn().setMessage("login").addKeyValue("password", password).log();
+            }
+        }
+        """,
+        5,
+        6,
+    ),
 ]

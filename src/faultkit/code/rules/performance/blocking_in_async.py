@@ -23,6 +23,7 @@ from faultkit.code.rules.vocabulary.blocking_clients import (
     blocks_in_csharp,
     blocks_on_jvm,
     is_diesel,
+    is_done_by_then,
     is_referred_to,
 )
 from faultkit.code.rules.vocabulary.blocking_python import (
@@ -312,6 +313,8 @@ def _java(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(call)
         blocks = call.method in _BLOCK and not call.arguments
         if scope is None or not (blocks or _JAVA.match(call.name) or blocks_on_jvm(call)):
+            continue
+        if is_done_by_then(call, facts):
             continue
         if _is_on_loop(call, scope, facts):
             what = f"{call.written}() blocks a thread of the event loop until it is done"

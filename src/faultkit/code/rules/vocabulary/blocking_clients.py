@@ -30,6 +30,19 @@ def blocks_on_jvm(call: Call) -> bool:
     return _JVM.search(call.name) is not None
 
 
+_THEN = NamePattern(
+    r"^(then(Apply|Accept|Run|Compose|Combine)\w*|(handle|whenComplete)(Async)?|exceptionally)$"
+)
+
+
+def is_done_by_then(call: Call, facts: Facts) -> bool:
+    """Return whether a future is asked after others are done: `allOf(a, b).thenApply(v -> a.join())`."""
+    return call.method in ("get", "join") and any(
+        _THEN.match(each.method) and ("Future" in each.name or "allOf" in each.name)
+        for each in facts.calls_around(call)
+    )
+
+
 _DIESEL = frozenset(("load", "first", "get_result", "get_results", "execute"))
 _CONNECTION = re.compile(r"(&mut\s+)?\*?(\w*conn\w*|db)")
 _CSHARP_STORES = NamePattern(

@@ -56,8 +56,11 @@ _LEVELS = frozenset(
     )
 )  # fmt: skip
 _FIELDS = frozenset({"WithFields", "WithField", "With", "bind", "child", "BeginScope"})
-_FLUENT = frozenset({"addKeyValue", "addArgument"})
 """Calls that give a logger fields, which all its lines have."""
+_FLUENT = frozenset({"addKeyValue", "addArgument"})
+"""Calls that give fields to one line of SLF4J."""
+_FLUENT_LINE = NamePattern(r"\bat(?:Trace|Debug|Info|Warn|Error|Level)\b|\bLoggingEventBuilder\b")
+"""What makes such a line, in the name of a call on it."""
 _OWNER = NamePattern(
     r"(^|[._])_*(log|logs|logger|logging|console|slog|logrus|zap|zlog|glog|klog|sugar|LOG|LOGGER|pino|winston"
     r"|bunyan|log4js|tracing|loguru|structlog|timber|Timber)$|Log(ger)?$"
@@ -90,7 +93,7 @@ def log_calls(facts: Facts) -> Iterator[Call]:
             if _OWNER.search(owner) or (not owner and _OWNER.search(call.receiver)):
                 yield call
                 continue
-        if call.method in _FLUENT:
+        if call.method in _FLUENT and _FLUENT_LINE.search(call.name):
             yield call
             continue
         if call.method in _RECORDS and _RECORDERS.search(call.receiver_written):
@@ -135,7 +138,7 @@ def _is_own_token(written: str, facts: Facts) -> bool:
 _SHOW_SECRETS = (
     b"header", b"meta", b"environ", b"process.env", b"getenv", b"axios", b"dumprequest", b"regist", b"log_in",
     b"login", b"logon", b"sign_in", b"signin", b"sign_up", b"signup", b"auth", b"credential", b"payment",
-    b"checkout", b"axios", b"metadata", b"interceptors",
+    b"checkout", b"metadata", b"interceptors",
 )  # fmt: skip
 """What stands, if no word of secrets does, in each text that shows one: all headers, all settings, what a
 client sends to log in or to pay."""
