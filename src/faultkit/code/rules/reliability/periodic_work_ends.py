@@ -151,7 +151,7 @@ _STOPPED = re.compile(
 def is_dropped(scope: Scope, facts: Facts) -> bool:
     """Return whether a function runs as a goroutine, and nothing sees what it returns."""
     if scope.is_anonymous:
-        return any(call.callee == scope.span and call.is_launched for call in facts.calls)
+        return any(call.is_launched and call.callee == scope.span for call in facts.calls)
     callers = facts.callers_of(scope)
     return bool(callers) and all(call.is_launched for call in callers)
 

@@ -91,7 +91,7 @@ def _waited_for(facts: Facts, told: set[Call]) -> Iterator[Hit]:
         text = facts.text(loop.span)
         if _WORKED.search(text) is None or any(is_within(call.span, loop.body) for call in told):
             continue
-        if any(is_within(each.span, loop.body) for each in facts.within(facts.loops, loop.body)):
+        if next(iter(facts.within(facts.loops, loop.body)), None) is not None:
             continue
         waits = waits_in(loop, facts)
         if not waits or _TELLS.search(_WORKED.sub("", text)):

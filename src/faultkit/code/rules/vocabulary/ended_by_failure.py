@@ -140,6 +140,7 @@ _FLATTENED = re.compile(
     r"\((?:[^()]|\([^()]*\))*\)\s*\??\s*\.(?:flatten\(\)|filter_map\(\s*(?:Result::ok|\|\w+\|\s*\w+\.ok\(\))\s*\)"
     r"|map_while\(\s*Result::ok\s*\))"
 )
+_FLATTENS = (b"flatten", b"filter_map", b"map_while")
 
 
 def errors_that_end_loops(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -155,7 +156,7 @@ def errors_that_end_loops(facts: Facts) -> Iterator[tuple[Span, str]]:
         span = facts.syntax.place_of(found)
         if not _ENDLESS_SOURCES.search(found[1]) and _can_fail(_At(span), facts):
             yield span, "this loop ends at the first error as at the end of the data"
-    for found in _FLATTENED.finditer(text):
+    for found in _FLATTENED.finditer(text) if facts.syntax.has_any(*_FLATTENS) else ():
         span = facts.syntax.place_of(found)
         if not re.search(r"stdin|stdout|stderr", found[0]) and _can_fail(_At(span), facts):
             yield span, "what could not be read is left out, and nothing says so"

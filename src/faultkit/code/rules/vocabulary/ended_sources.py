@@ -67,7 +67,7 @@ def _go(facts: Facts) -> Iterator[tuple[Span, str]]:
             if _goes_on_when_closed(use, checked[2], case[1], loops[-1], facts):
                 what = f"after {use.channel} is closed, its receive is always ready and the loop spins"
                 yield use.span, what
-        elif _ONE.match(case[0]) and _is_closed(use, facts) and not _is_left(case, loops[-1], facts):
+        elif _ONE.match(case[0]) and _is_closed(use, facts) and not _is_left(case):
             what = (
                 f"once {use.channel} is closed, the receive returns an empty value at once and the loop spins"
             )
@@ -99,7 +99,7 @@ def _goes_on_when_closed(use: ChannelUse, ok: str, body: str, loop: Loop, facts:
         return False
     flags = {*re.findall(r"\b(\w+)\s*(?:=[^=]|\+\+|--)", arm)}
     if not flags:
-        return not _follows_exit(use.select, ok, loop, facts)
+        return not _follows_exit(use.select, loop, facts)
     return not _ends_by_flag(flags, loop, use.select, facts)
 
 
@@ -127,13 +127,13 @@ def _ends_by_flag(flags: set[str], loop: Loop, select: Span, facts: Facts) -> bo
     return False
 
 
-def _follows_exit(select: Span, ok: str, loop: Loop, facts: Facts) -> bool:
+def _follows_exit(select: Span, loop: Loop, facts: Facts) -> bool:
     """Return whether the loop is left after the select, where a plain `break` leads to."""
     after = facts.text(Span(select.end, loop.body.end))
     return re.search(r"\b(return|break)\b", after) is not None
 
 
-def _is_left(case: tuple[str, str], loop: Loop, facts: Facts) -> bool:
+def _is_left(case: tuple[str, str]) -> bool:
     """Return whether the case looks at the value before it goes on: `if line == "" { return }`."""
     found = re.match(r"(\w+)", case[0])
     name = "" if found is None else found[1]
@@ -231,6 +231,10 @@ _JAVA = (
 
 
 def _by_text(facts: Facts, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[Span, str]]:
+    if not facts.syntax.has_any(
+        b"receivecatching", b"readline", b"readutf8line", b"waittoread", b"recv", b"read("
+    ):
+        return
     for loop in facts.loops:
         if loop.kind not in ("endless", "while") or re.search(r"WaitToRead|read|next", loop.over):
             continue

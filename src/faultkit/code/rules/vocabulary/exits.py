@@ -21,7 +21,7 @@ def exit_without_release(begin: int, ends: Iterable[Call], scope: Scope, facts: 
     return exit_between(begin, min(each.start for each in sure), ends, scope, facts)
 
 
-def first_protected(ends: Iterable[Call], scope: Scope, facts: Facts) -> int | None:
+def _first_protected(ends: Iterable[Call], scope: Scope, facts: Facts) -> int | None:
     """Return where the first code begins after or in which a release is sure; None if there is none."""
     return min((each.start for each in _protected(ends, scope, facts)), default=None)
 
@@ -47,7 +47,7 @@ def call_that_fails_before(
     It waits, or it is one of a member whose result is used. Calls of `held`, the variable that is released,
     do not count."""
     ends = tuple(ends)
-    first = None if facts.language == "go" else first_protected(ends, scope, facts)
+    first = None if facts.language == "go" else _first_protected(ends, scope, facts)
     if first is None or first <= begin:
         return None
     for each in facts.within(facts.calls, Span(begin, first)):

@@ -80,11 +80,9 @@ def is_known_function(value: Value, facts: Facts) -> bool:
         return False
     named = [scope for scope in facts.functions_named(path[1]) if scope.name]
     # `const handler = this.handlers.get(id)` is another function each time.
-    others = [
-        each
-        for each in facts.assignments
-        if key_of("".join(each.targets[:1])) == path[1]
-        and each.value is not None
+    return bool(named) and not any(
+        each.value is not None
         and each.value.shape != "function"
-    ]
-    return bool(named) and not others
+        and key_of("".join(each.targets[:1])) == path[1]
+        for each in facts.assignments
+    )

@@ -66,7 +66,7 @@ class RetryingClient:
 @lru_cache(maxsize=4)
 def retrying_clients(facts: Facts) -> tuple[RetryingClient, ...]:
     """Return the clients of a text that try again by themselves."""
-    if not facts.syntax.has_any(b"retr", b"resilience", b"got", b"ky"):
+    if not facts.syntax.has_any(b"retr", b"resilience") and not facts.imports_any("got", "ky"):
         return ()
     return tuple(_clients(facts))
 

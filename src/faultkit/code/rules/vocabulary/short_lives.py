@@ -43,9 +43,6 @@ _OF_REQUEST = NamePattern(
     r"|.*\w_\w+Server|.*\bServerWebExchange|aiohttp\.web\.Request|starlette\.requests\.Request|fastapi\.Request)$"
 )
 """Types of parameters that there is one of for every request or call."""
-_HUBS = NamePattern(
-    r"(^|\.)(Hub|AsyncWebsocketConsumer|WebsocketConsumer|WebSocketHandler|TextWebSocketHandler)$"
-)
 _ONE_CLIENT = NamePattern(
     r"(Session|Connection|Conn|Peer|ClientHandler|Subscription|Viewer|Player|Participant)$"
 )
