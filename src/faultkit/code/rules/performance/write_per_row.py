@@ -16,6 +16,7 @@ from faultkit.code.rules.vocabulary.repetition import (
     is_over_items,
     uses_item,
 )
+from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _GROUPS = re.compile(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
 _MODELS = NamePattern(r"^django\b|(^|\.)models\b")
@@ -132,7 +133,14 @@ def _is_one_write(inner: Call, facts: Facts) -> bool:
     remote = [
         each for each in remote_calls(facts) if each.through is None and is_within(each.call.span, scope.span)
     ]
-    return len(remote) == 1
+    known = {each.call for each in remote}
+    # Another service is asked as well: `await payments.refund(ticket.payment_ref)`.
+    others = (
+        call.is_awaited and call.receiver_written and call not in known and not is_sleep(call)
+        for call in facts.within(facts.calls, scope.body)
+        if not known & {*chain_of(call)}
+    )
+    return len(remote) == 1 and not any(others)
 
 
 def _counts(call: Call, loop: Loop, facts: Facts) -> bool:

@@ -314,7 +314,7 @@ def _of_cache(stored: Call, scope: Scope, facts: Facts) -> Hit | None:
     owner, key = stored.receiver_written, stored.argument(place=1 if _takes_context(stored) else 0)
     if key is None or not _CACHES.search(owner) or _is_guarded(scope, facts) or len(stored.arguments) < 2:
         return None
-    if _is_one_of_many(key.value.text, scope, facts):
+    if _is_one_of_many(key.value.text, scope, facts) or _is_of_several(key.value.text, scope, facts):
         return None
     asked = [
         call
@@ -335,6 +335,22 @@ def _of_cache(stored: Call, scope: Scope, facts: Facts) -> Hit | None:
         return None
     what = f"when {key.value.text} expires, every caller loads the value again at once"
     return Hit(stored.span, what, POSSIBLE)
+
+
+_VALUES = re.compile(r"\$?\{\w[^{}]*\}|%[sdvqx]|\{\}|\$[a-z]\w*|\+\s*[a-z]\w*")
+"""Values in a key: of a template, of a format, or joined to a text."""
+
+
+def _is_of_several(key: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a key is made of several values: their combinations share the callers among them."""
+    made = [
+        each.value.text
+        for each in facts.within(facts.assignments, scope.body)
+        if each.value is not None and key in each.targets
+    ]
+    return any(
+        len(_VALUES.findall(text)) > 1 for text in (key, *made) if '"' in text or "'" in text or "`" in text
+    )
 
 
 def _is_one_of_many(key: str, scope: Scope, facts: Facts) -> bool:

@@ -62,19 +62,28 @@ def _intervals(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, what, LIKELY)
 
 
-_SIGNAL = re.compile(r"AbortSignal\.timeout\(\s*([\w.*\s]+?)\s*\)")
+_LIMIT = re.compile(
+    r"\bAbortSignal\.timeout\(\s*([\w.*\s]+?)\s*\)"
+    r"|\b(?:timeout|timeoutMs|timeout_ms|requestTimeout|responseTimeout|headersTimeout|bodyTimeout)\s*:\s*([\w.]+(?:\s*\*\s*[\d_]+)*)"
+    r"|\.timeout\(\s*([\w.*\s]+?)\s*\)"
+)
+"""Limits of time of a request in milliseconds: a signal, an option, a method of the request."""
 _PRODUCT = re.compile(r"[\d_]+(?:\s*\*\s*[\d_]+)*")
 
 
 def _ends_in_time(timer: Call, work: Scope, facts: Facts) -> bool:
-    """Return whether a run makes one request, with a limit of time that is shorter than the period."""
+    """Return whether the limits of time of all requests of a run are together shorter than the period."""
     period = timer.argument(place=1)
-    limits = _SIGNAL.findall(facts.text(work.body))
     sent = [each for each in facts.own(facts.calls, work) if each.is_awaited and each.arguments]
-    if period is None or len(limits) != 1 or len(sent) != 1:
+    if period is None or not sent or any(map(facts.loops_around, sent)):
         return False
-    longest, pause = _value_of(limits[0], timer, facts), _value_of(period.value.text, timer, facts)
-    return 0 < longest < pause
+    limits = ["".join(found) for found in _LIMIT.findall(facts.text(work.body))]
+    if len(limits) < len(sent):
+        made = [facts.text(each.origin.span) for each in sent if each.origin is not None]
+        limits = ["".join(found) for text in made for found in _LIMIT.findall(text)]
+    longest = [_value_of(each, timer, facts) for each in limits]
+    is_known = len(longest) >= len(sent) and min(longest) > 0
+    return is_known and sum(longest) < _value_of(period.value.text, timer, facts)
 
 
 def _value_of(text: str, place: Call, facts: Facts) -> int:

@@ -34,7 +34,7 @@ SAFE = re.compile(
     r"^(get|set|add|incrementAndGet|isActive|ensureActive|yield|is_set|isInterrupted|interrupted|now|close|Dispose"
     r"|currentThread|interrupt|stop|cancel|start|append|info|warn|error|debug|put|clear|size|isEmpty|toString|format"
     r"|LogInformation|LogDebug|CreateScope|CreateAsyncScope|GetRequiredService|clone|unwrap|expect|ok|monotonic"
-    r"|(get|is|set|has)[A-Z]\w*)$"
+    r"|(get|is|set|has)[A-Z]\w*|try(Receive|Send|Emit|Acquire|Lock)|(first|last)OrNull)$"
 )
 _OF_COLLECTIONS = re.compile(
     r"(remove|add|poll|peek|offer|take|pop|push|contains|iterator|stream|entrySet|keySet|values|hasNext|next|forEach"

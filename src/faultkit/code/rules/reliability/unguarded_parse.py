@@ -76,9 +76,15 @@ def _is_message(call: Call, text: str, facts: Facts) -> bool:
 _COMMITS = re.compile(r"^(commit|ack|acknowledge|basic_ack|delete_message|commitOffsets|deleteMessage)\w*$")
 
 
+_AWAITED_HANDLERS = frozenset(("eachMessage", "eachBatch", "handleMessage", "handleMessageBatch"))
+"""Functions whose rejection a client of a broker awaits, and after which it does not commit (Node)."""
+
+
 def _comes_again(call: Call, facts: Facts) -> bool:
     """Return whether a broker delivers the message again when the consumer fails before it says so."""
     scope = facts.named_function_of(call)
+    if scope is not None and scope.is_async and scope.short_name in _AWAITED_HANDLERS:
+        return facts.function_of(call) is scope
     return scope is not None and any(
         _COMMITS.match(each.method) and each.span.start > call.span.end
         for each in facts.within(facts.calls, scope.body)

@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Ranges: TypeAlias = tuple[tuple[int, int], ...]
-"""Code points from and up to, both included, in order, without overlaps."""
+from faultkit.code.rules.vocabulary.character_properties import Ranges, characters_with, merged
+
 _LAST = 0x10FFFF
 
 
@@ -57,17 +57,6 @@ class Assertion:
 Tree: TypeAlias = Chars | Sequence | Choice | Repeat | Assertion
 
 
-def merged(ranges: list[tuple[int, int]]) -> Ranges:
-    """Return ranges in order, without overlaps."""
-    found: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(found[-1][1], high))
-        else:
-            found.append((low, high))
-    return tuple(found)
-
-
 def inverted(ranges: Ranges) -> Ranges:
     """Return all other code points."""
     found, at = [], 0
@@ -91,7 +80,6 @@ def common(one: Ranges, other: Ranges) -> Ranges:
 _DIGITS: Ranges = ((48, 57),)
 _WORDS: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
 _SPACES: Ranges = ((9, 13), (32, 32), (0xA0, 0xA0))
-_LETTERS: Ranges = ((65, 90), (97, 122), (0x80, _LAST))
 _CLASSES = {"d": _DIGITS, "w": _WORDS, "s": _SPACES, "h": ((9, 9), (32, 32)), "v": ((10, 13),)}
 _CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7, "e": 27, "0": 0}
 _COUNT = re.compile(r"\{(\d*)(,?)(\d*)\}")
@@ -226,7 +214,10 @@ class _Reader:
             code = int(next(each for each in found.groups() if each), 16)
             return ((code, code),)
         if found := self._take(_PROPERTY):
-            return _LETTERS if found[0][0] == "p" else inverted(_LETTERS)
+            named = characters_with(found[0][1:].strip("{}").removeprefix("^"))
+            return (
+                named if (found[0][0] == "p") is not found[0].startswith(("p{^", "P{^")) else inverted(named)
+            )
         letter = self._next()
         if not letter or letter in ("k", "Q", "E", "R", "X", "N", "c"):
             raise ValueError("an escape that is not known")

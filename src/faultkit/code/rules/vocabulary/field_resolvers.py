@@ -209,7 +209,8 @@ def _in_csharp(scope: Scope, names: list[str], facts: Facts) -> str:
 
 
 def _in_javascript(scope: Scope, names: list[str], facts: Facts) -> str:
-    found = _MAP.match(scope.name) or _OF_TYPE.match(scope.name)
+    # A method of a class resolves a field only if a decorator says so.
+    found = None if scope.owner else _MAP.match(scope.name) or _OF_TYPE.match(scope.name)
     if found is not None and found.re is _OF_TYPE:
         # `tripResolvers.driver` has the parent, the arguments and the context.
         is_root = _ROOTS.match(found[1]) is not None or names[0].startswith("_")
