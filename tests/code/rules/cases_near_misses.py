@@ -1,6 +1,6 @@
 """Correct code that stands close to a fault, beside the fault itself."""
 
-# ruff: noqa: E101, E501  (snippets of Go; lines of other languages)
+# ruff: noqa: E501  (snippets of Go; lines of other languages)
 
 from __future__ import annotations
 

@@ -29,6 +29,8 @@ _GUARDS = TextPattern(
     re.IGNORECASE,
 )
 """What refuses a second row that is the same; it does not refuse one row too many."""
+_REFUSED = re.compile(r"check_?violation|23514|Integrity|ConstraintViolation", re.IGNORECASE)
+"""Errors of a constraint on the number itself."""
 _CHECKS = NamePattern(
     r"^(exists\w*|existsBy\w*|findBy\w*|findOne\w*|findFirst\w*|findUnique\w*|find_one|find_by_\w+|count\w*|Any(Async)?|(Long)?CountAsync"
     r"|FirstOrDefault(Async)?|SingleOrDefault(Async)?|first|one_or_none|scalar_one_or_none|scalar|get_or_none|Count"
@@ -57,7 +59,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         first = {hit.span: hit for hit, counts in reversed(found) if counts or not is_guarded}
         yield from first.values()
     for span, column in counted_after_check(facts):
-        if not _LOCKS.search(facts.text(span)) and not _GUARDS.search(facts.text(span)):
+        if not _LOCKS.search(facts.text(span)) and not _REFUSED.search(facts.text(span)):
             yield Hit(
                 span, f"another request may change {column} between the question and the update", LIKELY
             )

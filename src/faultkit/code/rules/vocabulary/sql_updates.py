@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from faultkit.code.facts import Facts, Scope, is_within
@@ -50,7 +51,7 @@ def _statements(facts: Facts) -> tuple[Statement, ...]:
 
 def _sent(text: Text, verb: str, facts: Facts) -> Iterator[Statement]:
     """Yield where a text is sent: here, or by calls that are given the constant that holds it."""
-    sql = text.text.strip()
+    sql = f"{text.text}{_continued(text, facts)}".strip()
     scope = facts.function_of(text)
     if scope is not None:
         yield Statement(verb, sql, scope, _sender(text, scope, facts))
@@ -64,6 +65,20 @@ def _sent(text: Text, verb: str, facts: Facts) -> Iterator[Statement]:
             for each in call.positional
         ):
             yield Statement(verb, sql, user, call.span)
+
+
+_CONTINUED = re.compile(rb"\s*\+?\s*[fr$@]?(?:\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`([^`]*)`)")
+"""A literal that is joined to the one before: `"UPDATE t SET n = ?" + " WHERE id = ?"`."""
+
+
+def _continued(text: Text, facts: Facts) -> str:
+    """Return the literals that are joined to the end of a text."""
+    parts: list[str] = []
+    at = text.span.end
+    while (found := _CONTINUED.match(facts.syntax.source, at)) is not None:
+        parts.append((found[1] or found[2] or found[3] or b"").decode("utf-8", "replace"))
+        at = found.end()
+    return "".join(parts)
 
 
 def _sender(write: Text, scope: Scope, facts: Facts) -> Span:
@@ -138,7 +153,7 @@ def counted_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 _TAKES = re.compile(r"update\s+([\w.]+)\s+set\s+(.*?)\s+where\s+(.*)", re.IGNORECASE | re.DOTALL)
 _SET_TO = re.compile(
-    r"(\w+)\s*=\s*(?:\?|\$\d+|%s|:\w+|@\w+|%\(\w+\)s|'[^']*'|\$\{[^}]*\}|true|false|\{\w*\}|now\(\))",
+    r"(\w+)\s*=\s*(?:\?|\$\d+|%s|:\w+|@\w+|%\(\w+\)s|'[^']*'|\$\{[^}]*\}|true|false|\d+\b|\{\w*\}|now\(\))",
     re.IGNORECASE,
 )
 _STILL = re.compile(
@@ -161,8 +176,9 @@ def taken_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
                 place
                 for read in _reads_of(found[1], column, facts)
                 for place in _read_at(read, write.scope, facts)
-                if place < write.span.start and _is_refused_for(column, place, write, facts)
+                if place < write.span.start and _is_refused_for(column, read, place, write, facts)
             )
+            places = chain(places, _refused_by_condition(found[1], column, write, facts))
             first = next(places, None)
             if first is not None:
                 reported.add(write.scope)
@@ -170,8 +186,65 @@ def taken_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
                 break
 
 
-def _is_refused_for(column: str, place: int, write: Statement, facts: Facts) -> bool:
+_WORD = r"(?:'|true\b|false\b|null\b|not\b|\d)"
+_NO_ROW = re.compile(r"\.fetch(?:one|all|val|row)\(|NoRows|RowNotFound|NoResult|EmptyResult|DoesNotExist")
+
+
+def _refused_by_condition(table: str, column: str, write: Statement, facts: Facts) -> Iterator[int]:
+    """Yield where a function asks for rows by what the column holds, and leaves if there are none:
+    `SELECT count(*) FROM seat WHERE label = ? AND state = 'FREE'`."""
+    # A name that is looked for and then given is refused by a constraint; a state is a word of the code.
+    is_state = re.search(rf"\b{re.escape(column)}\s*=\s*{_WORD}", write.sql, re.IGNORECASE) is not None
+    asks = re.compile(
+        rf"select\b.*\bfrom\s+{re.escape(table)}\b.*\bwhere\b.*\b{re.escape(column)}\b"
+        + ("" if is_state else rf"\s*(?:=|<>|!=|is)\s*{_WORD}"),
+        re.IGNORECASE | re.DOTALL,
+    )
+    for read in _statements(facts):
+        if read.verb != "select" or not asks.match(read.sql) or _FOR_UPDATE.search(read.sql):
+            continue
+        for place in _read_at(read, write.scope, facts):
+            between = Span(place, write.span.start)
+            held = {*_held_at(place, write, facts), *_assigned_at(place, write, facts)}
+            if place < write.span.start and any(
+                step.kind == "branch"
+                and (held & {*re.findall(r"\w+", step.text)} or _NO_ROW.search(step.text))
+                and refuses_caller(step, facts)
+                for step in facts.within(facts.steps, between)
+            ):
+                yield place
+
+
+def _assigned_at(place: int, write: Statement, facts: Facts) -> set[str]:
+    """Return the variables that hold what is read at a place, or what is made of it, without errors."""
+    found = set[str]()
+    cursor = next((each.receiver_written for each in facts.calls if each.span.start == place), "")
+    for each in facts.within(facts.assignments, Span(write.scope.body.start, write.span.start)):
+        if each.value is None or each.span.end <= place:
+            continue
+        value = each.value.text
+        reads = each.value.span.start <= place < each.value.span.end
+        if reads or found & {*re.findall(r"\w+", value)} or (cursor and f"{cursor}.fetch" in value):
+            names = (name for target in each.targets for name in re.findall(r"[A-Za-z_]\w*", target))
+            found.update(name for name in names if not name.lower().endswith("err") and name != "_")
+    return found
+
+
+_MISSING = re.compile(r"!\s*\w+\b(?!\s*[.(])|\b\w+\s*(?:===?|is)\s*(?:null|None|nil|undefined)\b")
+
+
+def _is_refused_for(column: str, read: Statement, place: int, write: Statement, facts: Facts) -> bool:
     """Return whether the function leaves between the two because of what the column holds."""
+    if re.match(rf"select\s+(?:\w+\.)?{re.escape(column)}\s+from\b", read.sql, re.IGNORECASE):
+        # The one value that is read has a name of its own: `String current = …; if (!current.equals("FREE"))`.
+        values = _assigned_at(place, write, facts)
+        if values and any(
+            step.kind == "branch"
+            and values & {*re.findall(r"\w+", _MISSING.sub("", step.text))}
+            and refuses_caller(step, facts)
+            for step in facts.within(facts.steps, Span(place, write.span.start))
+        ):
+            return True
     held = "|".join(re.escape(name.replace("_", "")) for name in {column, *_held_at(place, write, facts)})
     between = Span(place, write.span.start)
     return any(
