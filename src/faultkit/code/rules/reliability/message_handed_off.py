@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import ACK_WORDS, acknowledgements
@@ -67,14 +68,19 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
     for ack in acks:
         scope = facts.function_of(ack)
         for call in facts.own(facts.calls, scope) if scope is not None else ():
-            if call.span.end > ack.span.start or not (_starts(call, facts) or _is_chained(call)):
+            if call.span.end > ack.span.start:
+                continue
+            if not (_starts(call, facts) or _is_chained(call) or _starts_inside(call, scope, facts)):
                 continue
             between = facts.text(Span(call.span.start, ack.span.start))
             if _AWAITS.search(between) or facts.are_exclusive(call, ack):
                 continue
             if call not in reported:
                 reported.add(call)
-                what = f"{call.written}() is not awaited, and {ack.written}() counts the message as done"
+                how = (
+                    "is not awaited" if _starts(call, facts) or _is_chained(call) else "only starts the work"
+                )
+                what = f"{call.written}() {how}, and {ack.written}() counts the message as done"
                 yield Hit(Span(call.span.start, ack.span.end), what, LIKELY)
             break
 
@@ -86,13 +92,53 @@ def _is_chained(call: Call) -> bool:
     return call.origin.span.start == call.span.start and bool(call.arguments)
 
 
+_POOLS = re.compile(r"(?:pool|executor|workers)$", re.IGNORECASE)
+
+
 def _starts(call: Call, facts: Facts) -> bool:
     """Return whether a function is given to another thread or task: `execute` may also run a query."""
     if not _hands_off(call, facts):
         return False
+    if call.method == "submit" and _POOLS.search(call.receiver_written):
+        return True
     return call.method not in ("execute", "submit", "start") or any(
         each.value.shape == "function" or "::" in each.value.text for each in call.positional[:1]
     )
+
+
+def _starts_inside(call: Call, scope: Scope | None, facts: Facts) -> bool:
+    """Return whether a function of this text, whose end is no end of the work, starts it and leaves it alone."""
+    if call.is_awaited or not call.is_discarded or not call.arguments:
+        return False
+    for own in facts.functions_named(call.method):
+        if own is scope or call not in facts.callers_of(own):
+            continue
+        for each in facts.within(facts.calls, own.body):
+            is_left = each.is_discarded or each.is_launched or each.assigned == ("_",)
+            if not is_left or not (_starts(each, facts) or _is_chained(each)):
+                continue
+            rest = Span(each.span.end, own.body.end)
+            if not _AWAITS.search(facts.text(rest)) and not _works_beside(each, own, facts):
+                return True
+    return False
+
+
+def _works_beside(started: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function does more than to start something: that may be an audit or a metric."""
+    return any(
+        (each.is_discarded or each.is_awaited)
+        and not is_within(each.span, started.span)
+        and not is_within(started.span, each.span)
+        and not is_logging(each)
+        and not _COUNTS.match(each.method)
+        for each in facts.own(facts.calls, scope)
+    )
+
+
+_COUNTS = re.compile(
+    r"(?i:try)?acquire\w*|lock|unlock|release|inc\w*|observe|record|add|Add|Inc|Wait(Async)?"
+)
+"""Calls that limit or count what is started."""
 
 
 def _committed(facts: Facts) -> Iterator[Hit]:
@@ -135,6 +181,8 @@ def _reads(loop: Loop, facts: Facts) -> bool:
 def _hands_off(call: Call, facts: Facts) -> bool:
     if facts.language == "go":
         return call.is_launched
+    if facts.language == "rust" and call.method in ("spawn", "spawn_blocking"):
+        return call.is_discarded and bool(call.arguments)
     if call.method not in _HANDS or call.is_awaited or not call.arguments:
         return False
     return call.method not in ("start", "Run") or call.name.startswith("Task.")

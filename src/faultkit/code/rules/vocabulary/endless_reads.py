@@ -13,7 +13,12 @@ _RUST_READS = re.compile(
     r"^(read|read_exact|read_to_end|read_to_string|read_line|read_until|read_buf|next_line|read_u\w+|read_i\w+)$"
 )
 _PYTHON_READS = frozenset(("read", "readline", "readexactly", "readuntil"))
-_GO_READERS = re.compile(r"^(bufio\.(NewReader|NewScanner|NewReadWriter)|io\.(ReadFull|ReadAll|Copy))$")
+_GO_READERS = re.compile(
+    r"^(bufio\.(NewReader|NewReaderSize|NewScanner|NewReadWriter)|encoding/\w+\.NewDecoder|encoding/binary\.Read"
+    r"|io\.(ReadFull|ReadAll|ReadAtLeast|Copy|CopyN|CopyBuffer|LimitReader|TeeReader)|fmt\.Fscan\w*"
+    r"|net/textproto\.(NewConn|NewReader))$"
+)
+"""Functions that read from what they are given, or make something that does."""
 _GO_DIALS = ("DialTimeout", "Dial", "DialContext", "DialTCP")
 _GO_DIALED = re.compile(
     r"^(net\.Dial(Timeout|TCP)|net\.Dialer\.Dial(Context)?|crypto/tls\.Dial(WithDialer)?)$"
@@ -95,12 +100,32 @@ def _go(facts: Facts) -> Iterator[Call]:
             connections = {name for each in facts.within(opened, scope.body) for name in each.assigned[:1]}
         if not connections:
             continue
-        for call in facts.own(facts.calls, scope):
-            given = call.argument(place=0)
-            reads = call.method == "Read" and call.receiver_written in connections
-            wraps = _GO_READERS.match(call.name) and given is not None and given.value.text in connections
-            if reads or wraps:
-                yield call
+        if _CLOSED_LATER.search(facts.text(scope.span)):
+            continue  # The end of the context closes the connection.
+        yield from _reads_of(connections, scope, facts)
+
+
+_CLOSED_LATER = re.compile(r"context\.AfterFunc\(|<-\s*\w*[cC]tx\.Done\(\)[^}]*\.Close\(\)")
+
+
+def _reads_of(connections: set[str], scope: Scope, facts: Facts, levels: int = 1) -> Iterator[Call]:
+    """Yield reads of connections, also those of a function of this text that is given one (Go)."""
+    is_tunnel = facts.text(scope.span).count("io.Copy") > 1
+    for call in facts.own(facts.calls, scope):
+        places = [place for place, each in enumerate(call.positional) if each.value.text in connections]
+        if is_tunnel and call.method.startswith("Copy"):
+            continue  # What passes data on both ways may wait for as long as neither side speaks.
+        if call.method == "Read" and call.receiver_written in connections:
+            yield call
+        elif places and _GO_READERS.match(call.name):
+            # `io.Copy(file, conn)` reads, `io.Copy(conn, file)` waits for a peer that does not.
+            yield call
+        elif places and levels:
+            for own in facts.functions_named(call.method):
+                given = {own.parameters[place].name for place in places if place < len(own.parameters)}
+                if any(True for _ in _reads_of(given, own, facts, levels - 1)):
+                    yield call
+                    break
 
 
 _WEBSOCKET = re.compile(r"^github\.com/gorilla/websocket\.")

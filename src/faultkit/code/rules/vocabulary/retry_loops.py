@@ -36,6 +36,8 @@ _CONFLICTS = re.compile(
 )
 """Errors of two that did the same at once: the next try is expected to work."""
 _DECIDES = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
+_RETRYABLE = re.compile(r"\b\w*[rR]etr(?:y|i)able\w*\(\s*\w+\s*\)")
+"""A question about an error alone, which does not count the tries."""
 _ROUND = re.compile(r"attempt|retr|tr(y|ies)|round|^_|^[inkx]$", re.IGNORECASE)
 _NO_FAILURES = frozenset(
     {
@@ -156,7 +158,9 @@ def _sets_flag(loop: Loop, each: Try, facts: Facts) -> bool:
 def _is_decided_elsewhere(loop: Loop, facts: Facts) -> bool:
     """Return whether a policy decides: `if (retryHandler.retryRequest(error, count))`."""
     return any(
-        step.kind == "branch" and _DECIDES.search(step.text) and "(" in step.text.strip("() ")
+        step.kind == "branch"
+        and _DECIDES.search(_RETRYABLE.sub("", step.text))
+        and "(" in step.text.strip("() ")
         for step in facts.within(facts.steps, loop.body)
     )
 
@@ -422,6 +426,12 @@ def _go_tried(loop: Loop, facts: Facts) -> list[Call]:
     ]
 
 
+_NAMES_TAKEN = re.compile(
+    r"IsExist|ErrExist|EEXIST|EINTR|EAGAIN|Interrupted|EOF|Canceled|Closed|NotExist|NotFound"
+)
+"""Errors of a name that is taken, of a call that a signal broke, and of an end: none is a failure."""
+
+
 def _go_retries(call: Call, loop: Loop, facts: Facts) -> bool:
     """Return whether a success of the call leaves the loop, and a failure does not."""
     arms = [arm for arm in facts.within(facts.arms, loop.body) if arm.span.start > call.span.start]
@@ -432,11 +442,25 @@ def _go_retries(call: Call, loop: Loop, facts: Facts) -> bool:
     ]
     always = [step for step in steps if not any(is_within(step.span, arm.span) for arm in arms)]
     error = re.compile(rf"\b{re.escape(call.assigned[-1])} (==|!=) nil")
+    kind = re.compile(rf"(!?)((?:\w+\.)?\w+)\({re.escape(call.assigned[-1])}(?:,\s*[&\w.]+)?\)")
     for branch in facts.within(facts.steps, loop.body):
         if branch.kind != "branch" or branch.span.end < call.span.end:
             continue
         first = next((arm for arm in arms if arm.fork == branch.span and arm.place == 0), None)
         tested = error.search(branch.text)
+        if first is not None and (of_kind := kind.fullmatch(branch.text.strip())) is not None:
+            if _NAMES_TAKEN.search(branch.text):
+                return False
+            # `if isConflict(err) { continue }; return err`, or `if !isConflict(err) { return err }`
+            goes_on = facts.text(first.span).rstrip(" }\n\t").endswith("continue")
+            if of_kind[1]:
+                gives = any(
+                    step.kind == "return" and re.search(rf"\b{re.escape(call.assigned[-1])}\b", step.text)
+                    for step in steps
+                    if is_within(step.span, first.span)
+                )
+                return gives and not any(step.span.start > branch.span.end for step in always)
+            return goes_on and any(step.span.start > branch.span.end for step in always)
         if first is None or (tested is None and not _SUCCESS.search(branch.text)):
             continue
         ends = any(is_within(step.span, first.span) for step in steps)

@@ -236,7 +236,7 @@ _MISSING = re.compile(r"!\s*\w+\b(?!\s*[.(])|\b\w+\s*(?:===?|is)\s*(?:null|None|
 def _is_refused_for(column: str, read: Statement, place: int, write: Statement, facts: Facts) -> bool:
     """Return whether the function leaves between the two because of what the column holds."""
     if re.match(rf"select\s+(?:\w+\.)?{re.escape(column)}\s+from\b", read.sql, re.IGNORECASE):
-        # The one value that is read has a name of its own: `String current = …; if (!current.equals("FREE"))`.
+        # The one value that is read has a name of its own: `if (!"FREE".equals(current))`.
         values = _assigned_at(place, write, facts)
         if values and any(
             step.kind == "branch"
