@@ -107,7 +107,7 @@ def _starts(call: Call, facts: Facts) -> bool:
 
 
 def _starts_inside(call: Call, scope: Scope | None, facts: Facts) -> bool:
-    """Return whether a function of this text, whose end is no end of the work, starts it and leaves it alone."""
+    """Return whether a function of this text starts the work and returns before it is done."""
     if call.is_awaited or not call.is_discarded or not call.arguments:
         return False
     for own in facts.functions_named(call.method):

@@ -58,7 +58,7 @@ def _of_resolvers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
         if found is None or not any(one.name in _ARGS for one in scope.parameters):
             continue
         text, name = facts.text(scope.span), each.targets[0]
-        if _BOUNDED.search(text) or _is_compared(name, text) or not name.isidentifier():
+        if not name.isidentifier() or _is_bounded(name, text, scope, facts) or _is_compared(name, text):
             continue
         returned = any(
             step.kind == "return" and re.search(rf"\b{re.escape(name)}\b", step.text)
@@ -73,15 +73,62 @@ def _of_routes(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
         if scope.route is None or scope.route.method not in ("GET", "ANY", "POST"):
             continue
         text = facts.text(scope.span)
-        if _BOUNDED.search(text):
-            continue
         for name, place in _sizes(scope, text, facts):
+            if _is_bounded(name, text, scope, facts):
+                continue
             if _is_compared(name, text) or _is_bounded_inside(name, scope, facts):
                 continue
             if _is_used(name, place, scope, facts):
                 what = f"a client may ask for any {name}: nothing limits it"
                 yield scope, Hit(place.span, what, LIKELY)
                 break
+
+
+_OF_TEXTS = re.compile(r"\b[mM]ax_?[lL]en(?:gth)?\w*")
+_COMPARISON = re.compile(
+    r"([\w.]+(?:\([\w., ]*\))?)\s*[<>]=?\s*(?:\w+\.)*(?:MAX_|[mM]ax[A-Z_])\w*"
+    r"|(?:\w+\.)*(?:MAX_|[mM]ax[A-Z_])\w*\s*[<>]=?\s*([\w.]+(?:\([\w., ]*\))?)"
+)
+_ANY_SIZE = re.compile(rf"{_SIZE}|size|count|first|last|\bn\b", re.IGNORECASE)
+
+
+def _is_bounded(name: str, text: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function has words of a limit that may be one of the size, and not of something else:
+    of another parameter, or of the length of a text."""
+    if not _BOUNDED.search(text):
+        return False
+    made = {
+        target
+        for each in facts.within(facts.assignments, scope.body)
+        for target in each.targets
+        if each.value is not None and re.search(rf"\b{re.escape(name)}\b", each.value.text)
+    }
+    of_size = {name, *made}
+
+    def kept(found: re.Match[str]) -> str:
+        other = found[1] or found[2] or ""
+        words = {*re.findall(r"\w+", other)}
+        return found[0] if words & of_size or _ANY_SIZE.search(other) else ""
+
+    others = {each.name for each in scope.parameters} - {name}
+    head = "".join(
+        part
+        for part in _parts(text[: len(facts.text(scope.head))])
+        if name in (words := {*re.findall(r"\w+", part)}) or not words & others
+    )
+    body = text[len(facts.text(scope.head)) :]
+    return _BOUNDED.search(_COMPARISON.sub(kept, _OF_TEXTS.sub("", f"{head}{body}"))) is not None
+
+
+def _parts(head: str) -> Iterator[str]:
+    """Yield the head of a function cut at the commas between its parameters."""
+    depth, start = 0, 0
+    for at, sign in enumerate(head):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth == 1:
+            yield head[start:at]
+            start = at
+    yield head[start:]
 
 
 def _is_bounded_inside(name: str, scope: Scope, facts: Facts) -> bool:
@@ -141,7 +188,12 @@ def _is_rust_size(value: str) -> bool:
 def _is_compared(name: str, text: str) -> bool:
     word = re.escape(name)
     return (
-        re.search(rf"\b{word}\s*(>|>=|<=)\s*[\w.]|[\w.]\s*<=?\s*{word}\b|\bin 1\.\.|is in\b", text)
+        re.search(
+            # A comparison with 0 or 1 is a limit from below.
+            rf"\b{word}\s*(>=?|<=)\s*(?![01]\b)[\w.]|(?<![\w.])(?![01]\b)[\w.]+\s*<=?\s*{word}\b"
+            r"|\bin 1\.\.|is in\b",
+            text,
+        )
         is not None
     )
 
