@@ -381,4 +381,63 @@ CASES = [
         18,
         28,
     ),
+    bad(
+        _LIMIT,
+        "rust",
+        """
+        async fn post(pool: &PgPool, p: &Posting) -> Result<(), sqlx::Error> {
+            loop {
+                match try_post(pool, p).await {
+                    Err(err) if is_serialization_failure(&err) => continue,
+                    other => return other,
+                }
+            }
+        }
+        """,
+        2,
+    ),
+    good(
+        _LIMIT,
+        "rust",
+        """
+        async fn post(pool: &PgPool, p: &Posting) -> Result<(), sqlx::Error> {
+            let mut attempt = 0;
+            loop {
+                match try_post(pool, p).await {
+                    Err(err) if attempt < MAX_ATTEMPTS && is_serialization_failure(&err) => {
+                        attempt += 1;
+                        tokio::time::sleep(backoff(attempt)).await;
+                    }
+                    other => return other,
+                }
+            }
+        }
+
+        async fn post2(pool: &PgPool, p: &Posting) -> Result<(), sqlx::Error> {
+            for attempt in 0..5 {
+                match try_post(pool, p).await {
+                    Err(err) if is_serialization_failure(&err) => tokio::time::sleep(Duration::from_millis(20 << attempt)).await,
+                    other => return other,
+                }
+            }
+            Err(sqlx::Error::PoolTimedOut)
+        }
+
+        async fn post3(pool: &PgPool, p: &Posting) -> Result<(), sqlx::Error> {
+            let mut attempts = 0;
+            loop {
+                match try_post(pool, p).await {
+                    Err(err) if is_serialization_failure(&err) => {
+                        attempts += 1;
+                        if attempts == 5 {
+                            return Err(err);
+                        }
+                        tokio::time::sleep(Duration::from_millis(20 << attempts)).await;
+                    }
+                    other => return other,
+                }
+            }
+        }
+        """,
+    ),
 ]

@@ -213,6 +213,10 @@ def _retried_body(loop: Loop, facts: Facts) -> Span | None:
     return None
 
 
+_WORKS = re.compile(r"Ok\(|(?!_)([a-z]\w*)\s*=>\s*(?:\{\s*)?(?:return|break)\s+\1\b")
+"""An arm for a success: also `other => return other`, where the errors to try again have arms of their own."""
+
+
 def _rust_body(loop: Loop, facts: Facts) -> Span | None:
     """Return what is tried, if the arm `Ok(…)` of a match leaves the loop and no arm `Err(…)` does."""
     function = facts.function_of(loop)
@@ -220,7 +224,7 @@ def _rust_body(loop: Loop, facts: Facts) -> Span | None:
         if not _is_directly_in(loop, facts, each.span) or facts.function_of(each) is not function:
             continue
         arms = [arm for arm in facts.within(facts.arms, each.span) if arm.fork == each.span]
-        works = [arm for arm in arms if facts.text(arm.span).startswith("Ok(")]
+        works = [arm for arm in arms if _WORKS.match(facts.text(arm.span))]
         body = _value_of(each.body, loop, facts)
         calls = list(facts.within(facts.calls, body))
         reads = all(call.method in _WAITS or _READS.search(call.method) for call in calls)
@@ -503,7 +507,13 @@ def _is_limited(loop: Loop, facts: Facts) -> bool:
         if each.operator in ("+=", "-=", "++", "--")
         for target in each.targets
     }
-    return any(
-        step.kind == "branch" and any(re.search(rf"\b{re.escape(name)}\b", step.text) for name in counters)
-        for step in facts.within(facts.steps, loop.body)
-    )
+    asked = [step.text for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
+    # `Err(error) if attempt < 5 => …` (Rust)
+    asked += [
+        name
+        for each in facts.within(facts.tries, loop.body)
+        for handler in each.handlers
+        for name in handler.types
+        if " if " in name
+    ]
+    return any(re.search(rf"\b{re.escape(name)}\b", text) for text in asked for name in counters)
