@@ -10,6 +10,7 @@ from faultkit.code.facts import Call, Facts, Loop, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.go_retries import go_retries
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.waits import is_constant, is_sleep, waits_in
 
@@ -18,7 +19,6 @@ _COUNTED = re.compile(
 )
 """Words in the head of a loop that retries, in contrast to one that iterates over work."""
 _FAILURES = ("Error", "Exception", "Timeout", "Failure", "Fault", "Failed", "Unavailable", "Reset")
-_SUCCESS = re.compile(r"\b\w*[eE]rr == nil\b|StatusCode\s*(<|==)")
 _SIZE = re.compile(r"\.length\b|\.size\b|\blen\(")
 _NUMBERED = re.compile(r"attempt|retr|tr(y|ies)|round|^_", re.IGNORECASE)
 """Names of counters of tries; a counter with another name is one of items, if the tried call is given it."""
@@ -186,7 +186,7 @@ def _is_directly_in(loop: Loop, facts: Facts, place: Span) -> bool:
 def _retried_body(loop: Loop, facts: Facts) -> Span | None:
     """Return what is tried, if a failure leads to the next round and a success out of the loop."""
     if facts.language == "go":
-        return loop.body if any(_go_retries(call, loop, facts) for call in _go_tried(loop, facts)) else None
+        return loop.body if any(go_retries(call, loop, facts) for call in _go_tried(loop, facts)) else None
     if facts.language == "rust":
         return _rust_body(loop, facts)
     function = facts.function_of(loop)
@@ -214,7 +214,7 @@ def _retried_body(loop: Loop, facts: Facts) -> Span | None:
 
 
 _WORKS = re.compile(r"Ok\(|(?!_)([a-z]\w*)\s*=>\s*(?:\{\s*)?(?:return|break)\s+\1\b")
-"""An arm for a success: also `other => return other`, where the errors to try again have arms of their own."""
+"""An arm for a success: also `other => return other`, where errors to try again have arms of their own."""
 
 
 def _rust_body(loop: Loop, facts: Facts) -> Span | None:
@@ -428,56 +428,6 @@ def _go_tried(loop: Loop, facts: Facts) -> list[Call]:
         and not (counter and not _NUMBERED.search(counter) and _is_given(counter, call.span, facts))
         and not any(_is_given(name, call.span, facts) for name in changed - {*call.assigned})
     ]
-
-
-_NAMES_TAKEN = re.compile(
-    r"IsExist|ErrExist|EEXIST|EINTR|EAGAIN|Interrupted|EOF|Canceled|Closed|NotExist|NotFound"
-)
-"""Errors of a name that is taken, of a call that a signal broke, and of an end: none is a failure."""
-
-
-def _go_retries(call: Call, loop: Loop, facts: Facts) -> bool:
-    """Return whether a success of the call leaves the loop, and a failure does not."""
-    arms = [arm for arm in facts.within(facts.arms, loop.body) if arm.span.start > call.span.start]
-    steps = [
-        step
-        for step in facts.within(facts.steps, loop.body)
-        if step.kind in ("return", "break") and step.span.start > call.span.start
-    ]
-    always = [step for step in steps if not any(is_within(step.span, arm.span) for arm in arms)]
-    error = re.compile(rf"\b{re.escape(call.assigned[-1])} (==|!=) nil")
-    kind = re.compile(rf"(!?)((?:\w+\.)?\w+)\({re.escape(call.assigned[-1])}(?:,\s*[&\w.]+)?\)")
-    for branch in facts.within(facts.steps, loop.body):
-        if branch.kind != "branch" or branch.span.end < call.span.end:
-            continue
-        first = next((arm for arm in arms if arm.fork == branch.span and arm.place == 0), None)
-        tested = error.search(branch.text)
-        if first is not None and (of_kind := kind.fullmatch(branch.text.strip())) is not None:
-            if _NAMES_TAKEN.search(branch.text):
-                return False
-            # `if isConflict(err) { continue }; return err`, or `if !isConflict(err) { return err }`
-            goes_on = facts.text(first.span).rstrip(" }\n\t").endswith("continue")
-            if of_kind[1]:
-                gives = any(
-                    step.kind == "return" and re.search(rf"\b{re.escape(call.assigned[-1])}\b", step.text)
-                    for step in steps
-                    if is_within(step.span, first.span)
-                )
-                return gives and not any(step.span.start > branch.span.end for step in always)
-            return goes_on and any(step.span.start > branch.span.end for step in always)
-        if first is None or (tested is None and not _SUCCESS.search(branch.text)):
-            continue
-        ends = any(is_within(step.span, first.span) for step in steps)
-        if tested is not None and tested[1] == "!=":
-            otherwise = [arm for arm in arms if arm.fork == branch.span and arm.place == 1]
-            if otherwise and not first.leaves:
-                return any(is_within(step.span, otherwise[0].span) for step in steps)
-            goes_on = facts.text(first.span).rstrip(" }\n\t").endswith("continue")
-            return goes_on and any(step.span.start > branch.span.end for step in always)
-        if ends and _SUCCESS.search(branch.text):
-            fails = any(arm.fork == branch.span and arm.place == 1 and arm.leaves for arm in arms)
-            return not always and not fails
-    return False
 
 
 def _ends_with_context(loop: Loop, facts: Facts) -> bool:
