@@ -154,13 +154,17 @@ class _Walk:
         grammar = self.grammar
         if grammar.is_call is not None and not grammar.is_call(node, self.path[-1][0]):
             return
+        callee, flags = grammar.callee(node), self._flags(node, kind)
+        if callee is not None and callee.type in grammar.awaits and callee.named_child_count:
+            # The grammar of TypeScript reads `await get<T>(url)` as `(await get)<T>(url)`.
+            callee, flags = callee.named_children[0], (True, *flags[1:])
         self.found.calls[node.id] = RawCall(
             node,
             kind,
             self.scope,
             self.owner,
-            self._flags(node, kind),
-            grammar.callee(node),
+            flags,
+            callee,
             grammar.own_name(node),
         )
 

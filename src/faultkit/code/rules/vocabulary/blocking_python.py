@@ -50,7 +50,7 @@ _SESSION = NamePattern(
     r"|query\(\)(\.\w+\(\))*\.(all|first|one|one_or_none|scalar|count|delete|update))$"
 )
 _AWS = NamePattern(
-    r"^boto3\.client\(\)\.(?!generate_|get_paginator|get_waiter|can_paginate|close|meta)[a-z]+_\w+$"
+    r"^boto3\.client\(\)\.(?!generate_|get_paginator|get_waiter|can_paginate|close|meta|exceptions)[a-z]\w*$"
 )
 _MONGO = NamePattern(
     r"^pymongo\.MongoClient[\w.\[\]]*\.(find_one|insert_one|insert_many|update_one|update_many|delete_one"
@@ -75,7 +75,8 @@ _SDKS = NamePattern(
     r"[\w.()\[\]]+$"
 )
 _TYPED = NamePattern(
-    r"^(mypy_boto3_\w+(\.client)?\.\w+Client|botocore\.client\.BaseClient)\.(?!generate_|get_paginator|get_waiter)[a-z]+_\w+$"
+    r"^(mypy_boto3_\w+(\.client)?\.\w+Client|botocore\.client\.BaseClient)\.(?!generate_|get_paginator|get_waiter|can_paginate|close|meta"
+    r"|exceptions)[a-z]\w*$"
     r"|^(psycopg2\.extensions\.(connection|cursor)|psycopg2\.pool\.\w+|psycopg\.(Connection|Cursor)|psycopg_pool\.ConnectionPool"
     r"|sqlite3\.(Connection|Cursor)|sqlalchemy(\.engine)?\.(Connection|Engine)|pymysql\.connections\.Connection)"
     r"(\.(connection|cursor|connect|begin|getconn)\(\))*\.(execute\w*|fetch\w+|commit|getconn|cursor\(\)\.\w+|scalars?)$"
@@ -128,9 +129,7 @@ _AWS_NAMES = frozenset(
         "DelaySeconds", "StateMachineArn", "DeliveryStreamName", "FromEmailAddress", "UserPoolId",
     )
 )  # fmt: skip
-_AWS_METHOD = NamePattern(
-    r"^(?!generate_|get_paginator|get_waiter)([a-z]+_[a-z_]+|publish|invoke|query|scan)$"
-)
+_AWS_METHOD = NamePattern(r"^(?!generate_|get_paginator|get_waiter)[a-z][a-z0-9_]*$")
 
 
 def is_aws_call(call: Call, facts: Facts) -> bool:

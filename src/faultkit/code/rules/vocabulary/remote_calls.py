@@ -272,6 +272,8 @@ _STARTS = frozenset(
         "deleteFrom", "createQueryBuilder", "table", "into", "queryBuilder",
     )
 )  # fmt: skip
+_STARTS_ALONE = frozenset(("createQueryBuilder", "selectFrom", "insertInto", "updateTable", "deleteFrom"))
+"""Methods that only query builders have, whatever their object is named."""
 _BUILDS = frozenset(
     (
         "where", "whereIn", "andWhere", "orWhere", "whereNull", "whereNotNull", "whereRaw", "join",
@@ -279,7 +281,8 @@ _BUILDS = frozenset(
         "select", "insert", "update", "del", "delete", "orderBy", "limit", "returning",
         "pluck", "count", "increment", "decrement", "from", "set", "values", "eq", "upsert", "getOne",
         "getMany", "getRawOne", "getRawMany", "getCount", "execute", "executeTakeFirst", "onConflict",
-        "executeTakeFirstOrThrow", "returningAll",
+        "executeTakeFirstOrThrow", "returningAll", "getOneOrFail", "getManyAndCount", "getRawAndEntities",
+        "getExists",
     )
 )  # fmt: skip
 _CHANGES = frozenset(
@@ -293,6 +296,8 @@ _CHANGES = frozenset(
 def is_query_start(call: Call) -> bool:
     """Return whether a query is built from here: `knex("posts")`, `db.select()`, `createQueryBuilder()`."""
     first = call.argument(place=0)
+    if call.method in _STARTS_ALONE:
+        return bool(call.receiver_written)
     if _DATABASE.search(call.written):
         return first is not None and first.value.shape in ("text", "other", "object", "name")
     return call.method in _STARTS and _DATABASE.search(call.receiver_written.replace("()", "")) is not None
