@@ -195,11 +195,30 @@ def _use_of_factory(call: Call, facts: Facts, often: bool = False) -> Call | Non
             if _is_for_request(caller, facts):
                 return caller
             continue
-        if _KEEPS.search(facts.text(user.span)) or not {*caller.assigned}.isdisjoint(facts.file_names):
+        if _keeps(user, caller, facts) or not {*caller.assigned}.isdisjoint(facts.file_names):
             continue
         if caller.is_managed or facts.calls_on(caller) or caller.assigned:
             return caller
     return None
+
+
+_WORDS_OF_KEEPING = re.compile(
+    r"(?<!disable)(?<!no-)(?<!disable_)cache|lazy|\bonce\b|singleton|get_or_init|\?\?=|\|\|=", re.IGNORECASE
+)
+_NOT_CODE = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_MISSING = re.compile(r"([\w.]+)(?:\s+is\s+None|\s*===?\s*(?:null|undefined|nil))\b")
+
+
+def _keeps(user: Scope, made: Call, facts: Facts) -> bool:
+    """Return whether a function that calls a factory keeps what it gets, or makes it only if it has none.
+
+    Whether an answer or another value is missing says nothing of the client."""
+    text = _NOT_CODE.sub("", facts.text(user.span))
+    if _WORDS_OF_KEEPING.search(text):
+        return True
+    missing = {found[1].rpartition(".")[2] for found in _MISSING.finditer(text)}
+    kept = {name.rpartition(".")[2] for name in made.assigned}
+    return not missing.isdisjoint(kept) or any("client" in name.lower() for name in missing)
 
 
 _MAKERS = frozenset(

@@ -17,9 +17,10 @@ from faultkit.code.rules.vocabulary.dropped_failures import (
     is_failure_of_work,
     only_logs_or_counts,
 )
-from faultkit.code.rules.vocabulary.failures import has_comment, only_reports
+from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report, only_reports
 from faultkit.code.rules.vocabulary.message_batches import lost_with_batch, passed_over
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
 _RECORDS = re.compile(r"""\[["']Records["']\]|\.get\(["']Records["']""")
@@ -53,9 +54,12 @@ def _counted_as_done(facts: Facts) -> Iterator[Hit]:
             if not _works(each.body, facts) or _fails_later(each, scope, facts):
                 continue
             for handler in each.handlers:
-                drops = is_failure_of_work(handler) and not handler.raises and _is_only_logged(handler, facts)
-                if drops and not has_comment(facts.text(handler.span)):
-                    what = f"the failure is only logged, so {returns_to} counts the message as done"
+                if handler.raises or not is_failure_of_work(handler) or has_comment(facts.text(handler.span)):
+                    continue
+                noted = _is_noted(handler, facts)
+                if noted or _is_only_logged(handler, facts):
+                    how = "noted" if noted else "logged"
+                    what = f"the failure is only {how}, so {returns_to} counts the message as done"
                     yield Hit(handler.span, what, LIKELY)
         if facts.language == "kotlin":
             yield from _caught(scope, returns_to, facts)
@@ -66,6 +70,30 @@ def _is_only_logged(handler: Handler, facts: Facts) -> bool:
     if handler.is_empty:
         return False
     return only_reports(handler, facts) or only_logs_or_counts(handler.body, facts)
+
+
+_TRIED_AGAIN = TextPattern(
+    r"\battempts\b\s*[:=]|\battemptsMade\b|\bmax_retries\b|\bautoretry_for\b|RetryableTopic|\bDeliveryCount\b"
+)
+"""Settings and counters of queues that try a failed message again."""
+_NOTES = NamePattern(
+    r"^_?(record|note|track|audit|count|increment|register|store|save|log|append|write)_?\w*"
+    r"(attempt|error|failure|tries|try)s?$",
+    re.IGNORECASE,
+)
+
+
+def _is_noted(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler writes down that a try failed, in a text whose queue would try again."""
+    calls = [*facts.within(facts.calls, handler.body)]
+    notes = [call for call in calls if _NOTES.match(call.method) and not is_logging(call)]
+    if not notes or not _TRIED_AGAIN.search(facts.whole_text):
+        return False
+    others = [call for call in calls if is_logging(call) or is_count_or_report(call) or call in notes]
+    steps = facts.within(facts.steps, handler.body)
+    return not any(step.kind in ("branch", "raise") for step in steps) and all(
+        any(is_within(call.span, one.span) for one in others) for call in calls
+    )
 
 
 def _caught(scope: Scope, returns_to: str, facts: Facts) -> Iterator[Hit]:
@@ -112,6 +140,11 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
             found.add(at)
             what = f"{ack.written}() counts the whole batch as done, also what failed here"
             yield Hit(_both(at, ack), what, LIKELY)
+    for handler, call in _listed_before(_listed(acks, facts), facts):
+        if handler.span not in found:
+            found.add(handler.span)
+            what = f"{call.written}() lists the message as done before this failure, which is let go"
+            yield Hit(_both(handler.span, call), what, LIKELY)
     for each in dropped_failures(facts) if acks or listed or marks else ():
         if each.at in found:
             continue
@@ -166,8 +199,35 @@ def _listed(acks: tuple[Call, ...], facts: Facts) -> list[Call]:
     return [
         call
         for call in (facts.calls_of_method(*_COLLECTS) if given else ())
-        if call.receiver_written in given and facts.loops_around(call)
+        if _list_of(call) in given and facts.loops_around(call)
     ]
+
+
+def _list_of(call: Call) -> str:
+    """Return the list that a call puts something into; in Go `done = append(done, …)` names it."""
+    return call.receiver_written or (call.assigned[0] if len(call.assigned) == 1 else "")
+
+
+def _listed_before(listed: list[Call], facts: Facts) -> Iterator[tuple[Handler, Call]]:
+    """Yield handlers that let a failure go although the message of the round is listed as done already."""
+    for call in listed:
+        body = facts.loops_around(call)[-1].body
+        for each in facts.within(facts.tries, Span(call.span.end, body.end)):
+            if facts.are_exclusive(each, call) or not _works(each.body, facts):
+                continue
+            for handler in each.handlers:
+                if _lets_go(handler, facts) and is_failure_of_work(handler):
+                    yield handler, call
+
+
+def _lets_go(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler at most logs a failure, and the loop goes on with the next message."""
+    if handler.raises or has_comment(facts.text(handler.span)):
+        return False
+    steps = facts.within(facts.steps, handler.body)
+    return only_logs_or_counts(handler.body, facts) and not any(
+        step.kind in ("return", "break", "raise") for step in steps
+    )
 
 
 _DONE = NamePattern(

@@ -10,6 +10,7 @@ from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
 _READS = re.compile(
@@ -61,14 +62,84 @@ _TAKEN = re.compile(r"\.(string|bytes|close|use|closeQuietly)$")
 def _okhttp(facts: Facts) -> Iterator[Hit]:
     """Yield answers of OkHttp and Apache that nothing closes or reads to the end."""
     for call in facts.calls_of_method("execute"):
-        is_okhttp = re.search(r"(^|\.)OkHttpClient\b.*\.newCall\(\)\.execute$", call.name) is not None
-        if not is_okhttp or not call.assigned or call.is_managed:
+        is_okhttp = _OKHTTP.search(call.name) is not None
+        if not (is_okhttp or _is_apache(call, facts)) or not call.assigned or call.is_managed:
+            continue
+        if (place := _left_by_status(call, facts)) is not None:
+            yield Hit(place, f"the answer of {call.written}() is not closed on this way", LIKELY)
             continue
         later = [*facts.calls_on(call)]
         later += [each for one in later for each in facts.calls_on(one)]
         if any(_TAKEN.search(each.name) for each in later) or is_closed_or_passed_on(call, facts):
             continue
-        yield Hit(call.span, f"the answer of {call.written}() is never closed", LIKELY)
+        if is_okhttp:
+            yield Hit(call.span, f"the answer of {call.written}() is never closed", LIKELY)
+
+
+_OKHTTP = NamePattern(r"(^|\.)OkHttpClient\b.*\.newCall\(\)\.execute$")
+_APACHE = NamePattern(r"\bCloseableHttpClient\.execute$|\bHttpClients?(Builder)?\.\w+\(\)(\..*)?\.execute$")
+
+
+def _is_apache(call: Call, facts: Facts) -> bool:
+    """Return whether a call of Apache's client gives a response; with a handler, it closes that itself."""
+    return (
+        _APACHE.search(call.name) is not None
+        and len(call.positional) == 1
+        and facts.imports_any("org.apache.http", "org.apache.hc")
+    )
+
+
+_STATUS = r"(?:code|isSuccessful|isRedirect|getStatusLine|getCode|statusLine)\b"
+
+
+def _left_by_status(call: Call, facts: Facts) -> Span | None:
+    """Return an arm that the status chooses and that leaves the response open, though another one closes it.
+
+    Such an arm leaves the function, or nothing behind the choice uses the response."""
+    scope = facts.function_of(call)
+    if scope is None or not call.assigned[0].isidentifier():
+        return None
+    name, rest = re.escape(call.assigned[0]), Span(call.span.end, scope.body.end)
+    used = re.compile(
+        rf"\b{name}\b(?:\?|!!)?\.(?:body|close|closeQuietly|use|getEntity|entity|peekBody)\b"
+        rf"|[(,]\s*{name}\s*[,)]|\breturn\s+{name}\b(?!\.)|=\s*{name}\s*$",
+        re.MULTILINE,
+    )
+    if not used.search(facts.text(rest)) or any(
+        each.finally_ is not None and used.search(facts.text(each.finally_))
+        for each in facts.within(facts.tries, scope.body)
+    ):
+        return None
+    known = [
+        target
+        for each in facts.within(facts.assignments, rest)
+        if each.value is not None and re.match(rf"{name}\.{_STATUS}", each.value.text)
+        for target in each.targets
+    ]
+    asked = re.compile("|".join((rf"\b{name}\.{_STATUS}", *(rf"\b{re.escape(one)}\b" for one in known))))
+    for step in facts.own(facts.steps, scope):
+        if step.kind != "branch" or step.span.start < rest.start:
+            continue
+        if used.search(facts.text(Span(rest.start, step.span.start))):
+            return None
+        arms = [
+            (each, *_condition_of(each, step.text, facts)) for each in facts.arms if each.fork == step.span
+        ]
+        after = used.search(facts.text(Span(step.span.end, rest.end))) is not None
+        closes = any(used.search(body) for _, _, body in arms)
+        for arm, condition, body in arms:
+            if used.search(body) or not asked.search(condition):
+                continue
+            if arm.leaves == "function" or (closes and not after and not arm.leaves):
+                return arm.span
+    return None
+
+
+def _condition_of(arm: Arm, text: str, facts: Facts) -> tuple[str, str]:
+    """Return the condition of an arm and its code; those of Kotlin's `when` have one each."""
+    condition, arrow, body = facts.text(arm.span).partition("->")
+    is_case = bool(arrow) and "{" not in condition and "\n" not in condition.strip()
+    return (condition, body) if is_case else (text, facts.text(arm.span))
 
 
 _READERS = ("BufferedReader", "InputStreamReader", "Scanner", "BufferedInputStream", "bufferedReader")

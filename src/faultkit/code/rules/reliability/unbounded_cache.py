@@ -17,6 +17,7 @@ from faultkit.code.rules.vocabulary.stores import (
     ATOMIC,
     MapStore,
     Put,
+    bound_names,
     given_words,
     lookups,
     map_stores,
@@ -188,7 +189,7 @@ def _is_fetched(put: Put, given: frozenset[str], facts: Facts) -> bool:
                 return False
             keys |= words(each.value.text) & given
     held = words(put.value)
-    made = [each for each in assigned if held & {*each.targets} and not keys & {*each.targets}]
+    made = [each for each in assigned if held & bound_names(each) and not keys & bound_names(each)]
     remote = {*(each.call for each in remote_calls(facts)), *service_calls(facts)}
     return any(
         call in remote or (call.is_awaited and facts.language != "kotlin")

@@ -211,14 +211,18 @@ def given_words(scope: Scope, facts: Facts) -> frozenset[str]:
         names |= {"request", "req", "params", "query", "body"}
     for each in facts.within(facts.assignments, scope.body):
         if each.value is not None and names & words(each.value.text):
-            # `const { id, page } = req.query` gives each of its names a part.
-            names.update(
-                name
-                for target in each.targets
-                for name in (words(target) if target[:1] in "{[(" else (target,))
-                if name.isidentifier()
-            )
+            names |= bound_names(each)
     return frozenset(names - {"err", "ok", "_"})
+
+
+def bound_names(each: Assignment) -> set[str]:
+    """Return the variables that an assignment sets: `const { id, page } = req.query` sets two."""
+    return {
+        name
+        for target in each.targets
+        for name in (words(target) if target[:1] in "{[(" else (target,))
+        if name.isidentifier()
+    }
 
 
 def words(text: str) -> set[str]:
