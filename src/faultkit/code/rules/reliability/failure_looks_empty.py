@@ -11,6 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.failed_result_cached import failures_in_cached_functions
 from faultkit.code.rules.reliability.failure_taken_for_data import failures_acted_on
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.bad_statuses import STATUS_WORDS, empty_by_status
 from faultkit.code.rules.vocabulary.empty_answers import empty_answers
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
@@ -40,7 +41,7 @@ _KOTLIN_DEFAULTS = frozenset(("getOrDefault", "getOrNull", "getOrElse"))
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    found = (*_answers(facts), *_of_requests(facts))
+    found = (*_answers(facts), *_of_requests(facts), *_of_statuses(facts))
     # What the program then does, or keeps in a cache, says more about the same answer.
     worse = [*failures_acted_on(facts)] if found else []
     if found and facts.language == "python":
@@ -61,6 +62,16 @@ def _of_requests(facts: Facts) -> Iterator[tuple[Span, Hit]]:
         name = "" if scope is None else f"{scope.name} {'' if scope.route is None else scope.route.path}"
         if not _OFFERS.search(name) and not _WELCOME.search(name):
             what = f"when the call fails, the request is answered with {given} as if there were nothing"
+            yield span, Hit(span, what, LIKELY)
+
+
+def _of_statuses(facts: Facts) -> Iterator[tuple[Span, Hit]]:
+    """Yield hits for empty lists in place of an answer whose status is one of failure."""
+    for span, given in empty_by_status(facts):
+        scope = facts.named_function_of(Place(span))
+        name = "" if scope is None else scope.name
+        if not _OFFERS.search(name) and not _WELCOME.search(name):
+            what = f"when the status is one of failure, {given} is given as if there were nothing"
             yield span, Hit(span, what, LIKELY)
 
 
@@ -235,5 +246,6 @@ RULE = Rule(
         b"runCatching",
         b"exceptionally",
         b"onError",
+        *STATUS_WORDS,
     ),
 )
