@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.fact_values import Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.concurrency_limits import is_limited, limits_for_one
+from faultkit.code.rules.vocabulary.concurrency_limits import ALL_PARTS, is_limited, limits_for_one
 from faultkit.code.rules.vocabulary.message_loops import received_by_loop, waits_inside
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
@@ -249,12 +250,32 @@ def _tasks_of(call: Call, facts: Facts) -> tuple[str, tuple[Span, ...]] | None:
     for each in facts.assignments_to(given, call):
         if each.scope is scope and each.value is not None and _MAPPED.search(each.value.text):
             return _iterated(each.value.text), (call.span, each.span)
-    for pushed in facts.calls_of_method("append", "push", "add", "Add"):
+    for pushed in facts.calls_of_method("append", "push", "add", "Add", "extend", "addAll", "AddRange"):
         if pushed.receiver_written == given and facts.function_of(pushed) is scope:
+            if (mapped := _mapped_in(pushed, call, facts)) is not None:
+                return mapped, (call.span, pushed.span)
             loop = _per_item(pushed, facts) or _streamed(pushed, call, facts)
             if loop is not None:
                 return _across_rounds(loop, pushed, call, facts), (call.span, pushed.span)
     return None
+
+
+_SEVERAL = frozenset(("extend", "addAll", "AddRange"))
+
+
+def _mapped_in(pushed: Call, waits: Call, facts: Facts) -> str | None:
+    """Return what the items of `tasks.push(...page.map(read))` come from; if a loop starts those of all
+    pages before anything waits, a page is no limit and is not named."""
+    last = pushed.arguments[-1] if pushed.arguments else None
+    if last is None or not (last.name in ("...", "*") or pushed.method in _SEVERAL):
+        return None
+    text = last.value.text.lstrip("*. \n\t")
+    if not _MAPPED.search(text):
+        return None
+    around = facts.loops_around(pushed)
+    if around and not is_within(waits.span, around[-1].body):
+        return ALL_PARTS
+    return _iterated(text)
 
 
 def _streamed(pushed: Call, waits: Call, facts: Facts) -> Loop | None:
@@ -269,12 +290,7 @@ def _across_rounds(loop: Loop, pushed: Call, waits: Call, facts: Facts) -> str:
     """Return what the items come from; if those of all pages or batches are started before anything waits,
     a page is no limit and is not named."""
     around = facts.loops_around(pushed)
-    if len(around) < 2 or is_within(waits.span, around[-2].body):
-        return loop.over
-    return _PART.sub("all", loop.over)
-
-
-_PART = re.compile(r"\w*(?:page|batch|chunk)\w*|\brows\b", re.IGNORECASE)
+    return loop.over if len(around) < 2 or is_within(waits.span, around[-2].body) else ALL_PARTS
 
 
 def _iterated(given: str) -> str:
@@ -298,14 +314,28 @@ def _is_few(source: str, call: Call, facts: Facts) -> bool:
         return True
     if not source.isidentifier():
         return False
-    values = [each.value for each in facts.assignments_to(source, call) if each.value is not None]
     return any(
-        (value.shape == "list" and value.text.strip() not in ("[]", "()"))
-        or _OF_CONSTANT.fullmatch(value.text.strip())
-        for value in values
+        _is_fixed(each.value, call, facts)
+        for each in facts.assignments_to(source, call)
+        if each.value is not None
     )
 
 
+def _is_fixed(value: Value, call: Call, facts: Facts) -> bool:
+    """Return whether a list is written out, a table of constants, or made of such item by item."""
+    text = value.text.strip()
+    if _OF_CONSTANT.fullmatch(text):
+        return True
+    if value.shape != "list" or text in ("[]", "()"):
+        return False
+    if _MADE_OF.search(text):
+        made_of = _iterated(text.rstrip(")]} \n"))
+        return re.search(r"\bfor\b", text) is not None and _is_known(made_of)
+    return True
+
+
+_MADE_OF = re.compile(r"\bfor\b|\.\.\.|(?<![\w\s)\]])\s*\*\w")
+"""Lists that are made of others: `[Item(row) for row in rows]`, `[...known, ...found]`."""
 _OF_CONSTANT = re.compile(
     r"(?:Object\.(?:entries|keys|values)|list|sorted|tuple|Array\.from)\(\s*(?:\w+\.)*[A-Z][A-Z0-9_]+(?:\.\w+\(\))?\s*\)"
     r"|(?:\w+\.)*[A-Z][A-Z0-9_]+(?:\.\w+(?:\(\))?)?"

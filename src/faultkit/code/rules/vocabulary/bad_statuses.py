@@ -17,7 +17,10 @@ from faultkit.code.rules.vocabulary.failures import has_comment
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 
 _GOOD = r"(?:ok|IsSuccessStatusCode|isSuccessful|is_success|isSuccess|Successful)"
-_CODE = r"(?:status_code|statusCode|StatusCode|status|code|getStatusCode)(?:\(\))?(?:\.(?:value|as_u16)(?:\(\))?)?"
+_CODE = (
+    r"(?:status_code|statusCode|StatusCode|status|code|getStatusCode)(?:\(\))?"
+    r"(?:\.(?:value|as_u16)(?:\(\))?)?"
+)
 _SUCCESS = r"(?:[\w.:]*\b(?:StatusOK|OK|Ok)|2\d\d|[345]00|399|299)"
 _BAD = re.compile(
     rf"if\s*\(?\s*(?:(?:!|not\s)\s*(?P<not>\w+)(?:\.status(?:\(\))?)?\.{_GOOD}(?:\(\))?"

@@ -75,7 +75,10 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
     sizes = [_LARGE.sub("", text) for text in sizes]
     if _LARGE.search(whole) or _LISTS_MANY.search(whole):
         around, sizes = [_PAGE.sub("", text) for text in around], [_PAGE.sub("", text) for text in sizes]
-    own = [source, *around, *sizes, *(_without_executor(span, call, facts) for span in spans)]
+    inside = [_without_executor(span, call, facts) for span in spans]
+    if source == ALL_PARTS:
+        inside = [_PART.sub("", text) for text in inside]
+    own = [source, *around, *sizes, *inside]
     if call.method == "push" and f"{call.receiver_written}.len()" in whole:
         return True
     if any(_LIMITS.search(_UNLIMITED.sub("", text)) for text in own):
@@ -93,6 +96,9 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
     return bool(limits) and any(limits & words_of(text) for text in (*own, *called))
 
 
+ALL_PARTS = "all"
+"""What items come from if those of all pages or batches are started before anything waits."""
+_PART = re.compile(r"\w*(?:page|batch|chunk)\w*", re.IGNORECASE)
 _PAGE = re.compile(r"\bpages?\b", re.IGNORECASE)
 _LIMITER_MADE = TextPattern(r"\b(?:const|let|var)\s+(\w+)\s*=\s*(?:new\s+)?p-?limit\w*\(", re.IGNORECASE)
 
@@ -157,6 +163,13 @@ def _without_executor(span: Span, call: Call, facts: Facts) -> str:
     return text
 
 
+_USES_POOL = re.compile(
+    r"(?:pool|queue)(?:\(\))?\.(?:fetch|query|exec|acquire|connect|get|begin|cursor|read|receive|poll|pull)\w*$",
+    re.IGNORECASE,
+)
+"""Calls on a pool or a queue that is there already."""
+
+
 def _names_of_limits(facts: Facts) -> set[str]:
     """Return names of what this text makes to limit something: `slots = asyncio.Semaphore(10)`."""
     made = (
@@ -165,8 +178,9 @@ def _names_of_limits(facts: Facts) -> set[str]:
         if each.call is not None
         and _LIMITS_MADE.search(each.call.name)
         and not each.call.name.startswith(("~", "self."))
-        # `rows = query.limit(n).all()` makes no limit.
+        # `rows = query.limit(n).all()` and `rows = await pool.fetch(…)` make no limit.
         and not re.search(r"\.[lL]imit(\(\)|$)", each.call.name)
+        and not _USES_POOL.search(each.call.name)
     )
     return {target.rpartition(".")[2] for each in made for target in each.targets}
 
