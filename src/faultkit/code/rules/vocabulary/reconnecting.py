@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Handler, Loop, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.dropped_failures import is_failure_of_work
 from faultkit.code.rules.vocabulary.idle_rounds import GOES_ON, WAITS_IN_HEAD, may_wait
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -21,7 +22,8 @@ _RECEIVES = re.compile(
     r"^(Fetch|FetchMessage|ReadMessage|Receive|Recv|RecvMsg|NextMsg|NextMessage|ReceiveMessage|ReceiveMessages|ReceiveAsync"
     r"|ReceiveMessageAsync|ReadFrame|receive_message|receive_messages|receiveMessage|receive|recv|read_message|fetch_message"
     r"|next_message|nextMessage|readMessage|receiveMessages|Consume|accept|Accept|AcceptTcpClientAsync|AcceptAsync|brpop|blpop|BLPop|BRPop|xreadgroup"
-    r"|XReadGroup|getone|ConsumeAsync|consume)$"
+    r"|XReadGroup|getone|ConsumeAsync|consume|xread|xread_options|xread_group|xReadGroup|xRead|XRead|blmove|BLMove|pull"
+    r"|Pull|PullAsync)$"
 )
 """Calls that wait for the next message, and fail at once when their connection is gone."""
 _POLLS = re.compile(r"\b\w*(?:events?|event_?loop|conn(?:ection)?)\.(?:poll|next_event|read_message)\(\)")
@@ -51,10 +53,13 @@ def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
             opens = _opens(each, facts) or _polls(each, loop, facts)
             if not (opens or _receives(each, facts)):
                 continue
-            if _waits_outside(each, loop, facts):
-                continue
             for handler in each.handlers:
-                if (opens or handler.is_broad) and _goes_on_at_once(handler, facts):
+                is_lost = handler.is_broad or (
+                    is_failure_of_work(handler) and not any(map(_EXPECTED.search, handler.types))
+                )
+                if not (opens or is_lost) or not _goes_on_at_once(handler, facts):
+                    continue
+                if not _waits_outside(each, loop, _skips(handler, facts), facts):
                     yield loop, handler.span
                     break
             else:
@@ -97,10 +102,14 @@ def _without_pause(each: Try, loop: Loop, facts: Facts) -> Handler | None:
     for handler in handlers:
         if any(map(_EXPECTED.search, handler.types)) or not _goes_on_at_once(handler, facts):
             continue
-        skips = facts.text(handler.body).rstrip(" ;})\n\t").endswith("continue")
-        if skips or not after:
+        if _skips(handler, facts) or not after:
             return handler
     return None
+
+
+def _skips(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler ends the round, so that the rest of it runs only after a success."""
+    return facts.text(handler.body).rstrip(" ;})\n\t").endswith("continue")
 
 
 def _polls(each: Try, loop: Loop, facts: Facts) -> bool:
@@ -130,7 +139,23 @@ def _receives(each: Try, facts: Facts) -> bool:
     """Return whether the first thing that a try does is to wait for a message."""
     calls = [call for call in facts.within(facts.calls, each.body) if not call.is_argument or call.is_awaited]
     first = min(calls, key=lambda one: one.span.end, default=None)
-    return first is not None and first.receiver_written != "" and _RECEIVES.match(first.method) is not None
+    if first is None:
+        return False
+    if first.receiver_written != "" and _RECEIVES.match(first.method):
+        return True
+    return first.receiver_written in ("", "self", "this") and any(
+        _only_receives(scope, facts) for scope in facts.functions_named(first.method)
+    )
+
+
+def _only_receives(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function waits for a message, and lets its failure go up at once."""
+    calls = [*_calls(scope, facts)]
+    return (
+        any(one.receiver_written != "" and _RECEIVES.match(one.method) for one in calls)
+        and not any(map(is_sleep, calls))
+        and not any(facts.within(facts.tries, scope.body))
+    )
 
 
 def is_connecting(call: Call, facts: Facts) -> bool:
@@ -149,20 +174,25 @@ def _calls(scope: Scope, facts: Facts) -> Iterator[Call]:
     return facts.within(facts.calls, scope.body)
 
 
-def _waits_outside(each: Try, loop: Loop, facts: Facts) -> bool:
-    """Return whether a round waits before what is tried, or after it."""
+def _waits_outside(each: Try, loop: Loop, skips: bool, facts: Facts) -> bool:
+    """Return whether a round waits before what is tried, or after it if a failure does not skip that."""
     outside = [
         call
         for call in facts.within(facts.calls, loop.body)
         if not is_within(call.span, each.span) and not is_within(call.span, each.body)
     ]
-    if facts.language == "go":
+    if facts.language == "go" or skips:
         # The rest of the round runs only after a success.
         outside = [call for call in outside if call.span.end <= each.body.start]
+    if facts.language == "go":
         before = facts.text(Span(loop.body.start, max(each.body.start, loop.body.start)))
         if "<-" in before and "default:" not in before:
             return True
-    if facts.language == "rust" and _PAUSES.search(facts.text(Span(each.span.end, loop.body.end))):
+    if (
+        facts.language == "rust"
+        and not skips
+        and _PAUSES.search(facts.text(Span(each.span.end, loop.body.end)))
+    ):
         return True
     return any(is_sleep(call) or may_wait(call, facts) for call in outside)
 

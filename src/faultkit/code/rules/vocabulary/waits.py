@@ -25,7 +25,7 @@ SLEEPS = frozenset(
     }
 )
 _WAIT_WORDS = re.compile(
-    r"^_*(sleep|delay|pause|wait|backoff|back_off)|(sleep|backoff|delay|_wait|Wait)$", re.IGNORECASE
+    r"^_*(sleep|delay|pause|wait(?!_?time)|backoff|back_off)|(sleep|backoff|delay|_wait|Wait)$", re.IGNORECASE
 )
 
 
