@@ -85,6 +85,7 @@ def test_the_origin_of_an_object_is_known_through_variables_and_members() -> Non
     ("language", "text", "flag"),
     [
         ("python", "async def f():\n    await g()", "is_awaited"),
+        ("typescript", "async function f() { const x = await g<{ a: string }>(1); }", "is_awaited"),
         ("python", "with g():\n    pass", "is_managed"),
         ("python", "def f():\n    return [g()]", "is_returned"),
         ("python", "g()", "is_discarded"),
