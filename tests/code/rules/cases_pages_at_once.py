@@ -1,6 +1,6 @@
 """Tasks of all pages at once, lists that grow, and calls behind type arguments and functions."""
 
-# ruff: noqa: E501  (snippets of Go and of other languages)
+# ruff: noqa: E101, E501  (snippets of Go and of other languages)
 
 from __future__ import annotations
 
@@ -115,6 +115,168 @@ CASES = [
                 return await self._client.get(f"/balances/{consent.id}", timeout=5)
         """,
         8,
+    ),
+    bad(
+        "unbounded-fan-out",
+        "go",
+        """
+        package x
+
+        import (
+        	"net/http"
+        	"golang.org/x/sync/errgroup"
+        )
+
+        func (p *Poller) Run(ctx context.Context) error {
+        	g, ctx := errgroup.WithContext(ctx)
+        	after := int64(0)
+        	for {
+        		page, err := p.next(ctx, after)
+        		if err != nil {
+        			return err
+        		}
+        		if len(page) == 0 {
+        			break
+        		}
+        		for _, m := range page {
+        			g.Go(func() error { return p.read(ctx, m) })
+        		}
+        		after = page[len(page)-1].ID
+        	}
+        	return g.Wait()
+        }
+
+        func (p *Poller) read(ctx context.Context, m Meter) error {
+        	resp, err := p.client.Do(req)
+        	return err
+        }
+        """,
+        20,
+    ),
+    bad(
+        "unbounded-fan-out",
+        "kotlin",
+        """
+        import io.ktor.client.HttpClient
+        class Poll(private val http: HttpClient) {
+            suspend fun run() = coroutineScope {
+                val jobs = mutableListOf<Deferred<Reading>>()
+                var after = 0L
+                while (true) {
+                    val page = db.nextPage(after)
+                    if (page.isEmpty()) break
+                    jobs += page.map { async { read(it) } }
+                    after = page.last().id
+                }
+                jobs.awaitAll()
+            }
+            private suspend fun read(m: Meter) = http.get("/m/${m.id}")
+        }
+        """,
+        9,
+    ),
+    bad(
+        "unbounded-fan-out",
+        "csharp",
+        """
+        class Poll {
+          private readonly HttpClient _http;
+          public async Task RunAsync(CancellationToken ct) {
+            var tasks = new List<Task>();
+            long after = 0;
+            while (true) {
+              var page = await _db.NextPageAsync(after, 500, ct);
+              if (page.Count == 0) break;
+              tasks.AddRange(page.Select(m => ReadAsync(m, ct)));
+              after = page[^1].Id;
+            }
+            await Task.WhenAll(tasks);
+          }
+          private async Task ReadAsync(Meter m, CancellationToken ct) => await _http.GetAsync($"/m/{m.Id}", ct);
+        }
+        """,
+        12,
+    ),
+    bad(
+        "unbounded-fan-out",
+        "rust",
+        """
+        use reqwest::Client;
+        async fn run(db: &PgPool, http: Client) -> anyhow::Result<()> {
+            let mut handles = Vec::new();
+            let mut after = 0;
+            loop {
+                let page = next_page(db, after).await?;
+                if page.is_empty() { break; }
+                after = page[page.len() - 1].id;
+                handles.extend(page.into_iter().map(|m| tokio::spawn(read(http.clone(), m))));
+            }
+            futures::future::join_all(handles).await;
+            Ok(())
+        }
+        async fn read(http: Client, m: Meter) -> anyhow::Result<()> { http.get(format!("/m/{}", m.id)).send().await?; Ok(()) }
+        """,
+        11,
+    ),
+    good(
+        "unbounded-fan-out",
+        "kotlin",
+        """
+        import io.ktor.client.HttpClient
+        class Poll(private val http: HttpClient) {
+            suspend fun run() = coroutineScope {
+                val jobs = mutableListOf<Deferred<Reading>>()
+                var after = 0L
+                while (true) {
+                    val page = db.nextPage(after)
+                    if (page.isEmpty()) break
+                    page.map { async { read(it) } }.awaitAll()
+                    after = page.last().id
+                }
+                jobs.awaitAll()
+            }
+            private suspend fun read(m: Meter) = http.get("/m/${m.id}")
+        }
+        """,
+    ),
+    good(
+        "unbounded-fan-out",
+        "go",
+        """
+        package x
+
+        import (
+        	"net/http"
+        	"golang.org/x/sync/errgroup"
+        )
+
+        func (p *Poller) Run(ctx context.Context) error {
+        	after := int64(0)
+        	for {
+        		page, err := p.next(ctx, after)
+        		if err != nil {
+        			return err
+        		}
+        		if len(page) == 0 {
+        			break
+        		}
+        		g, ctx := errgroup.WithContext(ctx)
+        		for _, m := range page {
+        			g.Go(func() error { return p.read(ctx, m) })
+        		}
+        		if err := g.Wait(); err != nil {
+        			return err
+        		}
+        		after = page[len(page)-1].ID
+        	}
+        	return nil
+        }
+
+        func (p *Poller) read(ctx context.Context, m Meter) error {
+        	resp, err := p.client.Do(req)
+        	return err
+        }
+        """,
     ),
     bad(
         "http-client-per-call",

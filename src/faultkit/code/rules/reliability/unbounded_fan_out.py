@@ -10,7 +10,12 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.fact_values import Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.concurrency_limits import ALL_PARTS, is_limited, limits_for_one
+from faultkit.code.rules.vocabulary.concurrency_limits import (
+    ALL_PARTS,
+    goes_through_parts,
+    is_limited,
+    limits_for_one,
+)
 from faultkit.code.rules.vocabulary.message_loops import received_by_loop, waits_inside
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
@@ -144,7 +149,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             starts
             and (loop := _per_item(call, facts)) is not None
             and (
-                not is_limited(call, (loop.body,), loop.over, facts) or _reads_on_and_waits(call, loop, facts)
+                not is_limited(call, (loop.body,), _source_of(call, loop, facts), facts)
+                or _reads_on_and_waits(call, loop, facts)
             )
             and _reaches_out((call.span,), facts)
             and not _asks_items(call, loop, facts)
@@ -195,6 +201,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() has no limit of how many run at once", LIKELY)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
+
+
+def _source_of(call: Call, loop: Loop, facts: Facts) -> str:
+    return ALL_PARTS if goes_through_parts(call, facts) else loop.over
 
 
 def _reads_on_and_waits(call: Call, loop: Loop, facts: Facts) -> bool:

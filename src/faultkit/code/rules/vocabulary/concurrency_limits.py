@@ -77,6 +77,7 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
         around, sizes = [_PAGE.sub("", text) for text in around], [_PAGE.sub("", text) for text in sizes]
     inside = [_without_executor(span, call, facts) for span in spans]
     if source == ALL_PARTS:
+        around, sizes = [], []
         inside = [_PART.sub("", text) for text in inside]
     own = [source, *around, *sizes, *inside]
     if call.method == "push" and f"{call.receiver_written}.len()" in whole:
@@ -99,6 +100,27 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
 ALL_PARTS = "all"
 """What items come from if those of all pages or batches are started before anything waits."""
 _PART = re.compile(r"\w*(?:page|batch|chunk)\w*", re.IGNORECASE)
+_WAITS_FOR_TASKS = TextPattern(
+    r"\.Wait\(|\.join\b|joinAll|awaitAll|\.await\b|\bawait |gather\(|allOf\(|WhenAll|join_all|join_next|\.Acquire\(|<-"
+    r"|coroutineScope|supervisorScope|runBlocking|TaskGroup|nursery|withContext|\.get\(\)|invokeAll|\bwith\b"
+)
+
+
+def goes_through_parts(call: Call, facts: Facts) -> bool:
+    """Return whether a loop around the loop of a call reads part after part, and waits for no task of one.
+
+    Only languages in which reading a part is no `await` are told apart."""
+    around = facts.loops_around(call)
+    if (
+        len(around) < 2
+        or around[-2].kind not in ("endless", "while")
+        or facts.language not in ("go", "kotlin")
+    ):
+        return False
+    text = facts.text(around[-2].body).replace(facts.text(around[-1].span), "")
+    return _WAITS_FOR_TASKS.search(text) is None
+
+
 _PAGE = re.compile(r"\bpages?\b", re.IGNORECASE)
 _LIMITER_MADE = TextPattern(r"\b(?:const|let|var)\s+(\w+)\s*=\s*(?:new\s+)?p-?limit\w*\(", re.IGNORECASE)
 
