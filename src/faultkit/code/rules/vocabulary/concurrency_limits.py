@@ -101,8 +101,8 @@ ALL_PARTS = "all"
 """What items come from if those of all pages or batches are started before anything waits."""
 _PART = re.compile(r"\w*(?:page|batch|chunk)\w*", re.IGNORECASE)
 _WAITS_FOR_TASKS = TextPattern(
-    r"\.Wait\(|\.join\b|joinAll|awaitAll|\.await\b|\bawait |gather\(|allOf\(|WhenAll|join_all|join_next|\.Acquire\(|<-"
-    r"|coroutineScope|supervisorScope|runBlocking|TaskGroup|nursery|withContext|\.get\(\)|invokeAll|\bwith\b"
+    r"\.Wait\(|\.join\b|joinAll|awaitAll|\.await\b|\bawait |gather\(|allOf\(|WhenAll|join_all|join_next"
+    r"|\.Acquire\(|<-|coroutineScope|supervisorScope|runBlocking|TaskGroup|nursery|withContext|\.get\(\)|invokeAll|\bwith\b"
 )
 
 
