@@ -159,6 +159,76 @@ CASES = [
         """,
     ),
     bad(
+        "failed-message-dropped",
+        "python",
+        """
+        from celery import shared_task
+        @shared_task(bind=True, max_retries=5)
+        def pay(self, payout_id):
+            payout = Payout.objects.get(pk=payout_id)
+            try:
+                reference = bank.send(payout, timeout=10)
+                payout.mark_sent(reference)
+            except BankError as exc:
+                payout.record_failure(str(exc))
+                log.warning("payout failed %s", payout_id)
+        @shared_task(bind=True, max_retries=5)
+        def fine(self, payout_id):
+            try:
+                bank.send(payout_id, timeout=10)
+            except BankError as exc:
+                record_failure(str(exc))
+                raise self.retry(exc=exc, countdown=30)
+        """,
+        8,
+    ),
+    bad(
+        "failed-message-dropped",
+        "javascript",
+        """
+        const { Worker } = require('bullmq');
+        class W {
+          constructor(connection) {
+            this.worker = new Worker('payouts', async (job) => this.handle(job), { connection, settings: {} });
+            this.queue.add('x', {}, { attempts: 5 });
+          }
+          async handle(job) {
+            try {
+              await this.bank.pay(job.data);
+            } catch (err) {
+              this.log.error({ err }, 'failed');
+            }
+          }
+        }
+        """,
+        10,
+    ),
+    bad(
+        "failed-message-dropped",
+        "typescript",
+        """
+        import { Worker, Job } from 'bullmq';
+        new Worker('mails', async (job) => {
+          try {
+            await mailer.send(job.data);
+          } catch (err) {
+            logger.error({ err }, 'failed');
+            return { ok: false };
+          }
+        }, { connection });
+        new Worker('mails2', processMail, { connection });
+        async function processMail(job: Job) {
+          try {
+            await mailer.send(job.data);
+          } catch (err) {
+            await saveError(job.id, err);
+            await job.moveToDelayed(Date.now() + 1000);
+          }
+        }
+        """,
+        5,
+    ),
+    bad(
         "retry-without-backoff",
         "python",
         """

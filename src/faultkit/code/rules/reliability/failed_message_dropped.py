@@ -49,7 +49,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _counted_as_done(facts: Facts) -> Iterator[Hit]:
     """Yield failures that are only logged in a function whose caller then counts the message as done."""
+    seen = set[Scope]()
     for scope, returns_to in _consumers(facts):
+        if scope in seen:
+            continue
+        seen.add(scope)
         for each in facts.own(facts.tries, scope):
             if not _works(each.body, facts) or _fails_later(each, scope, facts):
                 continue
@@ -362,9 +366,12 @@ def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
         if _WORKERS.match(call.name) or (call.method == "Worker" and facts.imports_any("bullmq")):
             for argument in call.positional:
                 scope = facts.function_at(argument.value.span)
-                named = facts.functions_named(argument.value.text)
-                for each in (scope,) if scope is not None else named:
-                    yield each, "the worker"
+                if scope is not None:
+                    yield scope, "the worker"
+                # `processMail`, `(job) => this.process(job)`
+                for each in facts.scopes if len(argument.value.text) < 120 else ():
+                    if each.name and each is not scope and _names(argument.value.text, each):
+                        yield each, "the worker"
     for scope in facts.scopes if facts.imports_any("bullmq", "bull") else ():
         # A method of another class, or of a file that starts the worker: its job says what it is for.
         if scope.name and any(_JOB.search(each.type) for each in scope.parameters[:1]):
