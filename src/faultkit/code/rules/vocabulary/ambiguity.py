@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
 
+from faultkit.code.rules.vocabulary.character_properties import Ranges
 from faultkit.code.rules.vocabulary.expression_tree import (
     Assertion,
     Chars,
     Choice,
-    Ranges,
     Repeat,
     Sequence,
     Tree,

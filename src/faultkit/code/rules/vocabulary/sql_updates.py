@@ -178,8 +178,8 @@ def taken_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
                 for place in _read_at(read, write.scope, facts)
                 if place < write.span.start and _is_refused_for(column, read, place, write, facts)
             )
-            places = chain(places, _refused_by_condition(found[1], column, write, facts))
-            first = next(places, None)
+            by_condition = _refused_by_condition(found[1], column, write, facts)
+            first = next(chain(places, by_condition), None)
             if first is not None:
                 reported.add(write.scope)
                 yield Span(first, write.span.end), column
