@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Handler, Loop, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.dropped_failures import is_failure_of_work
 from faultkit.code.rules.vocabulary.idle_rounds import GOES_ON, WAITS_IN_HEAD, may_wait
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -31,6 +30,12 @@ _EXPECTED = re.compile(
     r"(Timeout\w*|TimedOut|Empty|Cancel\w*|Interrupt\w*|StopIteration|WouldBlock|BlockingIOError)$"
 )
 """Failures that a round waits for, or that end the loop."""
+_LOST = re.compile(
+    r"(?:^|[.:])\w*(?:Redis|Client|Sdk|SDK|Sqs|SQS|Kafka|Amqp|AMQP|BotoCore|Connection|IO|Socket|Network|Http|HTTP"
+    r"|Operational|Broker|Messaging|Database|Sql|SQL|Mongo|Nats|Pulsar|ServiceBus|Service|Request|Rpc|AmazonSQS)"
+    r"(?:Error|Exception)$"
+)
+"""Failures of a connection or of the other side, not of one message."""
 _STOPS = re.compile(r"ctx|stop|cancel|clos|shut|done|interrupt|quit|running|active|EOF", re.IGNORECASE)
 _SELECT = re.compile(r"select!\s*\{")
 _CALLED = re.compile(r"=\s*(?:self\.)?(\w+)\(")
@@ -55,7 +60,7 @@ def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
                 continue
             for handler in each.handlers:
                 is_lost = handler.is_broad or (
-                    is_failure_of_work(handler) and not any(map(_EXPECTED.search, handler.types))
+                    any(map(_LOST.search, handler.types)) and not any(map(_EXPECTED.search, handler.types))
                 )
                 if not (opens or is_lost) or not _goes_on_at_once(handler, facts):
                     continue
