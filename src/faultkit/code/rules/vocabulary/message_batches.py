@@ -112,7 +112,7 @@ def lost_with_batch(facts: Facts) -> Iterator[tuple[Span, Call]]:
                 continue
             if not batch and (one.call.arguments or loop is None or not moves_offset(one.ack)):
                 continue
-            if _takes_whole(one, batch, loop, facts) and _is_reached(one, batch, loop, facts):
+            if _takes_whole(one, batch, each, facts) and _is_reached(one, batch, loop, facts):
                 yield each.at, one.call
                 break
 
@@ -195,8 +195,9 @@ def _named_in(over: str) -> str:
     return _VIEWS.sub("", found[0])
 
 
-def _takes_whole(one: Settled, batch: str, loop: Loop | None, facts: Facts) -> bool:
+def _takes_whole(one: Settled, batch: str, failed: DroppedFailure, facts: Facts) -> bool:
     """Return whether an acknowledgement is given the whole list, or each of its items without a choice."""
+    loop = _loop_of(failed, facts)
     if not batch:
         return True
     text = facts.text(_statement(one.call, facts))
@@ -212,7 +213,7 @@ def _takes_whole(one: Settled, batch: str, loop: Loop | None, facts: Facts) -> b
     if not one.call.arguments and moves_offset(one.ack):
         return True
     names = set(re.findall(r"(?<![\w.\"'])[a-z_]\w*\b(?!\s*[(=:])", given))
-    return any(_is_made_of(name, named, one, loop, facts) for name in names)
+    return any(_is_made_of(name, named, one, failed, facts) for name in names)
 
 
 def _statement(call: Call, facts: Facts) -> Span:
@@ -228,7 +229,9 @@ def _statement(call: Call, facts: Facts) -> Span:
 _ITERATED = r"\bin\s+{0}|\brange\s+{0}|{0}\s*\.(?:map|Select|stream|iter|into_iter|associate)\w*\("
 
 
-def _is_made_of(name: str, named: re.Pattern[str], one: Settled, loop: Loop | None, facts: Facts) -> bool:
+def _is_made_of(
+    name: str, named: re.Pattern[str], one: Settled, failed: DroppedFailure, facts: Facts
+) -> bool:
     """Return whether a list holds something for each item of the batch, whether it failed or not."""
     iterated = re.compile(_ITERATED.format(named.pattern))
     for made in facts.assignments_to(name, one):
@@ -238,21 +241,28 @@ def _is_made_of(name: str, named: re.Pattern[str], one: Settled, loop: Loop | No
         around = facts.loops_around(call)
         if call.receiver_written != name or not around or not named.search(around[-1].over):
             continue
-        if not any(
-            is_within(call.span, arm.span) for arm in facts.arms if is_within(arm.span, around[-1].body)
-        ):
+        if not _is_chosen(call.span, around[-1], failed, facts):
             return True
     if facts.language == "go":
         for made in facts.assignments_to(name, one):
             around = facts.loops_around(made)
             is_appended = made.value is not None and made.value.text.startswith(f"append({name}")
             if is_appended and around and named.search(around[-1].over):
-                return not any(
-                    is_within(made.span, arm.span) or (arm.leaves and arm.span.end < made.span.start)
-                    for arm in facts.arms
-                    if is_within(arm.span, around[-1].body)
-                )
+                return not _is_chosen(made.span, around[-1], failed, facts)
     return False
+
+
+def _is_chosen(added: Span, loop: Loop, failed: DroppedFailure, facts: Facts) -> bool:
+    """Return whether a round adds its item only in one arm, or leaves before that after the failure."""
+    return any(
+        is_within(added, arm.span)
+        or (
+            arm.leaves
+            and arm.span.end < added.start
+            and (is_within(arm.span, failed.at) or is_within(failed.at, arm.span))
+        )
+        for arm in facts.within(facts.arms, loop.body)
+    )
 
 
 _OF_SIZE = frozenset(

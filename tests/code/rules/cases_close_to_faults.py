@@ -1,0 +1,67 @@
+"""Correct code that differs from a fault in one place, beside that fault."""
+
+from __future__ import annotations
+
+from tests.code.rules.cases import bad, good
+
+_BATCH = "failed-message-dropped"
+_SPINS = "busy-loop"
+_TRANSACTION = "request-in-transaction"
+_ASYNC = "blocking-call-in-async-code"
+_GUARDS = "lock-guards-nothing"
+_WORKER = "worker-ends-with-one-item"
+_AGAIN = "retry-of-non-idempotent-call"
+_STAYS = "retry-of-permanent-failure"
+_LIMIT = "retry-without-limit"
+
+CASES = [
+    # A message that failed is not in the list that is counted as done.
+    good(_BATCH, "python", """
+        def drain(sqs, url, messages):
+            done = []
+            for m in messages:
+                try:
+                    handle(m)
+                except Exception:
+                    log.exception("x")
+                    continue
+                done.append(m)
+            sqs.delete_message_batch(QueueUrl=url, Entries=[entry(m) for m in done])
+        """),
+    bad(_BATCH, "python", """
+        def drain(sqs, url, messages):
+            done = []
+            for m in messages:
+                try:
+                    handle(m)
+                except Exception:
+                    log.exception("x")
+                done.append(m)
+            sqs.delete_message_batch(QueueUrl=url, Entries=[entry(m) for m in done])
+        """, 6),
+    bad(_BATCH, "python", """
+        def drain(sqs, url, messages):
+            done = []
+            for m in messages:
+                done.append(m)
+                try:
+                    handle(m)
+                except Exception:
+                    log.exception("x")
+                    continue
+            sqs.delete_message_batch(QueueUrl=url, Entries=[entry(m) for m in done])
+        """, 7),
+    bad(_BATCH, "python", """
+        def drain(sqs, url, messages):
+            done = []
+            for m in messages:
+                if m.is_old:
+                    continue
+                try:
+                    handle(m)
+                except Exception:
+                    log.exception("x")
+                done.append(m)
+            sqs.delete_message_batch(QueueUrl=url, Entries=[entry(m) for m in done])
+        """, 8),
+]  # fmt: skip
