@@ -64,4 +64,31 @@ CASES = [
                 done.append(m)
             sqs.delete_message_batch(QueueUrl=url, Entries=[entry(m) for m in done])
         """, 8),
+    # What leaves a loop and what goes on, in a match inside a match.
+    good(_SPINS, "rust", """
+        async fn serve(mut rx: Receiver<Msg>) {
+            loop {
+                match rx.recv().await {
+                    Some(m) => match m {
+                        Msg::A => run().await,
+                        _ => {}
+                    },
+                    None => break,
+                }
+            }
+        }
+        """),
+    bad(_SPINS, "rust", """
+        async fn serve(mut rx: Receiver<Msg>) {
+            loop {
+                match rx.recv().await {
+                    Some(m) => match m {
+                        Msg::A => run().await,
+                        _ => {}
+                    },
+                    None => {}
+                }
+            }
+        }
+        """, 3),
 ]  # fmt: skip

@@ -172,6 +172,7 @@ _RECEIVED = re.compile(
 _NOTHING_ARM = re.compile(
     r"(?:None|Err\(_\)|Err\(\w+\)|_)\s*=>\s*(?:\{\s*\}|continue|\(\)|\{\s*continue;?\s*\})\s*,?"
 )
+_LEFT_ARM = re.compile(r"\b(?:None|Err\([^\n]*?\))\s*=>(?:(?!=>)[\s\S])*?\b(?:break|return)\b")
 
 
 def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -191,11 +192,22 @@ def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
             after = text[found.end() - 1 + len(block) :].strip(" \n\t}")
             if found[1] and (after or text[: found.start()].strip("{ \n\t")):
                 continue  # More is done in the round, or an `else` ends it.
-            if found[2] and not _NOTHING_ARM.search(block):
+            if found[2] and not _goes_on_with_nothing(block):
                 continue
             place = facts.syntax.place_of(found, loop.body.start)
             yield place, f"once the senders of {name} are gone, recv() returns at once and the loop spins"
             break
+
+
+def _goes_on_with_nothing(block: str) -> bool:
+    """Return whether an arm of a match, not of one inside it, takes the end for an empty round (Rust)."""
+    return any(_is_outer(each, block) for each in _NOTHING_ARM.finditer(block)) and not any(
+        _is_outer(each, block) for each in _LEFT_ARM.finditer(block)
+    )
+
+
+def _is_outer(found: re.Match[str], block: str) -> bool:
+    return block.count("{", 0, found.start()) - block.count("}", 0, found.start()) == 1
 
 
 # Other languages: the answer that says that the source has ended goes on with the next round.
