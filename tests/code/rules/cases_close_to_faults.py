@@ -91,4 +91,43 @@ CASES = [
             }
         }
         """, 3),
+    # Objects in the memory of this process, with names as services have them.
+    good(_TRANSACTION, "java", """
+        class Captures {
+            private final PasswordVerifier verifier;
+            private final JwtSigner signer;
+            private final LocaleProvider locales;
+            private final RateLookup rates;
+
+            @Transactional
+            void capture(PaymentOrder order, Money m, String x) {
+                order.capture(m);
+                verifier.verify(x);
+                signer.sign(x);
+                locales.pick(x);
+                rates.rate(x);
+            }
+        }
+        """),
+    good(_TRANSACTION, "kotlin", """
+        class Captures(private val orders: OrderRepository) {
+            @Transactional
+            fun capture(order: PaymentOrder, m: Money) {
+                order.capture(m)
+                orders.save(order)
+            }
+        }
+        """),
+    bad(_TRANSACTION, "java", """
+        class Captures {
+            private final DocumentScanner scanner;
+            private final OrderRepository orders;
+
+            @Transactional
+            void accept(Order order, byte[] content) {
+                orders.save(order);
+                scanner.scan(content);
+            }
+        }
+        """, 8),
 ]  # fmt: skip

@@ -14,12 +14,19 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _TYPES = NamePattern(
-    r"(^|[./:])I?[A-Z][a-z]\w*(Scanner|Screener|Screening|Authority|Verifier|Geocoder|Notifier|Sender|Connector|Uploader"
-    r"|Downloader|Translator|Transcriber|Bureau|Directory|Acquirer|Issuer|Carrier|Courier|Supplier|Provider|Terminal|Proxy"
-    r"|Portal|Exchange|Rpc|Remote|Endpoint|Webhooks?|Lookup|Signer|Scorer|Feed|Bank|Insurer|Registrar)$"
+    r"(^|[./:])I?[A-Z][a-z]\w*(Scanner|Screener|Screening|Authority|Geocoder|Notifier|Sender|Connector|Uploader"
+    r"|Downloader|Translator|Transcriber|Bureau|Directory|Acquirer|Issuer|Carrier|Courier|Supplier|Terminal|Proxy"
+    r"|Portal|Exchange|Rpc|Remote|Endpoint|Webhooks?|Scorer|Feed|Bank|Insurer|Registrar)$"
     r"|(^|[./:])I?(Remote|Http|Rest|Soap|Grpc|External|Partner|Upstream|Payment|Payout)[A-Z]\w+$"
 )
 """Types that are named after what stands outside, beside clients and gateways."""
+_ROWS = NamePattern(
+    r"(Bureau|Directory|Acquirer|Issuer|Carrier|Courier|Supplier|Terminal|Exchange|Feed|Bank|Insurer|Registrar)$"
+    r"|(^|[./:])I?(External|Partner|Payment|Payout)[A-Z]\w+$"
+)
+"""Those of them that are also names of stored objects, such as `PaymentOrder`."""
+_OFTEN_HERE = NamePattern(r"(^|[./:])I?[A-Z][a-z]\w*(Verifier|Provider|Lookup|Signer)$")
+"""Types that as often compute in this process: only what is awaited, or given a context, waits."""
 _LOCAL = NamePattern(
     r"(Repository|Repo|Dao|DAO|Store|Mapper|Queries|Querier|Cache|Model|Table|Outbox\w*|Publisher|Factory|Builder|Validator"
     r"|Clock|TimeProvider|Policy|Policies|Calculator|Encoder|Parser|Logger|Log|Metrics|Registry|Context|DbContext|Manager"
@@ -50,7 +57,9 @@ def asks_outside(call: Call, facts: Facts) -> bool:
         return False
     if type_:
         if _TYPES.search(type_):
-            return _waits(call, facts)
+            return _waits(call, type_, facts)
+        if _OFTEN_HERE.search(type_) and _shows_wait(call, facts):
+            return True
     elif f"self.{owner}" not in facts.assigned_names:
         return False
     return _is_said(call, owner, facts)
@@ -67,13 +76,25 @@ def waits_apart(call: Call, given: str, facts: Facts) -> bool:
     return re.search(rf"(?<![\w$.]){re.escape(given)}\b", facts.text(call.span)) is None
 
 
-def _waits(call: Call, facts: Facts) -> bool:
-    if facts.language in ("java", "kotlin"):
-        return True
+def _waits(call: Call, type_: str, facts: Facts) -> bool:
+    if facts.language in ("java", "kotlin", "python"):
+        return call.is_awaited or _ROWS.search(type_) is None or not _is_of_function(call, facts)
+    return _shows_wait(call, facts)
+
+
+def _shows_wait(call: Call, facts: Facts) -> bool:
     if facts.language == "go":
         first = call.argument(place=0)
         return first is not None and re.search(r"ctx|[cC]ontext", first.value.text) is not None
-    return call.is_awaited or facts.language == "python"
+    return call.is_awaited
+
+
+def _is_of_function(call: Call, facts: Facts) -> bool:
+    """Return whether an object is a parameter or a variable, as rows are, and no member that was injected."""
+    owner = call.receiver_written
+    return any(
+        owner == each.name for scope in facts.functions_around(call) for each in scope.parameters
+    ) or any(each.scope is not None for each in facts.assignments_to(owner, call))
 
 
 def _is_said(call: Call, owner: str, facts: Facts) -> bool:
