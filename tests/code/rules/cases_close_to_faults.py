@@ -130,4 +130,25 @@ CASES = [
             }
         }
         """, 8),
+    # A thread is given the function; a task is made of the call of an async client.
+    good(_ASYNC, "python", """
+        import asyncio
+
+        async def store(s3, b, k):
+            await asyncio.gather(asyncio.to_thread(s3.put_object, Bucket=b, Key=k))
+        """),
+    good(_ASYNC, "python", """
+        import asyncio
+
+        async def store(s3, bucket, keys):
+            await asyncio.gather(s3.put_object(Bucket=bucket, Key="a"), s3.put_object(Bucket=bucket, Key="b"))
+            await asyncio.gather(*(s3.put_object(Bucket=bucket, Key=key) for key in keys))
+            task = asyncio.create_task(s3.delete_object(Bucket=bucket, Key="c"))
+            await asyncio.wait_for(s3.head_object(Bucket=bucket, Key="d"), 5)
+            await task
+        """),
+    bad(_ASYNC, "python", """
+        async def store(s3, b, k):
+            s3.put_object(Bucket=b, Key=k)
+        """, 2),
 ]  # fmt: skip

@@ -28,6 +28,7 @@ from faultkit.code.rules.vocabulary.blocking_clients import (
 )
 from faultkit.code.rules.vocabulary.blocking_python import (
     FILES,
+    TO_THREADS,
     WAITS,
     asks,
     is_aws_call,
@@ -102,7 +103,6 @@ _KOTLIN_INLINE = frozenset(
 _LEVELS = 2
 """Levels of functions of the same text through which a blocking call is followed."""
 _RUST_ELSEWHERE = ("tokio.task.block_in_place", "tokio.task.spawn_blocking")
-_ELSEWHERE = ("to_thread", "run_in_executor", "run_sync", "run_in_threadpool", "submit", "sync_to_async")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -143,7 +143,9 @@ def _python(facts: Facts) -> Iterator[Hit]:
             often = is_used_often(call.name)
             reported_as = (scope, call.written.removeprefix("self.").partition(".")[0] if often else call)
             if reported_as not in reported:
-                yield Hit(call.span, f"{call.written}() stops the event loop until it is done", CERTAIN)
+                # A client that is known by the names of its arguments alone may be an async one.
+                confidence = CERTAIN if asks(call.name) or not is_aws_call(call, facts) else LIKELY
+                yield Hit(call.span, f"{call.written}() stops the event loop until it is done", confidence)
             reported.add(reported_as)
 
 
@@ -185,7 +187,7 @@ def _alias(name: str, facts: Facts) -> str:
 
 def _is_elsewhere(call: Call, facts: Facts) -> bool:
     """Return whether a thread runs it: `to_thread(lambda: get(url))`."""
-    return any(each.method in _ELSEWHERE for each in facts.calls_around(call))
+    return any(each.method in TO_THREADS for each in facts.calls_around(call))
 
 
 def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator[Hit]:

@@ -129,17 +129,36 @@ _AWS_NAMES = frozenset(
         "DelaySeconds", "StateMachineArn", "DeliveryStreamName", "FromEmailAddress", "UserPoolId",
     )
 )  # fmt: skip
+_AWS_WORDS = frozenset(name.encode() for name in _AWS_NAMES)
 _AWS_METHOD = NamePattern(r"^(?!generate_|get_paginator|get_waiter)[a-z][a-z0-9_]*$")
+TO_THREADS = frozenset(
+    ("to_thread", "run_in_executor", "run_sync", "run_in_threadpool", "submit", "sync_to_async")
+)
+"""Calls that give a function to a thread."""
+_TAKES_COROUTINES = frozenset(
+    ("gather", "create_task", "ensure_future", "wait_for", "shield", "wait", "as_completed", "start_soon")
+)
 
 
 def is_aws_call(call: Call, facts: Facts) -> bool:
     """Return whether a call is one of boto3 by its keywords, whatever its object is named (Python)."""
-    if call.is_awaited or not call.receiver_written or _AWS_METHOD.match(call.method) is None:
+    if _AWS_WORDS.isdisjoint(facts.syntax.words) or call.is_awaited or not call.receiver_written:
         return False
-    if b"aiobo" in facts.syntax.source or b"aioboto" in facts.syntax.source:
+    if _AWS_METHOD.match(call.method) is None or call.method in TO_THREADS:
         return False
     names = {each.name for each in call.arguments if each.name}
-    return not names.isdisjoint(_AWS_NAMES) and all(name[:1].isupper() for name in names)
+    if names.isdisjoint(_AWS_NAMES) or not all(name[:1].isupper() for name in names):
+        return False
+    return not facts.syntax.has_any(b"aiobo") and not _is_coroutine(call, facts)
+
+
+def _is_coroutine(call: Call, facts: Facts) -> bool:
+    """Return whether the result is given to what waits for coroutines, so that the client is async."""
+    return any(
+        each.method in _TAKES_COROUTINES
+        or (each.method == "append" and facts.syntax.has_any(b"gather", b"as_completed"))
+        for each in facts.calls_around(call)
+    )
 
 
 def is_blocking_stub(call: Call, facts: Facts) -> bool:
