@@ -151,4 +151,77 @@ CASES = [
         async def store(s3, b, k):
             s3.put_object(Bucket=b, Key=k)
         """, 2),
+    # Locks of other processes are made for each use.
+    good(_GUARDS, "typescript", """
+        import { Mutex } from "redis-semaphore";
+        async function once(redis: Redis, key: string) {
+          const m = new Mutex(redis, key);
+          await m.acquire();
+          try { await work(); } finally { await m.release(); }
+        }
+        """),
+    good(_GUARDS, "rust", """
+        use std::sync::Mutex;
+        use fd_lock::RwLock;
+        fn once(file: File) -> io::Result<()> {
+            let mut lock = RwLock::new(file);
+            let _guard = lock.write()?;
+            work()
+        }
+        """),
+    good(_GUARDS, "rust", """
+        fn once(file: File) -> io::Result<()> {
+            let mut lock = fd_lock::RwLock::new(file);
+            let _guard = lock.write()?;
+            work()
+        }
+        """),
+    good(_GUARDS, "python", """
+        import posix_ipc
+
+        def once(name):
+            gate = posix_ipc.Semaphore(name)
+            gate.acquire()
+            try:
+                work()
+            finally:
+                gate.release()
+        """),
+    good(_GUARDS, "csharp", """
+        class Start {
+            public void Once(string name) {
+                using var gate = new Mutex(false, "Global\\\\" + name);
+                gate.WaitOne();
+                Work();
+            }
+            public void Twice() {
+                var gate = new Semaphore(1, 1, "Global\\\\start");
+                gate.Wait();
+            }
+        }
+        """),
+    bad(_GUARDS, "rust", """
+        use tokio::sync::RwLock;
+        async fn once(rows: Vec<u32>) {
+            let lock = RwLock::new(rows);
+            let mut guard = lock.write().await;
+            guard.push(1);
+        }
+        """, 3),
+    bad(_GUARDS, "typescript", """
+        import { Mutex } from "../lib/mutex";
+        async function once() {
+          const gate = new Mutex();
+          await gate.acquire();
+          await work();
+        }
+        """, 3),
+    bad(_GUARDS, "typescript", """
+        import { Semaphore } from "async-mutex";
+        async function once() {
+          const gate = new Semaphore(1);
+          await gate.acquire();
+          await work();
+        }
+        """, 3),
 ]  # fmt: skip

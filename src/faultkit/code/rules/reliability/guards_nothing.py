@@ -23,9 +23,12 @@ _DISPOSED = frozenset(
 """Methods whose result gives the lock back when it is disposed (C#)."""
 _MAKES = NamePattern(
     r"^(threading|asyncio|multiprocessing|anyio)\.(R?Lock|(Bounded)?Semaphore|Condition|CapacityLimiter)$"
-    r"|(^|\.)(ReentrantLock|ReentrantReadWriteLock|StampedLock|Semaphore|SemaphoreSlim|Mutex|AsyncLock|Sema)$"
-    r"|(^|\.)(Mutex|RwLock|Semaphore)\.new$|^async-mutex\.(Mutex|Semaphore)$"
+    r"|^(java\.util\.concurrent\.(locks\.)?|kotlinx\.coroutines\.sync\.|System\.Threading\.|Nito\.AsyncEx\.|async-mutex\."
+    r"|async-sema\.|await-semaphore\.|\.{1,2}/[^.]+\.)?"
+    r"(ReentrantLock|ReentrantReadWriteLock|StampedLock|Semaphore|SemaphoreSlim|Mutex|AsyncLock|Sema)$"
+    r"|^((std|tokio|async_std|async_lock|parking_lot|futures|futures_util|spin)\.([\w.]+\.)?)?(Mutex|RwLock|Semaphore)\.new$"
 )
+"""Locks in the memory of one process. Others, by a file, a name or a server, are made for each use."""
 _WORDS = (b"Lock", b"Mutex", b"Semaphore", b"Sema", b"CapacityLimiter", b"Condition(")
 """One of them is in each text that makes a lock."""
 _GO_TYPES = frozenset(("sync.Mutex", "sync.RWMutex"))
@@ -122,7 +125,7 @@ def _copied(facts: Facts) -> Iterator[Hit]:
 def _of_one_call(facts: Facts) -> Iterator[Hit]:
     """Yield locks that a function makes, takes and shares with no other task or thread."""
     for call, _ in facts.managed if facts.language == "python" else ():
-        if _MAKES.search(call.name) and not call.assigned and call.constructs:
+        if _is_new_lock(call) and not call.assigned and call.constructs:
             what = f"{call.written}() makes a lock of its own for every call: it keeps no other out"
             yield Hit(call.span, what, LIKELY)
     for each in facts.assignments:
@@ -139,7 +142,15 @@ def _of_one_call(facts: Facts) -> Iterator[Hit]:
 def _makes_lock(each: Assignment) -> bool:
     if each.type in _GO_TYPES and each.value is None:
         return True
-    return each.call is not None and _MAKES.search(each.call.name) is not None
+    return each.call is not None and _is_new_lock(each.call)
+
+
+def _is_new_lock(call: Call) -> bool:
+    """Return whether a call makes a lock that has no name, by which another call would find the same one."""
+    if _MAKES.search(call.name) is None:
+        return False
+    most = 1 if call.method == "Mutex" else 2
+    return len(call.positional) <= most and all(each.value.shape != "text" for each in call.arguments)
 
 
 def _taken_alone(name: str, made: Assignment, scope: Scope, facts: Facts) -> Span | None:
