@@ -224,4 +224,38 @@ CASES = [
           await work();
         }
         """, 3),
+    # What fails only when the program ends, or never.
+    good(_WORKER, "rust", """
+        fn start(sem: Arc<Semaphore>, mut rx: Receiver<Job>) {
+            tokio::spawn(async move {
+                while let Some(job) = rx.recv().await {
+                    let permit = sem.clone().acquire_owned().await.unwrap();
+                    let other = slots.acquire().await.unwrap();
+                    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+                    run(job, now, permit).await;
+                }
+            });
+        }
+        """),
+    bad(_WORKER, "rust", """
+        fn start(slots: Arc<Semaphore>, mut rx: Receiver<Job>) {
+            tokio::spawn(async move {
+                while let Some(job) = rx.recv().await {
+                    let permit = slots.acquire().await.unwrap();
+                    let order: Order = serde_json::from_slice(&job.body).unwrap();
+                    run(order).await;
+                }
+            });
+        }
+        """, 5),
+    bad(_WORKER, "rust", """
+        fn start(pool: PgPool, slots: Arc<Semaphore>, mut rx: Receiver<Job>) {
+            tokio::spawn(async move {
+                while let Some(job) = rx.recv().await {
+                    let mut conn = pool.acquire().await.unwrap();
+                    run(job, &mut conn).await;
+                }
+            });
+        }
+        """, 4),
 ]  # fmt: skip

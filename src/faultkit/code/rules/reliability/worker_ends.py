@@ -26,8 +26,11 @@ _TAKEN = frozenset(
 _QUEUES = re.compile(r"queue|jobs?$|inbox|channel|tasks?$|pubsub|\bq$|events?$|messages?$", re.IGNORECASE)
 _DEADLY = frozenset(("panic", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf"))
 _KNOWN = frozenset(
-    ("lock", "read", "write", "recv", "join", "send", "try_recv", "elapsed", "new", "get", "as_ref")
-)
+    (
+        "lock", "read", "write", "recv", "join", "send", "try_recv", "elapsed", "new", "get", "as_ref",
+        "as_mut", "get_mut", "duration_since", "acquire_owned", "acquire_many", "acquire_many_owned",
+    )
+)  # fmt: skip
 """What fails only when the program is ending or wrong (Rust)."""
 
 
@@ -100,9 +103,17 @@ def _unwraps(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
         made = call.origin
         if call.method not in ("unwrap", "expect") or made is None or facts.function_of(call) is not scope:
             continue
-        if made.method not in _KNOWN and not made.constructs and not _is_fixed(made):
-            return call
+        if made.method in _KNOWN or made.constructs or _is_fixed(made) or _is_permit(made, facts):
+            continue
+        return call
     return None
+
+
+def _is_permit(made: Call, facts: Facts) -> bool:
+    """Return whether a call takes a permit of a semaphore, and no connection of a pool (Rust)."""
+    if made.method != "acquire" or b"Semaphore" not in facts.syntax.words:
+        return False
+    return re.search(r"pool|db|conn", made.receiver_written, re.IGNORECASE) is None
 
 
 def _returns(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
