@@ -258,4 +258,42 @@ CASES = [
             });
         }
         """, 4),
+    # The number of the try in a log line is not part of the key.
+    good(_AGAIN, "python", """
+        import requests
+
+        def pay(order, ref):
+            for attempt in range(3):
+                try:
+                    return requests.post(URL, json=order, headers={"Idempotency-Key": ref}, timeout=5)
+                except requests.ConnectionError:
+                    log.warning(f"charge_ref={ref} failed on attempt {attempt}")
+                    log.warning("charge_ref=%s attempt=%d" % (ref, attempt))
+                    if attempt == 2:
+                        raise PaymentError(f"charge_ref={ref} failed in {attempt}")
+        """),
+    good(_AGAIN, "javascript", """
+        async function pay(order, ref) {
+          for (let attempt = 0; attempt < 3; attempt++) {
+            try {
+              return await axios.post(URL, order, { headers: { "Idempotency-Key": ref }, timeout: 5000 });
+            } catch (error) {
+              logger.warn(`idempotencyKey=${ref} try ${attempt}`);
+              if (error.response) throw error;
+            }
+          }
+        }
+        """),
+    bad(_AGAIN, "python", """
+        import requests
+
+        def pay(order, ref):
+            for attempt in range(3):
+                try:
+                    log.info(f"charge_ref={ref} attempt {attempt}")
+                    headers = {"Idempotency-Key": f"{ref}-{attempt}"}
+                    return requests.post(URL, json=order, headers=headers, timeout=5)
+                except requests.ConnectionError:
+                    continue
+        """, 7),
 ]  # fmt: skip

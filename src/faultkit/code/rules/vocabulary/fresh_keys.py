@@ -15,7 +15,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
+from faultkit.code.facts import Call, Facts, Loop, Place, Scope, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function
@@ -308,7 +309,9 @@ def _counted(loop: Loop, facts: Facts) -> Iterator[Span]:
             rf"{_KEY}{_SEPARATOR}[^;,\n]{{0,80}}?(?<![\w.\"'])(?<![^\W\d_]){re.escape(name)}\b(?!\s*[=(])",
             re.IGNORECASE,
         )
-        found = used.search(facts.text(loop.body))
-        if found is not None:
-            yield facts.syntax.place_of(found, loop.body.start)
-            return
+        for found in used.finditer(facts.text(loop.body)):
+            place = facts.syntax.place_of(found, loop.body.start)
+            around = facts.calls_around(Place(place))
+            if not any(is_logging(call) or call.method.endswith(("Error", "Exception")) for call in around):
+                yield place
+                return
