@@ -296,4 +296,27 @@ CASES = [
                 except requests.ConnectionError:
                     continue
         """, 7),
+    # The call whose status is looked at.
+    good(_STAYS, "python", """
+        import time
+
+        def settled(state):
+            for _ in range(5):
+                t0 = time.monotonic()
+                refresh(state, t0)
+                if state.ok:
+                    return state
+                time.sleep(1)
+        """),
+    bad(_STAYS, "python", """
+        import time
+
+        def load(c, u):
+            for _ in range(5):
+                t0 = time.monotonic()
+                r = c.get(u)
+                if r.status_code == 200:
+                    return r
+                time.sleep(1)
+        """, 4),
 ]  # fmt: skip

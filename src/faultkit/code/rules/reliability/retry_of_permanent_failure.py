@@ -96,7 +96,10 @@ def _waited_for(facts: Facts, told: set[Call]) -> Iterator[Hit]:
         waits = waits_in(loop, facts)
         if not waits or _TELLS.search(_WORKED.sub("", text)):
             continue
-        asked = next((call for call in facts.within(facts.calls, loop.body) if _is_answered(call)), None)
+        names = {name for found in _WORKED.finditer(text) for name in _names_before(found)}
+        asked = next(
+            (call for call in facts.within(facts.calls, loop.body) if _is_answered(call, names)), None
+        )
         if asked is not None and any(
             step.kind in ("return", "break")
             and any(_WORKED.search(each.text) for each in _branches(step, facts))
@@ -106,9 +109,20 @@ def _waited_for(facts: Facts, told: set[Call]) -> Iterator[Hit]:
             yield Hit(loop.span, what, LIKELY)
 
 
-def _is_answered(call: Call) -> bool:
-    """Return whether the result of a call is kept, as an answer is whose status is looked at."""
-    return bool(call.assigned) and bool(call.receiver_written)
+_OBJECT = re.compile(r"((?:self\.|this\.)?[A-Za-z_]\w*)[?!]*(?:\.\w+(?:\(\))?[?!]*)*$")
+
+
+def _names_before(found: re.Match[str]) -> Iterator[str]:
+    """Yield the object whose status is looked at: `r` of `r.status().is_success()`."""
+    before = _OBJECT.search(found.string, max(0, found.start() - 80), found.start())
+    if before is not None:
+        yield before[1]
+
+
+def _is_answered(call: Call, names: set[str]) -> bool:
+    """Return whether a call returned one of the answers whose status is looked at."""
+    is_sent = bool(call.receiver_written) or call.name == "fetch"
+    return is_sent and not names.isdisjoint(call.assigned)
 
 
 _COUNTS = re.compile(r"attempt|retr|tries|range\(|<", re.IGNORECASE)
