@@ -319,4 +319,77 @@ CASES = [
                     return r
                 time.sleep(1)
         """, 4),
+    # Names that hold other words.
+    good(_LIMIT, "python", """
+        def pages():
+            while True:
+                entries = 0
+                page = fetch()
+                entries += len(page)
+                show(entries)
+        """),
+    good(_LIMIT, "python", """
+        def pages():
+            while True:
+                countries = 0
+                page = fetch()
+                countries += len(page)
+                show(countries)
+        """),
+    bad(_LIMIT, "python", """
+        def push(item):
+            while True:
+                tries = 0
+                try:
+                    return send(item)
+                except OSError:
+                    tries += 1
+                    if tries > 3:
+                        raise
+        """, 3),
+    bad(_LIMIT, "javascript", """
+        async function push(item) {
+          while (true) {
+            let sendTries = 0;
+            try { return await send(item); }
+            catch (error) {
+              sendTries++;
+              if (sendTries > 3) throw error;
+            }
+          }
+        }
+        """, 3),
+    good(_AGAIN, "javascript", """
+        async function drain(entries) {
+          const r = await axios.post(URL, entries[0], { timeout: 5000 });
+          if (r.status === 200) return drain(entries.slice(1));
+        }
+        """),
+    good(_AGAIN, "javascript", """
+        async function drain(queue) {
+          const r = await axios.post(URL, queue.shift(), { timeout: 5000 });
+          if (r.status === 200) return drain(queue);
+        }
+        """),
+    bad(_AGAIN, "javascript", """
+        async function push(item, tries = 0) {
+          const r = await axios.post(URL, item, { timeout: 5000 });
+          if (r.status !== 200 && tries < 3) return push(item, tries + 1);
+          return r;
+        }
+        """, 2),
+    bad(_AGAIN, "javascript", """
+        async function push(item, tries = 0) {
+          const r = await axios.post(URL, item, { timeout: 5000 });
+          if (tries < 3 && (r.status < 200 || r.status >= 300)) return push(item, tries + 1);
+          return r;
+        }
+        """, 2),
+    bad(_AGAIN, "javascript", """
+        async function push(item, sendTries) {
+          const r = await axios.post(URL, item, { timeout: 5000 });
+          if (r.status === 200) return r;
+          else if (sendTries > 0) return push(item, sendTries - 1);
+        }
+        """, 2),
 ]  # fmt: skip

@@ -13,14 +13,25 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.retry_loops import Retry
+from faultkit.code.rules.vocabulary.stuck_counters import COUNTED
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _STATUS = re.compile(
     r"\b(429|50[0-9]|5xx)\b|status|StatusCode|retr(y|i)able|transient|should_?retry|isRetry|timed_?out",
     re.IGNORECASE,
 )
+_WORKED = re.compile(
+    r"status\w*(?:\(\))?\s*(?:(?:===?|is)\s*(?:2\d\d\b|[\w.]*\b(?:Status)?(?:OK|Created|Accepted)\b)"
+    r"|<=?\s*(?:299|300|399|400)\b)|\bis_?success|\.ok\b",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"!\s*[\w.(]|\bnot\b|\b(?:429|50\d|5xx)\b|>=?\s*[345]00\b|retr(?:y|i)able|transient", re.IGNORECASE
+)
+_TRIED = re.compile(rf"{COUNTED}|delay|backoff|\btrue\b", re.IGNORECASE)
 _NEXT = (
     r"{0}\s*[-+]\s*1\b|\b1\s*\+\s*{0}\b|(?:\+\+|--){0}\b|{0}\.(?:inc|dec|plus|minus)\(|{0}\.saturating_\w+\("
 )
@@ -90,7 +101,7 @@ def _is_same(call: Call, scope: Scope) -> bool:
         or text in (f"&{name}", f"{name}.clone()", f"{name}...", f"*{name}")
         or re.fullmatch(_SAME.format(re.escape(name)), text)
         or re.search(_NEXT.format(re.escape(name)), text)
-        or re.search(r"attempt|retr|tries|delay|backoff|true|True", f"{name} {text}", re.IGNORECASE)
+        or _TRIED.search(f"{name} {text}")
         for name, text in passed
     )
 
@@ -102,10 +113,17 @@ def _follows_failure(call: Call, scope: Scope, facts: Facts) -> bool:
     if any(each.method in ("catch", "recover", "onErrorResume") for each in facts.calls_around(call)):
         return True
     return any(
-        _STATUS.search(facts.text(Span(arm.fork.start, min(arm.span.start, arm.fork.start + 200))))
+        _says_failure(facts.text(Span(arm.fork.start, min(arm.span.start, arm.fork.start + 200))), arm)
         for arm in facts.within(facts.arms, scope.body)
         if is_within(call.span, arm.span)
     )
+
+
+def _says_failure(head: str, arm: Arm) -> bool:
+    """Return whether an arm is taken after a status, and not after one of success."""
+    if _STATUS.search(head) is None:
+        return False
+    return arm.place > 0 or _WORKED.search(head) is None or _FAILED.search(head) is not None
 
 
 def _waits(call: Call, scope: Scope, facts: Facts) -> bool:

@@ -16,7 +16,11 @@ from faultkit.code.facts import Assignment, Call, Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.waits import waits_in
 
-_COUNT = r"(?:self\.|this\.)?_?\w*(?:attempt|retr(?:y|ies)|tr(?:y|ies)(?![a-z]))\w*"
+COUNTED = (
+    r"(?:attempt|retr(?:y|ies)|(?-i:(?:(?<![a-z])tr(?:y|ies)|Tr(?:y|ies)|(?<![A-Z])TR(?:Y|IES))(?![a-z])))"
+)
+"""Words for tries inside a name; `entries` and `country` are none."""
+_COUNT = rf"(?:self\.|this\.)?_?\w*{COUNTED}\w*"
 _CONDITION = re.compile(rf"(?<![\w.])({_COUNT})\s*(?:<=?|>=?|!=)\s*[\w.]+|[\w.]+\s*(?:>=?|<)\s*({_COUNT})\b")
 _CHANGES = r"(?<![\w.]){0}\s*(?:\+\+|--|[-+*]=|:?=[^=])|(?:\+\+|--){0}\b|\bfor\b[^\n]*\b{0}\b\s+in\b"
 _OLD_VALUE = re.compile(rb"(?<![=!<>+*/-])=\s*(\w+)(?:\+\+|--)")
