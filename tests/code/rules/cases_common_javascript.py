@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.code.rules.cases import bad
+from tests.code.rules.cases import bad, good
 
 CASES = [
     bad(
@@ -308,7 +308,8 @@ CASES = [
     """,
         3,
     ),
-    bad(
+    # kafkajs awaits this function and does not commit what failed: the message comes again.
+    good(
         "unguarded-parse",
         "javascript",
         """
@@ -319,6 +320,5 @@ CASES = [
           },
         });
     """,
-        3,
     ),
 ]
