@@ -1,7 +1,8 @@
 r"""Properties of characters in regular expressions: `\p{L}`, `\p{Lu}`, `\p{IsAlphabetic}`, `\p{Punct}`. Pure.
 
 Categories are read from Unicode in the blocks where punctuation and spaces stand: Latin, general punctuation
-and that of Chinese and Japanese. All other code points count as letters, so that sets have few ranges.
+and that of Chinese and Japanese. All other code points count as letters of no case, so that sets have few
+ranges.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def characters_with(name: str) -> Ranges:
     wanted = _CATEGORIES.get(bare.lower(), (bare,))
     if not all(re.fullmatch(r"[LMNPSZC][a-z]?", each) for each in wanted):
         raise ValueError("a property that is not known")
-    is_letter = any(each[0] == "L" for each in wanted)
+    is_letter = "L" in wanted
     found: list[tuple[int, int]] = []
     at = 0
     for low, high in _BLOCKS:
