@@ -1,4 +1,4 @@
-"""Cases of locks and permits that keep nobody out."""
+"""Cases of locks and permits without effect."""
 
 from __future__ import annotations
 

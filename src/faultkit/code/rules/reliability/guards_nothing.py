@@ -1,4 +1,4 @@
-"""Finds locks and permits that keep nobody out: given back at once, or made by each call for itself."""
+"""Finds locks and permits without effect: given back at once, or made by each call for itself."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _of_new_objects(facts: Facts) -> Iterator[Hit]:
 RULE = Rule(
     id="FK-R174",
     slug="lock-guards-nothing",
-    title="Lock or permit that keeps nobody out",
+    title="Lock or permit without effect",
     why="Everything runs as if there were no lock: two change the same data at once, and a limit of how "
     "many run at a time limits nothing.",
     fix="Bind the guard to a name for as long as the work lasts (let _permit = …, using var …), and share "

@@ -310,22 +310,12 @@ def _is_closed(call: Call, facts: Facts) -> bool:
         names |= {*call.origin.assigned}
     scope = facts.function_of(call)
     if scope is not None and any(
-        step.kind == "return" and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.(])", step.text)
+        step.kind == "return" and names & {*re.findall(r"[A-Za-z_]\w*", step.text)}
         for step in facts.own(facts.steps, scope)
-        for name in names
     ):
         return True
     closes = facts.calls_of_method("close", "closeAllConnections", "destroy", "stop")
-    scope = facts.function_of(call)
-    handed_out = scope is not None and any(
-        step.kind == "return" and names & {*re.findall(r"[A-Za-z_]\w*", step.text)}
-        for step in facts.own(facts.steps, scope)
-    )
-    return (
-        call.is_returned
-        or handed_out
-        or any(each.receiver_written in names or each.origin is call for each in closes)
-    )
+    return call.is_returned or any(each.receiver_written in names or each.origin is call for each in closes)
 
 
 RULE = Rule(

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import LIKELY, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 
 _MADE = re.compile(
     r"let\s+\(\s*(?:mut\s+)?(\w+)\s*,\s*(?:mut\s+)?(\w+)\s*\)(?:\s*:[^=;]+)?\s*=\s*[\w:]*\b(?:unbounded_channel|channel|sync_channel"
@@ -55,22 +56,9 @@ def _is_kept(sender: str, text: str) -> bool:
     rest, at = list[str](), 0
     while (found := shadow.search(text, at)) is not None:
         rest.append(text[at : found.start()])
-        at = _end_of_block(text, found.end())
+        at = end_of_bracket(text, found.end(), "}") or len(text)
     rest.append(text[at:])
     return re.search(rf"(?<![\w.]){sender}\b", re.sub(clone, "", "".join(rest))) is None
-
-
-def _end_of_block(text: str, start: int) -> int:
-    """Return the place of the brace that closes the block around a place."""
-    depth = 0
-    for place in range(start, len(text)):
-        if text[place] == "{":
-            depth += 1
-        elif text[place] == "}":
-            depth -= 1
-            if depth < 0:
-                return place
-    return len(text)
 
 
 def _is_left(place: Span, scope: Scope, facts: Facts) -> bool:

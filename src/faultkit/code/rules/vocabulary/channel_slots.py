@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Place
+from faultkit.code.facts import Facts, Place, is_within
 from faultkit.code.languages.syntax import Span
 
 _TAKES = re.compile(rb"^[ \t]*([\w.]+)\s*<-\s*struct\{\}\{\}[ \t]*$", re.MULTILINE)
@@ -28,15 +28,11 @@ def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:
         for step in facts.own(facts.steps, scope):
             if step.kind != "return" or not found.end() < step.span.start < given[-1]:
                 continue
-            arm = max((each.span.start for each in facts.arms if _holds(each.span, step.span)), default=0)
+            arm = max((each.span.start for each in facts.arms if is_within(step.span, each.span)), default=0)
             # Given back before it in its own block, or on all ways before.
             if not any(arm < at < step.span.start or _is_sure(at, step.span, facts) for at in given):
                 yield Span(place.span.start, step.span.end), name
                 break
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _is_sure(at: int, step: Span, facts: Facts) -> bool:
@@ -44,4 +40,4 @@ def _is_sure(at: int, step: Span, facts: Facts) -> bool:
     place = Place(Span(at, at + 1))
     if facts.is_deferred(place):
         return at < step.start
-    return at < step.start and not any(_holds(each.span, place.span) for each in facts.arms)
+    return at < step.start and not any(is_within(place.span, each.span) for each in facts.arms)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Handler, Loop, Scope, Try
+from faultkit.code.facts import Call, Facts, Handler, Loop, Place, Scope, Try
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.dropped_failures import is_failure_of_work, only_logs_or_counts
@@ -154,22 +154,15 @@ def errors_that_end_loops(facts: Facts) -> Iterator[tuple[Span, str]]:
     text = facts.whole_text
     for found in _ELSE.finditer(text) if "else" in text else ():
         span = facts.syntax.place_of(found)
-        if not _ENDLESS_SOURCES.search(found[1]) and _can_fail(_At(span), facts):
+        if not _ENDLESS_SOURCES.search(found[1]) and _can_fail(Place(span), facts):
             yield span, "this loop ends at the first error as at the end of the data"
     for found in _FLATTENED.finditer(text) if facts.syntax.has_any(*_FLATTENS) else ():
         span = facts.syntax.place_of(found)
-        if not re.search(r"stdin|stdout|stderr", found[0]) and _can_fail(_At(span), facts):
+        if not re.search(r"stdin|stdout|stderr", found[0]) and _can_fail(Place(span), facts):
             yield span, "what could not be read is left out, and nothing says so"
 
 
-class _At:
-    """A place in the text."""
-
-    def __init__(self, span: Span) -> None:
-        self.span = span
-
-
-def _can_fail(place: Loop | _At, facts: Facts) -> bool:
+def _can_fail(place: Loop | Place, facts: Facts) -> bool:
     """Return whether the function around a place returns a result, by which an error could go up."""
     scope = facts.named_function_of(place)
     return scope is not None and _RESULT.search(facts.text(scope.head)) is not None

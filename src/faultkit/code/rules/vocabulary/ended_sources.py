@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 from faultkit.code.rules.vocabulary.channels import ChannelUse, cases_of, channel_uses
 
 _OK = re.compile(r"^(\w+|_)\s*,\s*(\w+)\s*:?=\s*<-")
@@ -106,12 +107,8 @@ def _goes_on_when_closed(use: ChannelUse, ok: str, body: str, loop: Loop, facts:
 def _block(text: str, start: int) -> str:
     """Return the first block in braces from a place on."""
     first = text.find("{", start)
-    depth = 0
-    for at in range(first, len(text)) if first >= 0 else ():
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
-        if depth == 0:
-            return text[first : at + 1]
-    return text[start:]
+    end = None if first < 0 else end_of_bracket(text, first + 1, "}")
+    return text[start:] if end is None else text[first : end + 1]
 
 
 def _ends_by_flag(flags: set[str], loop: Loop, select: Span, facts: Facts) -> bool:

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from faultkit.code.facts import Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 from faultkit.code.rules.vocabulary.declared_relations import declared_relations
 
 _NAMES = re.compile(r"['\"]([\w.]+)")
@@ -77,12 +78,7 @@ def _python(source: str) -> _Rows | None:
 
 def _inside(text: str, start: int) -> str:
     """Return what stands in the parentheses that open before a place."""
-    depth = 1
-    for at in range(start, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
-        if not depth:
-            return text[start:at]
-    return text[start:]
+    return text[start : end_of_bracket(text, start, ")")]
 
 
 # Java and Kotlin: JPA, and Exposed.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.facts.fact_values import Parameter
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 from faultkit.code.rules.vocabulary.held_secrets import is_telling_name
 from faultkit.code.rules.vocabulary.telling_types import is_secret_name, telling_types
 
@@ -31,7 +32,8 @@ def instrumented_secrets(facts: Facts) -> Iterator[tuple[Span, str]]:
 def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
     named = sorted((scope for scope in facts.scopes if scope.name), key=lambda scope: scope.body.start)
     for found in _ATTRIBUTE.finditer(facts.whole_text):
-        given = _in_parentheses(facts.whole_text, found.end()) if found["open"] else ""
+        end = end_of_bracket(facts.whole_text, found.end(), ")") if found["open"] else None
+        given = "" if end is None else facts.whole_text[found.end() : end]
         place = facts.syntax.place_of(found)
         scope = next((each for each in named if each.body.start > place.end), None)
         line = facts.syntax.line_text(facts.syntax.line(place.start)).lstrip()
@@ -40,16 +42,6 @@ def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
         skipped = {name.strip() for each in _SKIPPED.findall(given) for name in each.split(",")}
         if part := _recorded(scope, skipped, facts):
             yield place, f"instrument records the argument {part}, which all traces and logs then have"
-
-
-def _in_parentheses(text: str, start: int) -> str:
-    """Return what stands before the parenthesis that closes the one before a place."""
-    depth = 1
-    for at in range(start, min(len(text), start + 2000)):
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
-        if depth == 0:
-            return text[start:at]
-    return ""
 
 
 def _recorded(scope: Scope, skipped: set[str], facts: Facts) -> str:

@@ -9,7 +9,6 @@ from faultkit.code.facts import Call, Facts, Loop, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
-from faultkit.code.rules.vocabulary.unbounded_bodies import has_limit
 
 _WORDS = {
     "rust": (b"TcpStream", b"UnixStream", b"OwnedReadHalf", b"AsyncRead"),
@@ -114,9 +113,10 @@ def _chunks(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 def _is_declared_small(loop: Loop, facts: Facts) -> bool:
     scope = facts.named_function_of(loop)
-    if scope is None or re.search(r"content-length|413|TooLarge|MAX_", facts.text(scope.span)) is None:
-        return False
-    return has_limit(f"{facts.text(scope.span)} limit") or "content-length" not in facts.text(scope.span)
+    return (
+        scope is not None
+        and re.search(r"content-length|413|TooLarge|MAX_", facts.text(scope.span)) is not None
+    )
 
 
 _GO_SENDS = re.compile(r"http\.(?:NewRequest(?:WithContext)?|Get)\(\s*([^)]*)\)")

@@ -12,10 +12,15 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Scope, Value, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away, key_of, name_of
+from faultkit.code.rules.vocabulary.removals import (
+    BY_FUNCTION,
+    is_known_function,
+    is_taken_away,
+    key_of,
+    name_of,
+)
 from faultkit.code.rules.vocabulary.short_lives import outlives, repeated_around
 
-_OFF = frozenset(("off", "removeListener", "removeEventListener"))
 _ON = frozenset(("on", "addListener", "addEventListener", "prependListener"))
 _ADDS = NamePattern(
     r"^(on|once|prependListener|subscribe|connect|register|(add|register)_?\w*([lL]istener|[oO]bserver|[cC]allback|[hH]andler))$"
@@ -90,7 +95,7 @@ def _is_another(given: Value, call: Call, facts: Facts) -> bool:
 def _removals(facts: Facts) -> Iterator[tuple[Call, Value]]:
     """Yield calls that remove a listener, each with the function that it is given."""
     if facts.syntax.language.family == "javascript":
-        calls = facts.calls_of_method(*_OFF)
+        calls = facts.calls_of_method(*BY_FUNCTION)
         yield from ((call, call.positional[1].value) for call in calls if len(call.positional) > 1)
         return
     if facts.language == "python":
@@ -156,7 +161,7 @@ def kept_after_timeout(facts: Facts) -> Iterator[tuple[Span, str]]:
             removals = [
                 call
                 for call in facts.within(facts.calls, around.body)
-                if call.method in _OFF and _gives(call, name)
+                if call.method in BY_FUNCTION and _gives(call, name)
             ]
             # A listener that nothing removes is named by another rule.
             for timer in inside if removals else ():
@@ -222,7 +227,7 @@ def _hands_on_long(caller: Call, at: int, facts: Facts) -> bool:
 
 def removed_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield removals after a wait, outside of `finally`, of a listener that the same function has added."""
-    for call in facts.calls_of_method(*_OFF):
+    for call in facts.calls_of_method(*BY_FUNCTION):
         scope = facts.function_of(call)
         if scope is None or not scope.is_async or len(call.positional) < 2 or not call.receiver_written:
             continue
@@ -239,7 +244,7 @@ def removed_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
         removals = [
             each
             for each in facts.within(facts.calls, scope.body)
-            if each.method in _OFF and _gives(each, name)
+            if each.method in BY_FUNCTION and _gives(each, name)
         ]
         if len(added) != 1 or len(removals) != 1 or _is_made_here(call, call, facts):
             continue
