@@ -384,3 +384,9 @@ def test_calls_that_wait_share_equal_headers_and_keep_those_that_differ() -> Non
     assert writer.headers == said
     assert writer.headers[0] is writer.headers[1]
     assert [each - writer.held[0] for each in writer.held] == [0, 0, 2]
+
+
+def test_a_call_without_parameters_has_a_row() -> None:
+    row, said = kept("", raw=b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}')
+    assert (row.tool_name, row.success, row.parameters) == ("", False, None)
+    assert said.request_params == "{}"

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Self, TypeAlias
 
@@ -26,7 +27,7 @@ BUSY = 250
 
 _NICE = 5
 """Calls go before rows: where cores are scarce, the process must not take time from the server. For the same
-reason Linux is told that it is a batch job: then it does not interrupt another process when it wakes up."""
+reason it is a batch job on Linux, which does not preempt another process when it wakes up."""
 
 RowBuilder: TypeAlias = Callable[[Any], AuditEntry]
 PendingRow: TypeAlias = tuple[RowBuilder, Any]
@@ -125,7 +126,8 @@ class RowWorker:
     def __enter__(self) -> Self:
         os.nice(_NICE)
         if sys.platform == "linux":
-            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+            with suppress(OSError):  # A sandbox may forbid it.
+                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
         self._undisturbed.__enter__()
         return self
 

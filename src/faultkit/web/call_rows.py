@@ -42,8 +42,8 @@ MOST_TEXT_CHARS = 4096
 """Limit for error messages and other texts whose length the caller controls."""
 _MOST_HELD_BYTES = 2 * MOST_PAYLOAD_BYTES
 """Limit of the messages of a call whose row is built later."""
-_MOST_REMEMBERED = 64
-"""Length of names that are cached, and of numbers that need not be searched for secrets."""
+_PLAIN_DIGITS = 64
+"""Length up to which a number as an id need not be searched for secrets or cut."""
 _CALL_BYTES = 2048
 """Approximate memory of a snapshot without its messages."""
 # A tuple, since a union in a call of isinstance is created anew each time.
@@ -227,10 +227,10 @@ def entry_of_snapshot(snapshot: tuple[Any, ...]) -> AuditEntry:
         id=row_id(call.at_us, call.number),
         at_us=call.at_us,
         duration_ms=round(call.seconds * 1000, 3),
-        tool_name=_tool_name(call.tool),
+        tool_name=clip_and_redact(call.tool),
         success=call.success,
         tool_group=call.group,
-        request_id=id if type(call.id) is int and len(id) <= _MOST_REMEMBERED else clip_and_redact(id),
+        request_id=id if type(call.id) is int and len(id) <= _PLAIN_DIGITS else clip_and_redact(id),
         session_id=call.session_id,
         user_subject=clip(call.subject),
         user_email=clip(call.email),
@@ -249,14 +249,6 @@ def entry_of_snapshot(snapshot: tuple[Any, ...]) -> AuditEntry:
         era=call.era,
     )
     return AuditEntry(row, payload)
-
-
-_remembered = lru_cache(maxsize=256)(clip_and_redact)
-
-
-def _tool_name(name: str) -> str:
-    """Return the name of a tool without secrets. Cached, since calls repeat few names."""
-    return _remembered(name) if len(name) <= _MOST_REMEMBERED else clip_and_redact(name)
 
 
 @lru_cache(maxsize=128)
@@ -297,7 +289,7 @@ def _payload_of(call: CallSnapshot, id: str, headers: str | None) -> tuple[Paylo
 def _params(raw: bytes, is_open: bool) -> tuple[str, str | None]:
     """Return all parameters, and the arguments of the tool, as JSON. `is_open`: there is no secret in
     them."""
-    params = value_of(raw.decode("utf-8"))["params"]
+    params = value_of(raw.decode("utf-8")).get("params", {})
     if is_open and (len(raw) <= 2 * MOST_DEPTH or raw.count(b"{") + raw.count(b"[") <= MOST_DEPTH):
         try:
             return _params_text(params)
