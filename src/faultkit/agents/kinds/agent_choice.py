@@ -97,7 +97,7 @@ def model_agent(
     suite: Suite,
     test: AgentTest,
     env: Mapping[str, str],
-    options: ModelOptions = ModelOptions(),  # noqa: B008
+    options: ModelOptions = ModelOptions(),
 ) -> ChosenAgent:
     """Return the agent for one run of a test with a model.
 
