@@ -20,6 +20,7 @@ from bench.stats import (
     ks_distance,
     largest_window,
     mean,
+    median,
     normal_cdf,
     percentile,
     rate_between,
@@ -34,6 +35,9 @@ WINDOW_LIMIT = 1.1
 BULK_LIMIT = 0.25
 LOSS_CONFIDENCE = 0.999
 
+# 64 messages decide the p99 of one turn, so another process that runs for 80 ms decides it, too. Hence the
+# median of several turns.
+_TAIL_TURNS = 3
 _WINDOW_S = 0.1
 _LOSS_CONNECTIONS = 400
 # The first retransmission timer: a message that arrives later than this, less timer noise, was lost.
@@ -68,8 +72,10 @@ def baseline_us(port: int, seconds: float) -> float:
 
 def _latency_both_ways(relay: Relay, context: Context) -> list[Check]:
     requested_us = 2 * 50_000
-    rtt_us = load.pace(relay.ports["echo"], 100, 800, context.seconds).rtt_us
+    turns = [load.pace(relay.ports["echo"], 100, 800, context.seconds).rtt_us for _ in range(_TAIL_TURNS)]
+    rtt_us = [rtt for turn in turns for rtt in turn]
     lateness_us = [(rtt - context.direct_p50_us - requested_us) / 2 for rtt in rtt_us]
+    p99_rtt_us = median([percentile(turn, 99) for turn in turns])
     group, asked = BOTH_WAYS_GROUP, "100 ms RTT"
     middle = percentile(lateness_us, 50)
     return [
@@ -89,9 +95,9 @@ def _latency_both_ways(relay: Relay, context: Context) -> list[Check]:
             group,
             "p99 lateness of one direction",
             asked,
-            f"{_ms(percentile(rtt_us, 99))} RTT",
+            f"{_ms(p99_rtt_us)} RTT",
             "µs",
-            percentile(lateness_us, 99),
+            (p99_rtt_us - context.direct_p50_us - requested_us) / 2,
             wanted=0.0,
             allowed=(None, TAIL_LIMIT_US),
         ),
