@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from faultkit.base.address import Endpoint
 from faultkit.faults.fault import Level
@@ -20,10 +21,12 @@ from faultkit.proxy.data_plane import Lateness, ProxySpec, Worker
 from faultkit.proxy.dial import Resolver, literal_address
 from faultkit.proxy.event_loop import Loop
 from faultkit.proxy.ledger import Ledger
-from faultkit.proxy.llm_recorder import LlmRecorder
 from faultkit.proxy.pipes import PipePool
 from faultkit.proxy.plane_events import Injected, PlaneEvent, Trouble
 from faultkit.proxy.sockets import Address, connector_to
+
+if TYPE_CHECKING:
+    from faultkit.proxy.llm_recorder import LlmRecorder
 
 _MOST_TOLD = 20
 """Different troubles of one proxy that are emitted: peers could make any number of them."""
@@ -144,7 +147,7 @@ class ProxyState:
         self.injected = 0
         self.requests = 0
         self.untouched = 0
-        self.recorder = None if spec.record is None else LlmRecorder(spec.record, self.report_once)
+        self.recorder = None if spec.record is None else _open_recorder(spec.record, self.report_once)
         self.ledger = Ledger()
         self._told: set[str] = set()
         """Troubles that users have been told."""
@@ -255,3 +258,10 @@ class ProxyState:
 def _concerns_answers(active: ActiveStreamRule) -> bool:
     fault = active.rule.fault
     return isinstance(fault, HttpFault) and (isinstance(fault, AnswerFault) or fault.hides_answers)
+
+
+def _open_recorder(path: str, report: Callable[[str], None]) -> LlmRecorder:
+    # Here, because the dialects of models are a tenth of all that `fault run` imports, and few runs record.
+    from faultkit.proxy.llm_recorder import LlmRecorder
+
+    return LlmRecorder(path, report)
