@@ -315,6 +315,8 @@ class Grammar:
     bases: Callable[[Node], Iterable[str]] = lambda node: ()
     bare_fields: bool = False
     """Whether fields may be named without `this.`."""
+    given_by: frozenset[str] = frozenset()
+    """Methods that give their object to a lambda: Kotlin's `use`, `let`, `also`."""
     constructs: Callable[[str], bool] = lambda name: False
     """Returns whether a plain call of this name constructs."""
     constructed: Callable[[str], str] = lambda name: name

@@ -271,6 +271,7 @@ KOTLIN = Grammar(
     type_name=_type_name,
     bases=_bases,
     bare_fields=True,
+    given_by=frozenset({"use", "let", "also"}),
     constructs=lambda name: name.rpartition(".")[2][:1].isupper() and not name.isupper(),
     broad=JAVA.broad,
     iterators=_ITERATORS,

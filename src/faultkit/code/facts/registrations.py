@@ -72,7 +72,7 @@ def _registrations(call: Call, language: str, found: CollectedNodes) -> Iterator
     if language == "kotlin" and first is not None and first.value.shape == "function":
         # `route("/users") { get { … } }`
         if len(call.positional) == 1 and any(each.startswith("io.ktor.server") for each in found.modules):
-            yield Route(call.written.upper(), "", "ktor"), ""
+            yield Route(call.method.upper(), "", "ktor"), ""
         return
     if first is None or first.value.shape != "text" or len(call.positional) < 2:
         return
@@ -87,17 +87,20 @@ def _registrations(call: Call, language: str, found: CollectedNodes) -> Iterator
         given = call.positional[-1].value
         name = given.text.rpartition(".")[2] if given.shape == "name" else ""
         yield Route(method, path, "aspnet"), name
-    elif language == "kotlin" and call.written in _METHODS and call.positional[-1].value.shape == "function":
+    elif language == "kotlin" and call.positional[-1].value.shape == "function":
         is_ktor = any(module.startswith("io.ktor.server") for module in found.modules)
         if is_ktor or path.startswith("/"):
-            yield Route(call.written.upper(), path, "ktor"), ""
+            yield Route(call.method.upper(), path, "ktor"), ""
 
 
 def _may_register(call: Call, language: str) -> bool:
     """Return whether a call has the name of one that registers: to read the arguments of all takes long."""
     if language == "csharp":
         return _MAPS.match(call.method) is not None
-    return call.method == "route" if language == "rust" else call.written in _METHODS
+    if language == "rust":
+        return call.method == "route"
+    # `get("/users") { … }`, and `route.get("/users") { … }` on a parameter
+    return call.written in _METHODS or (call.method in _METHODS and call.receiver.endswith("routing.Route"))
 
 
 def route_of_types(raw: RawScope, resolver: Resolver) -> Route | None:

@@ -338,9 +338,13 @@ class Resolver:
         inner: RawScope | None = scope
         while inner is not None:
             if (bound := inner.bound.get(name)) is not None:
-                known = self._bound_name(name, bound, at if inner is scope else None, owner)
+                known = self._given_name(name, inner) or self._bound_name(
+                    name, bound, at if inner is scope else None, owner
+                )
                 if known is not None:
                     return known
+            elif name == "it" and (known := self._given_name(name, inner)) is not None:
+                return known
             inner = inner.outer
         if self.grammar.bare_fields and (known := self._member(owner, name)) is not None:
             return known
@@ -351,6 +355,21 @@ class Resolver:
         if self._is_defined(name, scope):
             return LOCAL + name, None
         return self.imported_name(name), None
+
+    def _given_name(self, name: str, scope: RawScope) -> ResolvedName | None:
+        """Resolve the parameter of a lambda that is given the object of its call: `socket.use { it.x() }`."""
+        given_to, grammar = scope.given_to, self.grammar
+        if given_to is None or given_to.callee is None or not grammar.given_by:
+            return None
+        names = [text_of(each.name) for each in scope.parameters]
+        callee = unwrap(grammar, given_to.callee)
+        if names not in ([name], []) or (not names and name != "it") or callee.type not in grammar.members:
+            return None
+        base, last = self.paths.member(callee, callee.type)
+        if base is None or last not in grammar.given_by:
+            return None
+        found, origin = self.name(base, given_to.scope, given_to.owner)
+        return None if found.startswith(LOCAL) or found == _UNKNOWN else (found, origin)
 
     def _is_defined(self, name: str, scope: RawScope | None) -> bool:
         """Return whether a function of this text has this name and is visible from a scope."""

@@ -18,6 +18,7 @@ from faultkit.code.rules.vocabulary.one_use import (
 )
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.request_scopes import request_scope_of
+from faultkit.code.rules.vocabulary.short_clients import frequency_of_client
 
 _PYTHON = frozenset(
     (
@@ -100,6 +101,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not _opens(call, facts.language):
             if facts.language in _ONE_USE and _is_for_one_use(call, facts):
                 yield Hit(call.span, f"{call.written}() connects anew each time", LIKELY)
+            elif often := frequency_of_client(call, facts):
+                what = f"{call.written}() is made, used and closed for every {often}"
+                yield Hit(call.span, what, LIKELY)
             continue
         scope = facts.named_function_of(call) or facts.function_of(call)
         if scope is None:
@@ -260,5 +264,8 @@ RULE = Rule(
         b"aws_sdk",
         b"aws-sdk",
         b"deadpool",
+        b"driver",
+        b"Dial",
+        b"Publisher",
     ),
 )

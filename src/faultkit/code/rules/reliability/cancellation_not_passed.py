@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import cancellation_tokens
 from faultkit.code.rules.vocabulary.http_requests import http_requests
@@ -51,6 +51,7 @@ def _signals(facts: Facts) -> Iterator[Hit]:
                 scope not in facts.functions_around(call)
                 or facts.is_in_finally(call)
                 or facts.handlers_around(call)
+                or _ends_between(name, call, facts)
             ):
                 continue
             if not re.search(
@@ -59,6 +60,11 @@ def _signals(facts: Facts) -> Iterator[Hit]:
                 what = f"{call.written}() is not given {name}, so it goes on after a cancellation"
                 yield Hit(call.span, what, LIKELY)
                 break
+
+
+def _ends_between(name: str, call: Call, facts: Facts) -> bool:
+    """Return whether a loop asks a signal before each round, and so ends between two of them."""
+    return any(f"{name}.aborted" in facts.text(loop.span) for loop in facts.loops_around(call))
 
 
 _CLOSED = r"\.(?:on|once|addEventListener)\(\s*['\"](?:close|aborted|abort)['\"]"

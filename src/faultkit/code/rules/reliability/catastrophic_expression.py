@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.facts.fact_values import Value
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.ambiguity import ambiguous_text
+from faultkit.code.rules.vocabulary.constant_texts import constant_named, constant_text
 from faultkit.code.rules.vocabulary.failures import handler_around
 
 _PYTHON = frozenset(
@@ -34,10 +33,18 @@ class _Expression:
     span: Span
 
 
+_DIALECTS = {
+    "python": "python",
+    "java": "java",
+    "csharp": "java",
+    "kotlin": "java",
+    "rust": "java",
+    "go": "java",
+}
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
-    language = {"python": "python", "java": "java", "csharp": "java", "kotlin": "java"}.get(
-        facts.language, "javascript"
-    )
+    language = _DIALECTS.get(facts.language, "javascript")
     for each in _expressions(facts):
         if len(each.pattern) > _LONGEST:
             continue
@@ -56,11 +63,26 @@ _DECLARED = {
         r"\[\s*(?:RegularExpression|GeneratedRegex)\(\s*(?P<raw>@?)\"(?P<pattern>(?:\\.|[^\"\\])*)\""
         r"(?![^\]]*(?:NonBacktracking|,\s*\d+\s*\)))"
     ),
-    "python": re.compile(r"\bRegexValidator\(\s*(?:regex=)?r['\"](?P<pattern>(?:\\.|[^'\"\\])*)['\"]"),
+    "python": re.compile(
+        r"\b(?:RegexValidator|Regexp|matches_re|re_path|RegexField|RegexConverter|extract)"
+        r"\(\s*(?:regex=)?r['\"](?P<pattern>(?:\\.|[^'\"\\])*)['\"]"
+    ),
 }
 _DECLARED["kotlin"] = _DECLARED["java"]
 """Expressions that validation takes: JSON Schema, Bean Validation, data annotations, Django."""
-_DECLARING = ("pattern", "@Pattern", ":Pattern", "RegularExpression", "RegexValidator", "GeneratedRegex")
+_DECLARING = (
+    "pattern",
+    "@Pattern",
+    ":Pattern",
+    "RegularExpression",
+    "RegexValidator",
+    "GeneratedRegex",
+    "Regexp",
+    "matches_re",
+    "re_path",
+    "RegexField",
+    "str.extract",
+)
 
 
 def _declared(facts: Facts) -> Iterator[_Expression]:
@@ -76,8 +98,21 @@ def _declared(facts: Facts) -> Iterator[_Expression]:
         yield _Expression(pattern, "", whole, facts.syntax.place_of(found, 0))
 
 
+def _annotated(facts: Facts) -> Iterator[_Expression]:
+    """Yield what annotations of validation are given by the name of a constant: `@Pattern(regexp = IBAN)`."""
+    for call in facts.calls_of_method("Pattern", "RegularExpression"):
+        given = call.argument("regexp", "pattern", place=0) if call.is_decorator else None
+        if given is None or given.value.shape == "text":
+            continue
+        found = constant_text(given.value, call, facts)
+        if found is not None:
+            yield _Expression(found[0], "", True, found[1].span)
+
+
 def _expressions(facts: Facts) -> Iterator[_Expression]:
     yield from _declared(facts)
+    if facts.language in ("java", "kotlin", "csharp"):
+        yield from _annotated(facts)
     if facts.language == "python":
         yield from _in_python(facts)
     elif facts.language == "java":
@@ -86,6 +121,8 @@ def _expressions(facts: Facts) -> Iterator[_Expression]:
         yield from _in_kotlin(facts)
     elif facts.language == "csharp":
         yield from _in_csharp(facts)
+    elif facts.language in _OTHER_ENGINES:
+        yield from _in_other_engines(facts)
     else:
         yield from _in_javascript(facts)
 
@@ -95,31 +132,14 @@ def _in_python(facts: Facts) -> Iterator[_Expression]:
         return
     for call in facts.calls_named(*_PYTHON):
         first = call.argument("pattern", place=0)
-        value = None if first is None else _literal(first.value, call, facts)
-        if first is None or value is None:
+        found = None if first is None else constant_text(first.value, call, facts)
+        if found is None:
             continue
-        try:
-            pattern = ast.literal_eval(f"({value.text})")
-        except (ValueError, SyntaxError):
-            continue
-        if isinstance(pattern, bytes):
-            pattern = pattern.decode("latin-1")
+        pattern, value = found
         given = " ".join(each.value.text for each in call.arguments[1:])
         named = re.findall(r"\b(?:re|regex)\.(IGNORECASE|DOTALL|VERBOSE|[ISX])\b", given)
         whole = call.method == "fullmatch" or _is_used_with(call, "fullmatch", facts)
         yield _Expression(pattern, "".join(_python_flag(each) for each in named), whole, value.span)
-
-
-def _literal(value: Value, place: Call, facts: Facts) -> Value | None:
-    """Return the literal text that an argument is, or that the constant of this name holds."""
-    if value.shape == "text":
-        return value
-    if value.shape != "name":
-        return None
-    name = value.text.rpartition(".")[2]
-    made = [*facts.assignments_to(value.text, place), *facts.assignments_to(f"self.{name}", place)]
-    values = [each.value for each in made if each.value is not None and each.scope is None]
-    return values[0] if len(made) == 1 and values and values[0].shape == "text" else None
 
 
 def _python_flag(name: str) -> str:
@@ -138,10 +158,10 @@ def _in_java(facts: Facts) -> Iterator[_Expression]:
         if not compiles and (call.method not in _JAVA_METHODS or not call.receiver_written):
             continue
         first = call.argument(place=0)
-        value = None if first is None else _literal(first.value, call, facts)
-        if value is None:
+        found = None if first is None else constant_text(first.value, call, facts)
+        if found is None:
             continue
-        pattern = _JAVA_ESCAPE.sub(_java_letter, value.literal)
+        pattern, value = found
         flags = "".join(
             flag
             for word, flag in (("CASE_INSENSITIVE", "i"), ("DOTALL", "s"), ("COMMENTS", "x"))
@@ -160,15 +180,17 @@ def _in_kotlin(facts: Facts) -> Iterator[_Expression]:
         raw = found["raw"] is not None
         pattern = found["raw"] if raw else _JAVA_ESCAPE.sub(_java_letter, found["plain"])
         yield _Expression(pattern, "", False, facts.syntax.place_of(found))
+    for call in facts.calls_of_method("toRegex"):
+        named = constant_named(call.receiver_written, call, facts)
+        if named is not None:
+            yield _Expression(named[0], "", False, named[1].span)
     for call in facts.calls_named(
         "Regex", "kotlin.text.Regex", "java.util.regex.Pattern.compile", "Pattern.compile"
     ):
         first = call.argument("pattern", place=0)
-        value = None if first is None else _literal(first.value, call, facts)
-        if value is not None:
-            raw = value.text.startswith('"""')
-            literal = value.literal
-            pattern = literal if raw else _JAVA_ESCAPE.sub(_java_letter, literal)
+        known = None if first is None else constant_text(first.value, call, facts)
+        if known is not None:
+            pattern, value = known
             flags = "i" if "IGNORE_CASE" in facts.text(call.span) else ""
             whole = any(each.method in ("matches", "matchEntire") for each in facts.calls_on(call))
             yield _Expression(pattern, flags, whole, value.span)
@@ -190,12 +212,10 @@ def _in_csharp(facts: Facts) -> Iterator[_Expression]:
         else:
             continue
         text = facts.text(call.span)
-        value = None if first is None else _literal(first.value, call, facts)
-        if value is None or "TimeSpan" in text or "NonBacktracking" in text:
+        found = None if first is None else constant_text(first.value, call, facts)
+        if found is None or "TimeSpan" in text or "NonBacktracking" in text:
             continue
-        written = value.text
-        literal = value.literal
-        pattern = literal if written.startswith("@") else _JAVA_ESCAPE.sub(_java_letter, literal)
+        pattern, value = found
         flags = "".join(
             flag
             for word, flag in (("IgnoreCase", "i"), ("Singleline", "s"), ("IgnorePatternWhitespace", "x"))
@@ -216,11 +236,31 @@ def _in_javascript(facts: Facts) -> Iterator[_Expression]:
             yield _Expression(facts.syntax.text(pattern), kept, False, Span(node.start_byte, node.end_byte))
     for call in facts.calls_named("RegExp"):
         first, flags_given = call.argument(place=0), call.argument(place=1)
-        value = None if first is None else _literal(first.value, call, facts)
-        if value is not None:
+        found = None if first is None else constant_text(first.value, call, facts)
+        if found is not None:
             named = "" if flags_given is None else flags_given.value.literal
             kept = "".join(each for each in named if each in "is")
-            yield _Expression(_JAVA_ESCAPE.sub(_java_letter, value.literal), kept, False, value.span)
+            yield _Expression(found[0], kept, False, found[1].span)
+
+
+_OTHER_ENGINES = {
+    "rust": (
+        "fancy_regex.Regex.new",
+        "fancy_regex.RegexBuilder.new",
+        "pcre2.bytes.Regex.new",
+        "onig.Regex.new",
+    ),
+    "go": ("github.com/dlclark/regexp2.MustCompile", "github.com/dlclark/regexp2.Compile"),
+}
+"""The engines of Rust and Go take linear time; these do not."""
+
+
+def _in_other_engines(facts: Facts) -> Iterator[_Expression]:
+    for call in facts.calls_named(*_OTHER_ENGINES[facts.language]):
+        first = call.argument(place=0)
+        found = None if first is None else constant_text(first.value, call, facts)
+        if found is not None and "MatchTimeout" not in facts.whole_text:
+            yield _Expression(found[0], "", False, found[1].span)
 
 
 RULE = Rule(
@@ -232,6 +272,6 @@ RULE = Rule(
     fix="Make the repetitions exclusive, so that each text can be matched in one way only, or use RE2.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

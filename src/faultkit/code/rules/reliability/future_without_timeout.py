@@ -17,6 +17,8 @@ _FUTURE = re.compile(
     r"(^|\.)(Completable|Listenable|Scheduled)?Future\.get$|\.(submit|supplyAsync)\(\)\.get$"
 )
 _OF_POOL = re.compile(r"(ThreadPoolExecutor|ProcessPoolExecutor)\.submit\(\)\.result$")
+_OF_TASK = re.compile(r"\.(delay|apply_async)\(\)\.get$")
+"""The result of a task of Celery, or of a pool of processes."""
 _LIMITED = re.compile(
     r"\b(invokeAll|awaitTermination|isDone|orTimeout|completeOnTimeout|setReadTimeout|Timeouts?)\b"
     r"|\bget\([^()]+,\s*(TimeUnit\.)?[A-Z]+\)"
@@ -26,13 +28,30 @@ _LIMITED = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     for each in pending_replies(facts):
         yield Hit(each.span, f"{each.name} waits for ever if the reply is lost", LIKELY)
-    if facts.language == "java":
+    if facts.language in ("java", "kotlin"):
         yield from _tasks(facts)
         yield from _latches(facts)
+        yield from _messages(facts)
     elif facts.language == "python":
+        for call in facts.calls_of_method("get"):
+            if _OF_TASK.search(call.name) and not call.arguments:
+                yield Hit(call.span, f"{call.written}() waits for ever if the task is lost", LIKELY)
         for call in facts.calls_of_method("result"):
             if _OF_POOL.search(call.name) and not call.arguments and frequency_of(call, facts) == "request":
                 yield Hit(call.span, f"{call.written}() waits for ever if the task hangs", LIKELY)
+
+
+def _messages(facts: Facts) -> Iterator[Hit]:
+    """Yield receives of JMS without a limit in functions that have sent a request."""
+    if not facts.imports_any("jakarta.jms", "javax.jms"):
+        return
+    for call in facts.calls_of_method("receive", "receiveBody"):
+        scope = facts.named_function_of(call)
+        if scope is None or len(call.arguments) > (call.method == "receiveBody"):
+            continue
+        sent = facts.within(facts.calls_of_method("send"), scope.body)
+        if any(each.span.start < call.span.start for each in sent):
+            yield Hit(call.span, f"{call.written}() waits for ever if the reply is lost", LIKELY)
 
 
 def _latches(facts: Facts) -> Iterator[Hit]:
@@ -71,6 +90,8 @@ def _starts_tasks(scope: Scope, facts: Facts) -> bool:
 def _is_future(call: Call, facts: Facts) -> bool:
     if _FUTURE.search(call.name):
         return True
+    if facts.language == "kotlin" and (call.receiver_written == "it" or "uture" in call.receiver_written):
+        return True  # `futures.map { it.get() }`
     # `for (Future<T> one : all)`, `for (Map.Entry<K, Future<T>> one : all.entrySet())`
     variable = call.receiver_written.partition(".")[0]
     return any(
@@ -100,6 +121,9 @@ RULE = Rule(
         b"make(chan",
         b"PoolExecutor",
         b"submit",
+        b"delay",
+        b".jms.",
+        b"apply_async",
         b"supplyAsync",
         b"CountDownLatch",
     ),

@@ -20,7 +20,9 @@ _JAVA_STUB = NamePattern(
 )
 _GO_PACKAGE = NamePattern(r"(pb|proto|grpc|/gen/[\w./-]+|/v\d+)\.\w+Client\.[A-Z]\w*$")
 _CSHARP_CLIENT = NamePattern(r"(^|\.)(\w+)\.\2Client\.[A-Z]\w*$")
-_RUST_CLIENT = NamePattern(r"(^|\.)\w+Client(\.(new|connect|with_interceptor)\(\))?\.[a-z_]\w*$")
+_RUST_CLIENT = NamePattern(
+    r"(^|\.)\w+Client(\.(new|connect|with_interceptor)\(\))?(\.clone\(\))?\.(?!clone$)[a-z_]\w*$"
+)
 _STUB_OPTIONS = re.compile(r"^with[A-Z]|^build$|^getChannel$|^getCallOptions$")
 _STREAMS = re.compile(r"Watch|Stream|Subscribe|Listen|Follow|Tail")
 
@@ -171,7 +173,26 @@ def _is_stubbed(call: Call, facts: Facts) -> bool:
     return "withDeadline" in made or (scope is not None and "withDeadline" in facts.text(scope.span))
 
 
+_CONNECT = ("@connectrpc/connect.createClient", "@connectrpc/connect.createPromiseClient")
+_TRANSPORTS = ("createGrpcTransport", "createConnectTransport", "createGrpcWebTransport")
+
+
+def _of_connect(facts: Facts) -> Iterator[Call]:
+    """Yield calls of clients of Connect whose transport of this text has no limit."""
+    made = facts.calls_of_method(*_TRANSPORTS)
+    if not made or any(each.has("defaultTimeoutMs") or each.spreads for each in made):
+        return
+    for client in facts.calls_named(*_CONNECT):
+        for call in facts.calls_on(client):
+            options = call.argument(place=1)
+            named = options is not None and options.value.shape in ("name", "call", "other")
+            if call.is_awaited and not named and not call.has("timeoutMs", "signal") and not call.spreads:
+                yield call
+
+
 def _node(facts: Facts) -> Iterator[Call]:
+    if facts.imports_any("@connectrpc/connect"):
+        yield from _of_connect(facts)
     if not facts.imports_any("@grpc/grpc-js", "grpc"):
         return
     for call in facts.calls:
@@ -199,5 +220,5 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
-    words=(b"grpc", b"Grpc", b"_pb2", b"Stub", b"Client", b"tonic"),
+    words=(b"grpc", b"Grpc", b"connectrpc", b"_pb2", b"Stub", b"Client", b"tonic"),
 )

@@ -11,6 +11,7 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.connection_strings import is_connection_string
 from faultkit.code.rules.vocabulary.instrumented import instrumented_secrets
 from faultkit.code.rules.vocabulary.logs import log_calls, may_show_secret, secret_in
+from faultkit.code.rules.vocabulary.personal_data import is_personal_name
 from faultkit.code.rules.vocabulary.shown_requests import access_logs, rejected_input
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -29,7 +30,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in _errors(facts) if may_tell else ():
         what = secret_in(_arguments(call), facts)
         # An error about an address that cannot be read often names it.
-        if what and not is_connection_string(what, call, facts):
+        named = what.rpartition(".")[2].removesuffix("()")
+        if what and not is_connection_string(what, call, facts) and not is_personal_name(named):
             yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
     for span, what in instrumented_secrets(facts) if may_tell else ():
         yield Hit(span, what, LIKELY)

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.call_paths import callers_of_function
+from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
 from faultkit.code.rules.vocabulary.endless_reads import endless_reads
-from faultkit.code.rules.vocabulary.waits import is_bounded
+from faultkit.code.rules.vocabulary.endless_reads_csharp import limits_of_blocking_calls
+from faultkit.code.rules.vocabulary.half_limits import is_ended
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _CLIENTS = {
     "smtplib.SMTP": 3,
@@ -38,8 +40,14 @@ _INSIDE = re.compile(r"localhost|127\.0\.0\.1|pprof", re.IGNORECASE)
 """Servers for those who run the program."""
 
 
-_LIMITED = re.compile(r"\.listen\(\s*[\w.]*[pP]ath|\.sock\b|\bpipe\\|setTimeout\(")
+_LIMITED = re.compile(
+    r"\.listen\(\s*[\w.]*[pP]ath|\.sock\b|\bpipe\\|[sS]ocket\.setTimeout\(|\.setTimeout\(\s*[\w.]"
+)
 """A server of this machine alone, or one that sets a limit."""
+_ENDED_BY_TIMER = TextPattern(
+    r"\bsetTimeout\([^;]{0,200}?\b(?:destroy|destroySoon|end|abort|reject|close|terminate|fail|finish)\w*\(|AbortSignal"
+)
+"""JavaScript: a timer that ends what is waited for."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -49,12 +57,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         spans = (connection.span, call.span) if scope is None else (scope.span,)
         if any(_LOCAL.search(facts.text(span)) for span in spans):
             continue
-        bounded = any(
+        bounded = (facts.language not in JAVASCRIPT and call.method != "settimeout") and any(
             each.method in _BOUNDED for each in (*facts.calls_on(connection), *facts.calls_on(call))
         )
-        if bounded or is_bounded(call, facts) or facts.calls_named("socket.setdefaulttimeout"):
-            continue
-        if facts.language in ("rust", "csharp") and _is_bounded_by_caller(call, facts):
+        if bounded or is_bounded_on_all_paths(call, facts) or facts.calls_named("socket.setdefaulttimeout"):
             continue
         yield Hit(call.span, f"{call.written}() has no timeout", LIKELY)
     if facts.language == "go":
@@ -64,7 +70,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in servers:
             what = f"{call.written}() sets no timeout: a peer that falls silent keeps its socket for ever"
             yield Hit(call.span, what, LIKELY, "medium")
-    for span, what in _by_settings(facts):
+    for span, what in (*_by_settings(facts), *_not_noticed(facts), *limits_of_blocking_calls(facts)):
         yield Hit(span, what, LIKELY)
     for call in endless_reads(facts):
         what = f"{call.written}() has no limit: a peer that falls silent is waited for"
@@ -107,17 +113,109 @@ def _connecting(facts: Facts) -> Iterator[Call]:
                 yield call
         yield from _of_java(facts)
     if facts.language == "rust":
-        yield from (call for call in facts.calls_named("tokio.net.TcpStream.connect") if call.is_awaited)
+        yield from (
+            call
+            for call in facts.calls_named("tokio.net.TcpStream.connect", "tokio_tungstenite.connect_async")
+            if call.is_awaited
+        )
         for call in facts.calls_named("std.net.TcpStream.connect"):
             if not any(each.method in _RUST_LIMITS for each in facts.calls):
                 yield call
     if facts.language == "csharp":
         yield from _csharp(facts)
-    yield from facts.calls_named("asyncio.open_connection")
-    if facts.language != "go":
-        for call in facts.calls_named("net.connect", "net.createConnection", "tls.connect"):
-            if not call.has("timeout"):
+    if facts.language == "python":
+        yield from facts.calls_named("asyncio.open_connection")
+        yield from _of_sockets(facts)
+    if facts.language in JAVASCRIPT:
+        yield from _node(facts)
+
+
+def _node(facts: Facts) -> Iterator[Call]:
+    """Yield sockets of Node that nothing ends: when the time is over, they only say so."""
+    opened = facts.calls_named("net.connect", "net.createConnection", "tls.connect")
+    if not opened or _ENDED_BY_TIMER.search(facts.whole_text):
+        return
+    for call in opened:
+        limited = call.has("timeout") or any(each.method == "setTimeout" for each in facts.calls_on(call))
+        if not limited or not is_ended(facts):
+            yield call
+
+
+_NOTICED_BY = {
+    "pika.ConnectionParameters": ("heartbeat",),
+    "aio_pika.connect": ("heartbeat",),
+    "aio_pika.connect_robust": ("heartbeat",),
+    "websockets.connect": ("ping_interval", "ping_timeout"),
+    "websockets.client.connect": ("ping_interval", "ping_timeout"),
+    "websockets.asyncio.client.connect": ("ping_interval", "ping_timeout"),
+    "botocore.config.Config": ("read_timeout",),
+}
+"""Settings by which a client notices that the other side is gone; None or 0 switches them off."""
+
+
+def _not_noticed(facts: Facts) -> Iterator[tuple[Span, str]]:
+    for call in facts.calls_named(*_NOTICED_BY):
+        given = next((each for each in call.arguments if each.name in _NOTICED_BY[call.name]), None)
+        if given is not None and given.value.text in ("None", "0") and not facts.comment_at(call):
+            what = f"{given.name}={given.value.text}: that the other side is gone is never noticed"
+            yield call.span, what
+
+
+_SERIAL = ("serial.Serial", "serial.serial_for_url")
+
+
+def _of_sockets(facts: Facts) -> Iterator[Call]:
+    """Yield waits of Python's sockets and serial ports for what may never come."""
+    for call in facts.calls_named(*_SERIAL):
+        if not call.has("timeout") and not call.spreads and call.arguments:
+            yield call
+    for call in facts.calls_named("socket.socket.settimeout", "socket.create_connection().settimeout"):
+        given = call.argument(place=0)
+        if given is not None and given.value.shape == "none" and not facts.comment_at(call):
+            yield call
+    if facts.syntax.has_any(b"settimeout", b"setblocking", b"rcvtimeo", b"keepalive", b"select"):
+        return
+    for call in facts.calls_of_method("recvfrom", "recv"):
+        # An answer to a datagram; one of the two may be lost.
+        made, scope = call.origin, facts.named_function_of(call)
+        if made is None or scope is None or "SOCK_DGRAM" not in facts.text(made.span):
+            continue
+        sent = facts.within(facts.calls_of_method("sendto", "send"), scope.body)
+        if any(each.origin is made and each.span.start < call.span.start for each in sent):
+            yield call
+    yield from _served(facts)
+    if facts.imports_any("zmq") and not facts.syntax.has_any(b"poll"):
+        yield from _replies(facts)
+
+
+def _replies(facts: Facts) -> Iterator[Call]:
+    """Yield receives of ZeroMQ in functions that have sent a request, whose answer may be lost."""
+    for call in facts.calls_of_method("recv", "recv_json", "recv_string", "recv_pyobj", "recv_multipart"):
+        scope = facts.named_function_of(call)
+        sent = () if scope is None else facts.within(facts.calls, scope.body)
+        if any(
+            each.receiver_written == call.receiver_written and each.method.startswith("send")
+            for each in sent
+            if each.span.start < call.span.start
+        ):
+            yield call
+
+
+def _served(facts: Facts) -> Iterator[Call]:
+    """Yield the first read of each handler of `socketserver` whose class sets no `timeout`."""
+    for name, bases in facts.classes.items():
+        if not any(base.endswith(("StreamRequestHandler", "BaseRequestHandler")) for base in bases):
+            continue
+        if any(each.owner == name and each.targets == ("timeout",) for each in facts.assignments):
+            continue
+        for call in facts.calls_of_method("readline", "read", "recv"):
+            scope = facts.named_function_of(call)
+            if scope is not None and scope.owner == name and _OF_HANDLER.match(call.written):
                 yield call
+                break
+
+
+_OF_HANDLER = re.compile(r"^self\.(?:rfile|request|connection)\.")
 
 
 def _directories(facts: Facts) -> Iterator[Call]:
@@ -200,6 +298,12 @@ _RUST_LIMITS = ("set_read_timeout", "set_nonblocking", "connect_timeout")
 
 def _csharp(facts: Facts) -> Iterator[Call]:
     """Yield connects of TcpClient and Socket that are given no token, in a text that sets no limit."""
+    reads = facts.calls_of_method("ReadLine", "ReadByte", "Read", "ReadTo", "ReadChar")
+    if reads and b"ReadTimeout" not in facts.syntax.source:
+        yield from (call for call in facts.calls_named("SerialPort") if call.constructs)
+    for call in facts.calls_named("NamedPipeClientStream.Connect", "NamedPipeClientStream.ConnectAsync"):
+        if not call.arguments:
+            yield call
     for call in facts.calls_named("TcpClient", *_CSHARP_CONNECTS):
         if call.name == "TcpClient" and (len(call.positional) != 2 or not call.constructs):
             continue
@@ -207,13 +311,6 @@ def _csharp(facts: Facts) -> Iterator[Call]:
         is_limited = any(_TOKEN.search(each.value.text) for each in call.arguments)
         if not is_limited and not re.search(r"CancelAfter|WaitAsync\(|Timeout", facts.whole_text):
             yield call
-
-
-def _is_bounded_by_caller(call: Call, facts: Facts) -> bool:
-    """Return whether each caller of the function around a call limits its time."""
-    scope = facts.named_function_of(call)
-    callers = () if scope is None else callers_of_function(scope, facts)
-    return bool(callers) and all(is_bounded(each, facts) for each in callers)
 
 
 def _has_timeout(call: Call, place: int) -> bool:

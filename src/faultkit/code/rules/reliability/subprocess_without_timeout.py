@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.cancellation_limits import is_limited
+from faultkit.code.rules.vocabulary.late_limits import late_limits
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
@@ -36,6 +38,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if facts.route_of(call) is None and (facts.imports_any(*_COMMANDS) or _is_quick(call, facts)):
             continue
         yield hit
+    for _, span, what in late_limits(facts):
+        yield Hit(span, what, LIKELY)
 
 
 def _is_killed(call: Call, facts: Facts) -> bool:
@@ -81,6 +85,8 @@ def _waits(facts: Facts) -> Iterator[tuple[Call, Hit]]:
         if not shown and not aside:
             yield call, Hit(call.span, f"{call.written}() waits without a timeout", LIKELY)
     yield from _of_other_languages(facts)
+    yield from _through_promises(facts)
+    yield from _by_ssh(facts)
     for call in facts.calls_of_method("communicate", "wait") if facts.language == "python" else ():
         made = call.origin
         if made is None or not made.name.startswith("asyncio.create_subprocess_"):
@@ -97,6 +103,57 @@ def _waits(facts: Facts) -> Iterator[tuple[Call, Hit]]:
             yield call, Hit(call.span, f"{call.written}() runs until the program ends by itself", LIKELY)
 
 
+_SSH_RUNS = (
+    "asyncssh.connect().run",
+    "asyncssh.SSHClientConnection.run",
+    "fabric.Connection.run",
+    "fabric.Connection.sudo",
+)
+_SESSION = NamePattern(
+    r"^golang\.org/x/crypto/ssh\.(.*\.)?(NewSession\(\)|Session)\.(Run|Output|CombinedOutput|Wait)$"
+)
+_OTHER_END = re.compile(r"\btime\.(?:After|AfterFunc|NewTimer)\(|\.Done\(\)|SetDeadline|context\.AfterFunc")
+
+
+def _by_ssh(facts: Facts) -> Iterator[tuple[Call, Hit]]:
+    """Yield programs on other machines: a limit of connecting is none of what runs there."""
+    if facts.language == "python":
+        for call in facts.calls_named(*_SSH_RUNS):
+            if not call.has("timeout") and not call.spreads and not is_bounded(call, facts):
+                yield call, Hit(call.span, f"{call.written}() waits until the program ends by itself", LIKELY)
+    elif facts.language == "go" and facts.imports_any("golang.org/x/crypto/ssh"):
+        for call in facts.calls_of_method("Run", "Output", "CombinedOutput", "Wait"):
+            if _SESSION.match(call.name) and not _OTHER_END.search(facts.whole_text):
+                yield call, Hit(call.span, f"{call.written}() waits until the program ends by itself", LIKELY)
+
+
+_WRAPPED = re.compile(r"\b(?:promisify|pify)\(\s*(?:\w+\.)?(execFile|exec)\s*\)")
+
+
+def _through_promises(facts: Facts) -> Iterator[tuple[Call, Hit]]:
+    """Yield programs that are awaited through a promise, or by execa, without a limit (JavaScript)."""
+    if facts.syntax.language.family != "javascript":
+        return
+    names = {
+        each.targets[0]
+        for each in facts.assignments
+        if each.value is not None and len(each.targets) == 1 and _WRAPPED.search(each.value.text)
+    }
+    calls = [*facts.calls_of_method(*names)] if names else []
+    calls += facts.calls_named("execa.execa", "execa", "execa.execaCommand", "execa.$")
+    for call in calls:
+        named = any(each.value.shape in ("name", "call", "other") for each in call.positional[2:])
+        if (
+            call.is_awaited
+            and not named
+            and not call.has("timeout", "signal", "cancelSignal")
+            and not call.spreads
+        ):
+            stdio = call.argument("stdio")
+            if not is_bounded(call, facts) and (stdio is None or "inherit" not in stdio.value.text):
+                yield call, Hit(call.span, f"{call.written}() waits without a timeout", LIKELY)
+
+
 _RUST = NamePattern(r"^(tokio|std)\.process\.(Command|Child)\b.*\.(output|status|wait|wait_with_output)$")
 _JAVA = NamePattern(
     r"(^|\.)(ProcessBuilder\b.*\.start\(\)|Runtime\.getRuntime\(\)\.exec\(\)|Process)\.waitFor$"
@@ -111,7 +168,9 @@ def _of_other_languages(facts: Facts) -> Iterator[tuple[Call, Hit]]:
             found = _JAVA.search(call.name) is not None and not call.arguments
         elif facts.language == "csharp":
             # `Process.Start(info) ?? throw …` hides the type; no other class has these methods.
-            waits = call.method in ("WaitForExit", "WaitForExitAsync") and not call.arguments
+            waits = (call.method == "WaitForExit" and not call.arguments) or (
+                call.method == "WaitForExitAsync" and is_limited(call, facts) is False
+            )
             # The user of a window sees that a program hangs.
             found = waits and not facts.imports_any("System.Windows.Forms", "System.Windows")
         else:
@@ -150,6 +209,6 @@ RULE = Rule(
     check=_check,
     words=(
         b"subprocess", b"child_process", b"os/exec", b"waitFor", b"WaitForExit", b"process::", b"::process",
-        b"process as",
+        b"process as", b"execa", b"ssh", b"fabric", b"Popen",
     ),
 )  # fmt: skip

@@ -25,9 +25,24 @@ _JVM = NamePattern(
 )
 
 
+_JVM_WORK = NamePattern(
+    r"^java\.util\.zip\.(GZIP|Zip|Inflater|Deflater)\w*\b.*\.(read\w*|nextEntry|getNextEntry|transferTo|copyTo|bufferedReader|reader|write|finish)$"
+    r"|(^|\.)(BCrypt|Argon2|SCrypt|Pbkdf2)PasswordEncoder(\(\))?\.(matches|encode)$|(^|\.)PasswordEncoder\.(matches|encode)$"
+    r"|\bBCrypt\.(hashpw|checkpw|withDefaults\(\)\.\w+|verifyer\(\)\.verify)$|\bArgon2\w*(\.create\(\))?\.(hash|verify)$|SecretKeyFactory\b.*\.generateSecret$"
+    r"|\bImageIO\.(read|write)$|\bPDDocument\.(load|save)$|\bLoader\.loadPDF$|\b(XSSF|HSSF|SXSSF)Workbook(\.write)?$|\bWorkbookFactory\.create$"
+    r"|\bKeyPairGenerator\b.*\.(generateKeyPair|genKeyPair)$|\b(JasperRunManager|JasperFillManager|JasperExportManager)\.\w+$"
+    r"|^java\.net\.(Socket|DatagramSocket)\b.*\.(read\w*|receive|connect)$|^java\.net\.InetAddress\.get(All)?ByName$"
+    r"|^java\.util\.concurrent\.(Semaphore\.acquire|\w*BlockingQueue\.(take|put)|CountDownLatch\.await|CyclicBarrier\.await|Phaser\.\w+)$"
+    r"|^javax\.sql\.DataSource\.getConnection$|^java\.sql\.DriverManager\.getConnection$|^java\.sql\.(Prepared|Callable)?Statement\.execute\w*$"
+    r"|\bTransport\.send$|^com\.jcraft\.jsch\.\w+\.(connect|put|get)$|^org\.apache\.commons\.net\.ftp\.FTPS?Client\.\w+$"
+    r"|\bElasticsearchClient\.(search|index|get|bulk|delete|update)$|\bRestHighLevelClient\.\w+$|\b(KafkaProducer|KafkaTemplate)\.(flush|send\(\)\.get)$"
+)
+"""Work of the processor, and waits for other programs and threads."""
+
+
 def blocks_on_jvm(call: Call) -> bool:
-    """Return whether a call asks another program and waits for it (Java, Kotlin)."""
-    return _JVM.search(call.name) is not None
+    """Return whether a call keeps its thread, for an answer of another program or for work (Java, Kotlin)."""
+    return _JVM.search(call.name) is not None or _JVM_WORK.search(call.name) is not None
 
 
 _THEN = NamePattern(
@@ -49,6 +64,14 @@ _CSHARP_STORES = NamePattern(
     r"(^|\.)IDatabase\.(String|Hash|List|Set|SortedSet|Key|Lock|Script|Stream)(?!\w*Async$)\w+$"
     r"|(^|\.)(SqlConnection|NpgsqlConnection|MySqlConnection|IDbConnection)\.(Query|QueryFirst|QueryFirstOrDefault"
     r"|QuerySingle|QuerySingleOrDefault|QueryMultiple|Execute|ExecuteScalar|Open)$"
+    r"|(^|\.)I?Mongo(Collection|Database)\.(InsertOne|InsertMany|ReplaceOne|UpdateOne|UpdateMany|DeleteOne|DeleteMany|CountDocuments"
+    r"|Find\(\)(\.\w+\(\))*\.(ToList|First|FirstOrDefault|Single|SingleOrDefault|Any))$"
+    r"|(^|\.)(?:Get)?(Blob|BlockBlob|BlobContainer|Queue|Table|Secret|Key|Certificate|ShareFile)Client(\(\))?\.(Upload|Download(To|Content|Streaming)?|OpenRead|OpenWrite"
+    r"|SendMessage|ReceiveMessages?|DeleteMessage|GetEntity|AddEntity|UpsertEntity|UpdateEntity|GetSecret|GetKey|Exists|Delete\w*|GetProperties)$"
+    r"|(^|\.)(SftpClient|SshClient|ScpClient|FtpClient)\.(Connect|Upload\w*|Download\w*|RunCommand|ListDirectory|GetListing)$"
+    r"|(^|\.)(Odbc|OleDb|Oracle|Sqlite|MySql|SQLite)(Command\.Execute(Reader|Scalar|NonQuery)|Connection\.Open)$"
+    r"|(^|\.)(SqlBulkCopy\.WriteToServer|BlockingCollection\.(Take|Add)|ManualResetEvent(Slim)?\.Wait(One)?|AutoResetEvent\.WaitOne|CountdownEvent\.Wait"
+    r"|Mutex\.WaitOne|IProducer\.Flush|IConsumer\.Consume|IModel\.WaitForConfirms\w*|NetworkStream\.Read|SslStream\.Read|Ping\.Send|Dns\.GetHostEntry)$"
 )
 
 

@@ -33,12 +33,33 @@ WAITS = frozenset(
         "PIL.Image.open", "PIL.Image.open().save", "PIL.Image.open().thumbnail", "PIL.Image.open().resize",
         "socket.socket.connect", "socket.socket.recv", "ldap3.Connection", "pdfkit.from_string",
         "pdfkit.from_file",
+        "gzip.decompress", "gzip.compress", "zlib.decompress", "zlib.compress", "bz2.decompress",
+        "bz2.compress", "lzma.decompress", "lzma.compress", "brotli.compress", "brotli.decompress",
+        "gzip.open", "bz2.open", "lzma.open", "gzip.GzipFile.read", "gzip.open().read",
+        "zipfile.ZipFile.read", "zipfile.ZipFile.extract", "tarfile.open", "zstandard.decompress",
+        "zstandard.compress", "zstandard.ZstdDecompressor.decompress", "zstandard.ZstdCompressor.compress",
+        "lz4.frame.decompress", "lz4.frame.compress", "snappy.decompress", "py7zr.SevenZipFile.extractall",
+        "joblib.load", "pickle.load", "numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "polars.read_csv",
+        "polars.read_parquet", "polars.read_excel", "pyarrow.parquet.read_table", "pyarrow.csv.read_csv",
+        "xarray.open_dataset", "rasterio.open", "netCDF4.Dataset", "geopandas.read_file",
+        "pydub.AudioSegment.from_file", "qrcode.make", "soundfile.read", "librosa.load", "pypdf.PdfReader",
+        "PyPDF2.PdfReader", "docx.Document", "lxml.etree.parse", "xml.etree.ElementTree.parse",
+        "cryptography.hazmat.primitives.kdf.pbkdf2.PBKDF2HMAC.derive",
+        "cryptography.hazmat.primitives.kdf.scrypt.Scrypt.derive",
+        "cryptography.hazmat.primitives.asymmetric.rsa.generate_private_key", "rsa.newkeys",
+        "multiprocessing.Pool.map", "multiprocessing.Pool.apply", "multiprocessing.Pool.starmap",
+        "multiprocessing.pool.ThreadPool.map", "portalocker.lock", "fcntl.flock", "fcntl.lockf",
+        "threading.Condition.wait", "threading.Barrier.wait", "werkzeug.security.generate_password_hash",
+        "werkzeug.security.check_password_hash", "django.contrib.auth.hashers.make_password",
+        "django.contrib.auth.hashers.check_password", "argon2.hash_password", "nacl.pwhash.str",
+        "nacl.pwhash.verify", "ffmpeg.run", "imageio.imread", "skimage.io.imread", "telnetlib.Telnet",
         "hashlib.pbkdf2_hmac", "hashlib.scrypt", "passlib.context.CryptContext.hash",
         "passlib.context.CryptContext.verify", "argon2.PasswordHasher.hash", "argon2.PasswordHasher.verify",
     )
 )  # fmt: skip
 _HTTP = NamePattern(
-    r"(requests|httpx|requests\.(Session|session\(\))|httpx\.Client)\.(get|post|put|patch|delete|head|request)$"
+    r"(requests|httpx|requests\.(Session|session\(\))|httpx\.Client|niquests|curl_cffi\.requests|cloudscraper\.create_scraper\(\))"
+    r"\.(get|post|put|patch|delete|head|request|send|stream)$"
 )
 _SQL = NamePattern(
     r"(psycopg2|psycopg|pymysql|MySQLdb|mysql\.connector|pyodbc|sqlite3)\.connect\(\)(\.cursor\(\))?"
@@ -70,8 +91,12 @@ _SDKS = NamePattern(
     r"|qdrant_client\.QdrantClient|pymemcache\.(client\.base\.)?Client|clickhouse_driver\.Client|docker\.from_env\(\)"
     r"|clickhouse_connect\.get_client\(\)|influxdb_client\.InfluxDBClient|kubernetes\.client\.\w+Api|consul\.Consul"
     r"|zeep\.Client|suds\.client\.Client|pysolr\.Solr|jwt\.PyJWKClient|ldap3\.Connection|hdbcli\.dbapi\.connect\(\)"
+    r"|cassandra\.cluster\.(Session|Cluster\.connect\(\))|neo4j\.(GraphDatabase\.driver\(\)|Driver|Session)|github\.Github|gitlab\.Gitlab|jira\.JIRA"
+    r"|azure\.(?!\w+\.aio)[\w.]+(?<!aio)\.\w+Client(\.from_connection_string\(\))?|pymssql\.connect\(\)|cx_Oracle\.connect\(\)|oracledb\.connect\(\)"
+    r"|trino\.dbapi\.connect\(\)|pysftp\.Connection|imaplib\.IMAP4(_SSL)?|poplib\.POP3(_SSL)?|gspread\.\w+\(\)|tweepy\.API|stomp\.Connection"
+    r"|duckdb\.connect\(\)|pymilvus\.MilvusClient|chromadb\.\w*Client|pinecone\.Pinecone|typesense\.Client|zenpy\.Zenpy|asana\.Client"
     r"|snowflake\.connector\.connect\(\)|googleapiclient\.discovery\.build\(\)|sendgrid\.SendGridAPIClient"
-    r"|pika\.BlockingConnection|smtplib\.SMTP(_SSL)?|ftplib\.FTP(_TLS)?|paramiko\.SSHClient)\.(?!__|close|options\b)"
+    r"|pika\.BlockingConnection|smtplib\.SMTP(_SSL)?|ftplib\.FTP(_TLS)?|paramiko\.SSHClient)\.(?!__|close|options\b|from_connection_string$|get_\w+_(?:client|sender|receiver)$)"
     r"[\w.()\[\]]+$"
 )
 _TYPED = NamePattern(
@@ -92,6 +117,12 @@ _FUNCTIONS = NamePattern(
     r"|boto3\.resource\(\)\.\w+\(\)\.(put|get|upload|download|delete|update|query|scan|batch|send)_?\w*|threading\.(Lock|Semaphore|Barrier)\.acquire"
     r"|boto3\.client\(\)\.(upload|download)_file(obj)?|boto3\.client\(\)\.(publish|invoke|query|scan))$"
 )
+_MODELS = NamePattern(
+    r"^(joblib\.load\(\)|pickle\.loads?\(\)|torch\.(jit\.)?load\(\)|sentence_transformers\.(SentenceTransformer|CrossEncoder)|transformers\.\w+(\.from_pretrained)?\(\)"
+    r"|whisper\.load_model\(\)|faster_whisper\.WhisperModel|spacy\.load\(\)|(tensorflow\.)?keras\.models\.load_model\(\)|onnxruntime\.InferenceSession"
+    r"|sklearn\.[\w.]+|ultralytics\.YOLO|easyocr\.Reader|(lightgbm|xgboost|catboost)\.\w+)\.(predict\w*|encode|transcribe|generate|run|readtext|fit\w*|transform|rank)$"
+)
+"""Models, whose answers are work of the processor."""
 _STRIPE = NamePattern(
     r"^stripe\.[A-Z]\w*(\.\w+)*\.(create|retrieve|list|modify|delete|search|confirm|capture|cancel)$"
 )
@@ -119,7 +150,8 @@ def is_used_often(name: str) -> bool:
 def blocks_in_python(name: str) -> bool:
     """Return whether a call of this name asks another program and waits for it (Python)."""
     return any(
-        each.match(name) is not None for each in (_REDIS, _SDKS, _STRIPE, _ENGINE, _TYPED, _FUNCTIONS)
+        each.match(name) is not None
+        for each in (_REDIS, _SDKS, _STRIPE, _ENGINE, _TYPED, _FUNCTIONS, _MODELS)
     ) or (_DJANGO.search(name) is not None)
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
 from faultkit.code.rules.vocabulary.http_libraries import SPRING_METHODS
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.waits import is_bounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _rust(call: Call, facts: Facts) -> BuiltRequest | None:
 
 
 def _reqwest_timeout(call: Call, calls: list[Call], facts: Facts) -> bool | None:
-    if any(each.method in _RUST_LIMITS for each in calls) or is_bounded(call, facts):
+    if any(each.method in _RUST_LIMITS for each in calls) or is_bounded_on_all_paths(call, facts):
         return True
     if ".blocking." in call.name:
         return True  # 30 s by default, for the whole.
@@ -116,7 +116,7 @@ def clients_without_timeout(facts: Facts) -> Iterator[Call]:
     if facts.language != "rust":
         return
     sent = [each for each in facts.calls_of_method("send") if _VERB_CALL.search(each.name)]
-    open_ended = [each for each in sent if each.is_awaited and not is_bounded(each, facts)]
+    open_ended = [each for each in sent if each.is_awaited and not is_bounded_on_all_paths(each, facts)]
     if not open_ended or any(part.method in _RUST_LIMITS for each in sent for part in chain(each)):
         return
     for call in facts.calls:
@@ -174,7 +174,7 @@ def _csharp(call: Call, facts: Facts) -> BuiltRequest | None:
     scope = facts.named_function_of(call)
     tokens = set() if scope is None else cancellation_tokens(scope)
     has_token = any(_TOKEN.search(each.value.text) or each.value.text in tokens for each in call.arguments)
-    if has_token or is_bounded(call, facts):
+    if has_token or is_bounded_on_all_paths(call, facts):
         timeout = True
     elif call.origin is not None and call.origin.name == "HttpClient":
         client = call.origin
@@ -192,7 +192,10 @@ _KTOR = re.compile(r"^io\.ktor\.client\.HttpClient\.(get|post|put|patch|delete|h
 _WITHOUT_LIMIT = ("Java", "Curl", "Js")
 """Engines of Ktor that wait for ever unless they are told otherwise."""
 _OKHTTP = re.compile(r"^okhttp3\.OkHttpClient\b.*\.newCall\(\)\.(execute|enqueue|await|executeAsync)$")
-_CONNECTS = NamePattern(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openConnection$")
+_CONNECTS = NamePattern(
+    r"^java\.net\.(URL|URI\b.*\.toURL\(\))\.openConnection$|\.to(URL|Url)\(\)\.openConnection$"
+)
+_SENDS = ("getInputStream", "getResponseCode", "connect", "getOutputStream")
 _STREAMS = NamePattern(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openStream$")
 _URL_READS = NamePattern(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.(readText|readBytes|openStream)$")
 _TIMEOUT = re.compile(r"\b(set)?[rR]eadTimeout\b")
@@ -202,12 +205,16 @@ def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
     if (fluent := _fluent(call, facts)) is not None:
         return fluent
     if _URL_READS.match(call.name):
-        return BuiltRequest("java.net", "GET", is_bounded(call, facts) or False, call.receiver_written)
+        return BuiltRequest(
+            "java.net", "GET", is_bounded_on_all_paths(call, facts) or False, call.receiver_written
+        )
     if _CONNECTS.match(call.name):
         scope = facts.named_function_of(call)
         text = "" if scope is None else facts.text(scope.span)
-        # A connection that is returned or passed on may get its limits elsewhere.
+        # A connection that is returned or passed on may get its limits elsewhere, but in this text.
         kept = call.is_returned or call.is_argument or scope is None
+        if kept and _is_sent_here(facts):
+            text, kept = facts.whole_text, False
         return BuiltRequest("java.net", "", True if _TIMEOUT.search(text) else None if kept else False, "")
     if _OKHTTP.match(call.name):
         return _okhttp(call, facts)
@@ -216,7 +223,7 @@ def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:
         return None
     timeout: bool | None = None
     client = call.origin
-    if is_bounded(call, facts) or "timeout" in facts.text(call.span).lower():
+    if is_bounded_on_all_paths(call, facts) or "timeout" in facts.text(call.span).lower():
         timeout = True
     elif client is not None:
         engine = client.arguments[0].value.text if client.arguments else ""
@@ -242,7 +249,7 @@ def _okhttp(call: Call, facts: Facts) -> BuiltRequest:
     verb = re.search(r"\.(post|put|patch|delete|head|method)\(", text)
     # A request is a GET until its builder is told otherwise.
     method = "GET" if verb is None else "" if verb[1] == "method" else verb[1].upper()
-    return BuiltRequest("OkHttp", method, not off or is_bounded(call, facts), "")
+    return BuiltRequest("OkHttp", method, not off or is_bounded_on_all_paths(call, facts), "")
 
 
 _BUILT_TEMPLATE = NamePattern(r"\bRestTemplateBuilder\b.*\.build\(\)\.\w+$")
@@ -269,21 +276,42 @@ def _java(call: Call, facts: Facts) -> BuiltRequest | None:
     made = call.origin
     # A resource or a file has an address, too.
     if made is not None and _STREAMS.match(call.name) and re.search(r"https?:|\+", facts.text(made.span)):
-        return BuiltRequest("java.net", "GET", is_bounded(call, facts) or False, call.receiver_written)
+        return BuiltRequest(
+            "java.net", "GET", is_bounded_on_all_paths(call, facts) or False, call.receiver_written
+        )
     if _CONNECTS.match(call.name):
         scope = facts.named_function_of(call)
         text = "" if scope is None else facts.text(scope.span)
         if scope is None or not re.search(r"\bHttps?URLConnection\b", text):
             return None
-        sends = any(
-            each.method in ("getInputStream", "getResponseCode", "connect", "getOutputStream")
-            for each in facts.calls_on(call)
-        )
+        sends = any(each.method in _SENDS for each in facts.calls_on(call))
+        if not sends and _is_handed_out(call, scope, facts) and facts.calls_of_method(*_SENDS):
+            sends, text = True, facts.whole_text
         verb = re.search(r'setRequestMethod\("(\w+)"\)', text)
         method = "GET" if verb is None else verb[1]
         timeout = True if _TIMEOUT.search(text) else False if sends else None
         return BuiltRequest("java.net", method, timeout, "")
     return None
+
+
+def _is_handed_out(made: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function returns the connection that it opens."""
+    names = {*made.assigned, *(name for each in facts.calls_around(made) for name in each.assigned)}
+    names |= {
+        name
+        for each in facts.within(facts.assignments, scope.body)
+        if each.value is not None and is_within(made.span, each.value.span)
+        for name in each.targets
+    }
+    return made.is_returned or any(
+        step.kind == "return" and step.text.strip(" ;") in names
+        for step in facts.within(facts.steps, scope.body)
+    )
+
+
+def _is_sent_here(facts: Facts) -> bool:
+    """Return whether this text also reads from the connections of java.net that it opens (Kotlin)."""
+    return facts.syntax.has_any(b"inputstream", b"responsecode") and b"URLConnection" in facts.syntax.source
 
 
 _READERS = {"rust": _rust, "csharp": _csharp, "kotlin": _kotlin, "java": _java}

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _LEVELS = 2
+_BOUND_LEVELS = 3
 
 
 def callers_of_function(scope: Scope, facts: Facts) -> tuple[Call, ...]:
@@ -58,3 +60,13 @@ def callers_through(inner: Call, facts: Facts, levels: int = _LEVELS) -> Iterato
         yield caller
         if around is not None and not around.is_async:
             yield from callers_through(caller, facts, levels - 1)
+
+
+def is_bounded_on_all_paths(call: Call, facts: Facts, levels: int = _BOUND_LEVELS) -> bool:
+    """Return whether something ends a call after a time: around it, or around each call of its function."""
+    if is_bounded(call, facts):
+        return True
+    scope = facts.named_function_of(call)
+    callers = () if scope is None or levels == 0 else callers_of_function(scope, facts)
+    outside = [each for each in callers if facts.named_function_of(each) is not scope]
+    return bool(outside) and all(is_bounded_on_all_paths(each, facts, levels - 1) for each in outside)

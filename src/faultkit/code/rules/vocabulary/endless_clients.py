@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_requests import chain
+from faultkit.code.rules.vocabulary.cancellation_limits import is_limited
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _CONFIGURED = re.compile(
@@ -19,7 +20,8 @@ _CONFIGURED = re.compile(
 )
 """Parts of a client that may have the limit."""
 _PARTS = NamePattern(
-    r"(^|\.)(RequestConfig\.custom\(\)(\.\w+\(\))*\.build|\w+ClientHttpRequestFactory"
+    r"(^|\.)(RequestConfig\.custom\(\)(\.\w+\(\))*\.build|\w+ClientHttpRequestFactory|(Web|Http)ClientOptions(\.\w+\(\))*(\.\w+)?"
+    r"|ClientBuilder\.newBuilder\(\)(\.\w+\(\))*\.build"
     r"|reactor\.netty\.http\.client\.HttpClient\.create\(\)(\.\w+\(\))*\.\w+)$"
 )
 """The parts themselves, if this text makes them."""
@@ -40,7 +42,7 @@ _REST_TEMPLATE = NamePattern(r"(^|\.)RestTemplate$")
 _OKHTTP = NamePattern(r"(^|\.)OkHttpClient\b.*\.(readTimeout|connectTimeout|writeTimeout)$")
 _JAVA_WORDS = (
     b"OkHttpClient", b"RestTemplate", b"WebClient", b"RestClient", b"HttpClients", b"HttpAsyncClients",
-    b"ClientBuilder", b"RequestConfig", b"ClientHttpRequestFactory", b"reactor.netty",
+    b"ClientBuilder", b"RequestConfig", b"ClientOptions", b"ClientHttpRequestFactory", b"reactor.netty",
 )  # fmt: skip
 """One of them is in each name that the three patterns above match."""
 _ZERO = re.compile(r"^(0L?|Duration\.ZERO|0\.\w+|Duration\.of\w+\(0\))$")
@@ -67,6 +69,7 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
         r"HttpClient|Rest(Client|Sharp)|ommandTimeout", facts.whole_text
     ):
         yield from _switched_off(facts)
+        yield from _after_headers(facts)
     if facts.syntax.language.family == "javascript" and facts.imports_any("undici"):
         yield from _switched_off(facts)
     if facts.language == "kotlin" and facts.imports_any("io.ktor.client.engine"):
@@ -89,6 +92,35 @@ _RESTY_LIMITS = ("SetTimeout", "SetContext", "NewWithClient", "WithTimeout")
 _UREQ = ("ureq.AgentBuilder.new", "ureq.Agent.new", "ureq.agent", "ureq.Agent.new_with_defaults")
 _UREQ_LIMITS = ("timeout", "timeout_read", "timeout_global", "timeout_recv_response")
 _MODELS = NamePattern(r"^(openai|anthropic|mistralai|cohere)\.\w+$")
+
+
+_BODY_READS = (
+    "CopyToAsync",
+    "ReadAsStringAsync",
+    "ReadAsByteArrayAsync",
+    "ReadLineAsync",
+    "ReadToEndAsync",
+    "ReadAsync",
+)
+
+
+def _after_headers(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield reads of a body after its headers, with which the `Timeout` of the client ends (C#)."""
+    if b"ResponseHeadersRead" not in facts.syntax.source:
+        return
+    for call in facts.calls_of_method("GetAsync", "SendAsync", "GetStreamAsync"):
+        scope = facts.named_function_of(call)
+        if scope is None or not any("ResponseHeadersRead" in each.value.text for each in call.arguments):
+            continue
+        reads = [
+            each for each in facts.own(facts.calls, scope) if each.method in _BODY_READS and each.is_awaited
+        ]
+        later = [each for each in reads if each.span.start > call.span.end]
+        if later and all(is_limited(each, facts) is False for each in later):
+            yield (
+                later[0].span,
+                f"{later[0].written}() has no limit: that of the client ends with the headers",
+            )
 
 
 def _ktor(facts: Facts) -> Iterator[tuple[Span, str]]:

@@ -31,6 +31,8 @@ _SESSIONS = ("requests.Session", "requests.session", "requests.sessions.Session"
 @lru_cache(maxsize=4)
 def half_limits(facts: Facts) -> tuple[tuple[Span, str], ...]:
     """Return the place of each such limit, and what is wrong with it."""
+    if facts.syntax.language.family == "javascript":
+        return tuple(_of_handlers(facts)) if facts.syntax.has_any(b"connectiontimeout") else ()
     if facts.language == "python" and facts.syntax.has_any(b"timeout", b"zeep"):
         return (*_of_steps(facts), *_of_pairs(facts), *_of_sessions(facts), *_of_operations(facts))
     return ()
@@ -53,6 +55,20 @@ def _of_steps(facts: Facts) -> Iterator[tuple[Span, str]]:
         if all(text == "None" for text in named) and any(
             text != "None" for name, text in given.items() if name not in wanted
         ):
+            yield call.span, f"{call.written}() limits no more than connecting: the answer may take for ever"
+
+
+_OF_AWS_ANSWER = ("requestTimeout", "socketTimeout", "throwOnRequestTimeout")
+
+
+def _of_handlers(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield handlers of the AWS SDK that limit no more than connecting (JavaScript)."""
+    for call in facts.calls_of_method("NodeHttpHandler", "NodeHttp2Handler"):
+        if call.has("connectionTimeout") and not call.has(*_OF_AWS_ANSWER) and not call.spreads:
+            yield call.span, f"{call.written}() limits no more than connecting: the answer may take for ever"
+    for call in facts.calls if b"requestHandler" in facts.syntax.source else ():
+        is_half = call.constructs and call.has("requestHandler.connectionTimeout") and not call.spreads
+        if is_half and not call.has(*(f"requestHandler.{name}" for name in _OF_AWS_ANSWER)):
             yield call.span, f"{call.written}() limits no more than connecting: the answer may take for ever"
 
 

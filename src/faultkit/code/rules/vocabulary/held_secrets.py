@@ -11,6 +11,7 @@ from functools import lru_cache
 from faultkit.code.facts import Facts, Place, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.personal_data import personal_part
 from faultkit.code.rules.vocabulary.telling_types import (
     is_secret_name,
     may_name_secret,
@@ -67,12 +68,23 @@ def _held(name: str, scope: Scope, facts: Facts) -> str:
         kind = type_of(alias, Place(Span(scope.body.end - 1, scope.body.end)), facts)
         if part := telling_types(facts).get(kind, "") or _part_of(alias, text, facts):
             return part
+    if part := _written_out(name, scope, facts):
+        return part
     for each in made:
         if each.call is not None and each.call.name.startswith("net/http/httputil.DumpRequest"):
             return "headers"
         if each.value is not None and (part := _literal_part(each.value.text, facts)):
             return part
     return _header_part(name, text)
+
+
+def _written_out(name: str, scope: Scope, facts: Facts) -> str:
+    """Return the secret in the type of a parameter that is written out beside it (TypeScript)."""
+    if facts.language not in ("typescript", "tsx") or not any(each.name == name for each in scope.parameters):
+        return ""
+    found = re.search(rf"\b{re.escape(name)}\??\s*:\s*\{{([^{{}}]*)\}}", facts.text(scope.head))
+    parts = [] if found is None else re.findall(r"(\w+)\??\s*:", found[1])
+    return next((each for each in parts if is_secret_name(each, facts)), "") or personal_part(name, parts)
 
 
 def _aliases(name: str, text: str, scope: Scope, facts: Facts) -> list[str]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from faultkit.code.facts import Argument, Call, Facts, Scope
 from faultkit.code.rules.vocabulary.built_requests import builds_requests, built_request
+from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
 from faultkit.code.rules.vocabulary.client_fields import (
     SESSION_METHODS,
     is_endless_field,
@@ -28,7 +29,6 @@ from faultkit.code.rules.vocabulary.http_libraries import (
     Library,
 )
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.waits import is_bounded
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -227,7 +227,7 @@ def _is_ended_around(call: Call, library: Library, facts: Facts) -> bool:
     """Return whether something around a call ends it after a time.
 
     `withTimeout` of Kotlin ends no call that blocks its thread, unless that may be interrupted."""
-    if not is_bounded(call, facts):
+    if not is_bounded_on_all_paths(call, facts):
         return False
     return facts.language != "kotlin" or any(
         each.method == "runInterruptible" or not each.method.startswith("withTimeout")

@@ -19,7 +19,11 @@ from faultkit.code.rules.vocabulary.held_secrets import (
     telling_name,
 )
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.personal_data import may_name_personal_data
+from faultkit.code.rules.vocabulary.personal_data import (
+    is_personal_name,
+    may_name_personal_data,
+    personal_part,
+)
 from faultkit.code.rules.vocabulary.sent_secrets import sent_secret
 from faultkit.code.rules.vocabulary.shown_requests import (
     body_of_any_request,
@@ -233,7 +237,12 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return written
     if is_connection_string(written, access, facts):
         return written
+    if "." in written and is_personal_name(last):
+        return written
     if _NAME.fullmatch(written) and (part := telling_types(facts).get(type_of(written, access, facts))):
+        return f"{written} with its {part}"
+    around = facts.calls_around(access)
+    if around and around[-1].name in ("vars", "dict") and (part := _attribute_of(written, access, facts)):
         return f"{written} with its {part}"
     if written.endswith(".__dict__") and (part := _attribute_of(written[:-9], access, facts)):
         return f"{written} with its {part}"
@@ -328,7 +337,7 @@ def _attribute_of(owner: str, access: Access, facts: Facts) -> str:
         for each in facts.assignments
         if kind and each.owner.rpartition(".")[2] == kind and each.targets[0].startswith("self.")
     ]
-    return next((name for name in names if is_secret_name(name, facts)), "")
+    return next((name for name in names if is_secret_name(name, facts)), "") or personal_part(kind, names)
 
 
 def _part_of_whole(name: str, access: Access, facts: Facts) -> str:
@@ -366,8 +375,13 @@ def _item_of(access: Access, facts: Facts) -> Span | None:
     return Span(parent.start_byte, parent.end_byte)
 
 
+_COOKIE = re.compile(r"[\w.?!]*\bheaders\??\.(?:cookie|authorization)", re.IGNORECASE)
+
+
 def _is_secret_lookup(text: str, facts: Facts) -> bool:
     """Return whether an expression is nothing but the lookup of a secret header or setting."""
+    if _COOKIE.fullmatch(text):
+        return True
     found = _LOOKUP.search(text) if _WHOLE_LOOKUP.fullmatch(text) else None
     return found is not None and is_secret_name(found[1], facts)
 
@@ -408,8 +422,11 @@ def _secret_call(call: Call, facts: Facts) -> str:
         if part := telling_path(f"{owner}.{getter[:1].lower()}{getter[1:]}", facts):
             return f"{text} with its {part}"
     getter = call.method.removeprefix("get")
-    if facts.language == "java" and call.method.startswith("get") and not call.arguments:
-        return text if is_secret_name(getter, facts) and call.receiver_written else ""
+    if facts.language == "java" and not call.arguments and call.receiver_written:
+        if is_personal_name(f"{getter[:1].lower()}{getter[1:]}"):
+            return text
+        if call.method.startswith("get"):
+            return text if is_secret_name(getter, facts) else ""
     return text if call.name in ("os.Environ", "System.getenv") and not call.arguments else ""
 
 

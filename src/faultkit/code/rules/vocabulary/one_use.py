@@ -45,7 +45,7 @@ def is_for_one_use(call: Call, facts: Facts) -> bool:
         return False
     if any(each.is_returned and each.span.start == call.span.start for each in facts.calls_on(call)):
         return False
-    names = {*call.assigned[:1]} - {"_"}
+    names = {*_end_of_chain(call, facts).assigned[:1]} - {"_"}
     given = any(
         argument.value.text.lstrip("&*") in names
         for each in facts.within(facts.calls, scope.body)
@@ -64,6 +64,16 @@ def is_for_one_use(call: Call, facts: Facts) -> bool:
         for each in facts.within(facts.assignments, scope.body)
     )
     return bool(names) and not (given or returned or stored)
+
+
+def _end_of_chain(call: Call, facts: Facts) -> Call:
+    """Return the last call of a chain: `new Kafka(options).producer()`."""
+    while not call.assigned:
+        later = [each for each in facts.calls_on(call) if each.span.start == call.span.start]
+        if len(later) != 1:
+            break
+        call = later[0]
+    return call
 
 
 def is_ended_here(caller: Call, facts: Facts) -> bool:

@@ -108,6 +108,10 @@ def _promises(facts: Facts) -> Iterator[PendingReply]:
             continue
         text = facts.text(inner.body)
         resolve = re.escape(inner.parameters[0].name)
+        if (heard := _answer(resolve, text, scope, facts)) is not None:
+            place = facts.syntax.place_of(heard, inner.body.start)
+            yield PendingReply(Span(call.span.start, place.end), "this promise")
+            continue
         stored = re.search(rf"\]\s*=\s*\{{?[^;]*\b{resolve}\b|\.set\([^;]*\b{resolve}\b", text)
         if stored is None or not _KEPT.search(text) or _LIMITED.search(facts.text(scope.body)):
             continue
@@ -116,3 +120,21 @@ def _promises(facts: Facts) -> Iterator[PendingReply]:
         yield PendingReply(
             Span(call.span.start, facts.syntax.place_of(stored, inner.body.start).end), "this promise"
         )
+
+
+_SENDS = re.compile(r"\.(?:write|send|postMessage|publish|emit|sendToQueue|request)\(")
+_HEARD = (
+    r"\.(?:once|on|addListener|addEventListener)\(\s*['\"`](?:message|data|response|reply|result|line|answer)['\"`]"
+    r"[^;]*?\b{0}\b"
+)
+_OTHER_END = re.compile(r"setTimeout|setInterval|AbortSignal|signal|[tT]imeout|deadline|Promise\.race")
+
+
+def _answer(resolve: str, text: str, scope: Scope, facts: Facts) -> re.Match[str] | None:
+    """Return where a promise waits for the answer to what its function sends, and nothing else ends it."""
+    if not _SENDS.search(facts.text(scope.body)) or _OTHER_END.search(facts.text(scope.body)):
+        return None
+    found = re.search(_HEARD.format(resolve), text, re.DOTALL)
+    if found is None or _is_limited_by_callers(scope, facts) or _OTHER_END.search(facts.whole_text):
+        return None
+    return found

@@ -38,6 +38,18 @@ _OF_CARD = TextPattern(rb"\bcard|_card|Card|CARD")
 _TO_SOMEBODY = (b"recipient", b"mail", b"phone", b"sms")
 
 
+_ALONE = re.compile(
+    r"^(?:iban|ssn|social_?security_?(?:number|no)|national_?(?:id(?:entifier)?|insurance)_?(?:number|no)?"
+    r"|passport_?(?:number|no)|tax_?(?:id|number|payer_?id)|date_?of_?birth|birth_?date|diagnos[ie]s|medical_?record(?:_?number)?)$",
+    re.IGNORECASE,
+)
+
+
+def is_personal_name(name: str) -> bool:
+    """Return whether a field of this name is personal data by itself: `patient.ssn`, `order.iban`."""
+    return _ALONE.match("_".join(_SPLIT.split(name))) is not None
+
+
 @lru_cache(maxsize=4)
 def may_name_personal_data(facts: Facts) -> bool:
     """Return whether a text has a word without which no type of it holds personal data."""

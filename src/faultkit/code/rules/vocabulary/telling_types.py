@@ -225,7 +225,7 @@ def telling_classes(facts: Facts) -> dict[str, str]:
     for each in _CSHARP_CLASS.finditer(facts.whole_text):
         parts = _CSHARP_PROPERTY.findall(each[2])
         secret = next((part for part in parts if is_secret_name(part, facts)), "")
-        if secret:
+        if secret := secret or personal_part(each[1], parts):
             found[each[1]] = secret
     return found
 
@@ -237,7 +237,8 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
             if each.name == name:
                 kind = each.type.rpartition(".")[2].removeprefix("~")
                 return _extracted(name, scope, facts) or kind if kind in _EXTRACTORS else kind
-    made = facts.assignments_to(name, place)
+    # What a part of it is set to says nothing of its type.
+    made = tuple(each for each in facts.assignments_to(name, place) if name in each.targets)
     types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
     if facts.language == "csharp" and types and not types[-1]:
         # `section.Get<Settings>()`, `JsonSerializer.Deserialize<Settings>(text)`

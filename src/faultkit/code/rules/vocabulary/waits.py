@@ -71,12 +71,14 @@ _BOUND_WORDS = ("timeout", "deadline")
 
 def is_bounded(call: Call, facts: Facts) -> bool:
     """Return whether something around a call ends it after a time."""
-    if any(each.name in _BLOCKS for each in facts.managed_around(call)):
+    if any(each.name in _BLOCKS or _is_limit(each) for each in facts.managed_around(call)):
         return True
-    return any(
-        each.name in _FUNCTIONS or any(word in each.method.lower() for word in _BOUND_WORDS)
-        for each in facts.calls_around(call)
-    )
+    return any(each.name in _FUNCTIONS or _is_limit(each) for each in facts.calls_around(call))
+
+
+def _is_limit(call: Call) -> bool:
+    """Return whether a name says that a function limits the time of others: `with_deadline`."""
+    return any(word in call.method.lower() for word in _BOUND_WORDS)
 
 
 # Coroutines of Kotlin.

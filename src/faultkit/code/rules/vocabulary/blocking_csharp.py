@@ -1,0 +1,49 @@
+"""C#: calls that keep a thread of the pool waiting in async code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import LIKELY, Hit, Severity
+from faultkit.code.rules.vocabulary.blocking_clients import blocks_in_csharp
+from faultkit.code.rules.vocabulary.blocking_queries import waits_for_ef
+from faultkit.code.rules.vocabulary.call_paths import callers_through
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+
+_CSHARP = NamePattern(
+    r"^(Thread\.Sleep|Task\.WaitAll|Task\.WaitAny|File\.(ReadAll|WriteAll|AppendAll)(Text|Lines|Bytes)"
+    r"|(StreamReader|File\.OpenText\(\))\.ReadToEnd|.*\bSaveChanges|SqlCommand\.Execute(Reader|Scalar|NonQuery)"
+    r"|BCrypt(\.Net\.BCrypt)?\.(Verify|HashPassword|EnhancedVerify)|Image\.(Load|Save\w*)|SmtpClient\.Send|ZipFile\.\w+"
+    r"|(\w+\.)?SemaphoreSlim\.Wait|(\w+\.)?Task\.Wait|Npgsql(DataSource\.OpenConnection|Command\.Execute\w+(?<!Async))"
+    r"|(My)?SqlCommand\.Execute(Reader|Scalar|NonQuery)|.*\.GetDatabase\(\)\.(String|Hash|List|Set|Key|SortedSet)(?!\w*Async)\w+"
+    r"|Rfc2898DeriveBytes\.(Pbkdf2|GetBytes)|(GZip|Deflate|Brotli|ZLib)Stream\.(CopyTo|Read|ReadByte|ReadExactly|Write)|ZipArchive\w*\.(ExtractToDirectory|ExtractToFile)"
+    r"|(Image|SKBitmap|SKImage|Bitmap)\.(Decode|Encode|FromStream|FromFile)|XLWorkbook\.SaveAs|ExcelPackage\.(Load|Save)|PdfDocument\.(Save|Open|Load)"
+    r"|Argon2\w*\.(GetBytes|Hash|Verify)|KeyDerivation\.Pbkdf2"
+    r"|Dns\.GetHost\w+|TcpClient\.Connect"
+    r"|Process\b.*\.WaitForExit|(HttpClient|WebClient)\.(Send|DownloadString|DownloadData))$"
+)
+
+
+def blocking_in_csharp(facts: Facts) -> Iterator[Hit]:
+    """Yield such calls, and calls of functions of this text that make one."""
+    for call in facts.calls:
+        blocks = _CSHARP.match(call.name) or blocks_in_csharp(call, facts) or waits_for_ef(call, facts)
+        if not blocks or call.is_awaited:
+            continue
+        mild: Severity | None = "low" if call.name.startswith(("File.", "StreamReader.")) else "medium"
+        if facts.is_in_async(call):
+            if not _is_in_task(call, facts):
+                what = f"{call.written}() keeps a thread of the pool waiting in async code"
+                yield Hit(call.span, what, LIKELY, mild)
+        elif mild != "low":
+            for caller in callers_through(call, facts):
+                if facts.is_in_async(caller) and not caller.is_awaited and not _is_in_task(caller, facts):
+                    what = (
+                        f"{caller.written}() keeps a thread of the pool waiting (it calls {call.written}())"
+                    )
+                    yield Hit(caller.span, what, LIKELY, mild)
+
+
+def _is_in_task(call: Call, facts: Facts) -> bool:
+    return any(each.name in ("Task.Run", "Task.Factory.StartNew") for each in facts.calls_around(call))

@@ -1,0 +1,104 @@
+"""Java: calls that keep a thread of an event loop waiting: those of Reactor, Netty, Vert.x, Mutiny."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.rule import LIKELY, Hit
+from faultkit.code.rules.vocabulary.blocking_clients import blocks_on_jvm, is_done_by_then, is_referred_to
+from faultkit.code.rules.vocabulary.call_paths import callers_through
+
+_JAVA = re.compile(
+    r"^((java\.lang\.)?Thread\.sleep|.*\bJdbcTemplate\.\w+|.*\bRestTemplate\.\w+|java\.nio\.file\.Files\.(read|write)\w+"
+    r"|.*\.(bodyToMono|bodyToFlux|toEntity|Mono\.\w+)\(\)(\.\w+\(\))*\.block|java\.net\.http\.HttpClient\b.*\.send"
+    r"|(java\.util\.concurrent\.)?(Completable|Listenable)?Future\.(get|join))$"
+)
+_BLOCK = ("block", "blockFirst", "blockLast", "blockOptional")
+_ANNOTATIONS = re.compile(r"@\w+(\([^()]*\))?")
+_REACTIVE = re.compile(r"\b(Mono|Flux|Uni|Multi|Single|Flowable|Completable)\s*<")
+_ON_POOL = re.compile(r"subscribeOn|publishOn|boundedElastic|Schedulers\.")
+
+
+def blocking_in_java(facts: Facts) -> Iterator[Hit]:
+    """Yield blocking calls in methods that return a Mono or Flux: they run on the few threads of the loop."""
+    if not facts.imports_any("reactor.core", "io.netty", "io.vertx", "io.smallrye.mutiny", "io.reactivex"):
+        return
+    for call in facts.calls:
+        scope = facts.named_function_of(call)
+        blocks = call.method in _BLOCK and not call.arguments
+        if scope is None:
+            continue
+        if not (blocks or _JAVA.match(call.name) or blocks_on_jvm(call) or _is_plain_answer(call, facts)):
+            continue
+        if is_done_by_then(call, facts):
+            continue
+        if _is_on_loop(call, scope, facts):
+            what = f"{call.written}() blocks a thread of the event loop until it is done"
+            yield Hit(call.span, what, LIKELY)
+            continue
+        if _is_reactive(scope, facts):
+            if not _ON_POOL.search(facts.text(scope.span)):
+                what = f"{call.written}() blocks a thread of the event loop until it is done"
+                yield Hit(call.span, what, LIKELY)
+            continue
+        for other in facts.scopes:
+            if not other.name or not _is_reactive(other, facts) or not is_referred_to(scope, other, facts):
+                continue
+            if not _ON_POOL.search(facts.text(other.span)):
+                what = f"{call.written}() blocks a thread of the event loop ({other.short_name}() runs it)"
+                yield Hit(call.span, what, LIKELY)
+                break
+        for caller in callers_through(call, facts):
+            around = facts.named_function_of(caller)
+            if around is None or not (_is_reactive(around, facts) or _is_on_loop(caller, around, facts)):
+                continue
+            if _ON_POOL.search(facts.text(around.span)):
+                continue
+            what = f"{caller.written}() blocks a thread of the event loop (it calls {call.written}())"
+            yield Hit(caller.span, what, LIKELY)
+
+
+def _is_reactive(scope: Scope, facts: Facts) -> bool:
+    """Return whether a method returns a Mono or another value that comes later."""
+    head = _ANNOTATIONS.sub("", facts.text(scope.head))
+    return _REACTIVE.search(head.partition("(")[0]) is not None
+
+
+_NETTY = frozenset(("channelRead", "channelRead0", "messageReceived", "userEventTriggered", "channelActive"))
+_VERTX = frozenset(
+    ("handler", "consumer", "setTimer", "setPeriodic", "onSuccess", "requestHandler", "bodyHandler")
+)
+
+
+def _is_on_loop(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the loop of Netty or Vert.x runs a call."""
+    around = facts.calls_around(call)
+    if facts.imports_any("io.netty") and scope.short_name in _NETTY:
+        return not any(each.method in ("submit", "execute", "runAsync", "supplyAsync") for each in around)
+    if not facts.imports_any("io.vertx") or any(each.method == "executeBlocking" for each in around):
+        return False
+    return any(each.method in _VERTX for each in around)
+
+
+_EAGER = frozenset(("just", "justOrEmpty", "fromIterable", "fromStream", "fromArray", "item", "items"))
+_STORE = re.compile(r"(?:[rR]epository|[rR]epo|[dD]ao|DAO|[mM]apper|[jJ]dbc\w*|[eE]ntityManager)$")
+_PLAIN = re.compile(r"^(?:java\.util\.)?(?:List|Set|Optional|Map|Collection|Iterable|Page|Slice)$")
+
+
+def _is_plain_answer(call: Call, facts: Facts) -> bool:
+    """Return whether a store gives its answer as a plain value: `Mono.just(orders.findById(id))`.
+
+    A reactive store gives a Mono, which no one puts into another."""
+    if not call.receiver_written or _STORE.search(call.receiver_written) is None:
+        return False
+    around = facts.calls_around(call)
+    if around and around[-1].method in _EAGER and re.match(r"(?:Mono|Flux|Uni|Multi)\b", around[-1].written):
+        return not any(each.shape == "function" for each in (a.value for a in around[-1].arguments))
+    if len(call.assigned) != 1:
+        return False
+    return any(
+        each.call is call and _PLAIN.match(each.type) is not None
+        for each in facts.assignments_to(call.assigned[0], call)
+    )
