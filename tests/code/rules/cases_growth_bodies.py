@@ -80,7 +80,7 @@ CASES = [
             async for part in request.stream():
                 parts.extend(part)
             return handle(bytes(parts))
-        """, 7),
+        """, 6),
     good(WHOLE, "python", """
         from fastapi import FastAPI, HTTPException, Request
         app = FastAPI()

@@ -473,11 +473,11 @@ class Facts:
             if len(each.targets) == 1 and each.targets[0].isidentifier():
                 found.setdefault(each.targets[0], []).append(each)
                 continue
-            names = {
-                name
-                for target in each.targets
-                for name in (target, *(target[: part.start()] for part in _PART.finditer(target)))
-            }
+            names = {*each.targets}
+            for target in each.targets:
+                names.update(target[: part.start()] for part in _PART.finditer(target))
+                if target[:1] in "{[":  # `const { rows } = …`
+                    names.update(_NAME.findall(target))
             for name in names:
                 found.setdefault(name, []).append(each)
         return found

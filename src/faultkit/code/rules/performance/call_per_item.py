@@ -25,6 +25,7 @@ from faultkit.code.rules.vocabulary.repetition import (
     is_over_items,
     uses_item,
 )
+from faultkit.code.rules.vocabulary.same_source import asked_for_each_row
 from faultkit.code.rules.vocabulary.waits import waits_in
 
 _TOGETHER = frozenset(
@@ -96,6 +97,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call not in seen:
             seen.add(call)
             yield Hit(call.span, f"{call.written}() goes out once for every item of {over}", LIKELY, "medium")
+    for call, loop in asked_for_each_row(facts):
+        if call not in seen and not seen & {*chain_of(call)} and _loop(call, facts) is not None:
+            seen.add(call)
+            if not _is_together(call, loop, facts):
+                what = f"{call.written}() goes out once for every item of {_over(loop)}"
+                yield Hit(call.span, what, LIKELY, "medium")
     for call in facts.calls:
         if call in seen:
             continue

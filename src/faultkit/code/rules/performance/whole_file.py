@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.collected_bodies import collected_bodies
 from faultkit.code.rules.vocabulary.foreign_bodies import foreign_bodies
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of
@@ -33,7 +35,8 @@ _WHOLE = {
 _METHODS = frozenset(
     (
         "readlines", "read", "read_text", "read_bytes", "readFile", "readFileSync", "transformToString",
-        "ReadFile", "ReadAll", "readAllLines", "readString", "readAllBytes", "ReadAllBytes", "ReadAllText",
+        "ReadFile", "ReadAll", "ReadFrom", "Copy",
+        "readAllLines", "readString", "readAllBytes", "ReadAllBytes", "ReadAllText",
         "ReadAllLines", "ReadAllBytesAsync", "ReadAllTextAsync", "ReadAllLinesAsync", "readBytes",
         "readText", "readLines", "read_to_string",
     )
@@ -56,6 +59,8 @@ _DATA = re.compile(r"\.(csv|tsv|log|txt|jsonl|ndjson|dat|xml|gz)\b|data|export|d
 def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in unbounded_bodies(facts):
         yield Hit(span, what, LIKELY)
+    for span in collected_bodies(facts):
+        yield Hit(span, "this takes a body of any size into memory", LIKELY)
     for span, what in (*unbounded_lines(facts), *foreign_bodies(facts)):
         yield Hit(span, what, LIKELY)
     whole = _WHOLE.get(facts.syntax.language.family)
@@ -71,11 +76,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 )
         elif _is_read_whole(call, facts) or (whole is not None and whole.match(call.name)):
             yield from _hit(call, facts)
-        elif facts.language == "go" and call.name in _GO_BODIES:
-            yield from _body(call, facts)
+        elif facts.language == "go" and (read := _read_in_go(call, facts)) is not None:
+            yield from _body(call, read, facts)
         elif facts.language == "java" and call.method == "readAllBytes" and _is_upload(call, facts):
             yield Hit(call.span, f"{call.written}() takes a body of any size into memory", LIKELY)
-        elif call.name in _UPLOADS and not call.arguments:
+        elif call.name in _UPLOADS and not call.arguments and not _is_measured(call, facts):
             yield Hit(call.span, f"{call.written}() takes an upload of any size into memory", LIKELY)
 
 
@@ -267,6 +272,13 @@ def _is_iterated(call: Call, facts: Facts) -> bool:
     return len(used) == 1 and bool(overs)
 
 
+def _is_measured(call: Call, facts: Facts) -> bool:
+    """Return whether the size of an upload is compared with something before it is read."""
+    scope = facts.named_function_of(call)
+    before = "" if scope is None else facts.text(Span(scope.body.start, call.span.start))
+    return re.search(r"\.size\b[^\n]{0,40}[<>]|[<>][^\n]{0,40}\.size\b", before) is not None
+
+
 def _is_upload(call: Call, facts: Facts) -> bool:
     """Return whether Java reads a request body without a check of its length."""
     scope, stream = facts.named_function_of(call), call.origin
@@ -277,16 +289,37 @@ def _is_upload(call: Call, facts: Facts) -> bool:
     return from_client and ("getContentLength" not in body or not has_limit(body))
 
 
-def _body(call: Call, facts: Facts) -> Iterator[Hit]:
+_BUFFER = re.compile(r"bytes\.(?:Buffer|NewBuffer)|strings\.Builder")
+
+
+def _read_in_go(call: Call, facts: Facts) -> str | None:
+    """Return what a call reads into memory to its end: `r.Body`."""
+    if call.name in _GO_BODIES or call.method == "ReadFrom":
+        first = call.argument(place=0)
+        return None if first is None else first.value.text
+    if call.name != "io.Copy" or len(call.positional) != 2:
+        return None
+    target = call.positional[0].value.text.lstrip("&")
+    made = facts.assignments_to(target, call)
+    held = any(_BUFFER.search(facts.text(each.span)) for each in made)
+    return call.positional[1].value.text if held else None
+
+
+def _body(call: Call, read: str, facts: Facts) -> Iterator[Hit]:
     """Yield reads of a request body, whose length the client decides."""
-    first, scope = call.argument(place=0), facts.route_of(call)
-    if first is None or scope is None:
+    scope = facts.route_of(call) or facts.named_function_of(call)
+    if scope is None:
         return
     body = facts.text(scope.body)
     if _BOUNDS.search(body) or ("ContentLength" in body and has_limit(body)):
         return
+    if any(_BOUNDS.search(facts.text(each.body)) for one in facts.callers_of(scope)
+           if (each := facts.function_of(one)) is not None):  # fmt: skip
+        return
     requests = {each.name for each in scope.parameters if each.type == "net/http.Request"}
-    if any(first.value.text == f"{name}.Body" for name in requests) or first.value.text == "c.Request.Body":
+    # A function that sends a request has one of its own.
+    requests -= {name for name in requests if re.search(rf"\.Do\(\s*{name}\b|RoundTrip\(", body)}
+    if any(read == f"{name}.Body" for name in requests) or read in ("c.Request.Body", "c.Request().Body"):
         yield Hit(call.span, f"{call.written}() takes a body of any size into memory", LIKELY)
 
 

@@ -11,6 +11,8 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.stores import drops_when_large, has_size_check
+from faultkit.code.rules.vocabulary.unsent_items import unsent_items
 
 _LIST = re.compile(
     r"=\s*(\[\]|list\(\))\s*;?\s*$|\b(ArrayList|LinkedList|mutableListOf|arrayListOf|CopyOnWriteArrayList)\b"
@@ -72,6 +74,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if hit is not None:
             told.add(made.targets[0])
             yield hit
+    for span, name in unsent_items(facts):
+        if name not in told and f"self.{name}" not in told:
+            what = f"{name} keeps what could not be sent, and has no limit while the other side is down"
+            yield Hit(span, what, POSSIBLE)
 
 
 def _of_object(made: Assignment, name: str, facts: Facts) -> Hit | None:
@@ -95,7 +101,7 @@ def _of_object(made: Assignment, name: str, facts: Facts) -> Hit | None:
     span, scope = grown[0]
     back = _put_back(name, facts)
     if back is not None:
-        if _is_bounded(name, facts):
+        if drops_when_large(name, facts):
             return None
         what = f"{name} gets back what could not be sent, and has no limit while the other side is down"
         return Hit(span, what, LIKELY)
@@ -165,7 +171,7 @@ def _is_trimmed(name: str, made: Assignment, facts: Facts) -> bool:
         rf"\b(del|delete|clear|mem::take|mem::swap|Exchange|getAndSet)\b[^\n]{{0,80}}\b{word}\b", text
     ):
         return True
-    if _has_size_check(name, text):
+    if has_size_check(name, text):
         return True
     # Elsewhere than in Java, C# and Kotlin the bare name is a variable of its own.
     is_bare = facts.language in ("java", "csharp", "kotlin") or made.targets == (name,)
@@ -179,12 +185,6 @@ def _is_trimmed(name: str, made: Assignment, facts: Facts) -> bool:
         and not each.value.text.startswith("append(")
     ]
     return any(each.scope is not None for each in again)
-
-
-def _has_size_check(name: str, text: str) -> bool:
-    word = re.escape(name)
-    size = rf"(len\([^()\n]{{0,40}}\b{word}\)|\b{word}\b(\.\w+\(\))*\.(length|size|Count|len|count)\b(\(\))?)"
-    return re.search(rf"{size}\s*([<>]=?|===?)|[<>]=?\s*{size}", text) is not None
 
 
 def _put_back(name: str, facts: Facts) -> Span | None:
@@ -204,36 +204,6 @@ def _put_back(name: str, facts: Facts) -> Span | None:
             if found is not None and re.search(rf"\b{re.escape(name)}\b", before):
                 return handler.body
     return None
-
-
-_DROPS = re.compile(
-    r"slice|splice|shift|pop|del |RemoveRange|removeFirst|drop|truncate|return|throw|raise|clear|\[-|\[len"
-    r"|:\]"
-)
-
-
-def _is_bounded(name: str, facts: Facts) -> bool:
-    """Return whether a look at the length leads to less: items dropped or refused, not merely sent."""
-    text, word = facts.whole_text, re.escape(name)
-    if re.search(
-        rf"\b{word}\b[^\n]{{0,80}}(\.slice\(-|\[-\w|\[-\d|\.splice\(|\.takeLast\(|\.TakeLast\()", text
-    ):
-        return True
-    if re.search(rf"\b{word}\b\s*=[^\n]{{0,80}}\)\[-", text):
-        return True
-    size = (
-        rf"(len\([^()\n]{{0,40}}\b{word}\)|\b{word}\b\.(length|size|Count|len)\b(\(\))?)"
-        r"[^\n;{=]{0,40}?([<>]=?)([^\n]{0,120})"
-    )
-    for found in re.finditer(size, text):
-        if re.match(r"\s*0\b", found[5]):
-            continue
-        if found[4].startswith("<"):
-            return True  # `if (buffer.length < MAX) buffer.push(event)`
-        after = text[found.end() : found.end() + 120]
-        if _DROPS.search(found[5]) or _DROPS.search(after.partition("}")[0]):
-            return True
-    return False
 
 
 def _of_loop(made: Assignment, name: str, facts: Facts) -> Hit | None:

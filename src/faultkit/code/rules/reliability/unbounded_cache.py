@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Call, Facts, Scope
+from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, KOTLIN, LIKELY, POSSIBLE, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.endless_entries import endless_entries
+from faultkit.code.rules.vocabulary.endless_entries import endless_decorators, endless_entries
 from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
@@ -19,6 +19,7 @@ from faultkit.code.rules.vocabulary.stores import (
     Put,
     bound_names,
     given_words,
+    has_size_check,
     lookups,
     map_stores,
     plain_key,
@@ -72,8 +73,8 @@ _FEW_KEYS = re.compile(r"currenc|countr|locale|lang|region|zone|kind|type|mode|e
 _UNIQUE = re.compile(r"uuid|nanoid|NewGuid|ulid|token_hex|token_urlsafe|randomBytes", re.IGNORECASE)
 _SHARED = TextPattern(r"\b(Concurrent\w*|DashMap|sync\.Map|RwLock|Mutex|Arc)\b")
 _TRIMS = (
-    "remove|retain|clear|drain|delete|Delete|evict\\w*|pop|popitem|popleft|len|size|Count|removeIf|Remove|TryRemove"
-    "|Clear|LoadAndDelete|remove_if|shift_remove|RemoveWhere|discard|pollFirstEntry|invalidate\\w*|keys"
+    "remove|retain|clear|drain|delete|Delete|evict\\w*|pop|popitem|popleft|removeIf|Remove|TryRemove"
+    "|Clear|LoadAndDelete|remove_if|shift_remove|RemoveWhere|discard|pollFirstEntry|invalidate\\w*"
 )
 _LIMITER = re.compile(r"limit|throttl", re.IGNORECASE)
 _KEY = re.compile(r"\[\s*(\w+)\s*\]\s*$")
@@ -104,8 +105,8 @@ _SHRINKS = frozenset(
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in (*CSHARP, *KOTLIN) and is_for_screen(facts):
         return  # Its keys are what one user opens.
-    for scope in facts.scopes:
-        yield from _decorated(scope, facts)
+    for call, what in endless_decorators(facts):
+        yield Hit(call.span, what, POSSIBLE, "low")
     for call, what in endless_entries(facts):
         yield Hit(call.span, what, POSSIBLE)
     hits = list(_by_name(facts))
@@ -114,7 +115,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for store in map_stores(facts):
         if IS_FAKE.search(store.owner):
             continue
-        if store.made.span in found or not store.has_open_keys:
+        if store.made.span in found or not store.has_open_keys(facts):
             continue
         if _fills_on_demand(store, facts) and not _is_trimmed(store, facts):
             what = f"{store.bare} grows with every new key and is never trimmed"
@@ -125,7 +126,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     """Return whether a function stores under keys of an open set that it is given, and looks them up."""
     shared = _SHARED.search(store.text) is not None or is_long_lived(store.owner, facts)
-    shared = shared or (facts.language == "go" and _has_lock(store, facts))
+    shared = shared or store.is_closure or (facts.language == "go" and _has_lock(store, facts))
     asked = any(f"{store.bare}{sign}" in facts.whole_text for sign in (".", "?.")) and re.search(
         rf"(?<!\w){re.escape(store.bare)}\b\??\.(get|has|TryGetValue|ContainsKey|containsKey)\(",
         facts.whole_text,
@@ -162,11 +163,24 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
         if from_client and _MARKS.search(put.value):
             return True
         counts = put.operator in ("+=", "++")
-        if counts or put.method in ATOMIC or of_cache or any(lookups(store, put, facts)):
+        if counts or put.method in ATOMIC or of_cache:
+            return True
+        asks = [*lookups(store, put, facts)]
+        if asks and not any(_refuses(each, put, facts) for each in asks):
             return True
         if asked and put.method in ("set", "put") and _TOUCHES.match(put.scope.short_name):
             return True
     return False
+
+
+_REFUSES = re.compile(
+    r"[^}]{0,80}?(?:\braise\b|\bthrow\b|return\s+(?:\w+,\s*)?(?:fmt\.Errorf|errors\.New|[eE]rr\w*|Err\()|panic\()"
+)
+
+
+def _refuses(asked: Span, put: Put, facts: Facts) -> bool:
+    """Return whether a key that is there already is refused: things are registered."""
+    return _REFUSES.match(facts.text(Span(asked.end, put.span.start))) is not None
 
 
 def _is_of_client(put: Put, given: frozenset[str]) -> bool:
@@ -295,7 +309,7 @@ def _is_trimmed(store: MapStore, facts: Facts) -> bool:
     """Return whether something takes keys out, looks at the size, or sets the map anew."""
     if _is_unswept(store, facts):
         return False
-    if _shrinks(store.name, facts):
+    if _shrinks(store.name, facts, store.made):
         return True
     holders = {store.bare}
     for each in facts.assignments:
@@ -305,9 +319,10 @@ def _is_trimmed(store: MapStore, facts: Facts) -> bool:
     return any(
         re.search(
             rf"(?<!\w){re.escape(name)}\b[^\n;{{}}=]*\.({_TRIMS})\b"
-            rf"|\b(delete|clear|len)\([^)]*(?<!\w){re.escape(name)}\b",
+            rf"|\b(delete|clear)\([^)]*(?<!\w){re.escape(name)}\b",
             text,
         )
+        or has_size_check(name, text)
         for name in holders
     )
 
@@ -383,32 +398,6 @@ def _looks_up(name: str, key: str, scope: Scope, facts: Facts) -> bool:
     )
 
 
-def _decorated(scope: Scope, facts: Facts) -> Iterator[Hit]:
-    takes = [each for each in scope.parameters if each.name not in ("self", "cls")]
-    for each in scope.decorators:
-        endless = each.name in ("functools.cache", "cache") or (
-            each.name in ("functools.lru_cache", "lru_cache")
-            and (size := each.argument("maxsize", place=0)) is not None
-            and size.value.shape == "none"
-        )
-        endless = endless or _is_endless_decorator(each)
-        if endless and takes:
-            what = f"{scope.short_name} keeps every result that it ever gave"
-            yield Hit(each.span, what, POSSIBLE, "low")
-
-
-def _is_endless_decorator(call: Call) -> bool:
-    """Return whether a decorator of a library keeps each result: no time, no size, or a plain dict."""
-    if call.name == "async_lru.alru_cache":
-        size = call.argument("maxsize", place=0)
-        return size is not None and size.value.shape == "none" and not call.has("ttl")
-    if call.name == "aiocache.cached":
-        return not call.has("ttl", "cache", "alias") and not call.spreads
-    kept = call.argument("cache", place=0)
-    is_plain = kept is not None and kept.value.text.strip() in ("{}", "dict()")
-    return call.name in ("cachetools.cached", "cachetools.cachedmethod", "asyncache.cached") and is_plain
-
-
 def _is_store(each: Assignment) -> bool:
     """Return whether a map outlives a call: at the top of a file, or as a member."""
     if len(each.targets) != 1 or (each.scope is not None and not each.targets[0].startswith("self.")):
@@ -447,21 +436,23 @@ def _grows(name: str, facts: Facts) -> bool:
     )
 
 
-def _shrinks(name: str, facts: Facts) -> bool:
+def _shrinks(name: str, facts: Facts, made: Assignment | None = None) -> bool:
     bare = name.removeprefix("self.")
     # `#requests` of JavaScript does not begin with a letter.
     word = re.compile(rf"(?<!\w){re.escape(bare)}\b")
     for call in facts.calls:
         if call.receiver_written.removeprefix("self.") == bare and call.method in _SHRINKS:
             return True
-        if call.name in ("delete", "len") and any(word.search(each.value.text) for each in call.positional):
+        if call.name == "delete" and any(word.search(each.value.text) for each in call.positional):
             return True
-    if any(each.written.endswith((f"{bare}.size", f"{bare}.Count")) for each in facts.accesses):
+    if has_size_check(bare, facts.whole_text):
         return True
     if re.search(rf"\bdel(ete)?\b[^\n]*{word.pattern}", facts.syntax.text(facts.syntax.root)):
         return True
-    again = [each.scope for each in facts.assignments if name in each.targets and each.scope is not None]
-    return any(scope.short_name not in ("__init__", "constructor") for scope in again)
+    again = [each for each in facts.assignments if name in each.targets and each is not made]
+    return any(
+        each.scope is not None and each.scope.short_name not in ("__init__", "constructor") for each in again
+    )
 
 
 RULE = Rule(

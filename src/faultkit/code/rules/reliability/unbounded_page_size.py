@@ -5,26 +5,40 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Place, Scope
+from faultkit.code.facts import Assignment, Facts, Place, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.requested_sizes import (
+    IS_SIZE,
+    SIZE,
+    pagination_classes,
+    reads_of,
+    schema_fields,
+    size_fields,
+)
+from faultkit.code.rules.vocabulary.size_bounds import has_upper_bound, is_bounded, only_converts
+from faultkit.code.rules.vocabulary.stores import bound_names, given_words, words
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_SIZE = r"(?:limit|page_?[sS]ize|per_?[pP]age|max_?[rR]esults|take|top|batch_?[sS]ize)"
-_PARAMETER = re.compile(rf"^({_SIZE}|size|count)$", re.IGNORECASE)
-_ASKED = re.compile(
-    rf"(?:(?:req|request|ctx|c|r|context|call|event)\b[\w.()?!]*"
-    rf"(?:query|Query|args|GET|params|QueryParam|queryParams|query_params|queryParameters|FormValue|queryStringParameters)"
-    rf"[\w.()?!]*(?:\.get|\.Get|\.getlist)?\s*[.\[(]\??\s*[\"'`]?({_SIZE}|size|count)\b)",
-    re.IGNORECASE,
+_NAMED = re.compile(
+    rf"[\"'`]({SIZE}|size|count|first)[\"'`]|(?<=\.)({SIZE})\b(?!\s*\()|[gG]et({SIZE})\(\)", re.IGNORECASE
 )
-_BOUNDED = TextPattern(
-    r"\bmin\(|\bMin\(|\.min\(|[cC]lamp|coerceAtMost|coerceIn|minOf\(|\ble=|\blt=|@Max|@Range|\[Range|Range\(|MaxValue"
-    r"|@IsInt|\.max\(|\bmax(imum)?:|MAX_|[mM]ax[A-Z_]\w*|_max\b|setMaxPageSize|bound|validate|Validate|schema|Schema|parse\("
+"""A size as the name of a parameter of a request, or as a member of what a request brought."""
+_NUMERIC = re.compile(r"\b(int|Int|Integer|long|Long|i32|i64|u32|u64|usize|int32|int64|number|Optional)\b")
+_CAST = re.compile(
+    r"^(int|Number|parseInt|Integer|strconv|toInt|Int|Atoi|parse|TryParse|max|Max|log|print|info|debug)"
 )
-"""Words of a limit; validation may stand elsewhere."""
-_CAST = re.compile(r"^(int|Number|parseInt|Integer|strconv|toInt|Int)")
+_VALIDATED = TextPattern(
+    r"[vV]alidat(?:e|ed|ion|or|ing)\b|[sS]chema\b|\.(?:safeParse|parse)(?:Async)?\(\s*(?:req|request|ctx|c|event|query|params|url)\b"
+    r"|\bcelebrate\(|zValidator|checkSchema|validationResult|matchedData|\bvalid\("
+)
+"""Words of a check of the whole request, whose limits may stand elsewhere."""
+_REQUESTS = re.compile(
+    r"(^|[./])(Request|HttpContext|HttpRequest|HttpServletRequest|ServletRequest|ServerRequest|ServerWebExchange"
+    r"|ServerHttpRequest|FastifyRequest|ApplicationCall|RoutingContext|ContainerRequestContext|IncomingMessage|Ctx"
+    r"|HttpExchange|NextRequest|HttpRequestData)$|gin\.Context$|echo(/v\d)?\.Context$"
+)
 
 
 _OF_ARGS = re.compile(
@@ -32,20 +46,34 @@ _OF_ARGS = re.compile(
 )
 """Arguments of a resolver of GraphQL."""
 _ARGS = frozenset(("args", "input", "pagination", "paging"))
-_NEST = re.compile(rf"@Query\(\s*[\"']({_SIZE})[\"'][^)]*\)\s*(\w+)", re.IGNORECASE)
+_NEST = re.compile(rf"@Query\(\s*[\"']({SIZE}|size|count)[\"'][^)]*\)\s*(\w+)", re.IGNORECASE)
 _BY_NAME = re.compile(
-    rf"^(?:await )?(?:\w+\.)*(\w+)\([^()]*[\"']({_SIZE}|size|count)[\"'][^()]*\)$", re.IGNORECASE
+    rf"^(?:await )?(?:\w+\.)*(\w+)\([^()]*[\"']({SIZE}|size|count)[\"'][^()]*\)$", re.IGNORECASE
 )
 """A helper that is given the name of a parameter: `intArg("limit", 50)`."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     told = set[Scope]()
-    for scope, hit in _of_routes(facts):
+    for scope, hit in _of_handlers(facts):
         told.add(scope)
         yield hit
     if facts.language in JAVASCRIPT:
         yield from (hit for scope, hit in _of_resolvers(facts) if scope not in told)
+    yield from (hit for scope, hit in _of_declared(facts) if scope not in told)
+    for name, span in (*schema_fields(facts), *pagination_classes(facts)):
+        if not told and not _is_limited_anywhere(name, facts):
+            yield _hit(name, Place(span))
+
+
+def _hit(name: str, place: Placed) -> Hit:
+    return Hit(place.span, f"a client may ask for any {name}: nothing limits it", LIKELY)
+
+
+def _is_limited_anywhere(name: str, facts: Facts) -> bool:
+    """Return whether a function of the text limits what has this name."""
+    word = rf"(?<![\w\"']){re.escape(name)}\b(?!\s*:)"
+    return any(is_bounded(word, each, facts) for each in facts.scopes if each.outer is None)
 
 
 def _of_resolvers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
@@ -57,67 +85,80 @@ def _of_resolvers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
         found = _OF_ARGS.search(each.value.text)
         if found is None or not any(one.name in _ARGS for one in scope.parameters):
             continue
-        text, name = facts.text(scope.span), each.targets[0]
-        if not name.isidentifier() or _is_bounded(name, text, scope, facts) or _is_compared(name, text):
+        name = each.targets[0]
+        if not name.isidentifier() or _is_checked(name, each, scope, facts):
             continue
-        returned = any(
-            step.kind == "return" and re.search(rf"\b{re.escape(name)}\b", step.text)
-            for step in facts.within(facts.steps, scope.body)
-        )
-        if returned or _is_used(name, each, scope, facts):
-            yield scope, Hit(each.span, f"a client may ask for any {found[1]}: nothing limits it", LIKELY)
+        if _is_returned(name, scope, facts) or _is_used(_word(name), each, scope, facts):
+            yield scope, _hit(found[1], each)
 
 
-def _of_routes(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
+def _of_declared(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
+    """Yield sizes that are fields of what a request is read into, and have no maximum there."""
+    fields = [*size_fields(facts)]
+    for field in fields:
+        for scope in facts.scopes:
+            if scope.is_anonymous and scope.route is None:
+                continue
+            for word, place in reads_of(field, scope, facts):
+                if is_bounded(word, scope, facts) or _is_bounded_inside(word, scope, facts):
+                    break
+                if _is_used(word, None, scope, facts) or _is_returned(word, scope, facts):
+                    yield scope, _hit(field.name, place)
+
+
+def _of_handlers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
+    """Yield sizes that functions take from a request themselves."""
     for scope in facts.scopes:
-        if scope.route is None or scope.route.method not in ("GET", "ANY", "POST"):
+        is_route = scope.route is not None and scope.route.method in ("GET", "ANY", "POST")
+        if not is_route and not _takes_request(scope, facts):
             continue
-        text = facts.text(scope.span)
-        for name, place in _sizes(scope, text, facts):
-            if _is_bounded(name, text, scope, facts):
+        for name, place in _sizes(scope, facts):
+            if _is_checked(name, place, scope, facts) or _is_bounded_inside(_word(name), scope, facts):
                 continue
-            if _is_compared(name, text) or _is_bounded_inside(name, scope, facts):
-                continue
-            if _is_used(name, place, scope, facts):
-                what = f"a client may ask for any {name}: nothing limits it"
-                yield scope, Hit(place.span, what, LIKELY)
+            if _is_used(_word(name), place, scope, facts) or (
+                not is_route and _is_returned(name, scope, facts) and not _is_limited_by_callers(scope, facts)
+            ):
+                yield scope, _hit(name, place)
                 break
 
 
-_OF_TEXTS = re.compile(r"\b[mM]ax_?[lL]en(?:gth)?\w*")
-_COMPARISON = re.compile(
-    r"([\w.]+(?:\([\w., ]*\))?)\s*[<>]=?\s*(?:\w+\.)*(?:MAX_|[mM]ax[A-Z_])\w*"
-    r"|(?:\w+\.)*(?:MAX_|[mM]ax[A-Z_])\w*\s*[<>]=?\s*([\w.]+(?:\([\w., ]*\))?)"
-)
-_ANY_SIZE = re.compile(rf"{_SIZE}|size|count|first|last|\bn\b", re.IGNORECASE)
+def _takes_request(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function that is no route reads a request: a parameter, or the one of Flask."""
+    if any(_REQUESTS.search(each.type) for each in scope.parameters):
+        return True
+    is_flask = facts.language == "python" and "flask.request" in facts.imports.names.values()
+    return is_flask and bool(scope.name) and "request." in facts.text(scope.body)
 
 
-def _is_bounded(name: str, text: str, scope: Scope, facts: Facts) -> bool:
-    """Return whether a function has words of a limit that may be one of the size, and not of something else:
-    of another parameter, or of the length of a text."""
-    if not _BOUNDED.search(text):
-        return False
-    made = {
-        target
-        for each in facts.within(facts.assignments, scope.body)
-        for target in each.targets
-        if each.value is not None and re.search(rf"\b{re.escape(name)}\b", each.value.text)
-    }
-    of_size = {name, *made}
+def _is_limited_by_callers(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function that gets a size from this one limits it."""
+    for call in facts.callers_of(scope):
+        caller = facts.function_of(call)
+        if caller is None:
+            continue
+        names = {word for name in call.assigned for word in words(name)} - {"err", "_", "const", "let", "var"}
+        if any(is_bounded(_word(name), caller, facts) for name in names):
+            return True
+    return False
 
-    def kept(found: re.Match[str]) -> str:
-        other = found[1] or found[2] or ""
-        words = {*re.findall(r"\w+", other)}
-        return found[0] if words & of_size or _ANY_SIZE.search(other) else ""
 
+def _word(name: str) -> str:
+    return rf"(?<![\w.\"'@]){re.escape(name)}\b"
+
+
+def _is_checked(name: str, place: Placed, scope: Scope, facts: Facts) -> bool:
+    """Return whether the head of a function, its body, or a check of the whole request limits a size."""
+    text = facts.text(scope.span)
+    head, body = text[: len(facts.text(scope.head))], text[len(facts.text(scope.head)) :]
     others = {each.name for each in scope.parameters} - {name}
-    head = "".join(
-        part
-        for part in _parts(text[: len(facts.text(scope.head))])
-        if name in (words := {*re.findall(r"\w+", part)}) or not words & others
-    )
-    body = text[len(facts.text(scope.head)) :]
-    return _BOUNDED.search(_COMPARISON.sub(kept, _OF_TEXTS.sub("", f"{head}{body}"))) is not None
+    own = "".join(part for part in _parts(head) if name in (found := words(part)) or not found & others)
+    if has_upper_bound(own, facts) or is_bounded(_word(name), scope, facts):
+        return True
+    if isinstance(place, Assignment) and has_upper_bound(facts.text(place.span)[:240], facts):
+        return True
+    around = facts.calls_around(scope)
+    given = " ".join(each.value.text for each in around[-1].positional[1:-1]) if around else ""
+    return _VALIDATED.search(f"{body} {given}") is not None
 
 
 def _parts(head: str) -> Iterator[str]:
@@ -131,80 +172,107 @@ def _parts(head: str) -> Iterator[str]:
     yield head[start:]
 
 
-def _is_bounded_inside(name: str, scope: Scope, facts: Facts) -> bool:
-    """Return whether the function of this text that is given the size sets a limit."""
-    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}\b")
-    methods = {
-        call.method
-        for call in facts.within(facts.calls, scope.body)
-        if any(word.search(each.value.text) for each in call.arguments)
-    }
-    return any(
-        each is not scope and _BOUNDED.search(facts.text(each.body))
-        for each in facts.functions_named(*methods)
-    )
+def _is_bounded_inside(word: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function of this text that is given the size sets a limit."""
+    pattern = re.compile(word)
+    for call in facts.within(facts.calls, scope.body):
+        given = [at for at, each in enumerate(call.arguments) if pattern.search(each.value.text)]
+        if not given:
+            continue
+        for each in facts.functions_named(call.method):
+            names = [one.name for one in each.parameters if one.name not in ("self", "cls")]
+            if each is not scope and any(
+                is_bounded(_word(names[at]), each, facts) for at in given if at < len(names)
+            ):
+                return True
+    return False
 
 
-def _sizes(scope: Scope, text: str, facts: Facts) -> Iterator[tuple[str, Placed]]:
-    for each in scope.parameters:
-        numeric = re.fullmatch(
-            r"int|Int|Integer|long|Long|i32|i64|u32|usize|int32|int64|number|Optional", each.type
-        )
-        if numeric and _PARAMETER.match(each.name) and scope.route is not None:
-            at = re.search(
-                rf"\b{re.escape(each.name)}\b", text[: max(0, scope.body.start - scope.span.start)] or text
-            )
-            start = scope.span.start
-            plain = Span(start, start + len(each.name.encode()))
-            yield each.name, Place(facts.syntax.place_of(at, start) if at else plain)
+def _sizes(scope: Scope, facts: Facts) -> Iterator[tuple[str, Placed]]:
+    text = facts.text(scope.span)
+    if scope.route is not None:
+        yield from _of_parameters(scope, text, facts)
     for decorated in _NEST.finditer(text) if facts.language in JAVASCRIPT else ():
         yield decorated[2], Place(facts.syntax.place_of(decorated, scope.span.start))
+    given = given_words(scope, facts) | {
+        each.name for each in scope.parameters if _REQUESTS.search(each.type)
+    }
+    if "flask.request" in facts.imports.names.values():
+        given |= {"request"}
     for found in facts.own(facts.assignments, scope):
         value = "" if found.value is None else found.value.text
-        if len(value) > 200 or not found.targets or not found.targets[0].isidentifier():
+        if not value or len(value) > 200 or not found.targets:
             continue
-        if (
-            _is_helped(value, facts)
-            or _ASKED.search(value)
-            or (facts.language == "rust" and _is_rust_size(value))
-        ):
+        if found.targets[0][:1] in "{[" and given & words(value):
+            # `const { limit = 50, cursor } = req.query`
+            for name in sorted(bound_names(found)):
+                if IS_SIZE.match(name) and name != "count":
+                    yield name, found
+        elif found.targets[0].isidentifier() and _is_asked(value, given, facts):
             yield found.targets[0], found
 
 
-def _is_helped(value: str, facts: Facts) -> bool:
-    """Return whether a function of this text that sets no limit reads the parameter."""
+def _of_parameters(scope: Scope, text: str, facts: Facts) -> Iterator[tuple[str, Placed]]:
+    head = text[: len(facts.text(scope.head))] or text
+    for each in scope.parameters:
+        if not IS_SIZE.match(each.name):
+            continue
+        part = next((part for part in _parts(head) if each.name in words(part)), "")
+        if not _NUMERIC.search(each.type) and not re.search(
+            rf"\b{re.escape(each.name)}\s*:\s*[\w\[. ]*\b(?:int|number)\b", part
+        ):
+            continue
+        at = re.search(rf"\b{re.escape(each.name)}\b", head)
+        start = scope.span.start
+        plain = Span(start, start + len(each.name.encode()))
+        yield each.name, Place(facts.syntax.place_of(at, start) if at else plain)
+
+
+def _is_asked(value: str, given: frozenset[str] | set[str], facts: Facts) -> bool:
+    """Return whether a value is what a request gives for a size, itself or by a function of this text."""
     found = _BY_NAME.match(value)
     helpers = () if found is None else facts.functions_named(found[1])
-    if not helpers:
-        return False
-    text = facts.text(helpers[0].span)
-    return not _BOUNDED.search(text) and not re.search(r"\w\s*(>|>=|<=)\s*[\w.]", text)
-
-
-def _is_rust_size(value: str) -> bool:
-    return re.match(rf"\w+(\.0)?\.{_SIZE}(\.unwrap_or(_default)?\(\w*\))?$", value) is not None
-
-
-def _is_compared(name: str, text: str) -> bool:
-    word = re.escape(name)
-    return (
-        re.search(
-            # A comparison with 0 or 1 is a limit from below.
-            rf"\b{word}\s*(>=?|<=)\s*(?![01]\b)[\w.]|(?<![\w.])(?![01]\b)[\w.]+\s*<=?\s*{word}\b"
-            r"|\bin 1\.\.|is in\b",
-            text,
+    if helpers:
+        names = [each.name for each in helpers[0].parameters]
+        text = facts.text(helpers[0].span)
+        return (
+            not has_upper_bound(text, facts)
+            and not re.search(r"\w\s*(>|>=|<=)\s*[\w.]", text)
+            and bool(names)
         )
-        is not None
+    asked = _NAMED.search(value)
+    if asked is None or not given & words(value):
+        return False
+    own = [each for each in facts.functions_named(*_CALLED.findall(value)) if each.parameters]
+    if any(has_upper_bound(facts.text(each.span), facts) for each in own):
+        return False
+    return only_converts(value) or bool(own)
+
+
+_CALLED = re.compile(r"\b([a-zA-Z_]\w*)\(")
+
+
+def _is_returned(name: str, scope: Scope, facts: Facts) -> bool:
+    pattern = re.compile(name if name.startswith("(?<") else rf"\b{re.escape(name)}\b")
+    return any(
+        step.kind == "return" and pattern.search(step.text) for step in facts.within(facts.steps, scope.body)
     )
 
 
-def _is_used(name: str, place: Placed, scope: Scope, facts: Facts) -> bool:
-    """Return whether the size is given to another call."""
-    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}\b")
+def _is_used(word: str, place: Placed | None, scope: Scope, facts: Facts) -> bool:
+    """Return whether the size, or a number made of it, is given to another call."""
+    names, pattern = [word], re.compile(word)
+    for each in facts.within(facts.assignments, scope.body):
+        value = "" if each.value is None else each.value.text
+        if 0 < len(value) < 160 and pattern.search(value) and only_converts(value):
+            names += [_word(name) for name in bound_names(each) - {"err", "ok", "_"}]
+            pattern = re.compile("|".join(names))
     for call in facts.within(facts.calls, scope.body):
-        if call.span.start <= place.span.start < call.span.end or _CAST.match(call.method):
+        if _CAST.match(call.method):
             continue
-        if any(word.search(each.value.text) and each.value.shape != "text" for each in call.arguments):
+        if place is not None and call.span.start <= place.span.start < call.span.end:
+            continue
+        if any(pattern.search(each.value.text) and each.value.shape != "text" for each in call.arguments):
             return True
     return False
 
@@ -224,12 +292,15 @@ RULE = Rule(
         b"ize",
         b"per_page",
         b"perPage",
+        b"PerPage",
         b"take",
+        b"Take",
         b"top",
         b"count",
         b"first",
         b"last",
         b"max_results",
         b"maxResults",
+        b"MaxResults",
     ),
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.published_files import is_published
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _WRITES = frozenset(
@@ -108,10 +109,31 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"{given[:40]} is read back here, and is half written while {call.written}() runs"
                 yield Hit(place.span if place is not call else call.span, what, LIKELY)
                 break
-            if key not in read and _is_published(given, place, outer, facts):
+            if key not in read and (
+                _is_published(given, place, outer, facts)
+                or (
+                    place is call
+                    and _is_document(call, outer, facts)
+                    and is_published(given, call, outer, facts)
+                )
+            ):
                 what = f"{given[:40]} is written anew each time, half of it while {call.written}() runs"
                 yield Hit(call.span, what, POSSIBLE)
                 break
+
+
+def _is_document(call: Call, outer: Scope, facts: Facts) -> bool:
+    """Return whether a function puts a whole document into a file, and does not add to it."""
+    return _STORES.search(facts.text(outer.span)) is not None or call.method in _WHOLE
+
+
+_WHOLE = frozenset(
+    (
+        "write_text", "write_bytes", "writeText", "writeBytes", "writeString", "writeFile", "writeFileSync",
+        "WriteFile", "WriteAllText", "WriteAllTextAsync", "WriteAllBytes", "WriteAllBytesAsync", "writeJson",
+        "write",
+    )
+)  # fmt: skip
 
 
 def _is_replaced(place: Call, facts: Facts) -> bool:

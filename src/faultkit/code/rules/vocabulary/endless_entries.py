@@ -16,13 +16,15 @@ _BUILDERS = re.compile(
     r"|cache4k\.Cache\.Builder\b"
 )
 _BOUNDS = re.compile(
-    r"maximum|expire|weak|soft|refreshAfter|max_capacity|time_to|weigher|eviction|from\(|\bspec",
+    r"maximum|expire|weak|soft|max_capacity|time_to|weigher|eviction|from\(|\bspec",
     re.IGNORECASE,
 )
 _MADE = re.compile(
     r"^(node-cache|NodeCache|node-cache\.default|cachetools\.Cache|org\.springframework\.cache\.concurrent"
     r"\.ConcurrentMapCache(Manager)?)$"
 )
+_LOADERS = ("dataloader", "DataLoader", "dataloader.default", "strawberry.dataloader.DataLoader",
+            "aiodataloader.DataLoader", "promise.dataloader.DataLoader")  # fmt: skip
 _UNBOUND = ("cached.UnboundCache.new", "cached.UnboundCache.with_capacity", "cached.stores.UnboundCache.new")
 _TTL_CACHE = re.compile(r"^github\.com/(jellydator/ttlcache/v\d|ReneKroon/ttlcache(/v\d)?)\.New(Cache)?$")
 _MEMOIZERS = re.compile(
@@ -62,14 +64,15 @@ def endless_entries(facts: Facts) -> Iterator[tuple[Call, str]]:
     """Yield calls that make a cache without a bound, or keep an entry in one for ever."""
     if facts.syntax.language.family == "javascript" and b"mem" in facts.syntax.source:
         yield from _memoized(facts)
-    if b"ache" in facts.syntax.source:
+    if facts.syntax.has_any(b"cache", b"dataloader"):
         yield from _made_without_bound(facts)
     if facts.syntax.has_any(*_STORE_WORDS):
         yield from _kept_for_ever(facts)
 
 
 def _made_without_bound(facts: Facts) -> Iterator[tuple[Call, str]]:
-    for call in facts.calls_of_method("build"):
+    is_script = facts.syntax.language.family == "javascript"
+    for call in facts.calls_of_method("build", "buildAsync"):
         if _BUILDERS.search(call.name) and not _BOUNDS.search(facts.text(call.span)):
             yield call, f"{call.written}() makes a cache without a size and an age"
     for call in facts.calls_named("github.com/patrickmn/go-cache.New"):
@@ -87,6 +90,17 @@ def _made_without_bound(facts: Facts) -> Iterator[tuple[Call, str]]:
     for call in facts.calls_of_method("New", "NewCache") if facts.language == "go" else ():
         if _TTL_CACHE.match(call.name) and not re.search(r"TTL|Capacity", facts.text(call.span)):
             yield call, f"{call.written}() makes a cache without a size and an age"
+    for call in facts.calls_of_method("LRUCache", "LRU") if is_script else ():
+        # Without a size, what is too old stays until it is asked for again.
+        ends = call.has("max", "maxSize", "ttlAutopurge") or call.spreads
+        if call.constructs and call.has("ttl", "maxAge") and not ends:
+            yield call, f"{call.written}() has an age but no size: it keeps what is never asked for again"
+    for call in facts.calls_named(*_LOADERS):
+        of_file = any(
+            each.call is call and each.scope is None and not each.owner for each in facts.assignments
+        )
+        if of_file and not call.has("cache", "cacheMap", "cache_map"):
+            yield call, f"{call.written}() of the whole program keeps each result for ever"
     for call in facts.calls_named(*_UNBOUND) if facts.language == "rust" else ():
         yield call, f"{call.written}() makes a cache without a size and an age"
     for call in facts.calls:
@@ -180,3 +194,41 @@ def _is_loaded(value: str, asked: Call, facts: Facts) -> bool:
         if name.isidentifier() and name != "err"
     }
     return not read & {*re.findall(r"[A-Za-z_]\w*", value)}
+
+
+def endless_decorators(facts: Facts) -> Iterator[tuple[Call, str]]:
+    """Yield decorators and attributes that keep each result of a function with arguments."""
+    for scope in facts.scopes:
+        if not scope.decorators or not any(each.name not in ("self", "cls") for each in scope.parameters):
+            continue
+        for each in scope.decorators:
+            if _is_endless(each, facts):
+                yield each, f"{scope.short_name} keeps every result that it ever gave"
+
+
+def _is_endless(each: Call, facts: Facts) -> bool:
+    if each.name in ("functools.cache", "cache"):
+        return True
+    if each.name in ("functools.lru_cache", "lru_cache"):
+        size = each.argument("maxsize", place=0)
+        return size is not None and size.value.shape == "none"
+    return _is_endless_decorator(each) or _is_endless_attribute(each, facts)
+
+
+def _is_endless_attribute(call: Call, facts: Facts) -> bool:
+    """Return whether an attribute of the crates cached and memoize keeps each result (Rust)."""
+    if facts.language != "rust" or call.method not in ("cached", "memoize"):
+        return False
+    return not re.search(r"size|time|[cC]apacity|TimeToLive|\bty\b|create", facts.text(call.span))
+
+
+def _is_endless_decorator(call: Call) -> bool:
+    """Return whether a decorator of a library keeps each result: no time, no size, or a plain dict."""
+    if call.name == "async_lru.alru_cache":
+        size = call.argument("maxsize", place=0)
+        return size is not None and size.value.shape == "none" and not call.has("ttl")
+    if call.name == "aiocache.cached":
+        return not call.has("ttl", "cache", "alias") and not call.spreads
+    kept = call.argument("cache", place=0)
+    is_plain = kept is not None and kept.value.text.strip() in ("{}", "dict()")
+    return call.name in ("cachetools.cached", "cachetools.cachedmethod", "asyncache.cached") and is_plain

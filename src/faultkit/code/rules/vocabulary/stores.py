@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from faultkit.code.facts import Assignment, Call, Facts, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Place, Scope
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -65,6 +66,8 @@ class MapStore:
     """The declaration as written."""
     is_member: bool
     is_static: bool
+    is_closure: bool = False
+    """Whether it is a variable of a function whose inner functions use it, and outlive the call."""
 
     @property
     def bare(self) -> str:
@@ -74,11 +77,20 @@ class MapStore:
     def owner(self) -> str:
         return self.made.owner.rpartition(".")[2]
 
-    @property
-    def has_open_keys(self) -> bool:
-        """Return whether keys are texts or numbers, or of a type that is not written."""
+    def has_open_keys(self, facts: Facts) -> bool:
+        """Return whether keys are texts, numbers or records of them, or of a type that is not written."""
         found = _KEY_TYPE.search(self.text)
-        return found is None or (found[1] or found[2] or found[3]) in _OPEN_TYPES
+        name = None if found is None else found[1] or found[2] or found[3]
+        return name is None or name in _OPEN_TYPES or _is_record(name, facts)
+
+
+def _is_record(name: str, facts: Facts) -> bool:
+    """Return whether a text declares a type of several fields that may be a key: `record Key(String q)`."""
+    word = re.escape(name)
+    found = re.search(
+        rf"\b(?:record|struct|data class)\s+{word}\b|\btype\s+{word}\s+struct\b", facts.whole_text
+    )
+    return found is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,14 +110,17 @@ class Put:
 def map_stores(facts: Facts) -> tuple[MapStore, ...]:
     """Return the maps of a text that outlive a call and have no bound of their own."""
     found = []
+    outer = {scope.outer for scope in facts.scopes}
     for each in facts.assignments:
         if len(each.targets) != 1 or "[" in each.targets[0]:
             continue
         name = each.targets[0]
         is_member = name.startswith("self.")
+        if each.scope is not None and not is_member and each.scope not in outer:
+            continue
         if each.scope is not None and (
-            not is_member
-            or each.scope.short_name not in ("__init__", "constructor", each.owner.rpartition(".")[2])
+            is_member
+            and each.scope.short_name not in ("__init__", "constructor", each.owner.rpartition(".")[2])
         ):
             continue
         if each.value is None and facts.language not in ("go", "rust"):
@@ -118,9 +133,47 @@ def map_stores(facts: Facts) -> tuple[MapStore, ...]:
             continue
         if not _MAP.search(text) or _BOUNDED.search(text) or (each.value is not None and _is_filled(each)):
             continue
+        is_closure = each.scope is not None and not is_member
+        if is_closure and not _outlives_call(each, facts):
+            continue
         is_static = re.search(r"\bstatic\b", line) is not None
-        found.append(MapStore(each, name, text, is_member, is_static or not is_member))
+        is_static = is_static or not (is_member or is_closure)
+        found.append(MapStore(each, name, text, is_member, is_static, is_closure))
     return tuple(found)
+
+
+_MAKES = re.compile(
+    r"(?:Router|Routes|Server|App|Application|Middleware|Plugin|Handlers?|Service|Client|Store|Cache|Api|API|Gateway|Limiter"
+    r"|Resolvers?|Repository|Controller|Provider|Guard|Lookup|Directory|Catalog|Registry|Endpoints?|Limit|Auth\w*|Proxy)$"
+    r"|_(?:router|routes|server|app|middleware|plugin|handlers?|service|client|store|cache|api|gateway|limiter|resolvers?"
+    r"|repository|controller|provider|guard|lookup|catalog|registry|endpoints?|proxy)$"
+)
+_FOR_SCREEN = re.compile(r"^use[A-Z]|^(?:render|describe|test|it)\b|^[A-Z]\w*(?:Page|View|Screen|Component)$")
+
+
+def _outlives_call(each: Assignment, facts: Facts) -> bool:
+    """Return whether functions inside keep a map after the function that makes it: it registers them as
+    routes, or it makes a service by its name and returns them."""
+    scope = each.scope
+    if scope is None or scope.route is not None or _FOR_SCREEN.search(scope.short_name):
+        return False
+    if facts.loops_around(each):
+        return False
+    word = re.compile(rf"(?<![\w.]){re.escape(each.targets[0])}\b")
+    inner = [one for one in facts.within(facts.scopes, scope.body) if one is not scope]
+    users = [one for one in inner if word.search(facts.text(one.body))]
+    if not users or facts.loops_around(users[0]):
+        return False
+    if any(one.route is not None for one in inner):
+        return True
+    if facts.language in ("rust", "java", "csharp"):
+        return False
+    if any(facts.route_of(call) is not None for call in facts.callers_of(scope)):
+        return False
+    return _MAKES.search(scope.short_name) is not None and any(
+        step.kind == "return" and facts.function_of(step) is scope
+        for step in facts.within(facts.steps, scope.body)
+    )
 
 
 def _ends_with_empty_map(text: str) -> bool:
@@ -154,17 +207,21 @@ def puts_of(store: MapStore, facts: Facts) -> Iterator[Put]:
         value = each.value.text.removeprefix("await ")
         # A lambda of Kotlin runs where it stands: `load(id).also { known[id] = it }`.
         inline = facts.language == "kotlin" and each.scope.is_anonymous
-        outer = facts.named_function_of(each) if inline else None
+        outer = (_entered(each, store, facts) or facts.named_function_of(each)) if inline else None
         if inline and value == "it":
             around = [one for one in facts.calls_around(each) if one.method in ("also", "let", "apply")]
             value = facts.text(around[-1].callee) if around else value
         yield Put(key.strip(), value, each.span, outer or each.scope, "", each.operator)
     for call in facts.calls_of_method(*PUTS):
-        scope = facts.named_function_of(call) or facts.route_of(call)
-        if scope is None or scope.short_name in made_in or len(call.positional) < 2 or not is_on(call, store):
+        if not is_on(call, store):
+            continue
+        scope = _entered(call, store, facts) or facts.named_function_of(call) or facts.route_of(call)
+        if scope is None or scope.short_name in made_in or len(call.positional) < 2:
             continue
         key, value = call.positional[0].value.text, call.positional[1].value.text
         yield Put(key, value.removeprefix("await "), call.span, scope, call.method)
+    if "defaultdict(" in store.text:
+        yield from _made_by_reading(store, facts)
     if facts.language == "rust":
         # `map.entry(key).or_insert(value)`
         for call in facts.calls_of_method("entry"):
@@ -173,6 +230,31 @@ def puts_of(store: MapStore, facts: Facts) -> Iterator[Put]:
                 continue
             if is_on(call, store) or _is_guard(call, store, facts):
                 yield Put(call.positional[0].value.text, "", call.span, scope, "entry")
+
+
+def _made_by_reading(store: MapStore, facts: Facts) -> Iterator[Put]:
+    """Yield reads that make a value for a key that is not there: `self.locks[key]` of a defaultdict."""
+    read = re.compile(rf"(?<!\w){re.escape(store.name)}\[\s*([^\]\n]+?)\s*\](?!\s*=[^=])")
+    for scope in facts.scopes:
+        if scope.name and store.name in (text := facts.text(scope.body)):
+            for found in read.finditer(text):
+                place = facts.syntax.place_of(found, scope.body.start)
+                if facts.function_of(Place(place)) is scope:
+                    yield Put(found[1], "", place, scope, "setdefault")
+
+
+def _entered(place: Placed, store: MapStore, facts: Facts) -> Scope | None:
+    """Return the function around a place that is called from outside of the one that makes a map, or the
+    route that is registered inside of another function."""
+    around = [*facts.functions_around(place)]
+    if store.is_closure and store.made.scope in around:
+        inside = around[around.index(store.made.scope) + 1 :]
+        return next((each for each in inside if each.parameters), None)
+    route = facts.route_of(place)
+    named = facts.named_function_of(place)
+    return (
+        route if route is not None and named is not None and route in around[around.index(named) :] else None
+    )
 
 
 def _is_guard(call: Call, store: MapStore, facts: Facts) -> bool:
@@ -278,3 +360,48 @@ def _readers(store: MapStore, facts: Facts) -> tuple[Scope, ...]:
 def plain_key(key: str) -> str:
     """Return a key without copies: `id` for `id.to_string()`."""
     return re.sub(r"\.(to_string|to_owned|clone|into)\(\)$", "", key.strip().removeprefix("&"))
+
+
+def has_size_check(name: str, text: str) -> bool:
+    """Return whether a text compares the size of a collection with something, or keeps it to do so.
+
+    A size that is only shown, as in a metric, is no check."""
+    word = re.escape(name)
+    size = (
+        rf"(?:len\([^()\n]{{0,40}}(?<!\w){word}\)|(?<!\w){word}\b(?:\.\w+\(\)|\??\.await|!!|\?)*\.(?:length|size|Count|len|count(?=\()"
+        r"|mappingCount)\b(?:\(\))?)"
+    )
+    if re.search(rf"{size}\)?\s*(?:[<>]=?|===?|!=|%)|[<>]=?\s*\(?(?:self\.|this\.)?{size}", text):
+        return True
+    kept = re.search(rf"\b(\w+)\s*:?=\s*(?:self\.|this\.|\w\.)?{size}", text)
+    return kept is not None and re.search(rf"\b{kept[1]}\s*[<>]|[<>]=?\s*{kept[1]}\b", text) is not None
+
+
+_DROPS_ITEMS = re.compile(
+    r"slice|splice|shift|pop|del |RemoveRange|removeFirst|drop|truncate|return|throw|raise|clear|\[-|\[len"
+    r"|:\]"
+)
+
+
+def drops_when_large(name: str, facts: Facts) -> bool:
+    """Return whether a look at the length leads to less: items dropped or refused, not merely sent."""
+    text, word = facts.whole_text, re.escape(name)
+    if re.search(
+        rf"\b{word}\b[^\n]{{0,80}}(\.slice\(-|\[-\w|\[-\d|\.splice\(|\.takeLast\(|\.TakeLast\()", text
+    ):
+        return True
+    if re.search(rf"\b{word}\b\s*=[^\n]{{0,80}}\)\[-", text):
+        return True
+    size = (
+        rf"(len\([^()\n]{{0,40}}\b{word}\)|\b{word}\b\.(length|size|Count|len)\b(\(\))?)"
+        r"[^\n;{=]{0,40}?([<>]=?)([^\n]{0,120})"
+    )
+    for found in re.finditer(size, text):
+        if re.match(r"\s*0\b", found[5]):
+            continue
+        if found[4].startswith("<"):
+            return True  # `if (buffer.length < MAX) buffer.push(event)`
+        after = text[found.end() : found.end() + 120]
+        if _DROPS_ITEMS.search(found[5]) or _DROPS_ITEMS.search(after.partition("}")[0]):
+            return True
+    return False

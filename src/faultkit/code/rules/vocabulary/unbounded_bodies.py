@@ -34,12 +34,13 @@ def unbounded_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 _DECLARED = re.compile(r"[^\n]*(?:content[-_]?length|getContentLength)\w*[^\n]*", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"\w*too_?large\w*|\b413\b", re.IGNORECASE)
-_REFUSES = re.compile(
+REFUSES_UNDECLARED = re.compile(
     r"\b411\b|length_?required|(?:content[-_]?length)\w*(?:\(\))?[^\n]{0,40}?"
     r"(?:is None|===?\s*(?:null|undefined|-1)|<=?\s*0|is null|is_none\(|None\s*=>|\?:\s*return|\?\?\s*throw"
     r"|isNaN|isFinite|isInteger)|(?:!|not )\s*(?:req\w*\.)?content_?length\b",
     re.IGNORECASE,
 )
+"""A request without a declared length is refused."""
 
 
 def has_limit(text: str) -> bool:
@@ -50,7 +51,7 @@ def has_limit(text: str) -> bool:
     if _LIMITS.search(text) is None:
         return False
     declared = _DECLARED.findall(text)
-    if not declared or _REFUSES.search(text):
+    if not declared or REFUSES_UNDECLARED.search(text):
         return True
     names = {
         name for line in declared for name in re.findall(r"\b\w*(?:MAX|LIMIT|[Mm]ax|[Ll]imit)\w*\b", line)
@@ -66,8 +67,6 @@ def _has_limit(call: Call, facts: Facts) -> bool:
 
 
 def _python(call: Call, facts: Facts) -> bool:
-    if call.method in ("extend", "append", "write") and call.positional:
-        return _is_chunk_of_request(call, facts)
     is_body = call.method in ("body", "get_data") and call.receiver_written.rpartition(".")[2] == "request"
     if not is_body or facts.route_of(call) is None or call.arguments:
         return False
@@ -75,19 +74,6 @@ def _python(call: Call, facts: Facts) -> bool:
         # A server of WSGI reads no body whose length is not declared.
         return _LIMITS.search(facts.whole_text) is None
     return not _has_limit(call, facts)
-
-
-def _is_chunk_of_request(call: Call, facts: Facts) -> bool:
-    """Return whether `async for chunk in request.stream()` keeps all chunks."""
-    loops = facts.loops_around(call)
-    if (
-        not loops
-        or not loops[-1].is_async
-        or not re.fullmatch(r"(\w+\.)?req(uest)?\.stream\(\)", loops[-1].over)
-    ):
-        return False
-    is_item = call.positional[0].value.text in loops[-1].targets
-    return is_item and not re.search(r"len\(|limit|max|size", facts.text(loops[-1].body), re.IGNORECASE)
 
 
 def _javascript(call: Call, facts: Facts) -> bool:
@@ -108,7 +94,8 @@ def _javascript(call: Call, facts: Facts) -> bool:
         return False
     given = call.positional[1].value
     collects = re.search(r"\+=|\.push\(", given.text) is not None
-    return collects and given.shape == "function" and not re.search(r"length|destroy|LIMIT|MAX", given.text)
+    limited = re.search(r"destroy|LIMIT|MAX|(?<!=)[<>]", given.text) is not None
+    return collects and given.shape == "function" and not limited
 
 
 _ALL_OF = NamePattern(
@@ -147,10 +134,24 @@ _HUGE = re.compile(r"(\d{4,}|[1-9]\d\d|[5-9]\d)\s*mb|\d+\s*gb|Infinity", re.IGNO
 def _rust(call: Call, facts: Facts) -> bool:
     if call.name.endswith("DefaultBodyLimit.disable"):
         return not re.search(r"RequestBodyLimit|DefaultBodyLimit::max", facts.whole_text)
+    if call.method == "to_bytes" and ".collect()" in call.name:
+        return _is_whole_of_request(call, facts)
     if not _RUST_ALL.match(call.name):
         return False
     second = call.argument(place=1)
     return second is None or second.value.text == "usize::MAX"
+
+
+def _is_whole_of_request(call: Call, facts: Facts) -> bool:
+    """Return whether `request.into_body().collect().await?.to_bytes()` has no limit (hyper)."""
+    scope = facts.named_function_of(call)
+    if scope is None or re.search(r"\bLimited\b|RequestBodyLimit", facts.whole_text):
+        return False
+    head = re.match(r"\w+", facts.text(call.span))
+    return head is not None and any(
+        each.name.removeprefix("mut ") == head[0] and re.search(r"(Request|Incoming|Body)$", each.type)
+        for each in scope.parameters
+    )
 
 
 def _kotlin(call: Call, facts: Facts) -> bool:
@@ -181,10 +182,34 @@ def _java(call: Call, facts: Facts) -> bool:
     if call.method == "readAllBytes" and call.name.endswith("HttpExchange.getRequestBody().readAllBytes"):
         scope = facts.named_function_of(call)
         return scope is not None and not has_limit(facts.text(scope.body))
+    if call.method in ("lines", "transferTo") and call.origin is not None:
+        return _is_taken_whole(call, call.origin, facts)
     if not _JAVA_ALL.search(call.name):
         return False
     first = call.argument(place=0)
     return first is not None and re.search(r"[rR]eq(uest)?\.getInputStream\(\)", first.value.text) is not None
+
+
+_REQUEST_TYPES = re.compile(r"(ServletRequest|HttpExchange|ContainerRequestContext)$")
+
+
+def _is_taken_whole(call: Call, stream: Call, facts: Facts) -> bool:
+    """Return whether all lines of a request are joined, or its stream goes to memory."""
+    scope = facts.named_function_of(call)
+    if scope is None or stream.method not in ("getReader", "getInputStream", "getRequestBody"):
+        return False
+    if not any(_REQUEST_TYPES.search(each.type) for each in scope.parameters):
+        return False
+    text = facts.text(scope.body)
+    if call.method == "lines":
+        is_kept = "joining(" in text
+    else:
+        first = call.argument(place=0)
+        is_kept = first is not None and any(
+            each.value is not None and "ByteArrayOutputStream" in each.value.text
+            for each in facts.assignments_to(first.value.text, call)
+        )
+    return is_kept and not has_limit(text)
 
 
 def _csharp(call: Call, facts: Facts) -> bool:
@@ -192,9 +217,9 @@ def _csharp(call: Call, facts: Facts) -> bool:
         return True
     if call.method in ("ReadToEnd", "ReadToEndAsync") and call.origin is not None:
         read = facts.text(call.origin.span)
-        return re.search(r"StreamReader\(\s*(?:\w+\.)*Request\.Body\b", read) is not None and not _has_limit(
-            call, facts
-        )
+        return re.search(
+            r"StreamReader\(\s*(?:\w+\.)*Request\.(?:Body|InputStream)\b", read
+        ) is not None and not _has_limit(call, facts)
     if call.name not in ("IFormFile.CopyToAsync", "IFormFile.CopyTo"):
         return False
     first, scope = call.argument(place=0), facts.named_function_of(call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop, Scope
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -17,7 +17,7 @@ _WORDS = {
     "kotlin": (b"Socket",),
     "csharp": (b"TcpClient", b"NetworkStream"),
     "python": (b"socket", b"makefile"),
-    "javascript": (b"for await", b".on("),
+    "javascript": (b".on(",),
 }
 """Words of which one stands in each text with such a read."""
 _LIMITED = TextPattern(
@@ -81,22 +81,8 @@ def _is_from_peer(call: Call, scope: Scope, facts: Facts) -> bool:
     return bool(served)
 
 
-_COLLECTS = re.compile(r"\.push\(\s*(\w+)\s*\)|(\w+)\s*\+=\s*(\w+)|=\s*Buffer\.concat\(\s*\[")
-_REQUESTS = re.compile(
-    r"^(?:this\.)?(?:req|request|ctx\.req|ctx\.request\.req|incoming|message|socket)(?:\.\w+\(.*\))?$"
-)
-_CHECKS = re.compile(r"length|size|bytes|destroy|limit|max", re.IGNORECASE)
-
-
 def _chunks(facts: Facts) -> Iterator[tuple[Span, str]]:
-    """Yield loops over the parts of a request that collect all of them (JavaScript)."""
-    for loop in facts.loops:
-        if loop.kind != "each" or not loop.is_async or not _REQUESTS.match(loop.over.strip("() ")):
-            continue
-        if not _COLLECTS.search(facts.text(loop.body)) or _CHECKS.search(facts.text(loop.body)):
-            continue
-        if not _is_declared_small(loop, facts):
-            yield Span(loop.span.start, loop.body.end), "this takes a body of any size into memory"
+    """Yield listeners that collect all that a socket brings (JavaScript)."""
     for call in facts.calls_of_method("on"):
         first = call.argument(place=0)
         if first is None or first.value.literal != "data" or len(call.positional) != 2:
@@ -109,14 +95,6 @@ def _chunks(facts: Facts) -> Iterator[tuple[Span, str]]:
             near = facts.whole_text if scope is None else facts.text(scope.span)
             if not re.search(r"\.(length|byteLength|size)\s*>|MAX|destroy\(", near):
                 yield call.span, f"{call.written}() keeps what the peer sends, however long it is"
-
-
-def _is_declared_small(loop: Loop, facts: Facts) -> bool:
-    scope = facts.named_function_of(loop)
-    return (
-        scope is not None
-        and re.search(r"content-length|413|TooLarge|MAX_", facts.text(scope.span)) is not None
-    )
 
 
 _GO_SENDS = re.compile(r"http\.(?:NewRequest(?:WithContext)?|Get)\(\s*([^)]*)\)")

@@ -14,6 +14,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, is_long_lived
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of
+from faultkit.code.rules.vocabulary.stores import drops_when_large
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 
@@ -102,6 +103,7 @@ def queues_without_size(facts: Facts) -> Iterator[tuple[Span, str]]:
     yield from _pools(facts)
     if facts.language in _BUFFERS:
         yield from _buffers(facts)
+    yield from _member_queues(facts)
 
 
 _BUFFERS = {
@@ -139,6 +141,64 @@ def _buffers(facts: Facts) -> Iterator[tuple[Span, str]]:
             )
 
 
+class _Kept(NamedTuple):
+    """Lists of a language that serve as a queue."""
+
+    made: re.Pattern[str]
+    gives: tuple[str, ...]
+    takes: tuple[str, ...]
+
+
+_LISTS = {
+    "javascript": _Kept(re.compile(r"^(\[\]|new Array(<[^()]*>)?\(\))$"), ("push",), ("shift", "splice")),
+    "java": _Kept(
+        re.compile(r"^new (java\.util\.)?(ArrayDeque|LinkedList)<[^()]*>\(\)$"),
+        ("add", "offer", "addLast", "push", "offerLast"),
+        ("poll", "pollFirst", "remove", "removeFirst", "pop"),
+    ),
+    "kotlin": _Kept(
+        re.compile(r"^(ArrayDeque|LinkedList|mutableListOf)<[^()]*>\(\)$"),
+        ("add", "addLast"),
+        ("removeFirst", "removeFirstOrNull", "removeAt", "poll"),
+    ),
+}
+
+
+def _member_queues(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield lists of an object that callers fill at once, and that a loop empties as fast as it can send."""
+    kept = _LISTS.get(facts.syntax.language.family)
+    if kept is None:
+        return
+    taken = [one for one in facts.calls_of_method(*kept.takes) if _stores(one, facts)]
+    if not taken:
+        return
+    for each in facts.assignments:
+        if not each.owner or len(each.targets) != 1 or each.value is None or IS_FAKE.search(each.owner):
+            continue
+        if not kept.made.match(each.value.text):
+            continue
+        name = each.targets[0].removeprefix("self.")
+        drains = [one for one in taken if _is_on_member(one, name)]
+        gives = [
+            one
+            for one in facts.calls_of_method(*kept.gives)
+            if _is_on_member(one, name) and _has_caller(one, facts) and not _waits_for_room(one, facts)
+        ]
+        if gives and drains and not drops_when_large(name, facts):
+            what = f"{name} takes any number of items while {drains[0].written}() waits for the others"
+            yield each.span, what
+
+
+def _is_on_member(call: Call, name: str) -> bool:
+    return re.sub(r"^(self|this)\.", "", call.receiver_written) == name
+
+
+def _waits_for_room(call: Call, facts: Facts) -> bool:
+    """Return whether the function that adds an item waits for something: it may wait for the queue."""
+    scope = facts.named_function_of(call)
+    return scope is not None and any(each.is_awaited for each in facts.own(facts.calls, scope))
+
+
 def _has_caller(call: Call, facts: Facts) -> bool:
     """Return whether a function adds what it was given, once."""
     scope = facts.named_function_of(call)
@@ -151,6 +211,11 @@ def _stores(call: Call, facts: Facts) -> bool:
     """Return whether a loop awaits something for each item that it takes."""
     around = facts.loops_around(call)
     inside = around[0].span if around else call.span
+    if facts.language == "java" and call.assigned:
+        return bool(around) and any(
+            any(one.value.text == call.assigned[0] for one in each.arguments)
+            for each in facts.within(facts.calls, inside)
+        )
     return bool(around) and any(
         each.is_awaited and each.arguments and not is_sleep(each)
         for each in facts.within(facts.calls, inside)
