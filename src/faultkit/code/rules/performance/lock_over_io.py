@@ -14,8 +14,10 @@ from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, guard_of, lock_regions
 from faultkit.code.rules.vocabulary.locked_waits import (
+    awaited_in_short_locks,
     gate_that_others_need,
     is_blocking_in_rust,
+    is_short_elsewhere,
     sends_by_name,
     through_functions,
     waits_in_locks,
@@ -63,6 +65,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in sorted(waits, key=lambda each: each.span)
         if (found := _lock_around(call, facts)) is not None and not _is_asked_before(found[0], call, facts)
     ]
+    if facts.language in ("python", "csharp", *JAVASCRIPT):
+        told = {call for call, _, _ in held}
+        held += [
+            (call, lock, False)
+            for call, lock in awaited_in_short_locks(facts)
+            if call not in told and not _is_asked_before(lock, call, facts) and not _is_of_driver(call, facts)
+        ]
     http |= through_functions(http, facts) if held else set()
     for call, lock, is_shared in held:
         what = f"{call.written}() waits while {lock} is held"
@@ -245,7 +254,14 @@ def _rust(waits: set[Call], facts: Facts) -> Iterator[Hit]:
                     continue
                 if taken.method == "read":
                     continue
-            elif not (of_item and each.is_awaited and not each.constructs):
+            elif not (of_item and each.is_awaited and not each.constructs) and not (
+                each.is_awaited
+                and taken.method != "read"
+                and _OF_FIELD.fullmatch(each.written)
+                and each.receiver_written != taken.receiver_written
+                and not word.search(text)
+                and is_short_elsewhere(taken, facts)
+            ):
                 continue
             what = f"{each.written}() waits while {taken.receiver_written} is held"
             yield Hit(Span(taken.span.start, each.span.end) if of_item else each.span, what, LIKELY, "medium")

@@ -9,7 +9,7 @@ from faultkit.code.facts import Call, Facts, Loop, Place, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses, closed_unseen, default_of
+from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses, default_of
 from faultkit.code.rules.vocabulary.ended_sources import ended_sources
 from faultkit.code.rules.vocabulary.idle_helpers import idle_by_helper, self_scheduled
 from faultkit.code.rules.vocabulary.idle_rounds import WAITS_IN_HEAD, idle_rounds, is_told_to_wait
@@ -55,14 +55,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, each.what, LIKELY)
     for each in self_scheduled(facts):
         yield Hit(each.span, each.what, LIKELY)
-    for use, name in closed_unseen(facts) if facts.language == "go" else ():
-        what = f"once {use.channel} is closed, the receive returns an empty {name} at once and the loop spins"
-        yield Hit(use.span, what, LIKELY)
-    seen = {use.span for use, _ in closed_unseen(facts)} if facts.language == "go" else set[Span]()
     for place, what in ended_sources(facts):
-        if place not in seen:
-            told.update(loop.span for loop in facts.loops_around(Place(place)))
-            yield Hit(place, what, LIKELY)
+        told.update(loop.span for loop in facts.loops_around(Place(place)))
+        yield Hit(place, what, LIKELY)
     for loop in facts.loops:
         if loop.span in told:
             continue

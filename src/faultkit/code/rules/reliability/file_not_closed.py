@@ -20,6 +20,16 @@ _OPENS = {
         "tarfile.open",
         "os.fdopen",
         "builtins.open",
+        "lzma.open",
+        "shelve.open",
+        "h5py.File",
+        "rasterio.open",
+        "fitz.open",
+        "pymupdf.open",
+        "pikepdf.open",
+        "pikepdf.Pdf.open",
+        "pdfplumber.open",
+        "netCDF4.Dataset",
     ),
     "csharp": (
         "FileStream",
@@ -31,18 +41,39 @@ _OPENS = {
         "File.OpenText",
         "File.Create",
         "File.CreateText",
+        "File.AppendText",
+        "ZipFile.OpenRead",
+        "ZipFile.Open",
     ),
-    "go": ("os.Open", "os.Create", "os.OpenFile"),
-    "java": tuple(
-        f"java.io.{name}"
-        for name in (
-            "FileInputStream",
-            "FileOutputStream",
-            "FileReader",
-            "FileWriter",
-            "RandomAccessFile",
-            "PrintWriter",
-        )
+    "go": (
+        "os.Open",
+        "os.Create",
+        "os.OpenFile",
+        "os.OpenRoot",
+        "archive/zip.OpenReader",
+        "github.com/xuri/excelize/v2.OpenFile",
+    ),
+    "java": (
+        *(
+            f"java.io.{name}"
+            for name in (
+                "FileInputStream",
+                "FileOutputStream",
+                "FileReader",
+                "FileWriter",
+                "RandomAccessFile",
+                "PrintWriter",
+            )
+        ),
+        "java.util.zip.ZipFile",
+        "java.util.jar.JarFile",
+        "java.nio.file.FileSystems.newFileSystem",
+        "java.nio.file.Files.newDirectoryStream",
+        "java.nio.channels.FileChannel.open",
+        "org.apache.poi.ss.usermodel.WorkbookFactory.create",
+        "org.apache.poi.xssf.usermodel.XSSFWorkbook",
+        "org.apache.pdfbox.Loader.loadPDF",
+        "org.apache.pdfbox.pdmodel.PDDocument.load",
     ),
 }
 _STREAMS = (
@@ -72,6 +103,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue  # The stream of a handle closes it at its end.
         if call.name == "zipfile.ZipFile" and _is_given_a_file(call, facts):
             continue
+        if call.method == "XSSFWorkbook" and not call.arguments:
+            continue  # A new one has no file.
         if facts.language == "kotlin" and (
             _is_closed_in_chain(call, facts)
             or not (call.assigned or any(each.span.start == call.span.start for each in facts.calls_on(call)))

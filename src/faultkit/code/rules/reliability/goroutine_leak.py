@@ -51,22 +51,54 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if each.call is None or len(each.call.arguments) != 1:
             continue
-        sends = [use for use in mine if use.sends and use.select is None]
+        started = [
+            (use, sender)
+            for use in mine
+            if use.sends and use.select is None and (sender := goroutine_around(use.span, facts)) is not None
+        ]
+        started += _sent_by_others(name, scope, uses, facts)
         receives = [use for use in mine if not use.sends and goroutine_around(use.span, facts) is None]
-        if (waits := _waits_first(sends, receives, scope, facts)) is not None:
+        if (waits := _waits_first([sender for _, sender in started], receives, scope, facts)) is not None:
             what = (
                 f"{waits.written}() waits for goroutines that wait to send on {name}, which is received later"
             )
             yield Hit(waits.span, what, LIKELY)
             continue
-        for send in sends:
-            sender = goroutine_around(send.span, facts)
-            if sender is None or not is_within(sender.span, scope.body) or not receives:
+        for send, sender in started:
+            if not is_within(sender.span, scope.body) or not receives:
                 continue
-            several = {goroutine_around(one.span, facts) for one in sends}
+            # One that sends in a loop waits for a receiver that has gone as several do.
+            several = {one for _, one in started} | {*facts.loops_around(send)}
             if why := _is_left(sender, receives, scope, facts, len(several)):
-                yield Hit(send.span, f"this goroutine waits for ever to send on {name} if {why}", LIKELY)
+                what = f"this goroutine waits for ever to send on {name} if {why}"
+                inside = is_within(send.span, sender.span)
+                yield Hit(send.span if inside else Span(sender.span.start, sender.callee.end), what, LIKELY)
                 break
+
+
+def _sent_by_others(
+    name: str, scope: Scope, uses: tuple[ChannelUse, ...], facts: Facts
+) -> list[tuple[ChannelUse, Call]]:
+    """Return sends of functions of this text that a goroutine runs and gives the channel: `go ask(u, ch)`."""
+    found = []
+    for call in goroutines(facts):
+        body = _given_body(name, call, facts) if is_within(call.span, scope.body) else None
+        for use in uses if body is not None else ():
+            own = body is not None and use.channel == body[1] and is_within(use.span, body[0])
+            if own and use.sends and use.select is None:
+                found.append((use, call))
+    return found
+
+
+def _given_body(name: str, call: Call, facts: Facts) -> tuple[Span, str] | None:
+    """Return the code that a goroutine runs and gets a channel for, and the name of the channel there."""
+    at = next((place for place, each in enumerate(call.positional) if each.value.text == name), None)
+    if at is None:
+        return None
+    written = facts.function_at(call.callee)
+    own = (written,) if written is not None else facts.functions_named(call.method)
+    given = own[0].parameters if len(own) == 1 and own[0] is not None else ()
+    return (own[0].body, given[at].name) if at < len(given) else None
 
 
 def _sent_to_caller(
@@ -90,12 +122,9 @@ def _sent_to_caller(
     return None
 
 
-def _waits_first(
-    sends: list[ChannelUse], receives: list[ChannelUse], scope: Scope, facts: Facts
-) -> Call | None:
+def _waits_first(senders: list[Call], receives: list[ChannelUse], scope: Scope, facts: Facts) -> Call | None:
     """Return `wg.Wait()` between goroutines that send on a channel without room and the first receive."""
-    senders = [goroutine_around(one.span, facts) for one in sends]
-    started = [each.span.end for each in senders if each is not None and is_within(each.span, scope.body)]
+    started = [each.span.end for each in senders if is_within(each.span, scope.body)]
     if not started or not receives:
         return None
     way = Span(min(started), min(one.span.start for one in receives))
@@ -193,7 +222,9 @@ def _is_given_away(made: Assignment, scope: Scope, facts: Facts) -> bool:
     name = made.targets[0]
     word = re.compile(rf"(?<![\w.]){re.escape(name)}\b(?!\s*<-)")
     for call in facts.within(facts.calls, scope.body):
-        if call.method in ("close", "len", "cap"):
+        if call.method in ("close", "len", "cap") or (
+            call.is_launched and _given_body(name, call, facts) is not None
+        ):
             continue
         if any(each.value.text == name for each in call.arguments):
             return True

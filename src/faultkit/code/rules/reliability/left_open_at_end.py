@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import LIKELY, Hit
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.signal_handlers import handlers_of_sigterm
 
 _END = (
@@ -85,10 +86,31 @@ def _parts(around: Scope | None, facts: Facts) -> Iterator[tuple[Call, str]]:
         if not name.isidentifier():
             continue
         if (
-            facts.language in ("javascript", "typescript", "tsx")
-            and (_WORKERS.search(call.name) or _SERVERS.search(call.name))
-        ) or _is_own_with_end(call, facts):
+            (
+                facts.language in ("javascript", "typescript", "tsx")
+                and (_WORKERS.search(call.name) or _SERVERS.search(call.name))
+            )
+            or _is_own_with_end(call, facts)
+            or _is_holder(call, facts)
+        ):
             yield call, name
+
+
+_HOLDERS = NamePattern(
+    r"\w(Batcher|Buffer|Outbox|Sink|Spooler|Recorder|Flusher|Aggregator|BatchWriter|EventWriter|WriteBehind\w*"
+    r"|JobRunner|JobWorker|TaskWorker|QueueWorker|QueueConsumer|Dispatcher)$"
+    r"|^(New)?(Batcher|Outbox|Sink|Spooler|Recorder|Flusher|BatchWriter)$"
+)
+"""Names of types whose objects hold what was accepted until they have written or sent it."""
+
+
+def _is_holder(call: Call, facts: Facts) -> bool:
+    """Return whether a call makes an object of another file that holds work, by the name of its type."""
+    makes = call.constructs or (facts.language == "go" and call.method.startswith("New"))
+    if not makes or _HOLDERS.search(call.method) is None:
+        return False
+    own = call.method.removeprefix("New")
+    return not any(scope.owner.rpartition(".")[2] == own for scope in facts.scopes if scope.owner)
 
 
 def _is_own_with_end(call: Call, facts: Facts) -> bool:

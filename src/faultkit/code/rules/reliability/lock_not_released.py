@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.channel_slots import slots_kept
-from faultkit.code.rules.vocabulary.exits import call_that_fails_before, exit_without_release
+from faultkit.code.rules.vocabulary.exits import call_that_fails_before, exit_without_release, left_before
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _PAIRS = {
@@ -22,6 +23,19 @@ _PAIRS = {
     "TryEnterWriteLock": "ExitWriteLock", "EnterUpgradeableReadLock": "ExitUpgradeableReadLock",
     "Enter": "Exit", "TryEnter": "Exit",
 }  # fmt: skip
+_TAKES = NamePattern(
+    r"^(?:try_?|Try)?(acquire|lock|check_?out|borrow|take|pause|claim|hold|obtain)(_?\w*?)"
+    r"(?:Async|Uninterruptibly)?$|^Lock(Take)(?:Async)?$",
+    re.IGNORECASE,
+)
+_GIVES = {
+    "acquire": ("release", "relinquish"), "lock": ("unlock", "release"),
+    "checkout": ("checkin", "return"), "borrow": ("return", "giveback"),
+    "take": ("giveback", "putback", "release"),
+    "pause": ("resume",), "claim": ("release", "unclaim"), "hold": ("release", "unhold"),
+    "obtain": ("release",),
+}  # fmt: skip
+"""Verbs of methods that take something, and of those that give it back, in small letters without `_`."""
 _LOCKS = ("lock", "mutex", "mu", "sem", "semaphore")
 _TYPES = re.compile(
     r"(^|[./])(\w*Lock|Mutex|RWMutex|Semaphore|SemaphoreSlim|BoundedSemaphore|Weighted|Condition"
@@ -42,6 +56,66 @@ _SAFE = frozenset(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    told = set[Span]()
+    for hit in _known(facts) if facts.language != "rust" else ():
+        told.add(hit.span)
+        yield hit
+    for hit in _by_inverse(facts):
+        if not any(hit.span.start == each.start for each in told):
+            yield hit
+
+
+def _by_inverse(facts: Facts) -> Iterator[Hit]:
+    """Yield what a function takes from an object and gives back to it by the opposite method.
+
+    `bulkhead.acquirePermission()` and `bulkhead.releasePermission()`, `locks.claim(key)` and
+    `locks.release(key)`: that the function gives it back shows that it has to, whatever the object is."""
+    if not facts.syntax.has_any(
+        b"release", b"unlock", b"resume", b"giveback", b"give_back", b"checkin", b"unclaim"
+    ):
+        return
+    for call in facts.calls:
+        found = _TAKES.match(call.method)
+        scope = facts.function_of(call) if found is not None and call.receiver_written else None
+        if found is None or scope is None or call.is_managed or call.is_returned:
+            continue
+        if facts.language != "rust" and call.method in _PAIRS and _is_lock(call, facts):
+            continue  # A lock, which has been looked at.
+        ends = [
+            each
+            for each in facts.within(facts.calls, Span(call.span.end, scope.body.end))
+            if each.receiver_written == call.receiver_written and _is_opposite(found, each, call)
+        ]
+        if not ends or any(facts.are_exclusive(call, each) for each in ends):
+            continue
+        begin = _held_from(call, facts)
+        if begin is None and facts.language == "rust":
+            begin = call.span.end
+        if begin is not None and (how := left_before(_end_of_statement(begin, facts), ends, scope, facts)):
+            what = f"{ends[0].written}() is skipped when {how}"
+            yield Hit(Span(call.span.start, ends[0].span.end), what, LIKELY)
+
+
+def _end_of_statement(begin: int, facts: Facts) -> int:
+    """Return the offset behind what belongs to the call itself: `.await?;` of Rust."""
+    found = re.match(r"\s*(?:\.await)?\s*(?:\.\w+\([^()]*\))*\s*\??\s*;", facts.text(Span(begin, begin + 80)))
+    return begin if found is None else begin + len(found[0].encode())
+
+
+def _is_opposite(found: re.Match[str], end: Call, call: Call) -> bool:
+    if found[3]:
+        return end.method.lower().startswith("lockrelease")
+    name = end.method.lower().replace("_", "")
+    verb, rest = found[1].lower().replace("_", ""), found[2].lower().replace("_", "")
+    if not any(name.removesuffix("async") in (gives + rest, gives) for gives in _GIVES[verb]):
+        return False
+    given = [each.value.text for each in end.positional]
+    taken = {each.value.text for each in call.positional}
+    # What is given back by another name was taken by another call, or is the result of this one.
+    return not given or given[0] in taken or given[0].isdigit()
+
+
+def _known(facts: Facts) -> Iterator[Hit]:
     yield from _advisory(facts)
     if facts.language == "go":
         for span, name in slots_kept(facts):
@@ -240,6 +314,6 @@ RULE = Rule(
     "(Kotlin).",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

@@ -9,7 +9,7 @@ from faultkit.code.facts import Call, Facts, Handler, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.response_not_closed import left_open_on_a_way
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.begun_transactions import (
     kept_after_failure,
     left_open,
@@ -17,7 +17,14 @@ from faultkit.code.rules.vocabulary.begun_transactions import (
     never_rolled_back_in_jdbc,
 )
 from faultkit.code.rules.vocabulary.exits import call_that_fails_before, exit_between, exit_without_release
+from faultkit.code.rules.vocabulary.kept_marks import kept_marks
 from faultkit.code.rules.vocabulary.object_queues import returned_on_success_only
+from faultkit.code.rules.vocabulary.own_releases import (
+    RELEASES,
+    is_left_by_failure,
+    released_by_its_taker,
+    releases,
+)
 from faultkit.code.rules.vocabulary.taken_resources import taken_severity
 
 _POOLS = re.compile(r"(^|[._])\w*(pool|Pool)\w*(\(\))?$")
@@ -33,17 +40,16 @@ _READ_UP = frozenset(("string", "bytes", "consume", "toString", "toByteArray", "
 _TRANSACTIONS = frozenset({"Begin", "BeginTx", "Beginx", "BeginTxx", "transaction", "startTransaction"})
 _MANAGER = re.compile(r"(^|\.)(async)?contextmanager$")
 _MUTEX = re.compile(r"mutex|lock|sem", re.IGNORECASE)
-_RELEASES = frozenset(
-    ("close", "Close", "release", "Release", "end", "closeQuietly", "putconn", "releaseConnection",
-     "returnResource", "returnObject", "put_connection", "release_connection", "disconnect", "endSession",
-     "Dispose", "DisposeAsync", "CloseAsync", "unlock", "Return", "quit", "closeSync", "Put")
-)  # fmt: skip
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    found = tuple(_released(facts))
+    # Rust gives back what goes out of scope.
+    found = () if facts.language == "rust" else tuple(_released(facts))
     yield from found
-    for span, what in returned_on_success_only(facts):
+    if facts.language != "rust":
+        for span, what in returned_on_success_only(facts):
+            yield Hit(span, what, LIKELY, "medium")
+    for span, what in kept_marks(facts):
         yield Hit(span, what, LIKELY, "medium")
     told = {facts.named_function_of(hit) for hit in found}
     for span, what in _transactions(facts):
@@ -68,7 +74,10 @@ def _released(facts: Facts) -> Iterator[Hit]:
     if facts.language == "kotlin":
         yield from _properties(facts)
     direct = [(call, severity) for call in facts.calls if (severity := _severity(call, facts)) is not None]
-    for call, severity in (*direct, *_by_helpers(direct, facts)):
+    known = (*direct, *_by_helpers(direct, facts))
+    own = tuple(released_by_its_taker(facts))
+    unknown = {call for call, _ in own} - {call for call, _ in known}
+    for call, severity in (*known, *(each for each in own if each[0] in unknown)):
         scope = facts.function_of(call)
         if scope is None or not call.assigned or call.is_managed:
             continue
@@ -108,7 +117,7 @@ def _released(facts: Facts) -> Iterator[Hit]:
         if early is not None:
             what = f"{_shown(ends[0], name)} is left out where the function returns early"
             yield Hit(Span(call.span.start, early.span.end), what, LIKELY, severity)
-        elif _may_miss(call, ends, scope, facts):
+        elif _may_miss(call, ends, scope, facts, call not in unknown):
             what = f"{_shown(ends[0], name)} is left out when something between it and {call.written}() fails"
             yield Hit(call.span, what, LIKELY, severity)
 
@@ -172,7 +181,10 @@ def _managed_late(name: str, call: Call, scope: Scope, facts: Facts) -> Step | N
 
 
 def _is_nothing(step: Step, name: str, scope: Scope, facts: Facts) -> bool:
-    """Return whether a function leaves because nothing was taken: `if (!conn) return`."""
+    """Return whether a function leaves because nothing was taken: `if (!conn) return`, `open() ?: return`."""
+    before = facts.text(Span(max(scope.body.start, step.span.start - 4), step.span.start))
+    if before.rstrip().endswith(("?:", "??")):
+        return True
     word = re.escape(name)
     return any(
         branch.kind == "branch"
@@ -246,7 +258,7 @@ def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
 def _is_given(name: str, scope: Scope, facts: Facts) -> bool:
     """Return whether another function gets the whole response, and may close it."""
     return any(
-        each.value.text == name and call.method not in _RELEASES
+        each.value.text == name and call.method not in RELEASES
         for call in facts.within(facts.calls, scope.body)
         for each in call.arguments
     )
@@ -255,7 +267,7 @@ def _is_given(name: str, scope: Scope, facts: Facts) -> bool:
 def _ends(call: Call, name: str, taken: Call) -> bool:
     if _ANSWERS.search(taken.name):
         owner = call.receiver_written
-        if owner.rstrip("!?") in (f"{name}.Body", f"{name}.body") and call.method in _RELEASES | _READ_UP | {
+        if owner.rstrip("!?") in (f"{name}.Body", f"{name}.body") and call.method in RELEASES | _READ_UP | {
             "use"
         }:
             return True
@@ -265,15 +277,15 @@ def _ends(call: Call, name: str, taken: Call) -> bool:
         return True  # `const release = await mutex.acquire()`
     if taken.method in _TRANSACTIONS:
         return call.method.lower() in ("commit", "rollback") and call.receiver_written == name
-    if call.method not in _RELEASES:
-        return False
-    return call.receiver_written == name or any(each.value.text == name for each in call.arguments)
+    if call.receiver_written.rstrip("?!") == name and releases(call.method):
+        return True
+    return call.method in RELEASES and any(each.value.text == name for each in call.arguments)
 
 
 def _ends_by_helper(call: Call, name: str, taken: Call, facts: Facts) -> bool:
     """Return whether a function of this text that is given the object releases it: `rollback(tx)`."""
     given = [at for at, each in enumerate(call.positional) if each.value.text == name]
-    if not given or call.method in _RELEASES:
+    if not given or call.method in RELEASES:
         return False
     for scope in facts.functions_named(call.method):
         if call not in facts.callers_of(scope):
@@ -301,7 +313,7 @@ def _is_sure(end: Call, scope: Scope, facts: Facts) -> bool:
     return facts.is_in_finally(end)
 
 
-def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
+def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts, is_known: bool) -> bool:
     """Return whether the function can be left between the two."""
     handlers = [
         handler for each in facts.tries for handler in each.handlers if handler.is_broad or handler.types
@@ -321,6 +333,9 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> bool:
             for each in facts.own(facts.calls, scope)
             if call.span.end < each.span.start and each.span.end < last.span.start
         ]
+        if not is_known:
+            between = [each for each in between if not is_logging(each)]
+            return is_left_by_failure(call, last, between, scope, facts)
         if facts.language == "python" and _FILES.search(call.name):
             return _is_worked_on(call, between, last, scope, facts)
         yields = any(
@@ -439,6 +454,6 @@ RULE = Rule(
     "Go: defer right after the check).",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN),
+    languages=EVERY_LANGUAGE,
     check=_check,
 )

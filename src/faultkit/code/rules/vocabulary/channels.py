@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -81,40 +80,6 @@ def cases_of(select: Span, facts: Facts) -> tuple[tuple[str, str], ...]:
         condition = "" if head is None else facts.syntax.text(head)
         found.append((condition, text[text.find(":", len(condition)) + 1 :]))
     return tuple(found)
-
-
-_OF_LIBRARY = re.compile(
-    r"\.(ResultChan|Channel|ChannelSize|Chan|Events|Messages|Consume|ConsumeWithContext|Watch|Subscribe|NotifyClose"
-    r"|NotifyReturn|Updates|Errors|Successes)(\(\))?$"
-)
-"""Methods and fields of clients that give a channel, which they close when their connection ends."""
-_CHECKED = r"\b{0}\s*(?:==|!=)\s*nil|\blen\({0}|\b{0}\.(?:Err|Error|Canceled|IsClosed)\b"
-
-
-def closed_unseen(facts: Facts) -> Iterator[tuple[ChannelUse, str]]:
-    """Yield receives of a loop, with the variable, that get nothing for ever once a client has closed."""
-    for use in channel_uses(facts):
-        loops = facts.loops_around(use)
-        if use.sends or use.select is None or not loops or loops[-1].kind != "endless":
-            continue
-        case = next((each for each in cases_of(use.select, facts) if use.channel in each[0]), None)
-        found = None if case is None else re.match(r"(\w+)\s*:?=\s*<-", case[0])
-        if case is None or found is None or found[1] == "_" or not _is_of_library(use, facts):
-            continue
-        if re.search(_CHECKED.format(re.escape(found[1])), case[1]):
-            continue
-        yield use, found[1]
-
-
-def _is_of_library(use: ChannelUse, facts: Facts) -> bool:
-    if use.channel.endswith(")"):
-        return _OF_LIBRARY.search(use.channel.partition("(")[0]) is not None and "time." not in use.channel
-    if not use.channel.isidentifier():
-        return False
-    return any(
-        each.call is not None and _OF_LIBRARY.search("." + each.call.method) is not None
-        for each in facts.assignments_to(use.channel, use)
-    )
 
 
 def made_channels(facts: Facts) -> Iterator[Assignment]:

@@ -16,7 +16,7 @@ _OPENS = NamePattern(
 _OF_CLIENT = NamePattern(
     r"(^|[./:*&])(WebSocket\w*|DefaultWebSocket\w*|TcpStream|UnixStream|TcpClient|WsStream|SseEmitter"
     r"|ResponseBodyEmitter|net\.Conn|Conn|Socket|Session|StreamReader|ServerWebSocket|NetSocket|SseEventSink"
-    r"|HttpContext)(<.*>)?$"
+    r"|HttpContext|HttpResponse)(<.*>)?$"
 )
 """Types of parameters that there is one of for every client."""
 _OF_ANSWER = NamePattern(r"(^|[./])(ServerResponse|Response|FastifyReply|WsConnection|Connection)$")

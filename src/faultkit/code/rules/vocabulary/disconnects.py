@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.removals import key_of
 from faultkit.code.rules.vocabulary.short_lives import repeated_around
 
 _ENDS = NamePattern(
@@ -65,7 +66,7 @@ def kept_after_disconnect(facts: Facts) -> Iterator[tuple[Span, str]]:
         if run is None or run.of != "connection":
             continue
         ends = [each for each in facts.calls if form.ends.match(each.method) and each is not call]
-        ends = [each for each in ends if _is_of_timer(each, facts)]
+        ends = [each for each in ends if _is_of_timer(each, facts) and not _is_of_another(each, call, facts)]
         own = any(
             is_within(each.span, call.span) or facts.function_of(each) is facts.function_of(call)
             for each in ends
@@ -84,6 +85,22 @@ def kept_after_disconnect(facts: Facts) -> Iterator[tuple[Span, str]]:
 def _is_of_timer(call: Call, facts: Facts) -> bool:
     """Return whether a call ends a timer: `clearInterval(…)`; a `cancel` or `Dispose` of whatever is held."""
     return facts.language not in ("javascript", "typescript", "tsx") or call.method.startswith("clear")
+
+
+def _is_of_another(end: Call, timer: Call, facts: Facts) -> bool:
+    """Return whether a call ends what another timer of this text was assigned to: `clearInterval(pinger)`."""
+    given = [each.value.text for each in end.positional] or [end.receiver_written.rstrip("?")]
+    names = {key_of(name) for name in given if re.fullmatch(r"[\w$.#?!]+", name)}
+    own = {key_of(name) for name in timer.assigned}
+    return (
+        bool(names)
+        and names.isdisjoint(own)
+        and any(
+            not names.isdisjoint(key_of(name) for name in each.assigned)
+            for each in facts.calls_of_method(timer.method)
+            if each is not timer
+        )
+    )
 
 
 def _called_at_end(owner: str, facts: Facts) -> Iterator[Span]:

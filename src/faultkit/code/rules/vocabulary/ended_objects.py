@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 from faultkit.code.facts import Call, Facts, Scope, Value
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.kept_clients import captures_client, kept_in_collections
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away, key_of
+from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 from faultkit.code.rules.vocabulary.request_scopes import is_made_per_request
-from faultkit.code.rules.vocabulary.short_lives import outlives, repeated_around
+from faultkit.code.rules.vocabulary.short_lives import gives_endless, outlives, repeated_around
 from faultkit.code.rules.vocabulary.singletons import singletons
 
 _ADDS = NamePattern(
@@ -64,8 +65,8 @@ def kept_listeners_of_ended(facts: Facts) -> Iterator[Kept]:
     if facts.language == "csharp" and not is_for_screen(facts):
         yield from _events(facts)
         yield from _registrations(facts)
-    if facts.language in ("python", "go", "rust"):
-        yield from _kept_in_collections(facts)
+    if not is_for_screen(facts):
+        yield from (Kept(span, what) for span, what in kept_in_collections(facts))
     if facts.language == "kotlin":
         yield from _callback_flows(facts)
     if facts.language in ("java", "kotlin", "go", "python", *_SCRIPTS) and not is_for_screen(facts):
@@ -151,7 +152,10 @@ def _registrations(facts: Facts) -> Iterator[Kept]:
         if scope is None:
             continue
         run = repeated_around(call, facts)
-        if run is not None and outlives(call.receiver_written, call, run, facts):
+        source = call.receiver_written
+        if run is not None and (
+            outlives(source, call, run, facts) or gives_endless(source, call, run, facts)
+        ):
             yield Kept(call.callee, f"{call.written}() keeps this callback after the {run.of} has ended")
             continue
         owner = scope.owner.rpartition(".")[2]
@@ -187,7 +191,7 @@ def _kept_in_variables(facts: Facts) -> Iterator[Kept]:
         if not _SUBSCRIBES.match(call.method) or not call.receiver_written or not call.assigned:
             continue
         name = call.assigned[0]
-        if call.is_managed or call.is_returned or not name.isidentifier() or name == "_":
+        if call.is_managed or call.is_returned or not name.isidentifier():
             continue
         if any(_CANCELS.search(each.value.text) for each in call.arguments if each.value.shape != "function"):
             continue
@@ -196,68 +200,11 @@ def _kept_in_variables(facts: Facts) -> Iterator[Kept]:
         if run is None or scope is None or not outlives(call.receiver_written, call, run, facts):
             continue
         after = facts.text(Span(call.span.end, run.scope.body.end))
-        if not re.search(_ENDED.format(name=re.escape(name)), after):
+        if name == "_" or not re.search(_ENDED.format(name=re.escape(name)), after):
             yield Kept(call.callee, f"nothing ends the subscription of {call.written}() with the {run.of}")
 
 
 _AT_END = frozenset(("addShutdownHook", "deleteOnExit", "register"))
-
-
-_SUBSCRIBERS = NamePattern(
-    r"(subscribers?|listeners?|observers?|clients?|connections?|queues|sinks|watchers?|viewers?|sockets|channels|streams)$",
-    re.IGNORECASE,
-)
-
-
-def _kept_in_collections(facts: Facts) -> Iterator[Kept]:
-    """Yield what a client adds to a collection of receivers, which nothing takes out of it."""
-    for call in facts.calls_of_method("add", "append", "insert"):
-        if not _SUBSCRIBERS.search(key_of(_LOCKED.sub("", call.receiver_written))) or not call.positional:
-            continue
-        run = repeated_around(call, facts)
-        given = call.positional[-1].value
-        if run is None or run.of == "message" or given.shape != "name" or not call.is_discarded:
-            continue
-        path = _LOCKED.sub("", call.receiver_written)
-        if outlives(path, call, run, facts) and not _takes_out(key_of(path), facts):
-            yield Kept(call.callee, f"{call.written}() keeps {given.text} after the {run.of} has ended")
-    for each in facts.assignments:
-        path, _, index = "".join(each.targets[:1]).partition("[")
-        if not index or each.operator != "=" or each.scope is None or not _SUBSCRIBERS.search(path):
-            continue
-        run = repeated_around(each, facts)
-        if run is None or run.of == "message" or not outlives(path, each, run, facts):
-            continue
-        text = facts.text(run.scope.span)
-        if run.of == "request" and not _STAYS_OPEN.search(text):
-            continue  # What is kept for a key of a request is a cache.
-        if facts.language == "go" and not _is_declared(key_of(path), facts):
-            continue  # Other files of the package may take it out.
-        if not _takes_out(key_of(path), facts):
-            yield Kept(each.span, f"{path} keeps this after the {run.of} has ended")
-
-
-_STAYS_OPEN = re.compile(r"Upgrade\(|[wW]eb_?[sS]ocket|event-stream|StreamingResponse|Flusher")
-
-
-def _is_declared(key: str, facts: Facts) -> bool:
-    return re.search(rf"\b{re.escape(key)}\s+(map\[|sync\.Map)", facts.whole_text) is not None
-
-
-_LOCKED = re.compile(r"\.(lock|write|borrow_mut|unwrap|expect|await)(\(\))?(?=\.|$)")
-
-
-def _takes_out(key: str, facts: Facts) -> bool:
-    """Return whether the text takes anything out of a collection."""
-    name = re.escape(key)
-    return (
-        re.search(
-            rf"\b{name}\b[^\n;]*\.\s*(remove|discard|pop|delete|clear|retain|drain|take)\w*\b"
-            rf"|\bdelete\(\s*[\w.]*\b{name}\s*,|\bdel\s+[\w.]*\b{name}\[|\b{name}\s*=(?!=)",
-            facts.whole_text,
-        )
-        is not None
-    )
 
 
 def _kept_for_the_end(facts: Facts) -> Iterator[Kept]:
@@ -299,9 +246,13 @@ def _added(facts: Facts) -> Iterator[Kept]:
         if scope is None or given is None:
             continue
         source = call.receiver_written.removeprefix("this.").removeprefix("self.")
-        if call.method in _GENERAL and not (_is_shared_name(source) or _connects(call, facts)):
-            continue
         run = None if facts.language in _SCRIPTS else repeated_around(call, facts)
+        if call.method in _GENERAL and not (
+            _is_shared_name(source)
+            or _connects(call, facts)
+            or (run is not None and captures_client(given, call, run, facts))
+        ):
+            continue
         if run is not None:
             if outlives(call.receiver_written, call, run, facts) and not is_taken_away(call, given, facts):
                 what = f"{call.written}() adds a listener for every {run.of}, and none is removed"

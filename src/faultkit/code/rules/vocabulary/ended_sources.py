@@ -29,6 +29,15 @@ _TOLD = (
     r"\b(?:close[sd]?|closing)\b[^.\n]{{0,40}}\b{0}\b"
     r"|\b{0}\b[^.\n]{{0,40}}\b(?:is|are|be|been|gets?)\s+closed\b"
 )
+_CHECKED = r"\b{0}\s*(?:==|!=)\s*(?:nil|\"\"|0)|\blen\({0}|\b{0}\.(?:Err|Error|Canceled|IsClosed)\b"
+"""A look at a received value that tells whether the channel has ended."""
+_OF_LIBRARY = re.compile(
+    r"\.(ResultChan|Channel|ChannelSize|Chan|Events|Messages|Consume|ConsumeWithContext|Watch|Subscribe|NotifyClose"
+    r"|NotifyReturn|Updates|Errors|Successes)(\(\))?$"
+)
+"""Methods and fields of clients that give a channel, which they close when their connection ends."""
+_OWN = frozenset(("Subscribe", "Watch", "Events", "Updates"))
+"""Those of them that objects of a program often have as well."""
 _SIGNALS = re.compile(
     r"done|stop|quit|ctx|cancel|shut|clos|exit|tick|timer|\.C$|After\(|signal|sig$", re.IGNORECASE
 )
@@ -61,14 +70,17 @@ def _go(facts: Facts) -> Iterator[tuple[Span, str]]:
         if use.sends or use.select is None or not loops or loops[-1].kind not in ("endless", "while"):
             continue
         case = next((each for each in cases_of(use.select, facts) if _is_of(use, each[0])), None)
-        if case is None or _SIGNALS.search(use.channel):
+        if case is None:
+            continue
+        of_library = _is_of_library(use, facts)
+        if _SIGNALS.search(use.channel) and not of_library:
             continue
         checked = _OK.match(case[0])
         if checked is not None:
             if _goes_on_when_closed(use, checked[2], case[1], loops[-1], facts):
                 what = f"after {use.channel} is closed, its receive is always ready and the loop spins"
                 yield use.span, what
-        elif _ONE.match(case[0]) and _is_closed(use, facts) and not _is_left(case):
+        elif _ONE.match(case[0]) and (of_library or _is_closed(use, facts)) and not _is_left(case):
             what = (
                 f"once {use.channel} is closed, the receive returns an empty value at once and the loop spins"
             )
@@ -135,12 +147,25 @@ def _is_left(case: tuple[str, str]) -> bool:
     found = re.match(r"(\w+)", case[0])
     name = "" if found is None else found[1]
     return (
-        re.search(rf"\b{re.escape(name)}\s*(?:==|!=)\s*(?:nil|\"\"|0)|\blen\({re.escape(name)}", case[1])
-        is not None
+        re.search(_CHECKED.format(re.escape(name)), case[1]) is not None
         or re.match(r"\s*return\b", case[1]) is not None
         or (
             re.search(r"^\s*(return|break \w+)\b", case[1], re.MULTILINE) is not None and "if " not in case[1]
         )
+    )
+
+
+def _is_of_library(use: ChannelUse, facts: Facts) -> bool:
+    if use.channel.endswith(")"):
+        return _OF_LIBRARY.search(use.channel.partition("(")[0]) is not None and "time." not in use.channel
+    if not use.channel.isidentifier():
+        return False
+    # One of an object of this program is closed by its subscriber, if at all: `s.hub.Subscribe(topic)`.
+    return any(
+        each.call is not None
+        and _OF_LIBRARY.search("." + each.call.method) is not None
+        and not (each.call.method in _OWN and each.call.name.startswith("self."))
+        for each in facts.assignments_to(use.channel, use)
     )
 
 

@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from faultkit.code.facts import Call, Facts, Scope, Step, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 
 
@@ -21,7 +24,7 @@ def exit_without_release(begin: int, ends: Iterable[Call], scope: Scope, facts: 
     return exit_between(begin, min(each.start for each in sure), ends, scope, facts)
 
 
-def _first_protected(ends: Iterable[Call], scope: Scope, facts: Facts) -> int | None:
+def _first_protected(ends: Iterable[Placed], scope: Scope, facts: Facts) -> int | None:
     """Return where the first code begins after or in which a release is sure; None if there is none."""
     return min((each.start for each in _protected(ends, scope, facts)), default=None)
 
@@ -70,7 +73,7 @@ def _is_of_member(call: Call, facts: Facts) -> bool:
     return bool(call.arguments) and owner.isidentifier() and f"self.{owner}" in facts.assigned_names
 
 
-def exit_between(begin: int, first: int, ends: Iterable[Call], scope: Scope, facts: Facts) -> Step | None:
+def exit_between(begin: int, first: int, ends: Iterable[Placed], scope: Scope, facts: Facts) -> Step | None:
     """Return the first `return` or `raise` between two offsets that no release comes before."""
     for step in facts.own(facts.steps, scope):
         if step.kind not in ("return", "raise") or step.span.start < begin or step.span.end > first:
@@ -96,20 +99,86 @@ def _is_of_failed(begin: int, step: Step, facts: Facts) -> bool:
     )
 
 
-def _protected(ends: Iterable[Call], scope: Scope, facts: Facts) -> Iterator[Span]:
+def _protected(ends: Iterable[Placed], scope: Scope, facts: Facts) -> Iterator[Span]:
     """Yield the parts of a function after or in which a release is sure."""
     for end in ends:
-        if end.is_deferred or facts.is_deferred(end):
+        if facts.is_deferred(end):
             yield Span(end.span.start, scope.body.end)
         for each in facts.tries:
             if each.finally_ is not None and is_within(end.span, each.finally_):
                 yield each.span
 
 
-def _is_before(end: Call, step: Step, facts: Facts) -> bool:
+def _is_before(end: Placed, step: Step, facts: Facts) -> bool:
     if is_within(end.span, step.span):
         return True
     return end.span.end <= step.span.start and not facts.are_exclusive(end, step)
+
+
+_PASSED_ON = re.compile(r"\?\s*(?:[;,).\n}]|$)")
+"""`?` of Rust, which returns the error."""
+_THROWS = frozenset(("java", "kotlin", "csharp", "python"))
+"""Languages in which whatever is called may throw."""
+
+
+def left_before(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) -> str:
+    """Return how a function may be left behind an offset without any of the releases; empty if it is not.
+
+    The releases are all those of one thing; one in `finally`, deferred, in a callback or in a handler is sure
+    from where that begins."""
+    if any(facts.function_of(end) is not scope for end in ends if not facts.is_deferred(end)):
+        return ""
+    if any(facts.handlers_around(end) for end in ends) and facts.language not in ("go", "rust"):
+        return ""
+    behind = [end for end in ends if end.span.start > begin]
+    first = _first_protected(behind, scope, facts)
+    limit = max((end.span.start for end in behind), default=begin) if first is None else first
+    if limit <= begin:
+        return ""
+    step = exit_between(begin, limit, behind, scope, facts)
+    if step is not None and not _is_missing(begin, step, facts):
+        return "the function returns earlier" if step.kind == "return" else "the function throws"
+    if facts.language == "rust":
+        found = _PASSED_ON.search(facts.text(Span(begin, min(limit, min(end.span.start for end in behind)))))
+        return "" if found is None else "something before it fails"
+    for call in facts.within(facts.calls, Span(begin, limit)):
+        if (
+            facts.function_of(call) is not scope
+            or call.method in _AT_ONCE
+            or is_logging(call)
+            or call.constructs
+        ):
+            continue
+        if call.span.end > limit or any(is_within(end.span, call.span) for end in ends):
+            continue
+        may_fail = call.is_awaited or (facts.language in _THROWS and "." in call.written)
+        if (
+            may_fail
+            and not _is_handled(call, facts)
+            and not any(_is_done(end, call, facts) for end in behind)
+        ):
+            return f"{call.written}() fails"
+    return ""
+
+
+def _is_handled(call: Call, facts: Facts) -> bool:
+    return any(
+        handler.is_broad and not handler.raises
+        for each in facts.tries_around(call)
+        for handler in each.handlers
+    )
+
+
+def _is_done(end: Placed, call: Call, facts: Facts) -> bool:
+    return end.span.end <= call.span.start and not facts.are_exclusive(end, call)
+
+
+def _is_missing(begin: int, step: Step, facts: Facts) -> bool:
+    """Return whether a function leaves because it got nothing: `slots.tryTake() ?: return null`."""
+    return (
+        re.fullmatch(r"\)*\s*(\?:|\?\?|\|\|)\s*", facts.text(Span(begin, max(begin, step.span.start))))
+        is not None
+    )
 
 
 def refuses_caller(step: Step, facts: Facts) -> bool:

@@ -71,8 +71,9 @@ _SERVICES = re.compile(
 )
 WAITS_IN_HEAD = re.compile(
     r"\.(wait|sleep|await|tick|read|recv|receive|delay|accept|Wait|Sleep|Tick|Read|Recv|Receive|Accept)\w*\("
+    r"|\.(next|try_next)\(\)|\blet\s[^=]+=[^=]*\.await\s*$"
 )
-"""Conditions that pause between rounds: `while not stop.wait(30)`."""
+"""Conditions that pause between rounds, `while not stop.wait(30)`, or end the loop when there is no more."""
 _ELSE_CONTINUE = re.compile(r"[?.\w()\s]{0,40}else\s*\{\s*continue\b|[.\w()\s]{0,40}\?:\s*continue\b")
 """What follows a call of Rust or Kotlin whose missing result goes on with the next round."""
 _NO_ARM = re.compile(

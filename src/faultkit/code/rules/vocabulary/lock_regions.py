@@ -35,7 +35,17 @@ _TAKES = {
 _READS = frozenset(("RLock", "EnterReadLock"))
 
 
-LOCK_WORDS = (b"ock", b"ynchronized", b"utex", b"Monitor", b"emaphore", b"ondition", b"acquire", b"WaitAsync")
+LOCK_WORDS = (
+    b"ock",
+    b"ynchronized",
+    b"utex",
+    b"Monitor",
+    b"emaphore",
+    b"ondition",
+    b"acquire",
+    b"WaitAsync",
+    b"runExclusive",
+)
 """Words of which one stands in each text that takes a lock."""
 
 
@@ -128,6 +138,9 @@ def _called(facts: Facts) -> Iterator[Region]:
             continue
         end = max(ends, default=scope.body.end)
         yield Region(name, Span(call.span.end, end), call.method in _READS, call.span)
+    if facts.syntax.language.family == "javascript":
+        for call in facts.calls_of_method("runExclusive"):
+            yield Region(_own(call.receiver_written), call.span, taken=call.callee)
     if facts.language == "kotlin":
         for call in facts.calls_of_method("withLock", "read", "write"):
             if call.receiver_written and (call.method == "withLock" or is_lock_name(call.receiver_written)):

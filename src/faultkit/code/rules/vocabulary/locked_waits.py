@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, lock_regions, regions_around
+from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, Region, lock_regions, regions_around
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.service_clients import callers_by_type, type_of_receiver
@@ -118,6 +118,57 @@ def is_blocking_in_rust(call: Call, facts: Facts) -> bool:
     return not call.is_awaited and any(
         word in facts.syntax.source for word in (b"reqwest::blocking", b"ureq", b"postgres::Client")
     )
+
+
+_QUICK = NamePattern(
+    r"^(put|get|wait|notify\w*|acquire|release|set|join|sleep|lock|unlock|Wait\w*|Release|Delay|Yield|send|recv|tick|clear)$"
+)
+_OF_MEMBER = NamePattern(r"^(?:(?:self|this)\.#?\w+|_\w+)\.\w+$")
+
+
+def awaited_in_short_locks(facts: Facts) -> Iterator[tuple[Call, str]]:
+    """Yield calls of another object that are awaited in a lock which other functions hold for short.
+
+    What awaits while it has the lock makes all others wait as long, who only look something up."""
+    regions = lock_regions(facts)
+    for region in regions if len(regions) > 1 else ():
+        if region.is_shared or not _is_held_for_short(region, regions, facts):
+            continue
+        for call in facts.within(facts.calls, region.span):
+            if not call.is_awaited or _QUICK.match(call.method) or not _OF_MEMBER.match(call.written):
+                continue
+            if facts.function_of(call) is facts.function_of(region) and region.lock not in call.written:
+                yield call, region.lock
+                break
+
+
+def _is_held_for_short(region: Region, regions: list[Region], facts: Facts) -> bool:
+    """Return whether another function takes the same lock, and awaits nothing while it has it."""
+    scope, name = facts.named_function_of(region), region.lock.rpartition(".")[2]
+    return any(
+        other.lock.rpartition(".")[2] == name
+        and facts.named_function_of(other) is not scope
+        and not any(
+            step.kind == "await" and step.span.start > other.span.start
+            for step in facts.within(facts.steps, other.span)
+        )
+        for other in regions
+    )
+
+
+def is_short_elsewhere(taken: Call, facts: Facts) -> bool:
+    """Return whether another function takes the same lock and awaits nothing but that (Rust)."""
+    name, scope = taken.receiver_written.rpartition(".")[2], facts.named_function_of(taken)
+    for other in facts.calls_of_method("lock", "write", "read"):
+        around = facts.named_function_of(other)
+        if other.receiver_written.rpartition(".")[2] != name or around is scope or around is None:
+            continue
+        if ".await" not in _LOCKING.sub("", facts.text(around.body)):
+            return True
+    return False
+
+
+_LOCKING = re.compile(r"\.(lock|write|read)\(\)\s*\.await")
 
 
 def gate_that_others_need(call: Call, facts: Facts) -> str | None:

@@ -15,7 +15,10 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.connections import is_of_connection
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.removals import key_of
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
+from faultkit.code.rules.vocabulary.short_lives import is_one_client
 from faultkit.code.rules.vocabulary.started_tasks import started_for
 
 _SCHEDULES = frozenset(("scheduleAtFixedRate", "scheduleWithFixedDelay", "fixedRateTimer"))
@@ -167,13 +170,31 @@ def _ends_itself(call: Call, facts: Facts) -> bool:
 
 
 def _is_ended_otherwise(call: Call, facts: Facts) -> bool:
-    """Return whether the executor belongs to the connection: it is made here, or shut down."""
-    head = call.receiver_written.partition(".")[0]
+    """Return whether the executor belongs to the connection: it is made here, or shut down with it.
+
+    One that many connections share is shut down when the program ends, which is too late for their tasks."""
+    head = call.receiver_written.removeprefix("this.").removeprefix("self.").partition(".")[0]
     scope = facts.named_function_of(call)
     own = scope is not None and any(
         head in each.targets and each.call is not None for each in facts.within(facts.assignments, scope.body)
     )
-    return (
-        own
-        or re.search(rf"\b{re.escape(head)}\.(shutdown|shutdownNow|close)\(", facts.whole_text) is not None
-    )
+    if own or scope is None:
+        return True
+    ends = [
+        facts.named_function_of(each)
+        for each in facts.calls_of_method("shutdown", "shutdownNow", "close")
+        if key_of(each.receiver_written) == head
+    ]
+    shared = facts.route_of(call) is not None or not is_one_client(scope.owner)
+    return any(each is None or not (shared and _is_at_stop(each)) for each in ends)
+
+
+_AT_STOP = NamePattern(
+    r"^_?(stop|shutdown|destroy|close|dispose|terminate|tear_?down|pre_?destroy|cleanup)$", re.I
+)
+
+
+def _is_at_stop(scope: Scope) -> bool:
+    """Return whether a method ends the whole object, not what it does for one client."""
+    named = _AT_STOP.match(scope.short_name) is not None and not scope.parameters
+    return named or any(each.method == "PreDestroy" for each in scope.decorators)

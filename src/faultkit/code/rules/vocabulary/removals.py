@@ -14,7 +14,7 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 _TAKES_AWAY = NamePattern(
     r"^_*(remove|un_?register|un_?subscribe|p_?unsubscribe|pUnsubscribe|deregister|detach|disconnect|unbind|unwatch"
     r"|unlisten|stopObserving|stopListening|discard|dispose|cancel|off$|delete$|leave|close|end$|quit|destroy|stop$"
-    r"|release|clear$|pop$|Remove|Unregister|Unsubscribe|Deregister|Detach|Disconnect|Dispose|Cancel|Close|Leave|Drain)"
+    r"|release|clear$|pop$|forget|drop$|Remove|Unregister|Unsubscribe|Deregister|Detach|Disconnect|Dispose|Cancel|Close|Leave|Drain)"
 )
 _CLEARLY = NamePattern(
     r"^_*((remove|Remove|detach|Detach|discard|pop|delete)_?\w*([lL]istener|[oO]bserver|[cC]allback|[hH]andler|[sS]ubscri\w+"
@@ -26,6 +26,11 @@ BY_FUNCTION = frozenset(("off", "removeListener", "removeEventListener"))
 """Removals that are given an event and a function (JavaScript)."""
 _NAMED = re.compile(r"(?:async\s+)?function\s*\*?\s*([\w$]+)")
 _LATER = r"\b{key}\??\.(?:off|remove\w+|un\w+)\.(?:bind|call|apply)\("
+
+
+def takes_away(method: str) -> bool:
+    """Return whether a method ends, removes or lets go of what it is given, by its name."""
+    return _TAKES_AWAY.match(method) is not None
 
 
 def key_of(path: str) -> str:

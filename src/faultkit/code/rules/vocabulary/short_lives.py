@@ -40,13 +40,21 @@ _JOBS = NamePattern(
 _OF_REQUEST = NamePattern(
     r"^(net/http\.(ResponseWriter|Request)|.*gin\.Context|.*echo(/v\d)?\.Context|.*fiber(/v\d)?\.Ctx|.*chi\.Context"
     r"|.*\bStreamObserver|.*\.HttpServletRequest|HttpServletRequest|.*\bServerCallContext|.*\bIServerStreamWriter"
-    r"|.*\w_\w+Server|.*\bServerWebExchange|aiohttp\.web\.Request|starlette\.requests\.Request|fastapi\.Request)$"
+    r"|.*\w_\w+Server|.*\bServerWebExchange|aiohttp\.web\.Request|starlette\.requests\.Request|fastapi\.Request"
+    r"|.*grpc\.(Server|Bidi|Client)StreamingServer|tonic\.Request|(.*\.)?(HttpServletResponse|HttpExchange|RoutingContext"
+    r"|AsyncContext|ServerHttpRequest|ServicerContext)|actix_web\.HttpRequest)$"
 )
 """Types of parameters that there is one of for every request or call."""
 _ONE_CLIENT = NamePattern(
     r"(Session|Connection|Conn|Peer|ClientHandler|Subscription|Viewer|Player|Participant)$"
 )
-"""Names of types of which each client has an object."""
+_OF_CONSUMER = NamePattern(r"(WebsocketConsumer|WebSocketHandler|WebSocketEndpoint|WebSocketServerProtocol)$")
+"""Bases of classes of which each connection has an object."""
+_BEGINS_CONSUMER = frozenset(("connect", "open", "on_connect", "websocket_connect", "onOpen"))
+_OF_STREAM = NamePattern(
+    r"(\$|[sS]tream|[wW]atch|[cC]hanges|[eE]vents|[uU]pdates|[oO]bserve|[fF]eed|[lL]ive|[tT]icks|^[oO]f|[sS]ubscri\w+)$"
+)
+"""Methods that give a stream of what happens, which ends with the program."""
 _OF_SERVER = re.compile(r"^(req|request|ctx|context|c|call)\.(app|application|server|fastify)\b")
 """Ways from a request to what serves all of them."""
 _SHARED = NamePattern(r"(bus|emitter|events|hub|feed|pub_?sub|broker|registry|notifier)$", re.IGNORECASE)
@@ -58,6 +66,8 @@ _FOR_ALL = NamePattern(r"(^|[.:])(Arc|State|Data|Extension)(<.*>)?$")
 """Types of Rust by which many requests have the same object."""
 _MAKES = frozenset(("constructor", "__init__", "init"))
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_OR_MADE = re.compile(r"([\w$.#?]+\.get\([^()]*\))\s*(?:\?\?|\|\||\?:)\s*(?:new\b|\[|\{|mutable\w+)")
+"""What a collection has for a key, or something new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,11 @@ class Repeated:
     """What each run is for: `request`, `connection`, `message` or `stream`."""
     caller: Call | None = None
     """A call in another function of this kind that leads here."""
+
+
+def is_one_client(owner: str) -> bool:
+    """Return whether each client has an object of a type, by its name."""
+    return _ONE_CLIENT.search(owner) is not None
 
 
 def repeated_around(place: Placed, facts: Facts, levels: int = _LEVELS) -> Repeated | None:
@@ -91,6 +106,8 @@ def repeated_around(place: Placed, facts: Facts, levels: int = _LEVELS) -> Repea
 def _runs_for(scope: Scope, facts: Facts) -> str:
     if scope.route is not None or is_handler(scope):
         return "request"
+    if scope.short_name in _BEGINS_CONSUMER and _is_consumer(scope, facts):
+        return "connection"
     if opens_connection(scope) or any(is_client(one.type) for one in scope.parameters):
         return "connection"
     if any(one.name.lstrip("_") in CLIENT_NAMES and not one.type for one in scope.parameters[:2]):
@@ -109,6 +126,11 @@ def _runs_for(scope: Scope, facts: Facts) -> str:
         return "stream" if next(own, None) is not None else ""
     given = _given_functions(facts)
     return given.get(scope.span.start, "") or given.get(scope.name, "")
+
+
+def _is_consumer(scope: Scope, facts: Facts) -> bool:
+    """Return whether each connection has an object of a class, by what the class is made from."""
+    return any(_OF_CONSUMER.search(base) for base in facts.classes.get(scope.owner, ()))
 
 
 @lru_cache(maxsize=4)
@@ -170,6 +192,10 @@ def outlives(path: str, place: Placed, run: Repeated, facts: Facts, levels: int 
         return _is_given_longer(head, run, facts, levels)
     for each in facts.assignments:
         if each.scope in inside and any(head in _names(target) for target in each.targets):
+            found_or_made = None if each.value is None else _OR_MADE.match(each.value.text)
+            if found_or_made is not None:
+                # `rooms.get(id) ?? new Set()`
+                return outlives(found_or_made[1], each, run, facts, levels - 1)
             if each.value is None or each.value.shape not in ("name", "call"):
                 return False
             text = facts.text(each.value.span).removeprefix("await ").strip()
@@ -183,10 +209,21 @@ def outlives(path: str, place: Placed, run: Repeated, facts: Facts, levels: int 
     return True
 
 
+def gives_endless(path: str, place: Placed, run: Repeated, facts: Facts) -> bool:
+    """Return whether a path is a stream of what lives longer than a run: `this.quotes.stream$(pair)`."""
+    found = re.match(r"([\w$.#?!]+)\.([\w$]+)\([^()]*\)$", path)
+    if found is None or not _OF_STREAM.search(found[2]):
+        return False
+    return outlives(found[1], place, run, facts)
+
+
 def _is_long_field(path: str, run: Repeated, facts: Facts) -> bool:
     """Return whether a field of the object itself holds what lives longer than a run."""
     owner = run.scope.owner.rpartition(".")[2]
     field = ".".join(path.split(".")[:2])
+    if _is_consumer(run.scope, facts):
+        own = field.partition(".")[2]
+        return any(own in each.targets and each.scope is None and each.owner for each in facts.assignments)
     bare = field.rpartition(".")[2].lstrip("_#")
     if run.scope.short_name in (*_MAKES, owner) or _ONE_CLIENT.search(owner):
         # An object for one client: what it was given to share lives longer.

@@ -13,7 +13,7 @@ from faultkit.code.rules.vocabulary.failures import is_handler
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.removals import is_known_function, is_taken_away
 from faultkit.code.rules.vocabulary.repetition import frequency_of
-from faultkit.code.rules.vocabulary.short_lives import Repeated, outlives, repeated_around
+from faultkit.code.rules.vocabulary.short_lives import Repeated, gives_endless, outlives, repeated_around
 
 _LISTENS = frozenset({"on", "addListener", "addEventListener", "prependListener", "subscribe"})
 _ADDS = NamePattern(
@@ -94,7 +94,9 @@ def _ends_by_option(call: Call) -> bool:
 def _is_kept_by(call: Call, given: Value, run: Repeated, facts: Facts) -> bool:
     """Return whether what is listened to outlives the run, and its listener works for this run alone."""
     receiver = call.receiver_written
-    if _ENDS_ITSELF.search(receiver) or not outlives(receiver, call, run, facts):
+    if _ENDS_ITSELF.search(receiver):
+        return False
+    if not outlives(receiver, call, run, facts) and not gives_endless(receiver, call, run, facts):
         return False
     if call.method in _LISTENS and len(call.positional) > 1:
         return True

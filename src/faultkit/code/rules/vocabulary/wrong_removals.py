@@ -199,9 +199,39 @@ def _lives_on(listen: Call, scope: Scope, facts: Facts) -> bool:
         return outlives(path, listen, run, facts)
     own = [one.name for one in scope.parameters]
     at = next((place for place, name in enumerate(own) if head in re.findall(r"[\w$]+", name)), None)
+    if at is None and head in ("self", "this"):
+        return _runs_again(scope) and _is_set_by_maker(path, scope, facts)
     if at is None:
-        return head in facts.file_names and scope.short_name not in ("main", "start", "run", "constructor")
+        if any(head in each.targets for each in facts.within(facts.assignments, scope.body)):
+            return False
+        around = [each for each in facts.functions_around(listen) if is_within(scope.span, each.body)]
+        inside = {facts.named_function_of(call) for call in facts.callers_of(scope)}
+        known = head in facts.file_names or head in facts.imports.names
+        # A function that the one around it calls itself works for that call of it alone.
+        given = inside.isdisjoint(around) and any(
+            head in re.findall(r"[\w$]+", one.name) for each in around for one in each.parameters
+        )
+        return (known or given) and _runs_again(scope)
     return any(_hands_on_long(each, at, facts) for each in facts.callers_of(scope))
+
+
+def _runs_again(scope: Scope) -> bool:
+    """Return whether a function is called again and again: it does not begin something, or is given work."""
+    if scope.short_name in ("main", "constructor"):
+        return False
+    return bool(scope.parameters) or not re.match(
+        r"(start|run|init|begin|open|listen|connect|setup)", scope.short_name
+    )
+
+
+def _is_set_by_maker(path: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a field of an object is set once, when the object is made."""
+    field = "self." + path.split(".")[1].lstrip("?!").rstrip("?!")
+    return all(
+        each.scope is None or each.scope.short_name in ("constructor", "__init__")
+        for each in facts.assignments
+        if field in each.targets and each.owner in ("", scope.owner)
+    )
 
 
 def _hands_on_long(caller: Call, at: int, facts: Facts) -> bool:

@@ -1,0 +1,175 @@
+"""Counters and marks of what runs at the moment, which a function sets and takes back only if nothing fails.
+
+if (this.active >= this.max) throw new Busy();     if feed in self._running: return "busy"
+this.active++;                                     self._running.add(feed)
+const rows = await this.db.execute(query);         await self._store.save(feed)
+this.active--;                                     self._running.discard(feed)
+
+Each failure takes one place away, until all callers are refused. A counter must be compared with a limit and
+a mark asked for before: those of metrics are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from faultkit.code.facts import Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.exits import left_before
+
+_RAISES = {
+    "incrementAndGet": "decrementAndGet", "getAndIncrement": "decrementAndGet", "fetch_add": "fetch_sub",
+    "Increment": "Decrement", "AddInt32": "AddInt32", "AddInt64": "AddInt64", "Add": "Add", "inc": "dec",
+    "increment": "decrement", "addAndGet": "addAndGet", "getAndAdd": "getAndAdd",
+}  # fmt: skip
+_LOWERS = frozenset(("decrementAndGet", "getAndDecrement", "fetch_sub", "Decrement", "dec", "decrement"))
+_MARKS = frozenset(("add", "Add", "TryAdd", "insert", "put", "set", "putIfAbsent"))
+_UNMARKS = frozenset(("discard", "remove", "delete", "Remove", "TryRemove", "pop"))
+_LIMIT = (
+    r"(?<![\w.])(?:(?:self|this|\w)\.)?#?_?{0}"
+    r"(?:\.(?:get|load|Load|size|Read)\([^()]*\)|\.(?:Value|value|current))?\s*(?:>=?|<=?)\s*[\w.(]"
+)
+_COMPARED = re.compile(r"\)\s*(>=?|<=?)\s*\w")
+_DEPTHS = re.compile(r"depth|level|nest|indent|recurs|pos$|index|offset|refs?$", re.IGNORECASE)
+"""Counters of an object that is dropped when its work fails, such as a parser."""
+_HAS = re.compile(r"^(has|contains|containsKey|Contains|ContainsKey|contains_key|includes)$")
+
+
+class _Change(NamedTuple):
+    """A place where a counter or mark changes."""
+
+    key: str
+    """The member, with what is marked."""
+    span: Span
+    up: bool
+
+
+def kept_marks(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield where a counter or mark is set that a failure leaves as it is, with what is skipped."""
+    changes = [*_counted(facts), *_marked(facts)]
+    lowered = {each.key for each in changes if not each.up}
+    for each in changes:
+        scope = facts.function_of(each) if each.up and each.key in lowered else None
+        if scope is None:
+            continue
+        ends = [
+            one
+            for one in changes
+            if not one.up
+            and one.key == each.key
+            and is_within(one.span, scope.body)
+            and one.span.start > each.span.end
+        ]
+        if not ends or _is_recursive(scope, facts) or not _is_limit(each, scope, facts):
+            continue
+        begin = _begin(each, facts)
+        left = [one for one in ends if one.span.start > begin]
+        if left and (how := left_before(begin, left, scope, facts)):
+            name = each.key.partition("(")[0]
+            yield each.span, f"{name} stays as it is set here when {how}: nothing takes it back"
+
+
+def _is_recursive(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function calls itself: it marks the way that it has gone."""
+    inside = facts.within(facts.calls, scope.body)
+    return any(call.method == scope.short_name for call in inside)
+
+
+def _counted(facts: Facts) -> Iterator[_Change]:
+    for each in facts.assignments:
+        if each.scope is None or len(each.targets) != 1 or each.operator not in ("++", "--", "+=", "-="):
+            continue
+        by_one = each.operator in ("++", "--") or (each.value is not None and each.value.text == "1")
+        name = each.targets[0]
+        if by_one and ("." in name or _is_outer(name, each.scope, facts)):
+            yield _Change(_key(name), each.span, each.operator[0] == "+")
+    for call in facts.calls_of_method(*_RAISES, *_LOWERS):
+        given = [one.value.text for one in call.positional]
+        if call.receiver_written in ("Interlocked", "atomic", "System.Threading.Interlocked") and given:
+            name, amount = re.sub(r"^(ref\s+|&)", "", given[0]), (given[1:] or ["1"])[0]
+        elif call.method in ("AddInt32", "AddInt64"):
+            continue
+        else:
+            name, amount = call.receiver_written, (given or ["1"])[0]
+        if not name or (call.method in ("Add", "addAndGet", "getAndAdd") and amount not in ("1", "-1")):
+            continue
+        up = call.method not in _LOWERS and not amount.startswith("-")
+        yield _Change(_key(name), call.span, up)
+
+
+def _is_outer(name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a variable belongs to a function around, or to the file."""
+    return name in facts.file_names or any(
+        name in each.targets and each.operator in ("=", ":=") and is_within(scope.span, each.scope.body)
+        for each in facts.assignments
+        if each.scope is not None and each.scope is not scope
+    )
+
+
+def _marked(facts: Facts) -> Iterator[_Change]:
+    taken_back = {_key(call.receiver_written) for call in facts.calls_of_method(*_UNMARKS)}
+    for call in facts.calls_of_method(*_MARKS, *_UNMARKS) if taken_back else ():
+        path = call.receiver_written
+        if not path or _key(path) not in taken_back or ("." not in path and path not in facts.assigned_names):
+            continue
+        given = call.positional[0].value.text if call.positional else ""
+        if re.fullmatch(r"&?[\w.]+(?:\.clone\(\)|\.to_string\(\))?", given):
+            key = re.sub(r"^&|\.(clone|to_string)\(\)$", "", given)
+            yield _Change(f"{_key(path)}({key})", call.span, call.method in _MARKS)
+
+
+def _key(path: str) -> str:
+    return re.sub(r"^(self|this)\.|[?!#]|\.(lock|write|borrow_mut|unwrap|expect|await)(\(\))?", "", path)
+
+
+def _is_limit(each: _Change, scope: Scope, facts: Facts) -> bool:
+    """Return whether callers are refused by a counter or mark."""
+    member, _, given = each.key.partition("(")
+    last = member.rpartition(".")[2]
+    if not given:
+        return _DEPTHS.search(last) is None and _is_compared(each, last, scope, facts)
+    before = Span(scope.body.start, each.span.end)
+    asked = [
+        call
+        for call in facts.within(facts.calls, before)
+        if _HAS.match(call.method) and _key(call.receiver_written) == member
+    ]
+    text = facts.text(before)
+    return (
+        bool(asked)
+        or re.search(rf"\b{re.escape(given.rstrip(')'))}\s+in\s+[\w.]*\b{re.escape(last)}\b", text)
+        is not None
+        or _is_condition(each, facts)
+    )
+
+
+def _is_compared(each: _Change, name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a counter is compared with a limit by a branch or a loop."""
+    limit = re.compile(_LIMIT.format(re.escape(name)))
+    for step in facts.within(facts.steps, scope.body):
+        if step.kind == "branch" and (
+            limit.search(step.text) or (is_within(each.span, step.span) and _COMPARED.search(step.text))
+        ):
+            return True
+    return any(
+        limit.search(loop.over) for loop in facts.within(facts.loops, scope.body) if loop.kind == "while"
+    )
+
+
+def _is_condition(each: _Change, facts: Facts) -> bool:
+    """Return whether the call that marks also tells whether it was marked: `if !running.insert(id) {`."""
+    text = facts.text(each.span)
+    return any(
+        step.kind == "branch" and is_within(each.span, step.span) and text in step.text
+        for step in facts.steps
+    )
+
+
+def _begin(each: _Change, facts: Facts) -> int:
+    """Return the offset from which the place is taken: behind the branch that refuses, if there is one."""
+    for step in facts.steps:
+        if step.kind == "branch" and is_within(each.span, step.span) and facts.text(each.span) in step.text:
+            return step.span.end
+    return each.span.end

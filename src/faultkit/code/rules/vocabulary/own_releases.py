@@ -1,0 +1,164 @@
+"""Things that a function takes and gives back itself, whatever library they come from.
+
+document = Loader.loadPDF(file)     A function that closes what a call returned owns it, and has to close it
+text = strip(document)              on every other way out, too. No list of libraries is needed: the call
+document.close()                    that gives it back shows that it must be.
+
+What holds memory only, or ends with something else that is closed, is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.rule import Severity
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.repetition import is_for_screen, runs_once
+from faultkit.code.rules.vocabulary.taken_resources import taken_severity
+
+RELEASES = frozenset(
+    ("close", "Close", "release", "Release", "end", "closeQuietly", "putconn", "releaseConnection",
+     "returnResource", "returnObject", "put_connection", "release_connection", "disconnect", "endSession",
+     "Dispose", "DisposeAsync", "CloseAsync", "unlock", "Return", "quit", "closeSync", "Put")
+)  # fmt: skip
+"""Methods that give back what a call has taken, by their names."""
+_OWN = RELEASES | frozenset(
+    ("aclose", "dispose", "destroy", "terminate", "Disconnect", "DisconnectAsync", "ReleaseAsync",
+     "releaseLock", "giveBack", "give_back", "checkin", "logout", "unsubscribe",
+     "Unsubscribe", "disconnectSync", "Logout", "shutdown", "shutdownNow", "Terminate", "Unlock",
+     "UnlockAsync", "abandon", "release_lock", "unlockAsync", "releaseAsync", "deallocate", "Free", "free")
+) - {"Return", "Put"}  # fmt: skip
+"""The same, of the object itself."""
+_IN_MEMORY = NamePattern(
+    r"Byte(Array|Buffer)?(In|Out)putStream|String(Reader|Writer|IO|Builder|Content)|BytesIO|MemoryStream|bytes\.|strings\."
+    r"|zip\.NewWriter|(gzip|zlib|flate|lzw|bzip2|brotli)\.New\w+|multipart\.NewWriter|tar\.NewWriter|csv\.|GZIP\w+Stream"
+    r"|CancellationTokenSource|HttpRequestMessage|\w+Content$|createDeferred|Subject$|tracer|[sS]pan|Scanner$|Printer$"
+    r"|[sS]top[wW]atch|[pP]rogress|[sS]pinner|tqdm|Formatter$|PrintWriter$|createInterface|io\.Pipe$|Object(In|Out)putStream$"
+    r"|InitialContext$|(Xml|XML|Json|JSON)(Text)?(Reader|Writer|Generator)$|\.(createGenerator|createParser|createXML\w+)$"
+    r"|Okio\.buffer$|Brush$|(^|\.)Pen$|Dialog$|Scope$|LayoutScope$|RegistryKey$|OpenSubKey$"
+)
+"""Makers of what holds memory only, measures time, belongs to a screen, or has rules of its own."""
+_FINDS = NamePattern(
+    r"^_?(get|Get|find|Find|lookup|remove|Remove|pop|Pop|peek|shift|poll|execute$|select|query|[a-z]\w*Getter$)"
+)
+"""Methods that give what is there already, or what others own; in Go what can be closed has to be."""
+_OF_ANOTHER = frozenset(
+    ("cursor", "createStatement", "prepareStatement", "executeQuery", "getInputStream", "getOutputStream",
+     "prepare", "prepareCall", "getResultSet", "getGeneratedKeys", "StdoutPipe", "StdinPipe", "StderrPipe",
+     "getReader", "GetStream", "CreateCommand", "getWriter", "listen", "getBody", "clone", "createQuery",
+     "ExecuteReader", "ExecuteReaderAsync", "pipe", "getParameterMetaData", "makefile", "fork", "Body")
+)  # fmt: skip
+"""Methods whose results end with the object that they are called on."""
+_MAINS = frozenset(("main", "Main", "cli", "__main__", "realMain", "runMain"))
+_PROCESSES = frozenset(
+    ("quit", "terminate", "shutdown", "disconnect", "release", "logout", "give_back", "checkin")
+)
+"""Ends without which a process, a session or a permit stays: no collector of memory gives it back."""
+
+
+def releases(method: str) -> bool:
+    """Return whether a method ends the object that it is called on."""
+    return method in _OWN or method == "Return"
+
+
+def released_by_its_taker(facts: Facts) -> Iterator[tuple[Call, Severity]]:
+    """Yield calls whose result the same function gives back, beyond those that are known by their names."""
+    if is_for_screen(facts):
+        return
+    seen = set[Call]()
+    of_scripts = facts.syntax.language.family == "javascript"
+    for end in facts.calls_of_method(*(_OWN if of_scripts else _OWN - {"end"})):
+        taken = end.origin
+        if taken is None or taken in seen or not taken.assigned:
+            continue
+        if end.receiver_written.rstrip("?!") != taken.assigned[0]:
+            continue
+        seen.add(taken)
+        if taken_severity(taken.name, facts.language) is None and _must_be_released(taken, end, facts):
+            yield taken, "medium"
+
+
+def _must_be_released(taken: Call, end: Call, facts: Facts) -> bool:
+    scope = facts.function_of(taken)
+    if scope is None or facts.function_of(end) is not scope or scope.short_name in _MAINS:
+        return False
+    if taken.method in _OF_ANOTHER or _IN_MEMORY.search(taken.name) or taken.is_managed:
+        return False
+    if (
+        (runs_once(scope) and not scope.parameters)
+        or _wraps_given(taken, scope)
+        or _ENDS.match(scope.short_name)
+    ):
+        return False
+    if facts.language != "go" and _FINDS.match(taken.method):
+        return False
+    if _ends_with_another(taken, scope, facts) or _is_stored(taken.assigned[0], scope, facts):
+        return False
+    if facts.language == "go":
+        return (
+            len(taken.assigned) > 1 and re.search(r"err\d?$", taken.assigned[-1], re.IGNORECASE) is not None
+        )
+    if facts.language in ("javascript", "typescript", "tsx"):
+        return taken.is_awaited or end.is_awaited
+    return True
+
+
+def _ends_with_another(taken: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the object that a call is on is closed or managed here, and what it gave with it."""
+    head = re.split(r"[.(\[]", taken.receiver_written)[0]
+    if not head or head in ("self", "this"):
+        return False
+    return any(head in call.assigned for call, _ in facts.managed) or any(
+        each.method in _OWN and each.receiver_written == head
+        for each in facts.within(facts.calls, scope.body)
+    )
+
+
+def _wraps_given(taken: Call, scope: Scope) -> bool:
+    """Return whether a reader or writer is made over another stream, whose owner closes that."""
+    first = taken.positional[0].value if taken.positional else None
+    if not taken.constructs or first is None:
+        return False
+    given = {one.name for one in scope.parameters if _STREAMS.search(one.type)}
+    wraps = _STREAMS.search(taken.method) is not None and first.shape in ("name", "call")
+    return first.text in given or (wraps and not _PATHS.search(first.text))
+
+
+_STREAMS = NamePattern(r"(Stream|Reader|Writer|Socket|Connection|Channel|byte\[\]|Memory|Span)(<.*>)?\??$")
+_PATHS = re.compile(r"path|file|name|url|uri|dir|dest|target", re.IGNORECASE)
+_ENDS = NamePattern(r"^_?(close|shutdown|stop|destroy|dispose|terminate|teardown|disconnect)", re.IGNORECASE)
+"""Functions that end something else: what they take on the way has no more use."""
+
+
+def _is_stored(name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether the object is put where other functions have it."""
+    return any(
+        each.value is not None
+        and each.value.text == name
+        and any("." in target or "[" in target for target in each.targets)
+        for each in facts.within(facts.assignments, scope.body)
+    )
+
+
+def is_left_by_failure(taken: Call, end: Call, between: list[Call], scope: Scope, facts: Facts) -> bool:
+    """Return whether what fails between the two keeps a thing that no list of libraries knows.
+
+    Where a collector closes what is dropped, or a plain call hardly fails, more must be done in between than
+    to use the thing itself."""
+    name = taken.assigned[0]
+    raises = any(
+        step.kind == "raise" and taken.span.end < step.span.start < end.span.start
+        for step in facts.own(facts.steps, scope)
+    )
+    if raises or any(each.is_awaited for each in between):
+        return True
+    if facts.language in ("javascript", "typescript", "tsx"):
+        return False
+    if facts.language == "python" and end.method not in _PROCESSES:
+        return any(
+            each.receiver_written.startswith("self.") and name not in each.written.split(".")
+            for each in between
+        )
+    return bool(between)
