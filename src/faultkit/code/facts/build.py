@@ -98,6 +98,8 @@ _LOG_OWNERS = (
     "warnings",
     "system.out",
     "system.err",
+    "console.error",
+    "console.out",
     "e",
     "err",
 )

@@ -17,7 +17,7 @@ _QUICK = re.compile(
     r"|poll|Poll|consume|Consume|fetch|FetchMessage|ReadMessage|recv|next|ofSeconds|ofMillis|model_validate\w*"
     r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|ok|Ok|Some|size|sorted|entries"
     r"|values|items|keys|extend|iterator|stream|filter|flatMap|collect|count|forEach|partitions|timeout|unwrap"
-    r"|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|orElseThrow|ok_or_else|echo(_\w+)?)$"
+    r"|unwrap_\w+|messages|receipt_handle|body|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|orElseThrow|ok_or_else|echo(_\w+)?)$"
 )
 _READS = re.compile(
     r"^([gG]et|[rR]ead|[pP]arse|[tT]ryParse|[dD]ecode|[dD]eserialize|[eE]xtract|[vV]alidate|[vV]erify|[cC]heck|[aA]ssert"
@@ -60,18 +60,55 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _committed_by_time(facts)
     if facts.imports_any("github.com/segmentio/kafka-go") and b"GroupID:" in facts.syntax.source:
         yield from _committed_when_read(facts)
-    for call in facts.calls_of_method(
-        "basic_consume", "consume", "basicConsume", "BasicConsume", "BasicConsumeAsync", "Consume"
-    ):
-        given = call.argument("auto_ack", "noAck", "no_ack", "autoAck")
-        if given is None:
-            given = _positional_auto_ack(call, facts)
-        if given is not None and given.value.shape == "true":
-            yield Hit(
-                given.value.span,
-                "messages count as done when they are sent, not when they are worked on",
-                LIKELY,
-            )
+    if facts.syntax.has_any(*_UNACKNOWLEDGED):
+        what = "messages count as done when they are sent, not when they are worked on"
+        yield from (Hit(span, what, LIKELY) for span in _never_acknowledged(facts))
+
+
+_UNACKNOWLEDGED = (
+    b"noack", b"no_ack", b"autoack", b"auto_ack", b"basicconsume", b".consume(", b"acknone", b"ackpolicy",
+    b"ack_policy", b"ackmode", b"acknowledgemode",
+)  # fmt: skip
+_OPTIONS = frozenset(("auto_ack", "noAck", "no_ack", "autoAck", "noack", "NoAck", "NOACK", "AutoAck"))
+"""Options of consumers with which a broker forgets a message when it has sent it."""
+_POLICY = re.compile(
+    r"(?:^|[.:])(?:AckPolicy|AckPolicyEnum|ConsumerConfigAckPolicy|AcknowledgeMode)(?:\.|::)(?:None|NONE)$"
+    r"|(?:^|\.)(?:AckNone|AckNonePolicy|AckPolicyNone)$"
+)
+_MODES = frozenset(("ackMode", "ack_policy", "ackPolicy", "AckPolicy", "ack_mode"))
+
+
+_REPLIES = re.compile(r"reply|callback_queue|rpc", re.IGNORECASE)
+
+
+def _is_reply(call: Call) -> bool:
+    """Return whether answers to own requests are consumed: their sender waits, and asks again."""
+    queue = call.argument("queue", place=0)
+    return queue is not None and _REPLIES.search(queue.value.text) is not None
+
+
+def _never_acknowledged(facts: Facts) -> Iterator[Span]:
+    """Yield what says that a broker need not wait for an acknowledgement."""
+    given = [
+        each
+        for call in facts.calls
+        for each in call.arguments
+        if each.name.rpartition(".")[2] in _OPTIONS and each.value.shape == "true" and not _is_reply(call)
+    ]
+    for call in facts.calls_of_method("basicConsume", "BasicConsume", "BasicConsumeAsync", "Consume"):
+        positional = _positional_auto_ack(call, facts)
+        if positional is not None and positional.value.shape == "true":
+            given.append(positional)
+    yield from {each.value.span: None for each in given}
+    for call in facts.calls:
+        if _POLICY.search(call.name):
+            yield call.span  # `nats.AckNone()`
+        for each in call.arguments:
+            if each.name.rpartition(".")[2] in _MODES and each.value.literal.upper() == "NONE":
+                yield each.value.span
+    for read in facts.accesses:
+        if _POLICY.search(read.written):
+            yield read.span
 
 
 _AUTO = re.compile(

@@ -12,17 +12,11 @@ from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _TIMERS = frozenset({"setInterval", "setTimeout", "setImmediate", "process.nextTick", "queueMicrotask"})
-_SCHEDULES = frozenset({"node-cron.schedule", "node-schedule.scheduleJob", "cron.schedule", "cron.CronJob"})
-_EMITTERS = re.compile(
-    r"(^|\.)(process|server|wss?|socket|io|emitter|bus|events|eventBus|redis|subscriber|sub|consumer|worker|child"
-    r"|queue|stream|rows|reader|readable|parser|input|rl|lines|client|connection|conn|amqp|mqtt)$"
+_SCHEDULES = frozenset({"schedule", "scheduleJob", "CronJob", "Cron"})
+_CRON = re.compile(r"@\w+|[\d*/,\-?LW#A-Z]+(?:\s+[\d*/,\-?LW#A-Z]+){4,5}")
+_WITH_CATCH = re.compile(
+    r"(^|[._])(\w*[bB]ot|app|probot|router|hooks|agenda|program|page|browser|test|suite|emittery|inngest|\$)$|\("
 )
-_OF_STREAMS = frozenset(
-    ("data", "readable", "line", "end", "finish", "close", "drain", "pmessage", "record", "row",
-     "disconnect", "upgrade", "notification", "delivery")
-)  # fmt: skip
-"""Events of emitters of Node.js, which ignore what a listener returns, whatever they are called."""
-_WITH_CATCH = re.compile(r"(^|\.)(bot|app|probot|router|hooks|agenda|\$)$|\(")
 """Receivers whose frameworks wait for the listener."""
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 _CATCHES = re.compile(r"\.catch\s*\(")
@@ -36,6 +30,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _unawaited_rounds(facts)
     for call in facts.calls:
         given = _given(call, in_browser)
+        if given is not None and (kept := _kept_promise(given, facts)) is not None:
+            what = f"a rejection of {kept.written}() is handled by nothing in time, and ends the process"
+            yield Hit(kept.span, what, LIKELY)
+            continue
         scope = None if given is None else _scope_of(given, facts)
         if scope is None or not _may_reject(scope, facts):
             continue
@@ -68,16 +66,38 @@ def _given(call: Call, in_browser: bool) -> Argument | None:
         return call.argument(place=0)
     if in_browser:
         return None
-    if call.name in _SCHEDULES:
-        return call.argument(place=1)
+    if call.method in _SCHEDULES:
+        when = call.argument(place=0)
+        is_cron = when is not None and _CRON.fullmatch(when.value.literal) is not None
+        return call.positional[-1] if is_cron and len(call.positional) > 1 else None
     if call.method not in ("on", "once", "addListener", "prependListener"):
         return None
     first = call.argument(place=0)
     if first is None or first.value.shape != "text" or first.value.literal in _SIGNALS:
         return None  # After a signal the process ends anyway.
-    is_emitter = call.receiver_written in ("self", "this") or _EMITTERS.search(call.receiver_written)
-    of_stream = first.value.literal in _OF_STREAMS and not _WITH_CATCH.search(call.receiver_written)
-    return call.argument(place=1) if is_emitter or of_stream else None
+    return None if _WITH_CATCH.search(call.receiver_written) else call.argument(place=1)
+
+
+def _kept_promise(given: Argument, facts: Facts) -> Call | None:
+    """Return a promise that the given function keeps in a variable and that nothing catches.
+
+    `this.running = this.sweep().finally(…)`: what waits for it at the end of the program comes too late."""
+    scope = facts.function_at(given.value.span) if given.value.shape == "function" else None
+    if scope is None or scope.is_async or _CATCHES.search(facts.text(scope.body)):
+        return None
+    for call in facts.own(facts.calls, scope):
+        if not call.assigned or call.is_awaited or call.is_argument:
+            continue
+        source, is_promise = call, False
+        while (
+            source.method in ("then", "finally") and source.origin is not None and len(source.positional) == 1
+        ):
+            is_promise = is_promise or source.method == "finally"
+            source = source.origin
+        own = _async_function(source.written, facts)
+        if _may_reject(own, facts) if own is not None else is_promise:
+            return source
+    return None
 
 
 def _scope_of(given: Argument, facts: Facts) -> Scope | None:

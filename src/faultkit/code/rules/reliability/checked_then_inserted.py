@@ -10,18 +10,14 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.claimed_rows import claimed_rows
 from faultkit.code.rules.vocabulary.claims import claims
+from faultkit.code.rules.vocabulary.idempotency_keys import SENT_ONCE
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.read_values import first_call
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+from faultkit.code.rules.vocabulary.row_guards import INSERT_GUARDS
 from faultkit.code.rules.vocabulary.sql_updates import counted_after_check, taken_after_check
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_LOCKS = re.compile(
-    r"serializable|\block|\w+_lock\b|(?-i:(?<![Cc])(?<![Bb])[a-z]Lock\b)|for.?update|merge\s+into|not\s+exists|isolation|@Lock"
-    r"|synchronized|mutex|redis\.lock|updlock",
-    re.IGNORECASE,
-)
-"""What keeps others away between the question and the insert."""
 _GUARDS = TextPattern(
     r"(?<!find)unique(?!OrThrow)|on_?\s*conflict|conflict_|doNothing|duplicate[\s_]?(key|entry)|ER_DUP|Integrity|ConstraintViolation|P2002|23505|\b11000\b|1062|upsert|get_or_create"
     r"|update_or_create|insert_?ignore|insert\s+or\b|DbUpdateException|findOrCreate|FirstOrCreate"
@@ -54,18 +50,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
     found = [*_by_stores(facts), *_by_sql(facts)]
     found = found or [(hit, False) for hit in _by_texts(facts)]
     # To search the whole text takes longest, and comes last.
-    if found and not _LOCKS.search(facts.whole_text):
+    if found and not INSERT_GUARDS.search(facts.whole_text):
         is_guarded = _GUARDS.search(facts.whole_text) is not None
         first = {hit.span: hit for hit, counts in reversed(found) if counts or not is_guarded}
         yield from first.values()
     for span, column in counted_after_check(facts):
-        if not _LOCKS.search(facts.text(span)) and not _REFUSED.search(facts.text(span)):
+        if not INSERT_GUARDS.search(facts.text(span)) and not _REFUSED.search(facts.text(span)):
             yield Hit(
                 span, f"another request may change {column} between the question and the update", LIKELY
             )
     for span, column in taken_after_check(facts):
         scope = next(facts.functions_around(Place(span)), None)
-        if scope is None or not _LOCKS.search(facts.text(scope.span)):
+        if scope is None or not (
+            INSERT_GUARDS.search(facts.text(scope.span)) or SENT_ONCE.search(facts.text(span))
+        ):
             what = f"another request may set {column} between the question and the update"
             yield Hit(span, what, LIKELY)
     for span, field in claimed_rows(facts):

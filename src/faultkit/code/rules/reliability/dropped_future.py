@@ -21,8 +21,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _STARTS.search(call.name) and not _SEES.search(call.name):
             task = _first(call)
-        elif call.method == "submit" and _EXECUTORS.search(call.receiver_written):
+        elif (call.method == "submit" and _EXECUTORS.search(call.receiver_written)) or (
+            facts.language == "python" and _is_left(call)
+        ):
             task = call
+        elif _is_stage(call, facts) or _is_subscribed(call, facts):
+            yield Hit(call.span, f"nothing sees an error of what {call.written}() waits for", LIKELY)
+            continue
         elif _is_sent(call, facts):
             what = f"nothing sees an error of {call.written}(): the message is lost without a trace"
             yield Hit(call.span, what, LIKELY)
@@ -32,6 +37,48 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _may_fail(task, facts):
             what = f"an exception in the task of {task.written}() is seen by nothing"
             yield Hit(task.span, what, LIKELY)
+
+
+_LATER = frozenset(("apply_async", "map_async", "starmap_async", "imap", "imap_unordered"))
+
+
+def _is_left(call: Call) -> bool:
+    """Return whether a call of Python starts work whose exception comes only with its result."""
+    if call.method == "run_in_executor":
+        return not call.is_awaited and len(call.positional) > 1
+    if call.method == "map":
+        return "PoolExecutor" in call.name and bool(call.arguments)
+    return (
+        call.method in _LATER
+        and _EXECUTORS.search(call.receiver_written) is not None
+        and not call.has("error_callback")
+    )
+
+
+_STAGES = frozenset(
+    ("thenAccept", "thenRun", "thenApply", "thenCompose", "thenAcceptAsync", "thenRunAsync", "thenApplyAsync",
+     "thenComposeAsync", "thenCombine", "thenAcceptBoth")
+)  # fmt: skip
+_HANDLED = re.compile(r"\.(?:exceptionally\w*|handle|handleAsync|whenComplete\w*|join|get|orTimeout)\(")
+
+
+def _is_stage(call: Call, facts: Facts) -> bool:
+    """Return whether a chain of a CompletionStage ends here, and its failure with it (Java, Kotlin)."""
+    if call.method not in _STAGES or facts.language == "python" or _STARTS.search(call.name):
+        return False
+    return call.is_discarded and not _HANDLED.search(facts.text(call.span))
+
+
+_REACTIVE = ("reactor.core.publisher", "org.springframework.web.reactive.function.client", "io.reactivex")
+_RECOVERS = re.compile(r"\.(?:onError\w*|doOnError|retry\w*|on_error|doFinally|materialize)\s*[({]")
+
+
+def _is_subscribed(call: Call, facts: Facts) -> bool:
+    """Return whether a stream is started whose error has no consumer: `save(order).subscribe()`."""
+    if call.method != "subscribe" or len(call.positional) > 1 or facts.language == "python":
+        return False
+    is_reactive = any(module.startswith(_REACTIVE) for module in facts.imports.all_modules)
+    return is_reactive and call.origin is not None and not _RECOVERS.search(facts.text(call.span))
 
 
 _TEMPLATES = re.compile(
@@ -77,7 +124,7 @@ def _first(call: Call) -> Call:
 
 def _may_fail(task: Call, facts: Facts) -> bool:
     """Return whether the task calls something and catches nothing."""
-    given = task.argument(place=0)
+    given = task.argument(place=1 if task.method == "run_in_executor" else 0)
     if given is not None and facts.language == "python":
         return _fails_by_name(given.value.text, facts)
     if given is None or given.value.shape != "function":
@@ -103,5 +150,8 @@ RULE = Rule(
     severity="medium",
     languages=(*JAVA, *KOTLIN, *PYTHON),
     check=_check,
-    words=(b"submit", b"CompletableFuture", b".send("),
-)
+    words=(
+        b"submit", b"CompletableFuture", b".send(", b"PoolExecutor", b"_async(", b"run_in_executor", b".imap",
+        b".then", b".subscribe(",
+    ),
+)  # fmt: skip

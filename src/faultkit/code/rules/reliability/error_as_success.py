@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import unanswered_failures
+from faultkit.code.rules.vocabulary.error_handlers import answers_without_status
 from faultkit.code.rules.vocabulary.failed_answers import LANGUAGES, failed_answers
 from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around, is_handler
 from faultkit.code.rules.vocabulary.health_checks import blind_checks
@@ -31,6 +33,7 @@ _SUCCESS = re.compile(
     r"\.(?:status|code|Status)\(\s*(?:20\d|(?:http|fiber)\.StatusOK|HttpStatus\.OK\w*|StatusCodes\.OK)\s*\)"
     r"|\bstatus(?:_code)?\s*[=:]\s*(?:20\d|\w*\.?HTTP_200_OK|HTTPStatus\.OK)\b"
 )
+_MIDDLEWARE = (b"next(", b"call_next", b"get_response", b"dofilter", b"process_exception")
 _OTHER_PROTOCOLS = (b"jsonrpc", b"graphql", b"dialogflow", b"alexa", b"response_type")
 """Protocols whose errors are answers with the status 200."""
 _PYTHON = frozenset(
@@ -60,6 +63,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.syntax.has_any(*_OTHER_PROTOCOLS):
         return
     seen = set[Span]()
+    for span, what in answers_without_status(facts):
+        seen.add(span)
+        yield Hit(span, what, LIKELY)
     if facts.language in LANGUAGES:
         for span in (*failed_answers(facts), *stated_successes(facts)):
             if not any(is_within(span, each) or is_within(each, span) for each in seen):
@@ -69,57 +75,67 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for span in stated_successes(facts):
         seen.add(span)
         yield Hit(span, "this answers an error with a status of success", LIKELY)
-    if not any(map(is_handler, facts.scopes)) and b"statusCode" not in facts.syntax.source:
+    is_any = any(map(is_handler, facts.scopes)) or facts.syntax.has_any(*_MIDDLEWARE)
+    if not is_any and b"statusCode" not in facts.syntax.source:
         return
     for handler in unanswered_failures(facts) if facts.language == "go" else ():
         seen.add(handler.span)
         yield Hit(handler.span, "this returns without an answer, so the client sees the status 200", LIKELY)
     for block in failure_blocks(facts):
-        route = handler_around(block, facts)
+        route = block.failed or handler_around(block, facts)
         if route is None:
             for step in facts.within(facts.steps, block.span):
                 if step.kind == "return" and _PROXIED.search(step.text) and _is_error(step.text):
                     yield Hit(step.span, "this answers an error with a status of success", LIKELY)
             continue
-        for span in _answers(block.span, route, facts):
+        is_error = _is_any if block.failed is not None else _is_error
+        for span in _answers(block.span, route, is_error, facts):
             if not any(is_within(span, each) or is_within(each, span) for each in seen):
                 seen.add(span)
                 yield Hit(span, "this answers an error with a status of success", LIKELY)
 
 
-def _answers(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
-    calls = [call for call in facts.within(facts.calls, block) if _is_error(_body(call, facts))]
+def _answers(block: Span, route: Scope, is_error: _Asks, facts: Facts) -> Iterator[Span]:
+    calls = [call for call in facts.within(facts.calls, block) if is_error(_body(call, facts))]
     if facts.language == "go":
         # `fmt.Fprintf(w, "failed: %v", err)`
         writes = (call for call in facts.within(facts.calls, block) if call.name.startswith("fmt.Fprint"))
         calls += [call for call in writes if re.search(r"\berr\b|[eE]rror|[fF]ail", _body(call, facts))]
     if facts.language == "python":
-        yield from _python(block, route, facts)
+        yield from _python(block, route, is_error, facts)
     elif facts.language == "go":
         yield from _go(calls, block, facts)
     elif facts.language == "java":
-        yield from _java(block, route, facts)
+        yield from _java(block, route, is_error, facts)
     else:
-        yield from _javascript(calls, block, route, facts)
+        yield from _javascript(calls, block, route, is_error, facts)
 
 
 def _body(call: Call, facts: Facts) -> str:
     return facts.text(Span(call.callee.end, call.span.end))
 
 
+_Asks: TypeAlias = Callable[[str], bool]
+
+
+def _is_any(text: str) -> bool:
+    """Return whether anything is said: of a request that has failed as a whole, it is about the failure."""
+    return len(text) > 2
+
+
 def _is_error(text: str) -> bool:
     return _ERROR_BODY.search(text) is not None or says_failure(text)
 
 
-def _python(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
+def _python(block: Span, route: Scope, is_error: _Asks, facts: Facts) -> Iterator[Span]:
     framework = "" if route.route is None else route.route.framework
     if re.search(r"\bstatus(_code)?\s*=[^=]|set_status\(", _outside_calls(facts.text(route.body))):
         return
     if framework == "tornado":
-        yield from _written(block, facts)
+        yield from _written(block, is_error, facts)
     for step in facts.within(facts.steps, block):
         text = step.text.strip()
-        if step.kind != "return" or facts.function_of(step) is not route or not _is_error(text):
+        if step.kind != "return" or facts.function_of(step) is not route or not is_error(text):
             continue
         found = re.match(r"([\w.]+)\(", text)
         name = found[1].rpartition(".")[2] if found else ""
@@ -145,10 +161,10 @@ def _is_model(name: str, text: str) -> bool:
     return is_made and says_failure(text)
 
 
-def _written(block: Span, facts: Facts) -> Iterator[Span]:
+def _written(block: Span, is_error: _Asks, facts: Facts) -> Iterator[Span]:
     """Yield what Tornado writes: `self.write({"error": …})`."""
     for call in facts.within(facts.calls, block):
-        if call.written in ("self.write", "self.finish") and _is_error(_body(call, facts)):
+        if call.written in ("self.write", "self.finish") and is_error(_body(call, facts)):
             yield call.span
 
 
@@ -164,7 +180,9 @@ def _positional_status(text: str) -> bool:
     return re.search(r",\s*(?:status\.)?[\w.]*\d{3}\w*\s*\)$", text) is not None
 
 
-def _javascript(calls: list[Call], block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
+def _javascript(
+    calls: list[Call], block: Span, route: Scope, is_error: _Asks, facts: Facts
+) -> Iterator[Span]:
     text = facts.text(block)
     for call in calls:
         owner = call.receiver_written
@@ -182,12 +200,12 @@ def _javascript(calls: list[Call], block: Span, route: Scope, facts: Facts) -> I
             yield call.span
     if not _STATUS.search(text):
         for each in facts.within(facts.assignments, block):
-            if each.targets in (("ctx.body",), ("ctx.response.body",)) and _is_error(facts.text(each.span)):
+            if each.targets in (("ctx.body",), ("ctx.response.body",)) and is_error(facts.text(each.span)):
                 yield each.span
         replies = len(route.parameters) > 1 and route.parameters[1].name == "reply"
         if replies or (route.route is not None and route.route.framework in ("nest", "fastify")):
             for step in facts.within(facts.steps, block):
-                if step.kind == "return" and step.text.startswith("{") and _is_error(step.text):
+                if step.kind == "return" and step.text.startswith("{") and is_error(step.text):
                     yield step.span
 
 
@@ -225,7 +243,7 @@ def _is_plain_writer(call: Call, facts: Facts) -> bool:
     )
 
 
-def _java(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
+def _java(block: Span, route: Scope, is_error: _Asks, facts: Facts) -> Iterator[Span]:
     stated = _STATUS.search(facts.text(block))
     for step in facts.within(facts.steps, block):
         text = step.text.strip()
@@ -233,12 +251,12 @@ def _java(block: Span, route: Scope, facts: Facts) -> Iterator[Span]:
             continue
         if re.match(r"(new )?(ResponseEntity|Response)\b", text):
             ok = re.match(r"(ResponseEntity|Response)\s*\.ok\(|.*HttpStatus\.OK\b", text, re.DOTALL)
-            if ok and (_is_error(text) or _MADE_OF_ERROR.search(text) or _is_filled(text, block, facts)):
+            if ok and (is_error(text) or _MADE_OF_ERROR.search(text) or _is_filled(text, block, facts)):
                 yield step.span
         elif not stated and _is_java_error(text, route, facts):
             yield step.span
     for call in facts.within(facts.calls, block):
-        if stated or not _is_error(_body(call, facts)):
+        if stated or not is_error(_body(call, facts)):
             continue
         if call.method in ("write", "print", "println") and call.receiver.endswith("getWriter()"):
             yield call.span

@@ -19,11 +19,10 @@ from faultkit.code.rules.vocabulary.dropped_failures import (
 )
 from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report, only_reports
 from faultkit.code.rules.vocabulary.message_batches import lost_with_batch, passed_over
+from faultkit.code.rules.vocabulary.message_consumers import message_consumers
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_LISTENERS = frozenset({"KafkaListener", "RabbitListener", "SqsListener", "JmsListener"})
-_RECORDS = re.compile(r"""\[["']Records["']\]|\.get\(["']Records["']""")
 _SETTLES = re.compile(
     r"^(n?ack|term|reject|basic_(n?ack|reject)|double_ack|in_progress)(_with)?(Async)?$", re.IGNORECASE
 )
@@ -31,12 +30,6 @@ _PARSES = frozenset(
     ("loads", "parse", "toString", "decode", "readValue", "get", "String", "value", "Unmarshal", "Decode",
      "Deserialize", "from_slice", "from_str", "readTree", "decodeFromString", "fromJson")
 )  # fmt: skip
-
-
-_TASKS = NamePattern(r"(^|\.)(shared_task|task|actor|periodic_task)$")
-_WORKERS = NamePattern(r"^(bullmq\.Worker|bull\w*\.process|\w+[qQ]ueue\.process|bull\(?\)?\.process)$")
-_JOB = re.compile(r"^(bull\w*\.)?(Sandboxed)?Job\b")
-_PARAMETERS = re.compile(r"(ProcessMessageEventArgs|ConsumeContext|ServiceBusReceivedMessage|SQSEvent)\b")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -49,14 +42,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _counted_as_done(facts: Facts) -> Iterator[Hit]:
     """Yield failures that are only logged in a function whose caller then counts the message as done."""
-    seen = set[Scope]()
-    for scope, returns_to in _consumers(facts):
-        if scope in seen:
-            continue
-        seen.add(scope)
-        for each in facts.own(facts.tries, scope):
-            if not _works(each.body, facts) or _fails_later(each, scope, facts):
+    seen = set[Span]()
+    for consumer in message_consumers(facts):
+        scope, returns_to = consumer.scope, consumer.called_by
+        for each in facts.own(facts.within(facts.tries, consumer.body), scope):
+            if each.span in seen or not _works(each.body, facts) or _fails_later(each, scope, facts):
                 continue
+            seen.add(each.span)
             for handler in each.handlers:
                 if handler.raises or not is_failure_of_work(handler) or has_comment(facts.text(handler.span)):
                     continue
@@ -291,108 +283,6 @@ def _marked(each: DroppedFailure, marks: tuple[Assignment, ...], facts: Facts) -
         if done_after(one, each, facts):
             return one
     return None
-
-
-def _consumers(facts: Facts) -> Iterator[tuple[Scope, str]]:
-    """Yield functions that are called for each message and fail it by raising, with who calls them."""
-    if facts.language in JAVASCRIPT:
-        for call in facts.calls_of_method("run"):
-            given = call.argument("eachMessage", "eachBatch")
-            for scope in facts.scopes if given is not None else ():
-                by_name = scope.name and given is not None and _names(given.value.text, scope)
-                if given is not None and (scope.span == given.value.span or by_name):
-                    yield scope, "the consumer"
-        yield from _workers(facts)
-        for scope in facts.scopes:
-            if any(
-                each.method in ("EventPattern", "SqsMessageHandler", "RabbitSubscribe")
-                for each in scope.decorators
-            ):
-                yield scope, "the listener"
-    elif facts.language == "csharp":
-        for scope in facts.scopes:
-            if scope.name and any(_PARAMETERS.search(each.type) for each in scope.parameters):
-                yield scope, "the processor"
-    elif facts.language in ("java", "kotlin"):
-        for scope in facts.scopes:
-            if any(each.method in _LISTENERS for each in scope.decorators):
-                yield scope, "the listener"
-            elif scope.name and not _reports_items(facts) and _takes_records(scope):
-                yield scope, "the event source"
-    elif facts.language in ("go", "rust"):
-        for scope in facts.scopes if not _reports_items(facts) else ():
-            if scope.name and _takes_records(scope):
-                yield scope, "the event source"
-    elif facts.language == "python" and not _reports_items(facts):
-        settled = {
-            facts.function_of(call) for call, _ in facts.managed if _SETTLED_BY_BLOCK.search(call.written)
-        }
-        for scope in facts.scopes:
-            if [each.name for each in scope.parameters] == ["event", "context"] and any(
-                _RECORDS.search(loop.over) for loop in facts.own(facts.loops, scope)
-            ):
-                yield scope, "the event source"
-            elif scope in settled:
-                yield scope, "the block"
-            elif any(_TASKS.search(each.name) for each in scope.decorators) and facts.imports_any(
-                "celery", "dramatiq"
-            ):
-                yield scope, "the worker"
-
-
-_SETTLED_BY_BLOCK = re.compile(r"(?:^|[._])(?:message|msg|delivery)\.process$")
-"""`async with message.process():` acknowledges at its end, unless an error leaves it (aio-pika)."""
-
-
-_EVENTS = re.compile(r"(^|[./:])(SQSEvent|SqsEvent|KinesisEvent|KafkaEvent|DynamodbEvent|DynamoDBEvent)$")
-
-
-def _takes_records(scope: Scope) -> bool:
-    """Return whether AWS calls a function with the records of a queue or stream."""
-    return any(_EVENTS.search(each.type) for each in scope.parameters)
-
-
-def _reports_items(facts: Facts) -> bool:
-    """Return whether failed records are named in the answer; an empty list says that all went well."""
-    source = facts.syntax.source
-    return (b"batchItemFailures" in source and b"itemIdentifier" in source) or (
-        b"atchItemFailure" in source and b"temIdentifier" in source
-    )
-
-
-def _workers(facts: Facts) -> Iterator[tuple[Scope, str]]:
-    """Yield the functions of BullMQ's workers, and those that get the records of a queue from AWS."""
-    for call in facts.calls_of_method("Worker", "process"):
-        if _WORKERS.match(call.name) or (call.method == "Worker" and facts.imports_any("bullmq")):
-            for argument in call.positional:
-                scope = facts.function_at(argument.value.span)
-                if scope is not None:
-                    yield scope, "the worker"
-                # `processMail`, `(job) => this.process(job)`
-                for each in facts.scopes if len(argument.value.text) < 120 else ():
-                    if each.name and each is not scope and _names(argument.value.text, each):
-                        yield each, "the worker"
-    for scope in facts.scopes if facts.imports_any("bullmq", "bull") else ():
-        # A method of another class, or of a file that starts the worker: its job says what it is for.
-        if scope.name and any(_JOB.search(each.type) for each in scope.parameters[:1]):
-            yield scope, "the worker"
-    if _reports_items(facts) or b".Records" not in facts.syntax.source:
-        return
-    for scope in facts.scopes:
-        records = f"{scope.parameters[0].name}.Records" if scope.parameters else ""
-        for loop in facts.own(facts.loops, scope) if records else ():
-            if loop.over == records and loop.kind != "comprehension":
-                yield scope, "the event source"
-                break
-            inner = facts.function_at(loop.body) if loop.over.startswith(records) else None
-            if inner is not None:
-                yield inner, "the event source"
-
-
-def _names(given: str, scope: Scope) -> bool:
-    """Return whether an argument is a function of this text, or passes its message on to it."""
-    word = rf"(await )?(this\.)?{re.escape(scope.short_name)}(\.bind\(this\)|\(.*\))?"
-    return re.fullmatch(rf"((async\s*)?\(?[\w{{}}, ]*\)?\s*=>\s*)?{word}", given, re.DOTALL) is not None
 
 
 def _works(work: Span, facts: Facts) -> bool:

@@ -18,6 +18,7 @@ from faultkit.code.rules.vocabulary.answered_failures import (
     takes_in,
 )
 from faultkit.code.rules.vocabulary.answers import is_answer, is_failure, responder_of
+from faultkit.code.rules.vocabulary.dropped_failures import only_logs_or_counts
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
@@ -93,6 +94,9 @@ def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     if done is not None:
         what = f"when {write.written}() fails, {done.written}() follows as if it had worked"
         yield Hit(handler.span, what, LIKELY)
+    elif _says_true(scope, facts):
+        what = f"when {write.written}() fails, the caller is told that it worked"
+        yield Hit(handler.span, what, LIKELY)
     elif _is_in_transaction(each, scope, facts) and _written_beside(each, scope, facts):
         what = f"when {write.written}() fails, the transaction is still committed without it"
         yield Hit(handler.span, what, LIKELY)
@@ -112,6 +116,12 @@ def _returns_nil(handler: Handler, scope: Scope, facts: Facts) -> bool:
     )
 
 
+def _says_true(scope: Scope, facts: Facts) -> bool:
+    """Return whether all that a function returns is that its work is done."""
+    returns = [step.text.strip("; ") for step in facts.own(facts.steps, scope) if step.kind == "return"]
+    return bool(returns) and all(each in ("True", "true") for each in returns)
+
+
 def _leaves_round(handler: Handler, facts: Facts) -> bool:
     return any(step.kind in ("continue", "break") for step in facts.within(facts.steps, handler.body))
 
@@ -124,7 +134,7 @@ def _done_after(write: Call, each: Try, handler: Handler, scope: Scope, facts: F
     """Return the call behind a failed write that records it as done: it is about the same thing."""
     loops = facts.loops_around(each)
     body = loops[-1].body if loops else scope.body
-    end = max(each.span.end, handler.span.end)
+    end = handler.span.end if each.finally_ is not None else max(each.span.end, handler.span.end)
     subjects = _subjects(write)
     for call in facts.within(facts.calls, Span(end, body.end)):
         if facts.function_of(call) is not scope or is_beside(call) or is_logging(call):
@@ -220,10 +230,12 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
     }
     for call in facts.calls:
         dropped = call
-        if call.method == "ok" and call.is_discarded and call.origin is not None and not call.arguments:
-            dropped = call.origin
-        elif not (call.assigned == ("_",) and call.is_awaited):
+        if call.is_discarded and call.origin is not None and _ends_in_nothing(call, facts):
+            dropped = _source_of(call)
+        elif not (call.assigned == ("_",) and (call.is_awaited or call.method in _PASSES)):
             continue
+        else:
+            dropped = _source_of(call) if call.method in _PASSES else call
         if not dropped.is_awaited or is_beside(dropped):
             continue
         remote = any(
@@ -235,6 +247,43 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
         )
         if (remote or named or verb) and not _is_ending(call, facts):
             yield Hit(call.span, f"the error of {dropped.written}() is thrown away", LIKELY)
+    yield from _only_if_done(facts)
+
+
+_IF_OK = re.compile(r"let\s+Ok\(")
+
+
+def _only_if_done(facts: Facts) -> Iterator[Hit]:
+    """Yield `if let Ok(id) = save(…).await { … }` without an else, in a function that answers (Rust)."""
+    for step in facts.steps_of("branch"):
+        route = facts.route_of(step) if _IF_OK.match(step.text) else None
+        arms = [arm for arm in facts.within(facts.arms, step.span) if arm.fork == step.span]
+        if route is None or len(arms) != 1 or arms[0].leaves:
+            continue
+        head = Span(step.span.start, arms[0].span.start)
+        write = next((call for call in facts.within(facts.calls, head) if is_write(call, facts)), None)
+        if write is not None and write.is_awaited and not facts.comment_at(step):
+            what = f"when {write.written}() fails, the request is still answered with success"
+            yield Hit(step.span, what, LIKELY)
+
+
+_PASSES = frozenset(("inspect_err", "map_err", "context", "with_context", "or_else", "inspect", "map"))
+
+
+def _ends_in_nothing(call: Call, facts: Facts) -> bool:
+    """Return whether a result ends here: `….ok();`, `….unwrap_or_else(|e| error!("…"));` (Rust)."""
+    if call.method in ("ok", "unwrap_or_default") and not call.arguments:
+        return True
+    given = call.argument(place=0) if call.method in ("unwrap_or_else", "unwrap_or") else None
+    return given is not None and only_logs_or_counts(given.value.span, facts)
+
+
+def _source_of(call: Call) -> Call:
+    """Return what made a result, before it was logged or given a context."""
+    source = call if call.origin is None else call.origin
+    while source.method in _PASSES and source.origin is not None and not source.is_awaited:
+        source = source.origin
+    return source
 
 
 _ALL_ERRORS = re.compile(r"\b(?:Base)?Exception\b|\w*(?:Database|Operational|SQLAlchemy|DB)Error\b")
@@ -247,10 +296,24 @@ def _suppressed(facts: Facts) -> Iterator[Hit]:
             _ALL_ERRORS.search(each.value.text) for each in call.arguments
         ):
             continue
-        for each in facts.within(facts.calls_of_method("commit"), body):
-            if not facts.comment_at(call):
+        for each in facts.within(facts.calls, body):
+            is_lost = each.method == "commit" or (is_write(each, facts) and not _is_tidying(each, facts))
+            if is_lost and not facts.comment_at(call):
                 yield Hit(each.span, f"the error of {each.written}() is thrown away", LIKELY)
                 break
+
+
+_TIDIES = re.compile(
+    r"delete|remove|cancel|clean|release|close|stop|clear|rollback|abort|unlink", re.IGNORECASE
+)
+
+
+def _is_tidying(call: Call, facts: Facts) -> bool:
+    """Return whether a call takes something away at an end, which a later run may do as well."""
+    scope = facts.named_function_of(call)
+    return _TIDIES.match(call.method) is not None or (
+        scope is not None and _TIDIES.search(scope.short_name) is not None
+    )
 
 
 def _is_ending(call: Call, facts: Facts) -> bool:

@@ -175,6 +175,9 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
                 f"{call.written}() does not wait for its async function, and an error in it ends the process"
             )
             yield Hit(call.callee, what, LIKELY)
+        elif call.method == "ContinueWith":
+            if not _FAULTS.search(facts.text(call.span)):
+                yield Hit(call.span, f"an error before {call.written}() is seen by nothing", LIKELY)
         elif (
             (call.method in own and call.receiver in ("", "self"))
             or call.method in _CSHARP_WRITES
@@ -197,6 +200,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
 
 
 _ASYNC = re.compile(r"[a-z0-9]Async$")
+_FAULTS = re.compile(r"Faulted|\.Exception\b|OnlyOn|\.Result\b|\bawait\b|\.Wait\(")
 
 
 def _in_request(call: Call, facts: Facts) -> bool:
@@ -389,10 +393,14 @@ def _drops_promise(call: Call, asynchronous: set[str], facts: Facts) -> bool:
         and ".catch(" not in facts.text(call.span)
     ):
         return True  # Who waits for others here can wait for this, too.
+    is_promise = False
     while source.method in ("then", "finally") and source.origin is not None:
         if source.method == "then" and len(source.positional) > 1:
             return False
+        is_promise = is_promise or source.method == "finally"
         source = source.origin
+    if is_promise and ".catch(" not in facts.text(call.span) and not facts.functions_named(source.method):
+        return True
     library = library_of(source, facts.language)
     if library is not None and library.name not in ("http", "superagent"):
         return True

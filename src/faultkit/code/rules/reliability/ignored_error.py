@@ -66,7 +66,8 @@ _KEY = re.compile(r"(^|[a-z_])(id|ID|Id|key|Key)$")
 
 _WRITES = re.compile(
     r"^(Save|Insert|Update|Delete|Create|Publish|Enqueue|Put|Store|Send|Mark|Record|Commit|Charge|Refund|Transfer|Append"
-    r"|Persist|Upsert|Write|Push|Set|Add|Apply|Exec|Cancel|Reserve)([A-Z]\w*)?$"
+    r"|Persist|Upsert|Write|Push|Set|Add|Apply|Exec|Cancel|Reserve|Upload|Submit|Register|Book|Place|Deliver|Import|Ship|Pay"
+    r"|Debit|Credit|Archive)([A-Z]\w*)?$"
 )
 _LOST = re.compile(
     r"^(Save|Insert|Update|Publish|Commit|Charge|Mark|Enqueue|Store|Create|Upsert|Persist|Refund)([A-Z]\w*)?$"
@@ -90,9 +91,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _is_upload(call, facts):
             what = f"the error of {call.written}() is lost, and with it what was not written yet"
             yield Hit(call.span, what, LIKELY, "medium")
+    yield from _overwritten(facts)
     for call in facts.calls_of_method("Commit"):
-        if call.is_deferred and not call.arguments and _TX.search(f"{call.receiver_written} {call.name}"):
+        if call.arguments or not _TX.search(f"{call.receiver_written} {call.name}"):
+            continue
+        if call.is_deferred:
             what = f"the error of {call.written}() is lost, and it commits also what is left after an error"
+            yield Hit(call.span, what, LIKELY)
+        elif call.is_discarded and call.name not in _WITH_ERROR:
+            what = f"the error of {call.written}() is lost: the caller is told that the changes are kept"
             yield Hit(call.span, what, LIKELY)
     for call in facts.calls:
         # Of most calls the result is used. To ask for what stands around a call takes longer.
@@ -173,6 +180,24 @@ def _shadowed(facts: Facts) -> Iterator[Hit]:
                 yield Hit(handler.span, what, LIKELY)
 
 
+def _overwritten(facts: Facts) -> Iterator[Hit]:
+    """Yield `err := save(a)` right before `err = save(b)`: nothing has looked at the first."""
+    last = None
+    for each in facts.assignments:
+        if each.targets[-1:] != ("err",) or each.call is None:
+            last = None if "err" in each.targets else last
+            continue
+        if last is not None and last.scope is each.scope and last.call is not None:
+            between = facts.text(Span(last.span.end, each.span.start))
+            value = "" if each.value is None else each.value.text
+            if not _LOOKS.search(between) and not re.search(r"\berr\b", value) and not each.call.is_launched:
+                yield Hit(
+                    last.span, f"the error of {last.call.written}() is overwritten by the next one", LIKELY
+                )
+        last = each
+
+
+_LOOKS = re.compile(r"\berr\b|[{}]|\bcase\b|\breturn\b")
 _DECLARES = re.compile(r"if\s[^{;]*\berr\s*:=[^{]*;")
 _RETURNS = re.compile(r"\)\s*(?:\(.*\berror\)|error)\s*$", re.DOTALL)
 

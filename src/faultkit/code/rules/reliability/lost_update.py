@@ -11,9 +11,9 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.read_values import computed_names, field_computed, first_call, read_names
 from faultkit.code.rules.vocabulary.rewritten_documents import rewritten_documents
+from faultkit.code.rules.vocabulary.row_guards import UPDATE_GUARDS
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.sql_updates import documents_rewritten, written_back
-from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.transactions import transactions
 
 _LOADS = re.compile(
@@ -22,12 +22,6 @@ _LOADS = re.compile(
     r"|\.(findById|findOne|findByPk|findUnique|findOneBy|findOneByOrFail|findOneOrFail|find_by_id)$"
     r"|[sS]ession\w*(\(\))?\.get$|\.query\(\)(\.\w+\(\))*\.(first|one|one_or_none|get)$"
     r"|\.query\.(get|get_or_404|filter_by\(\)\.(first|one))$"
-)
-_GUARDS = TextPattern(
-    r"select_for_update|with_for_update|for_?update|forNoKeyUpdate|\bF\(|\block|Lock\w*\(|_lock\b|mutex|pessimistic"
-    r"|optimistic|(?<![a-z])version|\$inc|\.increment\(|\.decrement\(|\bwatch\(|serializable|compare_?(and|exchange)|@Lock"
-    r"|isolation|synchronized|concurrency|ConditionExpression|lock_exclusive|updlock",
-    re.IGNORECASE,
 )
 _JPA_LOADS = re.compile(
     r"\.(findById|findBy\w+|getById|getReferenceById|find|getOne|selectById|selectByPrimaryKey|selectOne)\("
@@ -71,7 +65,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         name, dot, field = each.targets[0].partition(".")
         if not dot or "." in field or name in ("self", "this") or not _changes(each):
             continue
-        if not _is_amount(field, each.scope, facts) or _GUARDS.search(facts.text(each.scope.span)):
+        if not _is_amount(field, each.scope, facts) or UPDATE_GUARDS.search(facts.text(each.scope.span)):
             continue
         if _is_loaded(name, each, facts) and _is_saved(name, each.span.end, each.scope, facts):
             what = f"two requests at once read the same {each.targets[0]}, and one of the changes is lost"
@@ -106,7 +100,7 @@ def _by_sql(facts: Facts) -> Iterator[Hit]:
     for write, table, column in written_back(facts):
         if not _AMOUNTS.search(table) and not _is_amount(column, write.scope, facts):
             continue
-        if not _GUARDS.search(facts.text(write.scope.span)):
+        if not UPDATE_GUARDS.search(facts.text(write.scope.span)):
             what = f"two callers at once read the same {column} of {table}, and one of the changes is lost"
             yield Hit(write.span, what, LIKELY)
 
@@ -114,7 +108,7 @@ def _by_sql(facts: Facts) -> Iterator[Hit]:
 def _by_documents(facts: Facts) -> Iterator[Hit]:
     """Yield a document in a column that is read, changed and written back as a whole."""
     for write, table, column in documents_rewritten(facts):
-        if not _GUARDS.search(facts.text(write.scope.span)):
+        if not UPDATE_GUARDS.search(facts.text(write.scope.span)):
             what = f"two callers at once read the same {column} of {table}, and one of the changes is lost"
             yield Hit(write.span, what, LIKELY)
 
@@ -142,7 +136,7 @@ def _over_awaits(facts: Facts) -> Iterator[Hit]:
         if scope is None or not scope.is_async or len(each.targets) != 1 or each.value is None:
             continue
         target, value = each.targets[0], each.value.text
-        if not _is_shared(target, each, facts) or _GUARDS.search(facts.text(scope.span)):
+        if not _is_shared(target, each, facts) or UPDATE_GUARDS.search(facts.text(scope.span)):
             continue
         if each.operator in ("+=", "-=") and re.match(r"\(?await\b", value):
             yield Hit(
@@ -204,7 +198,7 @@ def _by_setters(facts: Facts) -> Iterator[Hit]:
         reads = (f"{name}.get{field}()", f"{name}.{field[:1].lower()}{field[1:]}()")
         if not any(
             _COMPUTES.match(text.partition(read)[2]) for text in texts for read in reads
-        ) or _GUARDS.search(facts.text(scope.span)):
+        ) or UPDATE_GUARDS.search(facts.text(scope.span)):
             continue
         loaded = any(
             name in made.targets and made.value is not None and _JPA_LOADS.search(made.value.text)
@@ -227,7 +221,7 @@ def _by_options(facts: Facts) -> Iterator[Hit]:
             continue
         if scope not in known:
             read = read_names(scope, facts)
-            if read and _GUARDS.search(facts.text(scope.span)):
+            if read and UPDATE_GUARDS.search(facts.text(scope.span)):
                 read = {}
             known[scope] = read, computed_names(scope, read, facts) if read else {}
         read, computed = known[scope]
@@ -284,7 +278,7 @@ def _by_columns(facts: Facts) -> Iterator[Hit]:
         else:
             continue
         scope = next(iter(facts.functions_around(each)), None)
-        if scope is None or not _AMOUNTS.search(column) or _GUARDS.search(facts.text(scope.span)):
+        if scope is None or not _AMOUNTS.search(column) or UPDATE_GUARDS.search(facts.text(scope.span)):
             continue
         read = read_names(scope, facts)
         if computed_names(scope, read, facts).get(value) or field_computed(value, read):
@@ -303,7 +297,7 @@ def _by_diesel(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method("set"):
         scope = facts.named_function_of(call)
         found = _DIESEL.match(call.positional[0].value.text) if len(call.positional) == 1 else None
-        if found is None or scope is None or _GUARDS.search(facts.text(scope.span)):
+        if found is None or scope is None or UPDATE_GUARDS.search(facts.text(scope.span)):
             continue
         read = read_names(scope, facts)
         made = computed_names(scope, read, facts).get(found[2]) or field_computed(found[2], read)
@@ -409,7 +403,9 @@ def _in_cache(facts: Facts) -> Iterator[Hit]:
                 continue
             if read.receiver_written != write.receiver_written or read.span.start > write.span.start:
                 continue
-            if _is_derived(value.value.text, read, facts) and not _GUARDS.search(facts.text(scope.span)):
+            if _is_derived(value.value.text, read, facts) and not UPDATE_GUARDS.search(
+                facts.text(scope.span)
+            ):
                 calls = f"{read.written}() and {write.written}()"
                 what = f"another process may change {key.value.text[:30]} between {calls}"
                 yield Hit(write.span, what, LIKELY)

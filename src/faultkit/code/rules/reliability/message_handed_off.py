@@ -10,6 +10,9 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import ACK_WORDS, acknowledgements
+from faultkit.code.rules.vocabulary.answered_failures import is_webhook
+from faultkit.code.rules.vocabulary.answers import responder_of
+from faultkit.code.rules.vocabulary.message_consumers import CONSUMER_WORDS, Consumer, message_consumers
 
 _MANUAL = re.compile(
     r"enable[._]auto[._]commit[\"']?\s*[,:=\]]+\s*[\"']?([fF]alse)|ENABLE_AUTO_COMMIT_CONFIG\s*[,\]]\s*=?\s*\"?([fF]alse)"
@@ -23,7 +26,7 @@ _READS = frozenset(("poll", "Consume", "consume", "getone", "getmany", "ReadMess
 _HANDS = frozenset(
     (
         "submit", "execute", "runAsync", "supplyAsync", "create_task", "ensure_future", "launch", "Run",
-        "start", "run_in_executor", "StartNew", "apply_async",
+        "start", "run_in_executor", "StartNew", "apply_async", "add_task",
     )
 )  # fmt: skip
 _WAITS = re.compile(
@@ -33,7 +36,7 @@ _WAITS = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    reported = [*_acknowledged(facts)]
+    reported = [*_acknowledged(facts), *_left_to_task(facts)]
     yield from reported
     if reported or not facts.loops or "afka" not in facts.whole_text:
         return
@@ -70,7 +73,7 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
         for call in facts.own(facts.calls, scope) if scope is not None else ():
             if call.span.end > ack.span.start:
                 continue
-            if not (_starts(call, facts) or _is_chained(call) or _starts_inside(call, scope, facts)):
+            if not (_starts(call, facts) or _is_chained(call, facts) or _starts_inside(call, scope, facts)):
                 continue
             between = facts.text(Span(call.span.start, ack.span.start))
             if _AWAITS.search(between) or facts.are_exclusive(call, ack):
@@ -78,16 +81,109 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
             if call not in reported:
                 reported.add(call)
                 how = (
-                    "is not awaited" if _starts(call, facts) or _is_chained(call) else "only starts the work"
+                    "is not awaited"
+                    if _starts(call, facts) or _is_chained(call, facts)
+                    else "only starts the work"
                 )
                 what = f"{call.written}() {how}, and {ack.written}() counts the message as done"
                 yield Hit(Span(call.span.start, ack.span.end), what, LIKELY)
             break
 
 
-def _is_chained(call: Call) -> bool:
+_WORDS = re.compile(r"[A-Za-z_$][\w$]*")
+_HELD = re.compile(
+    r"^(?:add|append|push|put|set|discard|remove|delete|add_?done_?callback|inc|launchIn|join|track|Add|register)$"
+)
+"""Calls that keep a task somewhere, or look after it when it has ended."""
+
+
+def _left_to_task(facts: Facts) -> Iterator[Hit]:
+    """Yield the only work of a consumer that is started and not awaited, so that its end is the end of it."""
+    for consumer in (*message_consumers(facts), *_webhooks(facts)):
+        scope, names = consumer.scope, {*consumer.messages}
+        for each in facts.own(facts.within(facts.assignments, consumer.body), scope):
+            if each.value is not None and names & {*_WORDS.findall(each.value.text)}:
+                names.update(name for target in each.targets for name in _WORDS.findall(target))
+        names.update(_filled(consumer, facts) if facts.language == "go" else ())
+        for call in facts.own(facts.within(facts.calls, consumer.body), scope):
+            if not _is_left(call, facts) or not names & {*_WORDS.findall(facts.text(call.span))}:
+                continue
+            rest = facts.text(Span(call.span.end, consumer.body.end))
+            if _AWAITS.search(rest) or _AWAITED.search(rest) or _has_other_work(call, consumer, facts):
+                continue
+            what = (
+                f"{call.written}() only starts the work, and {consumer.called_by} counts the message as done"
+            )
+            yield Hit(call.span, what, LIKELY)
+            break
+
+
+def _filled(consumer: Consumer, facts: Facts) -> Iterator[str]:
+    """Yield the variables that calls are given to write to: `Decode(&event)` (Go)."""
+    for call in facts.within(facts.calls_of_method("Decode", "Unmarshal", "BindJSON", "Bind"), consumer.body):
+        yield from (each.value.text[1:] for each in call.positional if each.value.text.startswith("&"))
+
+
+def _webhooks(facts: Facts) -> Iterator[Consumer]:
+    """Yield functions whose callers send an event again until the answer is one of success."""
+    for scope in facts.scopes if facts.syntax.has_any(*_OF_WEBHOOKS) else ():
+        is_asked = scope.route is not None and scope.route.method in ("GET", "HEAD")
+        if not is_asked and is_webhook(scope) and (scope.route is not None or responder_of(scope, facts)):
+            names = frozenset(name for one in scope.parameters for name in _WORDS.findall(one.name))
+            if facts.language == "kotlin" and not names:
+                names = frozenset(("call", "it"))
+            yield Consumer(scope, scope.body, "the sender", names)
+
+
+_OF_WEBHOOKS = (b"hook", b"postback", b"ipn", b"inbound")
+_PREPARES = re.compile(
+    r"verif|valid|check|parse|read|text|json|body|decode|construct|receive|get|sign|assert|ensure|require|bind",
+    re.IGNORECASE,
+)
+"""Names of calls that look at what was sent."""
+_AWAITED = re.compile(r"\bawait\s+(?:\w+\.)*(?:wait|gather|shield|Promise|Task\.When|join)")
+
+
+def _is_left(call: Call, facts: Facts) -> bool:
+    """Return whether a call starts work for which its function does not wait."""
+    if facts.language == "kotlin" and call.method in ("launch", "async") and not call.receiver_written:
+        return False  # A child of the coroutine around it.
+    if call.is_returned or call.is_awaited:
+        return False
+    return _starts(call, facts) or _is_chained(call, facts)
+
+
+_ASYNC = re.compile(r"[a-z0-9]Async$")
+
+
+def _has_other_work(started: Call, consumer: Consumer, facts: Facts) -> bool:
+    """Return whether a consumer does more than to start something, which may be a message or a metric."""
+    held, responder = {*started.assigned}, responder_of(consumer.scope, facts)
+    return any(
+        (each.is_discarded or each.is_awaited)
+        and not is_within(each.span, started.span)
+        and not is_within(started.span, each.span)
+        and not is_logging(each)
+        and not _COUNTS.match(each.method)
+        and not (_HELD.match(each.method) and (held & _about(each)))
+        and not (consumer.called_by == "the sender" and _PREPARES.search(each.method))
+        and not (responder and responder in _WORDS.findall(facts.text(each.span)[:80]))
+        and not each.written.startswith("call.respond")
+        for each in facts.own(facts.within(facts.calls, consumer.body), consumer.scope)
+    )
+
+
+def _about(call: Call) -> set[str]:
+    """Return what a call is made on, and what it is given."""
+    return {call.receiver_written, *(each.value.text for each in call.positional)}
+
+
+def _is_chained(call: Call, facts: Facts) -> bool:
     """Return whether it ends the statement that starts work: `order(parcel).thenAccept(…)`."""
-    if call.method not in _CHAINS or not call.is_discarded or call.is_awaited or call.origin is None:
+    if call.method not in _CHAINS or call.is_awaited or call.origin is None:
+        return False
+    start = call.span.start
+    if not call.is_discarded and facts.syntax.source[max(0, start - 6) : start].strip() != b"void":
         return False
     return call.origin.span.start == call.span.start and bool(call.arguments)
 
@@ -115,7 +211,7 @@ def _starts_inside(call: Call, scope: Scope | None, facts: Facts) -> bool:
             continue
         for each in facts.within(facts.calls, own.body):
             is_left = each.is_discarded or each.is_launched or each.assigned == ("_",)
-            if not is_left or not (_starts(each, facts) or _is_chained(each)):
+            if not is_left or not (_starts(each, facts) or _is_chained(each, facts)):
                 continue
             rest = Span(each.span.end, own.body.end)
             if not _AWAITS.search(facts.text(rest)) and not _works_beside(each, own, facts):
@@ -183,6 +279,8 @@ def _hands_off(call: Call, facts: Facts) -> bool:
         return call.is_launched
     if facts.language == "rust" and call.method in ("spawn", "spawn_blocking"):
         return call.is_discarded and bool(call.arguments)
+    if facts.language == "csharp" and _ASYNC.search(call.method) and not call.is_awaited:
+        return (call.is_discarded or call.assigned == ("_",)) and bool(call.arguments)
     if call.method not in _HANDS or call.is_awaited or not call.arguments:
         return False
     return call.method not in ("start", "Run") or call.name.startswith("Task.")
@@ -200,5 +298,5 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
-    words=(*ACK_WORDS, b"afka"),
+    words=(*ACK_WORDS, b"afka", *CONSUMER_WORDS, b"hook", b"Hook", b"ostback", b"ipn", b"nbound"),
 )

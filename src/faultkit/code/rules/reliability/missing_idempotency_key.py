@@ -8,17 +8,11 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
+from faultkit.code.rules.vocabulary.idempotency_keys import CHOSEN
 
 _MATTERS = re.compile(
     r"(payment|charge|refund|transfer|payout|checkout|invoice|order|withdraw|purchase)s?\b", re.IGNORECASE
 )
-_KEY = re.compile(
-    r"idempot|request[-_]?id|dedup"
-    r"|(client|merchant|external|partner|unique|our|booking|order|payment|transfer|payout)[-_]?(ref\b|reference|token)"
-    r"|(client|merchant|external)[-_]?(order|transaction|payment)?[-_]?(id\b|key)|end_?to_?end_?id",
-    re.IGNORECASE,
-)
-"""Names of what the other side knows a repetition by, among them references that the client chooses."""
 _OWNER = re.compile(r"\b[A-Za-z_]\w*\.(?=[A-Za-z_]\w*(?:[_]?[uU]rl|URL|_uri|Uri)\b)")
 _STRIPE = re.compile(r"^stripe\.(Charge|PaymentIntent|Refund|Transfer|Payout|Subscription|Invoice)\.create$")
 
@@ -33,7 +27,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(request.call)
         around = facts.text(request.call.span if scope is None else scope.span)
         client = "" if request.client is None else facts.text(request.client.span)
-        if not _KEY.search(around + client):
+        if not CHOSEN.search(around + client):
             what = f"{request.call.written}({request.url[:60]}) sends no idempotency key"
             yield Hit(request.call.span, what, LIKELY)
     for call in facts.calls_of_method("create"):

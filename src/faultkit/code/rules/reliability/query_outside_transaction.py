@@ -1,4 +1,4 @@
-"""Finds queries inside a transaction that run on another connection of the pool (JavaScript, Go)."""
+"""Finds queries inside a transaction that run on another connection of the pool, or without its handle."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.transactions import transactions
 
 _OPENS = frozenset({"transaction", "$transaction"})
@@ -16,6 +16,18 @@ _HEAD = re.compile(r"[\w$]+")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "rust":
+        yield from _on_pool(facts)
+        return
+    if facts.language == "python":
+        yield from _begun_on_pool(facts)
+        yield from _on_source(facts)
+        return
+    if facts.language in JAVASCRIPT:
+        yield from _without_option(facts)
+    yield from _begun_on_pool(facts)
+    if facts.language == "go":
+        yield from _beside_given(facts)
     beside = () if facts.language == "go" else tuple(_writes_beside(facts))
     yield from beside
     told = {each.span for each in beside}
@@ -41,6 +53,115 @@ def _writes_beside(facts: Facts) -> Iterator[Hit]:
             if _is_on(call, opened.receiver_written, scope, facts):
                 what = f"{call.written}() does not use {inside}: it stays when the transaction is rolled back"
                 yield Hit(call.span, what, LIKELY)
+
+
+_POOL_NAME = re.compile(r"(^|[._])\w*[pP]ool$")
+
+
+def _begun_on_pool(facts: Facts) -> Iterator[Hit]:
+    """Yield `pool.query("BEGIN")`: each statement then takes a connection of its own."""
+    for sql in sql_calls(facts):
+        call = sql.call
+        is_pool = _POOL_NAME.search(call.receiver_written) or call.receiver == "database/sql.DB"
+        if sql.verb == "begin" and is_pool:
+            what = f"{call.written}() begins on a connection that goes back to the pool at once"
+            yield Hit(call.span, what, LIKELY)
+
+
+_WRAPPERS = ("Transaction", "RunInTx", "RunInTransaction", "BeginFunc", "BeginTxFunc", "WithTx", "InTx")
+
+
+def _beside_given(facts: Facts) -> Iterator[Hit]:
+    """Yield calls on what opened a transaction, in the function that is given one (Go)."""
+    for opened in facts.calls_of_method(*_WRAPPERS):
+        scope = _given_function(opened, facts)
+        if (
+            scope is None
+            or not opened.receiver_written
+            or not scope.parameters[0].type.endswith(("DB", "Tx"))
+        ):
+            continue
+        owner = re.escape(opened.receiver_written)
+        for call in facts.within(facts.calls, scope.body):
+            if re.match(rf"{owner}\.(?!Transaction|RunIn)[A-Z]\w*$", call.written):
+                what = f"{call.written}() does not use {scope.parameters[0].name}: it stays after a rollback"
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+_SENDS = frozenset(("execute", "fetch_one", "fetch_optional", "fetch_all", "execute_many", "fetch"))
+
+
+def _on_pool(facts: Facts) -> Iterator[Hit]:
+    """Yield queries that are sent to the pool between `pool.begin()` and the commit (Rust)."""
+    for begun in facts.calls_of_method("begin"):
+        scope = facts.function_of(begun)
+        name = begun.assigned[0].removeprefix("mut ").strip() if begun.assigned else ""
+        if scope is None or not name.isidentifier():
+            continue
+        ends = [
+            each.span.start
+            for each in facts.own(facts.calls_of_method("commit"), scope)
+            if each.receiver_written == name and each.span.start > begun.span.end
+        ]
+        for call in facts.own(facts.calls_of_method(*_SENDS), scope) if ends else ():
+            first = call.argument(place=0)
+            if first is None or not begun.span.end < call.span.end < max(ends):
+                continue
+            if first.value.text.lstrip("&* ").removeprefix("mut ") == begun.receiver_written:
+                what = f"{call.method}() does not use {name}: what it does stays when {name} is rolled back"
+                # A query of sqlx begins long before what it is sent to.
+                yield Hit(Span(first.value.span.start, call.span.end), what, LIKELY)
+
+
+_OPENED = re.compile(r"^(?:acquire|connection|connect|begin|get_conn|getconn)$")
+_STATEMENTS = frozenset(("execute", "executemany", "fetch", "fetchrow", "fetchval", "fetch_one", "fetch_all"))
+
+
+def _on_source(facts: Facts) -> Iterator[Hit]:
+    """Yield queries on the pool inside the block of a transaction of one of its connections (Python)."""
+    for opened, body in facts.managed:
+        if opened.method not in ("transaction", "begin"):
+            continue
+        taken = opened if opened.method == "begin" else opened.origin
+        if taken is None or _OPENED.match(taken.method) is None or not taken.receiver_written:
+            continue
+        for call in facts.within(facts.calls_of_method(*_STATEMENTS), body):
+            if call.receiver_written == taken.receiver_written:
+                what = f"{call.written}() runs on another connection, and not in {opened.written}()"
+                yield Hit(call.span, what, LIKELY)
+
+
+_MODEL = re.compile(r"^[A-Z][A-Za-z0-9]*(?:\.[A-Z]\w*)?$")
+_MODEL_WRITES = re.compile(
+    r"^(?:create|bulkCreate|update\w*|destroy|increment|decrement|upsert|insert\w*|delete\w*|findOneAnd\w+|findByIdAnd\w+"
+    r"|bulkWrite|replaceOne|save)$"
+)
+_HANDLES = re.compile(r"\b(?:transaction|session)\b")
+
+
+def _without_option(facts: Facts) -> Iterator[Hit]:
+    """Yield writes of models that are not given the transaction which the others are given (JavaScript)."""
+    for opened in facts.calls_of_method("transaction", "withTransaction"):
+        function = next((each.value for each in opened.positional if each.value.shape == "function"), None)
+        scope = None if function is None else facts.function_at(function.span)
+        writes = [
+            call
+            for call in (facts.within(facts.calls, scope.body) if scope is not None else ())
+            if call.is_awaited and _MODEL.match(call.receiver_written) and _MODEL_WRITES.match(call.method)
+        ]
+        inside = [call for call in writes if _HANDLES.search(facts.text(call.span))]
+        for call in writes if inside else ():
+            if call not in inside and not call.spreads and not _is_on_session(call, facts):
+                what = f"{call.written}() is not given the transaction: it stays when that is rolled back"
+                yield Hit(call.span, what, LIKELY)
+
+
+def _is_on_session(call: Call, facts: Facts) -> bool:
+    """Return whether a query is given the session later: `Order.updateOne(…).session(session)`."""
+    return any(each.method == "session" for each in facts.calls_on(call)) or any(
+        each.value.shape == "name" for each in call.positional[1:]
+    )
 
 
 _QUERIES = frozenset(
@@ -119,6 +240,6 @@ RULE = Rule(
     fix="Use the object that the function is given (trx, tx, manager) for every query inside it.",
     kind="reliability",
     severity="high",
-    languages=(*JAVASCRIPT, *GO),
+    languages=(*JAVASCRIPT, *GO, *RUST, *PYTHON),
     check=_check,
 )

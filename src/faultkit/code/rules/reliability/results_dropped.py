@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Handler
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.failures import only_reports
 
 _ENDS = re.compile(
@@ -32,6 +33,17 @@ def _gathered(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]
             continue
         if scope is None or not re.search(r"\.cancel\(|aclose|\.close\(", facts.text(scope.body)):
             yield call, f"{call.written}() returns the errors as results, and they are dropped"
+    for call in facts.calls_named("asyncio.wait", "concurrent.futures.wait"):
+        scope = facts.function_of(call)
+        if scope is not None and call.is_discarded and not _LOOKS.search(facts.text(scope.body)):
+            yield call, f"{call.written}() does not fail with its tasks, and nothing looks at their results"
+
+
+_LOOKS = re.compile(
+    r"\.(?:result|exception|cancel|cancelled|add_done_callback)\(|FIRST_EXCEPTION|FIRST_COMPLETED|gather\("
+    r"|return_when"
+)
+"""What asks tasks how they ended, or does not care."""
 
 
 def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
@@ -70,6 +82,7 @@ def _is_ending(call: Call, facts: Facts) -> bool:
 def _go(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
     yield from _groups(facts)
     yield from _logged(facts)
+    yield from _unread(facts)
 
 
 def _groups(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
@@ -81,6 +94,24 @@ def _groups(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
             ]
             if any(re.search(r"return (?!nil\b)\S", facts.text(each.span)) for each in given):
                 yield call, f"the error of {call.written}() is dropped: the tasks failed, and nothing says so"
+
+
+_ERRORS = re.compile(r"make\(chan error\b")
+
+
+def _unread(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
+    """Yield channels of errors that goroutines fill and nothing reads (Go)."""
+    for each in facts.assignments if b"chan error" in facts.syntax.source else ():
+        name = each.targets[0] if len(each.targets) == 1 else ""
+        if not name.isidentifier() or each.scope is None or each.value is None:
+            continue
+        if not _ERRORS.match(each.value.text) or not re.search(
+            rf"\b{name}\s*<-", facts.text(each.scope.body)
+        ):
+            continue
+        used = re.sub(rf"\b{name}\s*(?:<-|:=)|close\({name}\)", "", facts.text(each.scope.body))
+        if not re.search(rf"\b{name}\b", used):
+            yield each, f"the tasks send their errors to {name}, and nothing reads them"
 
 
 _COLLECTS = re.compile(
@@ -134,6 +165,11 @@ def _rust(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
         spawned = facts.within(facts.calls_of_method("spawn", "spawn_blocking"), each.scope.body)
         if _HANDLES.search(around[-1].over) and any(_may_fail_in(one, facts) for one in spawned):
             yield each, f"an error or a panic of the task {found[1]} is dropped with its result"
+    for call in facts.calls_of_method("filter_map", "flatten"):
+        if _KEEPS_OK.search(facts.text(Span(call.callee.end, call.span.end))) or call.method == "flatten":
+            made = [one for one in chain(call) if one.method in _RUN_AT_ONCE]
+            if made and _writes(made[0], facts):
+                yield call, f"{call.written}() leaves out what failed, and nothing says how much that was"
     for call in facts.calls_of_method("join_all", "spawn"):
         if not (call.is_discarded or call.assigned == ("_",)):
             continue
@@ -141,6 +177,18 @@ def _rust(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
             yield call, f"{call.written}() returns the errors of the tasks, and they are dropped"
         elif call.name in ("tokio.spawn", "tokio.task.spawn") and _passes_error(call, facts):
             yield call, f"the task of {call.written}() ends with its first error, and nothing sees that"
+
+
+_KEEPS_OK = re.compile(r"\bResult::ok\b|\.ok\(\)")
+_RUN_AT_ONCE = frozenset(("buffer_unordered", "buffered", "join_all", "try_buffer_unordered"))
+_WRITES = re.compile(
+    r"\.(?:insert|save|send|publish|upload|put|post|create|update|store|write|book|charge|import|apply|push)\w*\("
+)
+
+
+def _writes(made: Call, facts: Facts) -> bool:
+    """Return whether what runs at once changes something."""
+    return _WRITES.search(facts.text(made.span)) is not None
 
 
 def _passes_error(spawned: Call, facts: Facts) -> bool:
@@ -198,6 +246,6 @@ RULE = Rule(
     check=_check,
     words=(
         b"return_exceptions", b"allSettled", b"invokeAll", b"errgroup", b"join_next", b"join", b"spawn",
-        b"WaitGroup",
+        b"WaitGroup", b"wait", b"chan error", b"filter_map", b"flatten",
     ),
 )  # fmt: skip

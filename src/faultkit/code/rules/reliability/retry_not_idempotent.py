@@ -11,19 +11,19 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function
 from faultkit.code.rules.vocabulary.fresh_keys import FreshKey, fresh_keys
 from faultkit.code.rules.vocabulary.http_requests import http_requests, request_of
+from faultkit.code.rules.vocabulary.idempotency_keys import KNOWN_AGAIN
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
-from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
-from faultkit.code.rules.vocabulary.text_pattern import TextPattern
-from faultkit.code.rules.vocabulary.unsent_failures import is_of_unsent
-
-_KEY = TextPattern(
-    r"idempot|dedup|request[-_]?id|if-match|on conflict"
-    r"|[\"'`](?:\w+-)*(?:delivery|event|message|transaction|operation)-id[\"'`]",
-    re.IGNORECASE,
+from faultkit.code.rules.vocabulary.retrying_clients import (
+    ADAPTERS,
+    CLIENT_OF,
+    POLICY_HANDLERS,
+    REPEATS_EVERY_METHOD,
+    SPARES_SOME,
 )
-"""Keys by which the other side knows a repetition; the last are names of headers."""
+from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
+from faultkit.code.rules.vocabulary.unsent_failures import is_of_unsent
 
 _PAYS = re.compile(
     r"^(?i:charge|pay|capture|refund|transfer|debit|payout|withdraw|disburse|purchase)([A-Z_]\w*)?$"
@@ -96,7 +96,7 @@ def _acts(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, what, LIKELY)
                 break
     for sql in sql_calls(facts):
-        if sql.verb == "insert" and not _KEY.search(sql.sql):
+        if sql.verb == "insert" and not KNOWN_AGAIN.search(sql.sql):
             for retry in again:
                 if is_within(sql.call.span, retry.body) and "rollback" not in facts.text(retry.body).lower():
                     yield Hit(sql.call.span, f"{sql.call.written}() inserts and is tried again", LIKELY)
@@ -186,7 +186,7 @@ def _through_helpers(again: tuple[Retry, ...], told: set[Span], facts: Facts) ->
         if sends and any(
             _MATTERS.search(f"{each.name} {facts.text(each.body)}") for each in (scope, *reached)
         ):
-            if _KEY.search(facts.whole_text):
+            if KNOWN_AGAIN.search(facts.whole_text):
                 return
             yield Hit(retry.span, "this sends a POST again that pays or orders, without a key", LIKELY)
             return
@@ -204,7 +204,7 @@ def _reached(scope: Scope, facts: Facts) -> list[Scope]:
 
 def _of_adapter(facts: Facts) -> Iterator[Hit]:
     """Yield retries of a client that are told to repeat every method, in a text that sends a POST."""
-    adapters = facts.calls_of_method("Retry", "axiosRetry", "axios-retry")
+    adapters = facts.calls_of_method(*ADAPTERS)
     if not adapters:
         return
     posts = [request for request in http_requests(facts) if request.method in ("POST", "PATCH")]
@@ -212,7 +212,7 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
     others = [
         call for call in facts.calls_of_method("post", "patch") if call.receiver_written and call.arguments
     ]
-    if (not posts and not others) or _KEY.search(facts.whole_text):
+    if (not posts and not others) or KNOWN_AGAIN.search(facts.whole_text):
         return
     for call in adapters:
         given = call.argument("allowed_methods", "method_whitelist", "retryCondition")
@@ -220,15 +220,6 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
             yield Hit(given.value.span, "this repeats every request that fails, a POST as well", LIKELY)
 
 
-_EVERY_METHOD = re.compile(
-    r"AddStandardResilienceHandler\(\s*\)|RetryTransientMiddleware::new_with_policy|retryablehttp\.NewClient\("
-    r"|install\(HttpRequestRetry\)|retryCondition:\s*(?:axiosRetry\.)?is(?:Retryable|Network)Error\b"
-    r"|methods:\s*\[[^\]]*['\"]POST['\"]|\.SetRetryCount\("
-)
-"""Clients that repeat every request that fails, a POST as well."""
-_SPARES = re.compile(
-    r"DisableFor|HttpMethod\.(?:Get|GET)|request\.method|Method::GET|isIdempotent|CheckRetry|idempotent|AddRetryCondition"
-)
 _POSTS_TO = re.compile(r"\.(?:post|Post\w*|POST)\(\s*([^)\n]*)|MethodPost\s*,([^)\n]*)")
 _HARMLESS = re.compile(
     r"search|query|graphql|token|oauth|auth|valid|lookup|quote|estimate|login|_bulk_get|rpc", re.I
@@ -238,10 +229,10 @@ _HARMLESS = re.compile(
 
 def _of_client(facts: Facts) -> Iterator[Hit]:
     """Yield the POSTs of a text whose client repeats every request that fails."""
-    if not facts.syntax.has_any(b"retry", b"resilience") or _KEY.search(facts.whole_text):
+    if not facts.syntax.has_any(b"retry", b"resilience") or KNOWN_AGAIN.search(facts.whole_text):
         return
     text = facts.whole_text
-    if _EVERY_METHOD.search(text) is None or _SPARES.search(text):
+    if REPEATS_EVERY_METHOD.search(text) is None or SPARES_SOME.search(text):
         return
     for found in _POSTS_TO.finditer(text):
         address = found[1] or found[2] or ""
@@ -256,14 +247,10 @@ def _of_client(facts: Facts) -> Iterator[Hit]:
             yield Hit(place, "this is a POST, and its client repeats every request that fails", LIKELY)
 
 
-_HANDLERS = ("AddPolicyHandler", "AddTransientHttpErrorPolicy")
-_CLIENT_OF = re.compile(r"\bAddHttpClient<(?:\w+,\s*)?(\w+)>")
-
-
 def _of_handlers(facts: Facts) -> Iterator[Hit]:
     """Yield the POSTs of a typed client whose handler repeats each request that fails (C#)."""
-    for call in facts.calls_of_method(*_HANDLERS):
-        given, client = call.argument(place=0), _CLIENT_OF.search(facts.text(call.span))
+    for call in facts.calls_of_method(*POLICY_HANDLERS):
+        given, client = call.argument(place=0), CLIENT_OF.search(facts.text(call.span))
         if given is None or client is None or "HttpMethod" in facts.text(call.span):
             continue
         made = [each.value.text for each in facts.assignments_to(given.value.text, call) if each.value]
@@ -271,9 +258,9 @@ def _of_handlers(facts: Facts) -> Iterator[Hit]:
             continue
         for each in facts.calls:
             scope = facts.named_function_of(each) if _POSTS.match(each.method) else None
-            if scope is None or scope.owner.rpartition(".")[2] != client[1]:
+            if scope is None or scope.owner.rpartition(".")[2] != client[1].rpartition(".")[2]:
                 continue
-            if not _KEY.search(facts.text(scope.span)):
+            if not KNOWN_AGAIN.search(facts.text(scope.span)):
                 what = f"{each.written}() is a POST, and {call.method}() tries it again"
                 yield Hit(each.span, what, LIKELY)
 
@@ -291,8 +278,8 @@ def _has_key(call: Call, tried: Span, facts: Facts) -> bool:
     inside = facts.text(tried)
     around = facts.loops_around(call)
     if _FRESH.search(facts.text(around[-1].body) if around else inside):
-        return _KEY.search(_FRESH.sub("", inside)) is not None
-    if any(_KEY.search(each) for each in (inside, facts.text_with_values(call))):
+        return KNOWN_AGAIN.search(_FRESH.sub("", inside)) is not None
+    if any(KNOWN_AGAIN.search(each) for each in (inside, facts.text_with_values(call))):
         return True
     return facts.syntax.has_any(b"idempot") and any(
         _has_key_field(each.method, facts) for each in facts.within(facts.calls, tried) if each.constructs

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.stuck_counters import stuck_counters
@@ -23,6 +24,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _interceptors(facts)
     if facts.language == "kotlin":
         yield from _of_kotlin(facts)
+    for call in facts.calls_of_method("without_max_times") if facts.language == "rust" else ():
+        yield Hit(Span(call.callee.end, call.span.end), f"{call.method}() retries for ever", LIKELY)
     for call in facts.calls_of_method("Retry") if facts.language == "python" else ():
         total = call.argument("total", place=0)
         counted = call.has("connect", "read", "status", "other")

@@ -118,7 +118,7 @@ _CLEANS_UP = re.compile(
 _ACTS = re.compile(
     r"^_*(save|write|send|post|put|patch|delete|create|insert|update|upsert|commit|publish|upload|push|store"
     r"|persist|notify|emit|enqueue|charge|pay|refund|submit|apply|copy|move|rename|mkdir|exec|flush|sync"
-    r"|append|register|dispatch|ack|nack)",
+    r"|append|register|dispatch|ack|nack|reserve|book|debit|credit|transfer)",
     re.IGNORECASE,
 )
 """Names of functions that change something; the error of a lookup leaves a default in place."""
@@ -297,7 +297,16 @@ def _ignored_outcomes(facts: Facts) -> Iterator[Hit]:
     """Yield `runCatching { save() }` whose outcome is not used (Kotlin)."""
     for call in facts.calls_named("runCatching"):
         given = call.argument(place=0)
-        if not call.is_discarded or given is None or facts.comment_at(call) or is_clean_up(call, facts):
+        later = facts.calls_on(call)
+        ignored = (
+            len(later) == 1 and later[0].method in ("getOrNull", "getOrDefault") and later[0].is_discarded
+        )
+        if (
+            not (call.is_discarded or ignored)
+            or given is None
+            or facts.comment_at(call)
+            or is_clean_up(call, facts)
+        ):
             continue
         acts = [each for each in facts.within(facts.calls, given.value.span) if _ACTS.match(each.method)]
         if acts and not all(map(_is_no_loss, acts)):
@@ -324,8 +333,8 @@ def _dropped_results(facts: Facts) -> Iterator[Hit]:
 
 
 def _promises(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls_of_method("catch"):
-        given = call.argument(place=0)
+    for call in facts.calls_of_method("catch", "then"):
+        given = call.argument(place=0 if call.method == "catch" else 1)
         if given is None or given.value.shape != "function":
             continue
         bare = "".join(given.value.text.split())

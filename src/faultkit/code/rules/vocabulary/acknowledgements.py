@@ -22,7 +22,8 @@ ACKS = frozenset(
         "StoreOffsets", "store_offset_from_message", "resolveOffset", "CommitRecords", "MarkCommitRecords",
         "CommitOffsets", "UpdateCheckpointAsync", "updateCheckpoint", "update_checkpoint",
         "CommitMessageAsync",
-        "commitOffset", "commit_offsets", "checkpoint",
+        "commitOffset", "commit_offsets", "checkpoint", "CommitUncommittedOffsets", "complete_message",
+        "receipt_handle",
     )
 )  # fmt: skip
 COMMITS = frozenset(("commit", "Commit", "CommitAsync"))
@@ -32,7 +33,7 @@ _OFFSETS = COMMITS | {
     "MarkOffset", "commitOffsets", "commitOffset", "store_offset", "store_offsets", "storeOffset",
     "StoreOffset", "StoreOffsets", "store_offset_from_message", "resolveOffset", "CommitRecords",
     "MarkCommitRecords", "CommitOffsets", "UpdateCheckpointAsync", "updateCheckpoint", "update_checkpoint",
-    "commit_offsets", "checkpoint",
+    "commit_offsets", "checkpoint", "CommitUncommittedOffsets",
 }  # fmt: skip
 """What acknowledges a message and all before it in its partition."""
 _ONLY_OF_QUEUES = (_OFFSETS - COMMITS - {"commitSync", "commitAsync", "CommitMessage", "checkpoint"}) | {
@@ -75,6 +76,9 @@ def is_acknowledgement(call: Call) -> bool:
     if call.method not in ACKS and call.method not in COMMITS:
         return False
     last = call.receiver_written.rpartition(".")[2].replace("()", "")
+    if call.method == "receipt_handle":
+        # `client.delete_message().queue_url(url).receipt_handle(handle).send()` (Rust)
+        return "delete_message" in call.written and bool(call.arguments)
     if call.method in _ONLY_OF_QUEUES:
         return True
     if call.method == "checkpoint":

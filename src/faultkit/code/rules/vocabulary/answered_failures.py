@@ -28,10 +28,11 @@ from faultkit.code.rules.vocabulary.dropped_failures import (
 from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report, node_at
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import RemoteCall, remote_calls
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 WRITES = NamePattern(
     r"^_?(?i:save|insert|update|delete|create|store|put|publish|charge|commit|exec|execute|upsert|persist|debit|credit"
-    r"|transfer|mark|record|book|reserve|place|submit|register|cancel|refund|capture|apply|append|write|enqueue"
+    r"|transfer|mark|record|decrement|deduct|allocate|withdraw|redeem|settle|issue|book|reserve|place|submit|register|cancel|refund|capture|apply|append|write|enqueue"
     r"|subscribe|enrol|enroll|pay|order|ship|activate|provision)(?![a-z])"
 )
 _TAKES_IN = NamePattern(
@@ -54,11 +55,14 @@ _BESIDE_OF_WEBHOOK = NamePattern(r"cache|metric|audit|\blog|logger|analytic|tele
 _WEBHOOK = NamePattern(r"hook|callback|postback|(?<![a-z])ipn(?![a-z])|inbound", re.IGNORECASE)
 _ANSWERS = re.compile(
     r"\b(?:IResult|I?ActionResult|ResponseEntity|HttpResponseData|APIGatewayProxy\w*|IntoResponse|Responder"
-    r"|NextResponse|JSONResponse|JsonResponse|PlainTextResponse|Results<)"
+    r"|NextResponse|JSONResponse|JsonResponse|PlainTextResponse|Results<|Response<\w+>,\s*(?:tonic::)?Status>)"
 )
 
 
-_ANSWERS_ANYWHERE = re.compile(_ANSWERS.pattern.encode() + rb"|statusCode")
+_ANSWERS_ANYWHERE = TextPattern(
+    _ANSWERS.pattern.encode()
+    + rb"|statusCode|Servicer\b|ServerCallContext|ImplBase|use server|grpc|pb\.\w+Request"
+)
 
 
 def is_beside(call: Call) -> bool:
@@ -75,7 +79,11 @@ def _remote(facts: Facts) -> dict[Call, RemoteCall]:
 
 def is_write(call: Call, facts: Facts) -> bool:
     """Return whether a call changes something that is kept."""
-    if is_beside(call) or call.is_deferred:
+    if call.is_deferred:
+        return False
+    if is_commit(call):
+        return True
+    if is_beside(call):
         return False
     found = _remote(facts).get(call)
     # A function of this text may read first and write then.
@@ -83,6 +91,28 @@ def is_write(call: Call, facts: Facts) -> bool:
         return not found.is_read and not _ENDS_TRANSACTION.search(facts.text(call.span))
     named = WRITES.match(call.method) is not None and bool(call.arguments)
     return named and not _is_of_local(call, facts)
+
+
+_COMMITS = frozenset(
+    ("commit", "Commit", "CommitAsync", "commitTransaction", "SaveChanges", "SaveChangesAsync")
+)
+_OF_TRANSACTION = NamePattern(
+    r"(?:^|[._])_?(?:\w*(?:tx|trx|txn|transaction|session|unit_?of_?work|uow|runner|context)|conn?|connection|db|\w+db"
+    r"|em|database|scope)$",
+    re.IGNORECASE,
+)
+
+
+def is_commit(call: Call) -> bool:
+    """Return whether a call ends a transaction so that its writes are kept."""
+    if call.method not in _COMMITS or (call.arguments and call.method in ("commit", "Commit")):
+        return False
+    made = call.origin
+    if made is not None and made.method.lower().startswith(
+        ("begin", "start", "open", "get_session", "session")
+    ):
+        return True
+    return _OF_TRANSACTION.search(call.receiver_written) is not None
 
 
 _TYPES_IN_MEMORY = NamePattern(
@@ -192,9 +222,26 @@ def _may_answer(facts: Facts) -> bool:
     )
 
 
+_STARTS = frozenset(
+    ("spawn", "spawn_blocking", "create_task", "ensure_future", "launch", "submit", "setImmediate",
+     "setTimeout", "runAsync", "supplyAsync", "StartNew", "run_in_executor", "Run", "waitUntil", "after")
+)  # fmt: skip
+"""Calls whose function runs beside the one that answers."""
+
+
+def _runs_beside(scope: Scope, facts: Facts) -> bool:
+    """Return whether a lambda is given to a call that starts it as a task, or is a goroutine."""
+    given = facts.calls_around(scope)[-1:]
+    if any(call.method in _STARTS and not call.is_awaited for call in given):
+        return True
+    return facts.language == "go" and facts.is_launched(scope)
+
+
 def _answering(place: Placed, facts: Facts) -> Scope | None:
     """Return the function around a place that answers; lambdas in it run where they stand."""
     for scope in reversed([*facts.functions_around(place)]):
+        if scope.is_anonymous and _runs_beside(scope, facts):
+            return None
         if _answers(scope, facts):
             return scope
         if scope.name:
@@ -205,14 +252,14 @@ def _answering(place: Placed, facts: Facts) -> Scope | None:
 def _answers(scope: Scope, facts: Facts) -> bool:
     if scope.route is not None:
         return scope.route.method not in ("GET", "HEAD")
-    if responder_of(scope, facts):
+    if responder_of(scope, facts) or scope.name in _NEXT_ROUTES:
         return True
     head = facts.text(scope.head)
     before, _, after = head.partition("(")
     result = before if facts.language in ("java", "csharp") else after.rpartition(")")[2]
     if _ANSWERS.search(result):
         return True
-    if _is_gateway(scope, facts):
+    if _is_gateway(scope, facts) or _is_rpc(scope, facts) or _is_action(scope, facts):
         return True
     routed = (call for call in facts.callers_of(scope) if call.is_returned)
     return bool(scope.name) and any(
@@ -221,6 +268,40 @@ def _answers(scope: Scope, facts: Facts) -> bool:
         and outer.route.method not in ("GET", "HEAD")
         for call in routed
     )
+
+
+_NEXT_ROUTES = ("POST", "PUT", "PATCH", "DELETE")
+"""Functions that Next.js calls for a route."""
+_USE_SERVER = re.compile(rb"\s*[\"']use server[\"']")
+
+
+def _is_action(scope: Scope, facts: Facts) -> bool:
+    """Return whether a browser calls the function: an action of Next.js."""
+    is_script = facts.syntax.language.family == "javascript" and scope.is_async and scope.outer is None
+    return is_script and bool(scope.name) and _USE_SERVER.match(facts.syntax.source) is not None
+
+
+_RPC_RESULT = re.compile(r"\(\s*\*\w+\.\w+\s*,\s*(?:err\s+)?error\s*\)\s*$")
+_OF_PB = re.compile(r"\*\w*(?:pb|proto)\w*\.\w+Request\b")
+_GENERATED = re.compile(r"(?:pb|proto|grpc|gen)(?:[/.\-\d]|$)")
+
+
+def _is_rpc(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function of a gRPC server answers with what it returns."""
+    types = [each.type for each in scope.parameters]
+    if facts.language == "go":
+        asked = types[1] if len(types) == 2 and types[0] == "context.Context" else ""
+        head = facts.text(scope.head)
+        is_message = (
+            asked.endswith("Request") and (_GENERATED.search(asked) or _OF_PB.search(head)) is not None
+        )
+        return is_message and _RPC_RESULT.search(facts.text(scope.head).rstrip("{ ")) is not None
+    if facts.language == "csharp":
+        return any(each.endswith("ServerCallContext") for each in types)
+    if facts.language in ("python", "kotlin"):
+        bases = facts.classes.get(scope.owner, ()) if scope.is_method else ()
+        return any(each.partition("(")[0].endswith(("Servicer", "CoroutineImplBase")) for each in bases)
+    return False
 
 
 _GATEWAY = re.compile(r"[\"']?statusCode[\"']?\s*:")
@@ -385,7 +466,7 @@ def _succeeds_after(end: int, scope: Scope, facts: Facts) -> bool:
 _FAILED = re.compile(
     r"\b[45]\d\d\b|(?i:error|fail|unavailable|bad_?request|bad_?gateway|problem|not_?found|unauthori|forbid|conflict"
     r"|unprocess|too_?many|time_?d?_?out|retry|abort|reject|invalid|exception|queued|later|partial|skipp|ignor"
-    r"|duplicate|already|exists|\braise\b|\bthrow\b|degraded|redirect)|\breturn\s+(?:None|null|nil|false|False)\b"
+    r"|duplicate|already|exists|set_code|\bcallback\(\s*(?!null|undefined)|\braise\b|\bthrow\b|degraded|redirect)|\breturn\s+(?:None|null|nil|false|False)\b"
 )
 
 

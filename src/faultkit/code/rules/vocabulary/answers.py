@@ -20,6 +20,7 @@ _GO_SENDS = frozenset(
     ("JSON", "String", "XML", "HTML", "AbortWithStatusJSON", "AbortWithStatus", "AbortWithError", "Status",
      "IndentedJSON", "Data", "PureJSON", "SendString", "SendStatus")
 )  # fmt: skip
+_JAVA_SENDS = frozenset(("sendError", "sendRedirect", "onNext", "onError", "onCompleted"))
 _GO_CONTEXTS = re.compile(
     r"(^|[./])(gin|echo|fiber)\.(Context|Ctx)$|/(gin|echo|fiber)(/v\d)?\.(Context|Ctx)$"
 )
@@ -34,9 +35,11 @@ def responder_of(scope: Scope, facts: Facts) -> str:
             return each.name
         if facts.language in ("javascript", "typescript", "tsx") and each.name in _RESPONDERS:
             return each.name
-        if facts.language == "java" and each.type.endswith("HttpServletResponse"):
+        if facts.language == "java" and each.type.endswith(("HttpServletResponse", "StreamObserver")):
             return each.name
-    return ""
+    # A function of a gRPC server: `(call, callback) => …`
+    names = [each.name for each in scope.parameters]
+    return names[1] if names in (["call", "callback"], ["call", "cb"]) else ""
 
 
 def is_answer(call: Call, responder: str, facts: Facts) -> bool:
@@ -52,7 +55,9 @@ def is_answer(call: Call, responder: str, facts: Facts) -> bool:
             return call.receiver_written == responder
         return call.method == "Encode" and f"NewEncoder({responder})" in facts.text(call.span)
     if facts.language == "java":
-        return call.method in ("sendError", "sendRedirect") and call.receiver_written == responder
+        return call.method in _JAVA_SENDS and call.receiver_written == responder
+    if call.written == responder:
+        return True
     if call.method not in _SENDS:
         return False
     return call.written.partition(".")[0].partition("(")[0] == responder

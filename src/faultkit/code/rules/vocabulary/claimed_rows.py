@@ -13,6 +13,7 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.exits import refuses_caller
 from faultkit.code.rules.vocabulary.read_values import read_names
+from faultkit.code.rules.vocabulary.row_guards import CLAIM_GUARDS
 
 _UPDATES = frozenset(
     (
@@ -26,12 +27,6 @@ _SAVES = frozenset(
         "merge", "update", "UpdateAsync", "SaveAsync", "CommitAsync",
     )
 )  # fmt: skip
-_GUARDS = re.compile(
-    r"for_?\s*(?:no_?\s*key_?\s*)?update|\block|Lock\w*\(|_lock\b|mutex|pessimistic|optimistic|(?<![a-z])version|serializable"
-    r"|isolation|synchronized|concurrency|ConditionExpression|compare_?(?:and|exchange)|updlock|row_?version|nonce"
-    r"|updateMany|update_many|ExecuteUpdate|UpdateMany",
-    re.IGNORECASE,
-)
 
 
 def claimed_rows(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -44,7 +39,7 @@ def claimed_rows(facts: Facts) -> Iterator[tuple[Span, str]]:
     }
     for scope in writing:
         rows = read_names(scope, facts)
-        if not rows or _GUARDS.search(facts.text(scope.span)):
+        if not rows or CLAIM_GUARDS.search(facts.text(scope.span)):
             continue
         found = next(_claimed(scope, {*rows}, facts), None)
         if found is not None:

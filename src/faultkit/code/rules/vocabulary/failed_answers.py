@@ -43,6 +43,7 @@ def failed_answers(facts: Facts) -> Iterator[Span]:
         yield from _kotlin_blocks(facts)
     if facts.language == "rust":
         yield from _errors_as_answers(facts)
+        yield from _errors_as_ok(facts)
 
 
 _WRITES = re.compile(r"\bResponse\.Write(AsJson)?Async$")
@@ -130,7 +131,7 @@ def _kotlin_blocks(facts: Facts) -> Iterator[Span]:
         for call in facts.within(facts.calls, block.span):
             text = facts.text(call.span)
             is_coded = _CODED.search(facts.text(block.span)) and not _KOTLIN_OK.search(text)
-            is_error = says_failure(text) or _BODY.search(text)
+            is_error = block.failed is not None or says_failure(text) or _BODY.search(text)
             if _RESPONDS.match(call.written) and is_error and not is_coded:
                 yield call.span
 
@@ -168,3 +169,11 @@ def _errors_as_answers(facts: Facts) -> Iterator[Span]:
             text.replace("StatusCode::OK", ""),
         ):
             yield made[0].span
+
+
+def _errors_as_ok(facts: Facts) -> Iterator[Span]:
+    """Yield `HttpResponse::Ok()` in the answer of a type of errors (actix-web)."""
+    for scope in facts.functions_named("error_response"):
+        for call in facts.own(facts.calls, scope):
+            if call.written in ("HttpResponse.Ok", "HttpResponse::Ok", "actix_web.HttpResponse.Ok"):
+                yield call.span

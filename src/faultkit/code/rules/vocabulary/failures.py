@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts, Handler, Scope, is_within
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Node, Span
@@ -44,6 +44,8 @@ def is_error_handler(scope: Scope) -> bool:
         # Ktor's `exception<E> { call, cause -> … }`, Hono's `onError`, filters of Nest.
         error = names[1] if names[0] == "call" else names[0]
         return _ERROR_NAME.match(error) is not None
+    if scope.short_name == "process_exception" and names[-2:] == ["request", "exception"]:
+        return True  # Middleware of Django.
     return any(each.method in _ERROR_DECORATORS for each in scope.decorators) and not any(
         each.method == "ResponseStatus" for each in scope.decorators
     )
@@ -67,6 +69,9 @@ class FailureBlock:
     """Code that runs only after an error."""
 
     span: Span
+    failed: Scope | None = None
+    """The function, if the error is that of the whole request: it stands around all handlers, or a framework
+    calls it with what none of them has caught. Then there is no other answer."""
 
 
 _REPORTS = re.compile(
@@ -114,10 +119,11 @@ def failure_blocks(facts: Facts) -> Iterator[FailureBlock]:
     """Yield the code that runs only after an error: handlers, functions given to `.catch`, `if (err) …`."""
     for each in facts.tries:
         for handler in each.handlers:
-            yield FailureBlock(handler.body)
+            failed = None if handler.raises or not handler.is_broad else _middleware_around(each, facts)
+            yield FailureBlock(handler.body, failed)
     for scope in facts.scopes:
         if is_error_handler(scope):
-            yield FailureBlock(scope.body)
+            yield FailureBlock(scope.body, None if _is_fastify(scope) else scope)
     if facts.language == "go":
         yield from (FailureBlock(arm.span) for arm in facts.arms if _CASE.match(facts.text(arm.span)[:40]))
     if facts.language == "kotlin":
@@ -136,6 +142,29 @@ def failure_blocks(facts: Facts) -> Iterator[FailureBlock]:
             inner = block.child_by_field_name("consequence")
             if inner is not None:
                 yield FailureBlock(Span(inner.start_byte, inner.end_byte))
+
+
+_NEXT = re.compile(
+    r"^(?:self\.)?_?(?:call_next|get_response|next)(?:\.Invoke)?$|(?:^|\.)\w*[cC]hain\.doFilter$"
+)
+
+
+def _middleware_around(each: Try, facts: Facts) -> Scope | None:
+    """Return the middleware that tries the rest of the chain: `await next()`, `chain.doFilter(…)`."""
+    if any(_NEXT.match(call.written) for call in facts.within(facts.calls, each.body)):
+        scope = facts.function_of(each)
+        # `next` of an iterator has none of these beside it.
+        return (
+            scope
+            if scope is not None and (len(scope.parameters) >= 2 or facts.language == "csharp")
+            else None
+        )
+    return None
+
+
+def _is_fastify(scope: Scope) -> bool:
+    """Return whether the framework sets the status of a failure before it calls the function."""
+    return any(each.name == "reply" for each in scope.parameters)
 
 
 def node_at(span: Span, facts: Facts) -> Node | None:

@@ -20,31 +20,12 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function
+from faultkit.code.rules.vocabulary.idempotency_keys import KEY, KEY_NAME, KEY_WORDS
 from faultkit.code.rules.vocabulary.repetition import retries
 
-_WORDS = tuple(
-    word.replace(b"_", sign)
-    for word in (
-        b"idempot", b"dedup", b"paypal-request_id", b"nats-msg_id", b"client_token", b"request_token",
-        b"client_order", b"client_ref", b"merchant_ref", b"external_ref", b"payment_ref",
-        b"payment_key",
-        b"charge_ref", b"charge_key", b"order_ref", b"order_key", b"transfer_ref", b"transfer_key",
-        b"payout_ref", b"payout_key", b"command_key", b"operation_key", b"transaction_ref",
-        b"transaction_key",
-    )
-    for sign in ((b"_", b"-", b"") if b"_" in word else (b"",))
-)  # fmt: skip
-"""One of them is in each text with a key, in small letters."""
-_KEY = (
-    r"(?:idempot[\w\-]*|dedup[\w\-]*|paypal-request-id|nats-msg-id|client_?(?:request_?)?token|client_?order_?id"
-    r"|(?:client|merchant|external|payment|charge|order|transfer|payout|command|operation|transaction)"
-    r"[-_]?(?:reference|ref|key)(?![a-z]))"
-)
-"""Names of what the other side knows a repetition by."""
 _SEPARATOR = r"[\w\-]*[\"'`\])]*\s*(?:=>|:=|[:=,(])\s*"
-_BEFORE = re.compile(rf"{_KEY}{_SEPARATOR}[^;,\n]*(?:\n\s*[^;,\n=:]*)?$", re.IGNORECASE)
+_BEFORE = re.compile(rf"{KEY}{_SEPARATOR}[^;,\n]*(?:\n\s*[^;,\n=:]*)?$", re.IGNORECASE)
 """The text before a value that is a key."""
-_NAME = re.compile(_KEY, re.IGNORECASE)
 _NEW = frozenset(
     (
         "uuid4", "uuid1", "uuid7", "uuid6", "randomUUID", "random_uuid", "NewString", "NewRandom", "NewV4",
@@ -93,7 +74,7 @@ class FreshKey:
 
 def fresh_keys(facts: Facts) -> Iterator[FreshKey]:
     """Yield the keys that every try makes anew."""
-    if not facts.syntax.has_any(*_WORDS):
+    if not facts.syntax.has_any(*KEY_WORDS):
         return
     told = set[int]()
     for call in _new_values(facts):
@@ -173,7 +154,7 @@ def _key_scopes(call: Call, facts: Facts) -> tuple[Scope, ...] | None:
     names = _names(call, facts)
     around = facts.named_function_of(call)
     span = _around(call, facts)
-    if any(_NAME.search(name) or _is_key(name, Span(call.span.end, span.end), facts) for name in names):
+    if any(KEY_NAME.search(name) or _is_key(name, Span(call.span.end, span.end), facts) for name in names):
         return ()
     seen = set[Scope]() if around is None else {around}
     for given in facts.within(facts.calls, span):
@@ -186,7 +167,7 @@ def _key_scopes(call: Call, facts: Facts) -> tuple[Scope, ...] | None:
 
 def _is_key(name: str, span: Span, facts: Facts) -> bool:
     """Return whether a variable is what a key is set to: `"Idempotency-Key": key`."""
-    used = re.compile(rf"{_KEY}{_SEPARATOR}[^;,\n]{{0,60}}?(?<![\w.]){re.escape(name)}\b", re.IGNORECASE)
+    used = re.compile(rf"{KEY}{_SEPARATOR}[^;,\n]{{0,60}}?(?<![\w.]){re.escape(name)}\b", re.IGNORECASE)
     return used.search(facts.text(span)) is not None
 
 
@@ -197,7 +178,7 @@ def _is_key_field(made: Call, names: set[str], call: Call, facts: Facts) -> bool
         if is_within(call.span, argument.value.span) or argument.value.text in names:
             found = declared.search(facts.whole_text)
             fields = [] if found is None else found[1].split(",")
-            return place < len(fields) and _NAME.search(fields[place]) is not None
+            return place < len(fields) and KEY_NAME.search(fields[place]) is not None
     return False
 
 
@@ -217,7 +198,7 @@ def _given(
         name = argument.name or (parameters[place] if place < len(parameters) else "")
         if not name:
             continue
-        if _NAME.search(name) or _is_key(name, scope.body, facts):
+        if KEY_NAME.search(name) or _is_key(name, scope.body, facts):
             return (scope,)
         for each in facts.within(facts.calls, scope.body):
             if (found := _given(each, {name}, None, {*seen, scope}, facts, levels - 1)) is not None:
@@ -306,7 +287,7 @@ def _counted(loop: Loop, facts: Facts) -> Iterator[Span]:
     names = {name for name in names if name.isidentifier() and name != "_" and not name.isupper()}
     for name in names:
         used = re.compile(
-            rf"{_KEY}{_SEPARATOR}[^;,\n]{{0,80}}?(?<![\w.\"'])(?<![^\W\d_]){re.escape(name)}\b(?!\s*[=(])",
+            rf"{KEY}{_SEPARATOR}[^;,\n]{{0,80}}?(?<![\w.\"'])(?<![^\W\d_]){re.escape(name)}\b(?!\s*[=(])",
             re.IGNORECASE,
         )
         for found in used.finditer(facts.text(loop.body)):

@@ -71,9 +71,11 @@ _SERVICES = re.compile(
 )
 WAITS_IN_HEAD = re.compile(
     r"\.(wait|sleep|await|tick|read|recv|receive|delay|accept|Wait|Sleep|Tick|Read|Recv|Receive|Accept)\w*\("
-    r"|\.(next|try_next)\(\)|\blet\s[^=]+=[^=]*\.await\s*$"
+    r"|\.(next|try_next)\(\)|^let\b.*\.await\b",
+    re.DOTALL,
 )
-"""Conditions that pause between rounds, `while not stop.wait(30)`, or end the loop when there is no more."""
+"""Conditions that pause between rounds: `while not stop.wait(30)`. What `while let Some(x) = ….await` of Rust
+asks either waits or ends the loop."""
 _ELSE_CONTINUE = re.compile(r"[?.\w()\s]{0,40}else\s*\{\s*continue\b|[.\w()\s]{0,40}\?:\s*continue\b")
 """What follows a call of Rust or Kotlin whose missing result goes on with the next round."""
 _NO_ARM = re.compile(

@@ -6,20 +6,21 @@ A retry is a loop, a decorator, or a helper that calls a function until it works
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
+from faultkit.code.facts import Call, Facts, Loop, Place, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.recursive_retries import recursive_retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry, retry_of_loop
 from faultkit.code.rules.vocabulary.retry_operators import operators
 from faultkit.code.rules.vocabulary.retry_policies import policies
+from faultkit.code.rules.vocabulary.retrying_clients import NAMES_OF_CLIENTS
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _WORD = NamePattern(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
-_CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
 _ON_CLIENT = ("transport", "retry", "retries", "retry_options", "adapter")
 _RETRY_PACKAGE = ("retry.retry", "retry.api.retry")
 """Without arguments, it tries again at once and for ever."""
@@ -37,7 +38,25 @@ def retries(facts: Facts) -> tuple[Retry, ...]:
     found += policies(facts)
     found += operators(facts)
     found += recursive_retries(facts)
-    return tuple(each for each in found if each is not None)
+    known = [each for each in found if each is not None]
+    return (*known, *_through_own_helpers(known, facts))
+
+
+def _through_own_helpers(known: list[Retry], facts: Facts) -> Iterator[Retry]:
+    """Yield what functions of this text are given to try again: `again(5, func() error { … })`."""
+    given_already = {each.body for each in known}
+    for retry in known:
+        helper = facts.named_function_of(Place(retry.span)) if retry.how == "loop" else None
+        names = set[str]() if helper is None else {each.name for each in helper.parameters}
+        if helper is None or not any(
+            call.written in names for call in facts.within(facts.calls, retry.body) if "." not in call.written
+        ):
+            continue
+        for call in facts.callers_of(helper):
+            for each in call.positional:
+                if each.value.shape == "function" and each.value.span not in given_already:
+                    # How the helper waits and when it gives up is said of its loop.
+                    yield Retry("helper", call.callee, each.value.span, call, None, None, None, None)
 
 
 def is_retried(call: Call, facts: Facts) -> bool:
@@ -68,7 +87,7 @@ def _is_retried(call: Call, facts: Facts, known: tuple[Retry, ...], depth: int) 
 
 
 def _client_retries(call: Call, facts: Facts) -> bool:
-    if any(word in call.name for word in _CLIENTS):
+    if any(word in call.name for word in NAMES_OF_CLIENTS):
         return True
     client = call.origin
     while client is not None:

@@ -235,6 +235,28 @@ def _rust_body(loop: Loop, facts: Facts) -> Span | None:
             handler.exits for handler in each.handlers
         ):
             return body
+    return _until_done(loop, facts)
+
+
+_IF_OK = re.compile(r"let\s+Ok\(")
+
+
+def _until_done(loop: Loop, facts: Facts) -> Span | None:
+    """Return what `if let Ok(x) = f().await { return x; }` tries in a loop whose next round a failure is."""
+    function = facts.function_of(loop)
+    for step in facts.within(facts.steps, loop.body):
+        if step.kind != "branch" or not _IF_OK.match(step.text) or facts.function_of(step) is not function:
+            continue
+        arms = [arm for arm in facts.within(facts.arms, step.span) if arm.fork == step.span]
+        if len(arms) != 1 or not _ends_loop(arms[0], facts) or not _is_directly_in(loop, facts, step.span):
+            continue
+        head = Span(step.span.start, arms[0].span.start)
+        calls = [call for call in facts.within(facts.calls, head) if call.method != "Ok"]
+        names = {name for target in loop.targets for name in re.findall(r"\w+", target)}
+        is_of_item = bool(names & {*re.findall(r"\w+", facts.text(head))}) and loop.kind == "each"
+        reads = all(call.method in _WAITS or _READS.search(call.method) for call in calls)
+        if any(call.is_awaited for call in calls) and not is_of_item and not reads:
+            return head
     return None
 
 

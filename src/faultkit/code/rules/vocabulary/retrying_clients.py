@@ -11,13 +11,23 @@ from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 
-_HANDLERS = (
-    "AddPolicyHandler",
-    "AddTransientHttpErrorPolicy",
-    "AddResilienceHandler",
-    "AddHttpMessageHandler",
+POLICY_HANDLERS = ("AddPolicyHandler", "AddTransientHttpErrorPolicy")
+_HANDLERS = (*POLICY_HANDLERS, "AddResilienceHandler", "AddHttpMessageHandler")
+ADAPTERS = ("Retry", "axiosRetry", "axios-retry")
+"""Calls that are told which requests a client repeats."""
+NAMES_OF_CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
+"""Types of clients that repeat, in the names of what they are called by."""
+REPEATS_EVERY_METHOD = re.compile(
+    r"AddStandardResilienceHandler\(\s*\)|RetryTransientMiddleware::new_with_policy|retryablehttp\.NewClient\("
+    r"|install\(HttpRequestRetry\)|retryCondition:\s*(?:axiosRetry\.)?is(?:Retryable|Network)Error\b"
+    r"|methods:\s*\[[^\]]*['\"]POST['\"]|\.SetRetryCount\("
 )
-_CLIENT_OF = re.compile(r"\bAddHttpClient<(?:[\w.]+,\s*)?([\w.]+)>")
+"""Clients that repeat every request that fails, a POST as well."""
+SPARES_SOME = re.compile(
+    r"DisableFor|HttpMethod\.(?:Get|GET)|request\.method|Method::GET|isIdempotent|CheckRetry|idempotent|AddRetryCondition"
+)
+"""What tells such a client which requests it may repeat."""
+CLIENT_OF = re.compile(r"\bAddHttpClient<(?:[\w.]+,\s*)?([\w.]+)>")
 _RETRY = re.compile(r"[rR]etry(?!After|Count\s*=\s*0|s\s*[=:]\s*0)")
 _NONE = re.compile(r"^(0|0L|false|False|None|nil|null|\{\s*limit:\s*0\s*\}|Retryer\.NEVER_RETRY)$")
 _NUMBERED = {
@@ -75,7 +85,7 @@ def _clients(facts: Facts) -> Iterator[RetryingClient]:
     for call in facts.calls:
         if call.method in _HANDLERS and facts.language == "csharp":
             if _is_told_to_retry(call, facts):
-                found = _CLIENT_OF.search(facts.text(call.span))
+                found = CLIENT_OF.search(facts.text(call.span))
                 yield RetryingClient(call.callee, frozenset(), "" if found is None else found[1])
         elif call.method in _ALWAYS or call.name in _ALWAYS or _GO_CLIENT.search(call.name):
             if not any(_NONE.match(each.value.text) for each in call.arguments if "retr" in each.name):
@@ -83,7 +93,7 @@ def _clients(facts: Facts) -> Iterator[RetryingClient]:
                 given = (
                     {first.value.text} if first is not None and first.value.shape == "name" else set[str]()
                 )
-                found = _CLIENT_OF.search(facts.text(call.span)) if facts.language == "csharp" else None
+                found = CLIENT_OF.search(facts.text(call.span)) if facts.language == "csharp" else None
                 owner = "" if found is None else found[1]
                 yield RetryingClient(call.span, _bare({*given, *call.assigned}), owner)
         elif call.method in _NUMBERED:

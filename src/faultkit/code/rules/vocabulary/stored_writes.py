@@ -80,7 +80,7 @@ def _python(call: Call, facts: Facts) -> bool:
     if call.method == "commit" and not call.arguments and _SESSION.search(call.receiver_written):
         # Each commit of a batch in a loop is one of many.
         return not facts.loops_around(call)
-    if facts.imports_any("django"):
+    if facts.imports_any("django") or b".objects.create(" in facts.syntax.source:
         head = call.written.partition("(")[0]
         if _DJANGO.match(re.sub(r"^.*\.(?=[A-Z]\w*\.objects)", "", call.written)):
             return "using" not in head
@@ -99,7 +99,7 @@ def _csharp(call: Call, facts: Facts) -> bool:
     return call.method in ("SaveChangesAsync", "SaveChanges") and bool(call.receiver_written)
 
 
-_ON_CONNECTION = re.compile(r"&(?:self\.)?(?:\w+\.)?(?:db|conn|connection|database|pool)")
+_ON_CONNECTION = re.compile(r"&?(?:self\.)?(?:\w+\.)?(?:db|conn|connection|database|pool)")
 
 
 def _rust(call: Call, facts: Facts) -> bool:

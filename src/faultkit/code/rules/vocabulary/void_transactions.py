@@ -86,6 +86,10 @@ def _committed_anyway(facts: Facts) -> Iterator[tuple[Span, str]]:
 _BEGINS = re.compile(r"^(begin|begin_with|BeginTransaction(Async)?)$")
 
 
+_LENT = re.compile(r"\.(?:Execute|Query)\w*\([^;]*;")
+"""Statements that are given a transaction and leave its end to others (C#)."""
+
+
 def _never_committed(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield transactions that a function begins, writes in, and neither commits nor passes on."""
     for call in facts.calls:
@@ -95,17 +99,18 @@ def _never_committed(facts: Facts) -> Iterator[tuple[Span, str]]:
         name = call.assigned[0].removeprefix("mut ").strip()
         if not name.isidentifier() or name == "_" or not call.receiver_written:
             continue
-        text = facts.text(Span(call.span.end, scope.body.end))
+        whole = text = facts.text(Span(call.span.end, scope.body.end))
         word = re.escape(name)
         ended = re.search(
             rf"\b{word}\s*\.\s*(?:commit|Commit|rollback\(\)\s*\.await|Complete)|return[^;\n]*\b{word}\b",
             text,
         )
         # `save(tx, …)` and `store.with(tx)` may commit it; `&mut tx` is only lent.
+        text = _LENT.sub("", text) if facts.language == "csharp" else text
         given = re.search(rf"[(,]\s*{word}\s*[,)]|[:=]\s*{word}\b|\b(?:Ok|Some)\([^)]*\b{word}\b", text)
         lent = re.search(
-            rf"&mut\s+\*?\**{word}\b|\b{word}\.(?:Exec|execute|Query)\w*\(|Transaction\s*=\s*{word}", text
-        )
+            rf"&mut\s+\*?\**{word}\b|\b{word}\.(?:Exec|execute|Query)\w*\(|Transaction\s*=\s*{word}", whole
+        ) or re.search(rf"\.(?:Execute|Query)\w*\([^;]*[,:]\s*{word}\s*[,)]", whole)
         if ended is None and lent is not None and given is None:
             yield call.span, f"what {call.written}() begins is never committed, and its writes are undone"
 
