@@ -73,7 +73,7 @@ _OPTIONS = frozenset(("auto_ack", "noAck", "no_ack", "autoAck", "noack", "NoAck"
 """Options of consumers with which a broker forgets a message when it has sent it."""
 _POLICY = re.compile(
     r"(?:^|[.:])(?:AckPolicy|AckPolicyEnum|ConsumerConfigAckPolicy|AcknowledgeMode)(?:\.|::)(?:None|NONE)$"
-    r"|(?:^|\.)(?:AckNone|AckNonePolicy|AckPolicyNone)$"
+    r"|\.(?:AckNone|AckNonePolicy|AckPolicyNone)$"
 )
 _MODES = frozenset(("ackMode", "ack_policy", "ackPolicy", "AckPolicy", "ack_mode"))
 
@@ -99,16 +99,15 @@ def _never_acknowledged(facts: Facts) -> Iterator[Span]:
         positional = _positional_auto_ack(call, facts)
         if positional is not None and positional.value.shape == "true":
             given.append(positional)
-    yield from {each.value.span: None for each in given}
+    told = {each.value.span for each in given}
     for call in facts.calls:
-        if _POLICY.search(call.name):
-            yield call.span  # `nats.AckNone()`
+        if _POLICY.search(call.name) and call.is_argument:
+            told.add(call.span)  # `nats.AckNone()`
         for each in call.arguments:
-            if each.name.rpartition(".")[2] in _MODES and each.value.literal.upper() == "NONE":
-                yield each.value.span
-    for read in facts.accesses:
-        if _POLICY.search(read.written):
-            yield read.span
+            is_mode = each.name.rpartition(".")[2] in _MODES and each.value.literal.upper() == "NONE"
+            if is_mode or (each.value.shape == "name" and _POLICY.search(each.value.text)):
+                told.add(each.value.span)
+    yield from sorted(told)
 
 
 _AUTO = re.compile(

@@ -51,7 +51,7 @@ def _is_left(call: Call) -> bool:
     return (
         call.method in _LATER
         and _EXECUTORS.search(call.receiver_written) is not None
-        and not call.has("error_callback")
+        and not call.has("error_callback", "callback")
     )
 
 

@@ -17,7 +17,7 @@ from faultkit.code.rules.vocabulary.answered_failures import (
     is_write,
     takes_in,
 )
-from faultkit.code.rules.vocabulary.answers import is_answer, is_failure, responder_of
+from faultkit.code.rules.vocabulary.answers import responder_of
 from faultkit.code.rules.vocabulary.dropped_failures import only_logs_or_counts
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
@@ -41,15 +41,6 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if facts.language == "rust" or not (scope.route is not None or responder_of(scope, facts)):
             yield from _gone_on(each, scope, facts)
-            continue
-        handler = next((one for one in each.handlers if _hides(one, each, scope, facts)), None)
-        if handler is None or handler.raises or not (handler.is_broad or handler.types):
-            continue
-        write = next((call for call in _guarded(each, facts) if is_write(call, facts)), None)
-        if write is None or (not handler.exits and not _succeeds_later(each, handler, scope, facts)):
-            continue
-        what = f"when {write.written}() fails, the request is still answered with success"
-        yield Hit(handler.span, what, LIKELY)
 
 
 _DONE = re.compile(
@@ -156,47 +147,8 @@ def _written_beside(each: Try, scope: Scope, facts: Facts) -> bool:
     )
 
 
-def _hides(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
-    """Return whether a handler goes on as if nothing had failed, or answers what success is answered with."""
-    if not handler.exits:
-        return handler.only_logs or handler.is_empty
-    own = [step.text.strip() for step in facts.within(facts.steps, handler.body) if step.kind == "return"]
-    good = [
-        step.text.strip()
-        for step in facts.own(facts.steps, scope)
-        if step.kind == "return"
-        and not is_within(step.span, handler.body)
-        and step.span.end > each.body.start
-    ]
-    others = [call for call in facts.within(facts.calls, handler.body) if not is_logging(call)]
-    answers = [call for call in others if facts.text(call.span) in " ".join(own)]
-    return len(own) == 1 and len(own[0]) > 4 and own[0] in good and len(answers) == len(others)
-
-
 def _guarded(each: Try, facts: Facts) -> Iterator[Call]:
     return (call for call in facts.within(facts.calls, each.body) if not is_logging(call))
-
-
-def _succeeds_later(each: Try, handler: Handler, scope: Scope, facts: Facts) -> bool:
-    """Return whether the function answers behind the handler, and that with no failure."""
-    responder = responder_of(scope, facts)
-    end = max(each.span.end, handler.span.end)
-    if responder:
-        answers = [
-            call
-            for call in facts.own(facts.calls, scope)
-            if call.span.start >= end and is_answer(call, responder, facts)
-        ]
-        return bool(answers) and not any(is_failure(call, facts) for call in answers)
-    returns = [
-        step for step in facts.own(facts.steps, scope) if step.kind == "return" and step.span.start >= end
-    ]
-    return bool(returns) and any(
-        re.search(
-            r"\b(ok|Ok|OK|success|created|Created|accepted|saved|done|status|True|true|20[0-4])\b", step.text
-        )
-        for step in returns
-    )
 
 
 def _promises(facts: Facts) -> Iterator[Hit]:

@@ -148,7 +148,7 @@ def _is_left(call: Call, facts: Facts) -> bool:
     """Return whether a call starts work for which its function does not wait."""
     if facts.language == "kotlin" and call.method in ("launch", "async") and not call.receiver_written:
         return False  # A child of the coroutine around it.
-    if call.is_returned or call.is_awaited:
+    if call.is_returned or call.is_awaited or (call.method == "apply_async" and not _is_pool(call)):
         return False
     return _starts(call, facts) or _is_chained(call, facts)
 
@@ -189,6 +189,11 @@ def _is_chained(call: Call, facts: Facts) -> bool:
 
 
 _POOLS = re.compile(r"(?:pool|executor|workers)$", re.IGNORECASE)
+
+
+def _is_pool(call: Call) -> bool:
+    """Return whether it runs in this process; `task.apply_async()` gives the work to another queue."""
+    return _POOLS.search(call.receiver_written) is not None
 
 
 def _starts(call: Call, facts: Facts) -> bool:

@@ -115,6 +115,7 @@ def _on_pool(facts: Facts) -> Iterator[Hit]:
 
 
 _OPENED = re.compile(r"^(?:acquire|connection|connect|begin|get_conn|getconn)$")
+_ENGINE = re.compile(r"(?:engine|pool|database)$")
 _STATEMENTS = frozenset(("execute", "executemany", "fetch", "fetchrow", "fetchval", "fetch_one", "fetch_all"))
 
 
@@ -126,6 +127,8 @@ def _on_source(facts: Facts) -> Iterator[Hit]:
         taken = opened if opened.method == "begin" else opened.origin
         if taken is None or _OPENED.match(taken.method) is None or not taken.receiver_written:
             continue
+        if taken.method == "begin" and _ENGINE.search(taken.receiver_written) is None:
+            continue  # `with conn.begin():` is of the connection itself.
         for call in facts.within(facts.calls_of_method(*_STATEMENTS), body):
             if call.receiver_written == taken.receiver_written:
                 what = f"{call.written}() runs on another connection, and not in {opened.written}()"

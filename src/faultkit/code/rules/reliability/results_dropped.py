@@ -35,10 +35,12 @@ def _gathered(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]
             yield call, f"{call.written}() returns the errors as results, and they are dropped"
     for call in facts.calls_named("asyncio.wait", "concurrent.futures.wait"):
         scope = facts.function_of(call)
-        if scope is not None and call.is_discarded and not _LOOKS.search(facts.text(scope.body)):
+        text = "" if scope is None else facts.text(scope.body)
+        if call.is_discarded and _STARTED.search(text) and not _LOOKS.search(text):
             yield call, f"{call.written}() does not fail with its tasks, and nothing looks at their results"
 
 
+_STARTED = re.compile(r"\b(?:create_task|ensure_future|submit)\(")
 _LOOKS = re.compile(
     r"\.(?:result|exception|cancel|cancelled|add_done_callback)\(|FIRST_EXCEPTION|FIRST_COMPLETED|gather\("
     r"|return_when"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.message_consumers import message_consumers
 
 _PARSERS = ("json.loads", "JSON.parse", "orjson.loads", "ujson.loads")
 _DIRECT = re.compile(r"\.(text|content|body|data|value)\b|recv|localStorage")
@@ -82,6 +83,10 @@ _AWAITED_HANDLERS = frozenset(("eachMessage", "eachBatch", "handleMessage", "han
 
 def _comes_again(call: Call, facts: Facts) -> bool:
     """Return whether a broker delivers the message again when the consumer fails before it says so."""
+    for each in message_consumers(facts):
+        # One bad record of a batch brings back the whole batch.
+        if is_within(call.span, each.body) and each.called_by != "the event source":
+            return True
     scope = facts.named_function_of(call)
     if scope is not None and scope.is_async and scope.short_name in _AWAITED_HANDLERS:
         return facts.function_of(call) is scope
