@@ -6,6 +6,7 @@ it. RE2 does not. It has no lookaround and no backreferences; a pattern with one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -26,7 +27,7 @@ class LinearPattern:
 
     def found_in_utf8(self, text: bytes) -> bool:
         """Return whether the pattern matches anywhere in an encoded text: faster than decoding it."""
-        return self._compiled.search(text) is not None
+        return utf8_finder(self.pattern)(text)
 
     def groups_of(self, text: str) -> tuple[str, ...] | None:
         """Return what the groups match where the pattern first matches in a text; None if it does not."""
@@ -75,6 +76,26 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 def _without_surrogates(text: str) -> str:
     """Return a text for RE2, which works on UTF-8: that has no lone surrogates."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+@lru_cache(maxsize=1024)
+def utf8_finder(pattern: str) -> Callable[[bytes], bool]:
+    """Return a function that says whether the pattern, which RE2 must support, matches anywhere in a text.
+
+    It asks RE2 itself where it can: `search` of the package for Python makes a generator and a match, which
+    takes as long as to look through some kilobytes. Without groups, a match is found in one pass."""
+    import re2
+
+    without_groups = re2.Options()
+    without_groups.log_errors = False
+    without_groups.never_capture = True
+    compiled: Any = re2.compile(pattern, without_groups)
+    try:
+        match, anywhere = compiled._regexp.Match, re2._Anchor.UNANCHORED
+        match(anywhere, b"", 0, 0)[0][0]
+    except (AttributeError, TypeError, LookupError):
+        return lambda text: compiled.search(text) is not None
+    return lambda text: match(anywhere, text, 0, len(text))[0][0] >= 0
 
 
 @lru_cache(maxsize=1024)

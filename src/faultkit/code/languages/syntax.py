@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from faultkit.base.errors import InputError, RunError
+from faultkit.base.patterns import utf8_finder
 from faultkit.code.languages import Language
 
 if TYPE_CHECKING:
@@ -119,9 +120,10 @@ class Syntax:
     def has_any(self, *parts: bytes) -> bool:
         """Return whether the text has one of these parts, in small letters or capitals. They are given in
         small letters."""
-        words, others = _in_words(parts)
-        text = self._lowered_words
-        return any(part in text for part in words) or any(part in self._lowered for part in others)
+        in_words, in_text = _finders_of(parts)
+        return (in_words is not None and in_words(self._lowered_words)) or (
+            in_text is not None and in_text(self._lowered)
+        )
 
     @cached_property
     def _lowered(self) -> bytes:
@@ -192,11 +194,23 @@ _BETWEEN = bytes(
 """Replaces everything that is no part of a word by a space."""
 
 
+_Finder: TypeAlias = Callable[[bytes], bool]
+_FEW = 3
+"""Parts that are found as fast one by one as by an expression."""
+
+
 @lru_cache(maxsize=512)
-def _in_words(parts: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
-    """Return the parts that stand in a word, and the others, which only a whole text has."""
+def _finders_of(parts: tuple[bytes, ...]) -> tuple[_Finder | None, _Finder | None]:
+    """Return what finds the parts that stand in a word, and what finds the others, which only a whole text
+    has; None for no parts."""
     plain = tuple(part for part in parts if part.replace(b"_", b"").isalnum())
-    return plain, tuple(part for part in parts if part not in plain)
+    return _finder_of(plain), _finder_of(tuple(part for part in parts if part not in plain))
+
+
+def _finder_of(parts: tuple[bytes, ...]) -> _Finder | None:
+    if len(parts) > _FEW:
+        return utf8_finder("|".join(re.escape(part.decode("ascii")) for part in parts))
+    return (lambda text: any([part in text for part in parts])) if parts else None
 
 
 def words_of(source: bytes) -> frozenset[bytes]:

@@ -23,18 +23,30 @@ _LETTERS = re.compile(r"(?<!\\)[A-Z]")
 
 
 class NamePattern:
-    """A compiled expression that keeps its latest answers."""
+    """An expression that keeps its latest answers. It is compiled when it is first used: most runs of the
+    program need few of them."""
 
-    __slots__ = ("fullmatch", "match", "search")
+    __slots__ = ("_expression", "_flags", "fullmatch", "match", "search")
+
+    search: _Find
+    match: _Find
+    fullmatch: _Find
 
     def __init__(self, expression: str, flags: re.RegexFlag = re.NOFLAG) -> None:
-        compiled = re.compile(expression, flags)
-        search: _Find = compiled.search
-        if flags & re.IGNORECASE:
-            search = _searching_in_small_letters(compiled)
-        self.search: _Find = lru_cache(maxsize=_KEPT)(search)
-        self.match: _Find = lru_cache(maxsize=_KEPT)(compiled.match)
-        self.fullmatch: _Find = lru_cache(maxsize=_KEPT)(compiled.fullmatch)
+        self._expression = expression
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> _Find:
+        # Only while an attribute is not set; afterwards it is found without this.
+        if name not in ("search", "match", "fullmatch"):
+            raise AttributeError(name)
+        compiled = re.compile(self._expression, self._flags)
+        is_small = bool(self._flags & re.IGNORECASE)
+        search: _Find = _searching_in_small_letters(compiled) if is_small else compiled.search
+        self.search = lru_cache(maxsize=_KEPT)(search)
+        self.match = lru_cache(maxsize=_KEPT)(compiled.match)
+        self.fullmatch = lru_cache(maxsize=_KEPT)(compiled.fullmatch)
+        return {"search": self.search, "match": self.match, "fullmatch": self.fullmatch}[name]
 
 
 def _searching_in_small_letters(compiled: re.Pattern[str]) -> _Find:

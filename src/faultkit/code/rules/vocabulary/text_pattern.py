@@ -9,11 +9,11 @@ which are short and come again, use `NamePattern`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, AnyStr, Generic
 
-from faultkit.base.patterns import LinearPattern
+from faultkit.base.patterns import utf8_finder
 
 _SHORT = 60
 """Characters up to which `re` is as fast alone."""
@@ -24,10 +24,16 @@ _SIGNS = {re.IGNORECASE: "i", re.DOTALL: "s", re.MULTILINE: "m"}
 
 
 class TextPattern(Generic[AnyStr]):
-    """A compiled expression that most texts do not match."""
+    """An expression that most texts do not match, compiled when it is first used. Flags that count for all of
+    it are given beside it."""
 
     def __init__(self, expression: AnyStr, flags: re.RegexFlag = re.NOFLAG) -> None:
-        self._compiled: re.Pattern[AnyStr] = re.compile(expression, flags)
+        self._expression: AnyStr = expression
+        self._flags = flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[AnyStr]:
+        return re.compile(self._expression, self._flags)
 
     def search(self, text: AnyStr) -> re.Match[AnyStr] | None:
         """Return the first match in a text, as `re` does."""
@@ -54,13 +60,13 @@ class TextPattern(Generic[AnyStr]):
         # In other texts letters, digits and spaces mean more to Python than to RE2.
         if len(text) <= _SHORT or not text.isascii():
             return True
-        return self._linear.found_in_utf8(text if isinstance(text, bytes) else text.encode())
+        return self._found_in(text if isinstance(text, bytes) else text.encode())
 
     @cached_property
-    def _linear(self) -> LinearPattern:
-        expression = self._compiled.pattern
+    def _found_in(self) -> Callable[[bytes], bool]:
+        expression = self._expression
         text = expression if isinstance(expression, str) else expression.decode("ascii")
-        return LinearPattern(linear_expression(text, self._compiled.flags))
+        return utf8_finder(linear_expression(text, self._flags))
 
 
 def linear_expression(expression: str, flags: int = 0) -> str:
