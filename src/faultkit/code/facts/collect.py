@@ -171,7 +171,7 @@ class _Walk:
     def _bindings(self, node: Node, kind: str) -> None:
         imported = self._import(node, kind) if kind in self.grammar.imports else frozenset[str]()
         is_field = bool(self.grammar.fields_in) and self._type_around(3) == self.grammar.fields_in
-        for binding in self.grammar.bindings[kind](node):
+        for binding in self.grammar.bindings[kind](node, self.path[-1][0]):
             binding.is_field = is_field or binding.is_field
             self._binding(node, binding, imported)
 

@@ -45,12 +45,9 @@ def _plain(name: str) -> str:
     return _NAMESPACE.sub("", name)
 
 
-def _declaration(node: Node) -> Iterator[Binding]:
-    holder = node.parent
-    is_field = holder is not None and holder.type in ("field_declaration", "event_field_declaration")
-    words = (
-        set() if holder is None else {text_of(each) for each in holder.children if each.type == "modifier"}
-    )
+def _declaration(node: Node, around: Node) -> Iterator[Binding]:
+    is_field = around.type in ("field_declaration", "event_field_declaration")
+    words = {text_of(each) for each in around.children if each.type == "modifier"}
     constant = "const" in words or "readonly" in words
     type_ = node.child_by_field_name("type")
     for each in node.named_children:
@@ -61,25 +58,24 @@ def _declaration(node: Node) -> Iterator[Binding]:
             yield Binding((name,), value, type_, is_constant=constant, is_field=is_field)
 
 
-def _property(node: Node) -> Iterator[Binding]:
+def _property(node: Node, around: Node) -> Iterator[Binding]:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is not None:
         value = None if value is None or value.type == "arrow_expression_clause" else value
         yield Binding((name,), value, node.child_by_field_name("type"), is_field=True)
 
 
-def _primary(node: Node) -> Iterator[Binding]:
+def _primary(node: Node, around: Node) -> Iterator[Binding]:
     """Yield the parameters of `class C(HttpClient http)`, which its methods name as fields."""
-    holder = None if node.parent is None else node.parent.parent
-    name = node.child_by_field_name("name")
+    holder, name = around.parent, node.child_by_field_name("name")
     if holder is not None and holder.type in _TYPES and name is not None:
         yield Binding((name,), None, node.child_by_field_name("type"), is_field=True)
 
 
-def _assignment(node: Node) -> Iterator[Binding]:
+def _assignment(node: Node, around: Node) -> Iterator[Binding]:
     """Yield an assignment; `new Client { Timeout = t }` assigns to what it makes."""
-    if node.parent is None or node.parent.type != "initializer_expression":
-        yield from assignment(node)
+    if around.type != "initializer_expression":
+        yield from assignment(node, around)
 
 
 def _is_call(node: Node, around: Node) -> bool:

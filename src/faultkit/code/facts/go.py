@@ -51,7 +51,7 @@ def _listed(node: Node | None) -> tuple[Node, ...]:
     return tuple(node.named_children) if node.type == "expression_list" else (node,)
 
 
-def _assignment(node: Node) -> Iterator[Binding]:
+def _assignment(node: Node, around: Node) -> Iterator[Binding]:
     left, right = _listed(node.child_by_field_name("left")), _listed(node.child_by_field_name("right"))
     operator = text_of(node.child_by_field_name("operator")) or ":="
     yield from _paired(left, right, None, operator)
@@ -67,18 +67,18 @@ def _paired(
         yield Binding(left, right[0] if right else None, type_, operator, is_field=field)
 
 
-def _var(node: Node) -> Iterator[Binding]:
+def _var(node: Node, around: Node) -> Iterator[Binding]:
     right = _listed(node.child_by_field_name("value"))
     names = tuple(node.children_by_field_name("name"))
     yield from _paired(names, right, node.child_by_field_name("type"), "=")
 
 
-def _field(node: Node) -> Iterator[Binding]:
+def _field(node: Node, around: Node) -> Iterator[Binding]:
     for name in node.children_by_field_name("name"):
         yield Binding((name,), None, node.child_by_field_name("type"), is_field=True)
 
 
-def _range(node: Node) -> Iterator[Binding]:
+def _range(node: Node, around: Node) -> Iterator[Binding]:
     yield Binding(_listed(node.child_by_field_name("left")), None, None, ":=")
 
 
@@ -101,13 +101,16 @@ def _for(node: Node) -> LoopParts | None:
 def _checked(node: Node) -> TryParts | None:
     """Return `if err != nil { … }` as a handler of the statement before it."""
     condition, block = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
-    before = node.child_by_field_name("initializer") or node.prev_named_sibling
-    if condition is None or block is None or before is None or condition.type != "binary_expression":
+    if condition is None or block is None or condition.type != "binary_expression":
         return None
     if text_of(condition.child_by_field_name("operator")) != "!=":
         return None
     name, other = condition.child_by_field_name("left"), condition.child_by_field_name("right")
     if name is None or text_of(other) != "nil" or not text_of(name).lower().endswith("err"):
+        return None
+    # Asked last: to find what stands before a node takes long.
+    before = node.child_by_field_name("initializer") or node.prev_named_sibling
+    if before is None:
         return None
     listed = child_of(block, "statement_list") or block
     return TryParts(before, (CatchParts(node, listed, (), name),))

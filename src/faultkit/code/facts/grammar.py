@@ -149,7 +149,7 @@ def known_names(table: dict[str, str]) -> dict[str, str]:
     return {name: f"{path}.{name}" for path, names in table.items() for name in names.split()}
 
 
-def assignment(node: Node) -> Iterator[Binding]:
+def assignment(node: Node, around: Node) -> Iterator[Binding]:
     """Yield the binding of `left operator right`."""
     left = node.child_by_field_name("left")
     if left is not None:
@@ -157,7 +157,7 @@ def assignment(node: Node) -> Iterator[Binding]:
         yield Binding((left,), node.child_by_field_name("right"), None, operator)
 
 
-def update(node: Node) -> Iterator[Binding]:
+def update(node: Node, around: Node) -> Iterator[Binding]:
     """Yield the binding of `x++`, `--x`; nothing for another unary expression."""
     if node.named_child_count and child_of(node, "++", "--") is not None:
         yield Binding((node.named_children[0],), None, None, "++")
@@ -283,7 +283,8 @@ class Grammar:
     """What makes a text no literal where `interpolations` do not show it: Kotlin's `$name`."""
     deferred: frozenset[str] = frozenset()
     launched: frozenset[str] = frozenset()
-    bindings: dict[str, Callable[[Node], Iterable[Binding]]] = field(default_factory=dict)
+    bindings: dict[str, Callable[[Node, Node], Iterable[Binding]]] = field(default_factory=dict)
+    """Returns the bindings of a node, given the node around it: to ask a node for its parent takes long."""
     imports: dict[str, Callable[[Node], Iterable[tuple[str, str]]]] = field(default_factory=dict)
     """Returns the local name and its meaning. A name `*` imports all of a module."""
     loops: dict[str, Callable[[Node], LoopParts | None]] = field(default_factory=dict)

@@ -55,7 +55,7 @@ def _import(node: Node) -> Iterator[tuple[str, str]]:
         yield whole.rpartition(".")[2], whole
 
 
-def _declaration(node: Node) -> Iterator[Binding]:
+def _declaration(node: Node, around: Node) -> Iterator[Binding]:
     constant = "final" in text_of(child_of(node, "modifiers")).split()
     for each in node.children_by_field_name("declarator"):
         name = each.child_by_field_name("name")
@@ -65,7 +65,7 @@ def _declaration(node: Node) -> Iterator[Binding]:
             yield Binding((name,), value, type_, is_constant=constant, is_field=is_field)
 
 
-def _resource(node: Node) -> Iterator[Binding]:
+def _resource(node: Node, around: Node) -> Iterator[Binding]:
     name = node.child_by_field_name("name")
     if name is not None:
         yield Binding((name,), node.child_by_field_name("value"), node.child_by_field_name("type"))

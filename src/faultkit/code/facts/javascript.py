@@ -85,23 +85,22 @@ def _required(node: Node) -> Iterator[tuple[str, str]]:
             yield text_of(each), f"{module}.{text_of(each)}"
 
 
-def _declarator(node: Node) -> Iterator[Binding]:
+def _declarator(node: Node, around: Node) -> Iterator[Binding]:
     name = node.child_by_field_name("name")
     if name is None:
         return
-    parent = node.parent
-    constant = parent is not None and text_of(parent.child_by_field_name("kind")) == "const"
+    constant = text_of(around.child_by_field_name("kind")) == "const"
     value, type_ = node.child_by_field_name("value"), node.child_by_field_name("type")
     yield Binding((name,), value, type_, is_constant=constant)
 
 
-def _update(node: Node) -> Iterator[Binding]:
+def _update(node: Node, around: Node) -> Iterator[Binding]:
     target = node.child_by_field_name("argument")
     if target is not None:
         yield Binding((target,), None, None, text_of(node.child_by_field_name("operator")))
 
 
-def _field(node: Node) -> Iterator[Binding]:
+def _field(node: Node, around: Node) -> Iterator[Binding]:
     name = node.child_by_field_name("name") or node.child_by_field_name("property")
     if name is not None:
         value, type_ = node.child_by_field_name("value"), node.child_by_field_name("type")

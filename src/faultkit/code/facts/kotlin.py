@@ -50,7 +50,7 @@ def _import(node: Node) -> Iterator[tuple[str, str]]:
         yield whole.rpartition(".")[2], whole
 
 
-def _property(node: Node) -> Iterator[Binding]:
+def _property(node: Node, around: Node) -> Iterator[Binding]:
     declared = child_of(node, "variable_declaration")
     several = child_of(node, "multi_variable_declaration")
     value = next((each for each in reversed(node.named_children) if each.type not in _NO_VALUES), None)
@@ -63,7 +63,7 @@ def _property(node: Node) -> Iterator[Binding]:
         yield Binding(targets, value)
     elif declared is not None and (name := child_of(declared, "identifier")) is not None:
         type_ = child_of(declared, *_TYPES)
-        is_field = node.parent is not None and node.parent.type == "class_body"
+        is_field = around.type == "class_body"
         constant = child_of(node, "val") is not None
         yield Binding((name,), value, type_, is_constant=constant, is_field=is_field)
 
@@ -76,7 +76,7 @@ def _delegated(node: Node) -> Node | None:
     return None if body is None else last_of(body)
 
 
-def _class_parameter(node: Node) -> Iterator[Binding]:
+def _class_parameter(node: Node, around: Node) -> Iterator[Binding]:
     name = child_of(node, "identifier")
     if name is not None:
         yield Binding((name,), None, child_of(node, *_TYPES), is_field=True)

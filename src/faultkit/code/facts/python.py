@@ -56,7 +56,7 @@ def _targets(node: Node | None) -> tuple[Node, ...]:
     return (node,)
 
 
-def _assignment(node: Node) -> Iterator[Binding]:
+def _assignment(node: Node, around: Node) -> Iterator[Binding]:
     yield Binding(
         _targets(node.child_by_field_name("left")),
         node.child_by_field_name("right"),
@@ -65,11 +65,11 @@ def _assignment(node: Node) -> Iterator[Binding]:
     )
 
 
-def _named_expression(node: Node) -> Iterator[Binding]:
+def _named_expression(node: Node, around: Node) -> Iterator[Binding]:
     yield Binding(_targets(node.child_by_field_name("name")), node.child_by_field_name("value"))
 
 
-def _with_item(node: Node) -> Iterator[Binding]:
+def _with_item(node: Node, around: Node) -> Iterator[Binding]:
     pattern = node.child_by_field_name("value")
     if pattern is not None and pattern.type == "as_pattern":
         target = pattern.child_by_field_name("alias")

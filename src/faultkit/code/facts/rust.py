@@ -88,7 +88,7 @@ def _bound(pattern: Node | None) -> tuple[Node, ...]:
     return tuple(found)
 
 
-def _let(node: Node) -> Iterator[Binding]:
+def _let(node: Node, around: Node) -> Iterator[Binding]:
     pattern, value = node.child_by_field_name("pattern"), node.child_by_field_name("value")
     if pattern is not None:
         targets = _bound(pattern) or (pattern,)
@@ -97,7 +97,7 @@ def _let(node: Node) -> Iterator[Binding]:
         yield Binding(targets, value, node.child_by_field_name("type"))
 
 
-def _constant(node: Node) -> Iterator[Binding]:
+def _constant(node: Node, around: Node) -> Iterator[Binding]:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is not None:
         yield Binding((name,), _made_late(value), node.child_by_field_name("type"), is_constant=True)
@@ -114,15 +114,15 @@ def _made_late(value: Node | None) -> Node | None:
     return body.named_children[-1] if body.named_child_count else None
 
 
-def _field(node: Node) -> Iterator[Binding]:
+def _field(node: Node, around: Node) -> Iterator[Binding]:
     name = node.child_by_field_name("name")
     if name is not None:
         yield Binding((name,), None, node.child_by_field_name("type"), is_field=True)
 
 
-def _initialised(node: Node) -> Iterator[Binding]:
+def _initialised(node: Node, around: Node) -> Iterator[Binding]:
     """Yield `client: Client::new()` of a literal of the type whose `impl` it stands in."""
-    literal = None if node.parent is None else node.parent.parent
+    literal = around.parent
     name, value = node.child_by_field_name("field"), node.child_by_field_name("value")
     if literal is None or name is None or value is None:
         return
