@@ -22,6 +22,7 @@ from faultkit.code.facts import Call, Facts, facts_of
 from faultkit.code.languages import Language
 from faultkit.code.languages.syntax import Node, Span, Syntax, parse_snippet
 from faultkit.code.rules.rule import Finding
+from faultkit.code.rules.vocabulary.call_paths import calls_in_routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ work take."""
 
 def timeout_of(call: Call, facts: Facts) -> int:
     """Return the time limit for a call in seconds."""
-    return HANDLER_TIMEOUT_S if any(facts.calls_in_routes(call)) else TIMEOUT_S
+    return HANDLER_TIMEOUT_S if any(calls_in_routes(call, facts)) else TIMEOUT_S
 
 
 Asks: TypeAlias = Callable[[Source, Finding], str]

@@ -117,9 +117,10 @@ class Call:
     """A call, a `new`, or a Go literal of a struct. Equal only to itself."""
 
     __slots__ = (
-        "__weakref__", "_arguments", "_assigned", "_callee", "_raw", "_reader", "constructs", "is_argument",
-        "is_awaited", "is_decorator", "is_deferred", "is_discarded", "is_launched", "is_managed",
-        "is_returned", "method", "name", "origin", "receiver", "receiver_written", "span", "written",
+        "__weakref__", "_arguments", "_assigned", "_callee", "_positional", "_raw", "_reader", "constructs",
+        "is_argument", "is_awaited", "is_decorator", "is_deferred", "is_discarded", "is_launched",
+        "is_managed", "is_returned", "method", "name", "origin", "receiver", "receiver_written", "span",
+        "written",
     )  # fmt: skip
 
     name: str
@@ -187,6 +188,7 @@ class Call:
         self._assigned: tuple[str, ...] | None = None
         self._callee: Span | None = None
         self._arguments: tuple[Argument, ...] | None = None
+        self._positional: tuple[Argument, ...] | None = None
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -238,7 +240,9 @@ class Call:
 
     @property
     def positional(self) -> tuple[Argument, ...]:
-        return tuple(each for each in self.arguments if not each.name)
+        if self._positional is None:
+            self._positional = tuple([each for each in self.arguments if not each.name])
+        return self._positional
 
 
 @dataclass(slots=True, unsafe_hash=True)

@@ -7,14 +7,15 @@ functions of libraries mean.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import cast
+from typing import Any, cast
 
 from faultkit.code.facts.assignments import Assignment
+from faultkit.code.facts.callers import Callers
 from faultkit.code.facts.fact_values import (
     Access,
     Arm,
@@ -28,6 +29,7 @@ from faultkit.code.facts.fact_values import (
     Text,
     Try,
 )
+from faultkit.code.facts.functions_around import FunctionChains, InnermostFunctions
 from faultkit.code.facts.groups import grouped, merged
 from faultkit.code.facts.made_later import MadeLater
 from faultkit.code.facts.nesting import Nesting, P, Placed, is_within, start_of
@@ -42,8 +44,6 @@ _VALUE_LEVELS = 2
 """Levels of variables that are followed: options that hold headers that hold a key."""
 _RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
 _COMMENT = re.compile(r"(?:^|\s)(?:#|//|/\*)\s*\w.*")
-_DECLARED = re.compile(rb"(export\s+)?(default\s+)?(async\s+)?function\s*\*?\s*\w")
-_SOCKETS = ("websocket", "websocket_route")
 _IN_THREAD = (
     "asyncio.to_thread", "anyio.to_thread.run_sync", "fastapi.concurrency.run_in_threadpool",
     "starlette.concurrency.run_in_threadpool",
@@ -89,8 +89,13 @@ class Facts:
     def language(self) -> str:
         return self.syntax.language.name
 
-    def text(self, span: Span) -> str:
-        return self.syntax.text(span)
+    @cached_property
+    def text(self) -> Callable[[Span], str]:
+        """Return the text of a span."""
+        if self.syntax.source.isascii():
+            whole = self.whole_text
+            return lambda span: whole[span[0] : span[1]]
+        return self.syntax.text
 
     def line(self, place: Placed) -> int:
         return self.syntax.line(place.span.start)
@@ -150,16 +155,11 @@ class Facts:
 
     def function_of(self, place: Placed) -> Scope | None:
         """Return the innermost function or lambda around a place."""
-        (starts, scopes), (start, end) = self._by_body, place.span
-        at = bisect_right(starts, start) - 1
-        scope = scopes[at] if at >= 0 else None
-        while scope is not None and not (scope.body.start <= start and end <= scope.body.end):
-            scope = scope.outer
-        return scope
+        return self._innermost[place.span]
 
     def named_function_of(self, place: Placed) -> Scope | None:
         """Return the innermost named function around a place."""
-        scope = self.function_of(place)
+        scope = self._innermost[place.span]
         while scope is not None and not scope.name:
             scope = scope.outer
         return scope
@@ -167,11 +167,7 @@ class Facts:
     def functions_around(self, place: Placed) -> Iterator[Scope]:
         """Yield functions from the outermost to the innermost; decorators stand outside the decorated
         function."""
-        around, scope = list[Scope](), self.function_of(place)
-        while scope is not None:
-            around.append(scope)
-            scope = scope.outer
-        return reversed(around)
+        return iter(self._chains[self._innermost[place.span]])
 
     def is_in_async(self, place: Placed) -> bool:
         """Return whether the innermost function around a place is async."""
@@ -288,19 +284,26 @@ class Facts:
             return (item for item in items if is_within(item.span, span))
         # Facts are in the order of the text, so that those in a span are adjacent.
         start, end = span
-        starts = self._starts.get(id(items))
-        if starts is None:
+        known = self._bounds.get(id(items))
+        if known is None:
             first = bisect_left(items, start, key=start_of)
             after = bisect_left(items, end, lo=first, key=start_of)
         else:
-            first = bisect_left(starts, start)
-            after = bisect_left(starts, end, first)
+            first = bisect_left(known[0], start)
+            after = bisect_left(known[0], end, first)
+            # Of a function, a loop or another node all end in it.
+            if max(known[1][first:after], default=0) <= end:
+                return iter(items[first:after])
         return (item for item in items[first:after] if item.span.end <= end)
 
     def own(self, items: Iterable[P], scope: Scope | None) -> Iterator[P]:
         """Yield the facts in the body of a function, without those of functions inside it.
 
         None stands for the top of the file."""
+        if id(items) in self._bounds:
+            if id(items) not in self._own_facts:
+                self._own_facts[id(items)] = grouped(items, self.function_of)
+            return iter(self._own_facts[id(items)].get(scope, ()))
         inside = items if scope is None else self.within(items, scope.body)
         return (item for item in inside if self.function_of(item) is scope)
 
@@ -315,57 +318,7 @@ class Facts:
         `self.load()` calls a method and `load()` a function. Where methods may be overloaded, the number of
         arguments decides.
         """
-        named = self._by_method.get(scope.short_name, ()) if scope.short_name else ()
-        return tuple(call for call in named if self._may_call(call, scope))
-
-    def _may_call(self, call: Call, scope: Scope) -> bool:
-        if call.receiver:
-            owners = ("self", "Self", "cls", scope.owner, scope.name.rpartition(".")[0])
-            return scope.is_method and call.receiver in owners and self._takes_arguments(scope, call)
-        if self.language in ("java", "csharp"):
-            return scope.is_method and self._takes_arguments(scope, call)
-        return self.language == "kotlin" or self._has_plain_name(scope)
-
-    def _takes_arguments(self, scope: Scope, call: Call) -> bool:
-        """Return whether the number of arguments fits, in languages with overloads. Asked last: to read
-        arguments takes long."""
-        if self.language == "java":
-            return scope.takes(len(call.arguments))
-        return self.language != "csharp" or len(call.arguments) <= len(scope.parameters)
-
-    def _has_plain_name(self, scope: Scope) -> bool:
-        """Return whether a plain name means the function: `done` of `{ done: () => done() }` is another."""
-        if scope.is_method or not self.syntax.language.name.endswith(("script", "tsx")):
-            return not scope.is_method
-        if _DECLARED.match(self.syntax.source, scope.span.start):
-            return True
-        return any(
-            each.value is not None and each.value.span == scope.span and each.targets == (scope.short_name,)
-            for each in self._assignments_from(scope.span.start)
-        )
-
-    def _assignments_from(self, start: int) -> Iterator[Assignment]:
-        """Yield the assignments that may give a function that starts here its name."""
-        after = bisect_right(self.assignments, start, key=start_of)
-        return iter(self.assignments[max(0, after - 3) : after])
-
-    def calls_in_routes(self, call: Call, levels: int = 2) -> Iterator[tuple[Call, Scope]]:
-        """Yield the calls in request handlers that lead to a call, each with its handler.
-
-        That is the call itself, or calls of functions of this text that make it, at most `levels` deep.
-        Websocket routes are left out: once they are open, they have no status to answer with.
-        """
-        route = self.route_of(call)
-        if route is not None:
-            if not any(each.method in _SOCKETS for each in route.decorators):
-                yield call, route
-            return
-        scope = self.named_function_of(call)
-        if scope is None or levels == 0 or self.tries_around(call):
-            return
-        for caller in self.callers_of(scope):
-            if self.named_function_of(caller) is not scope:
-                yield from self.calls_in_routes(caller, levels - 1)
+        return self._callers[scope]
 
     def comment_at(self, place: Placed) -> str:
         """Return the comments on the line of a place and on the line above it; empty if there are none."""
@@ -388,6 +341,11 @@ class Facts:
         top of the file."""
         around: set[Scope | None] = {None, *self.functions_around(place)}
         return tuple(each for each in self._by_target.get(name, ()) if each.scope in around)
+
+    def assignments_of(self, *names: str) -> tuple[Assignment, ...]:
+        """Return the assignments to variables or to parts of them, anywhere in the text."""
+        found = merged(self._by_target, names)
+        return tuple(dict.fromkeys(found)) if len(names) > 1 else found
 
     def text_with_values(self, call: Call) -> str:
         """Return the text of a call, and the texts that set the variables in it."""
@@ -413,7 +371,7 @@ class Facts:
     @cached_property
     def whole_text(self) -> str:
         """The text itself."""
-        return self.text(Span(0, len(self.syntax.source)))
+        return self.syntax.source.decode("utf-8", "replace")
 
     @cached_property
     def assigned_names(self) -> frozenset[str]:
@@ -426,10 +384,16 @@ class Facts:
         return frozenset(name for each in self.assignments if each.scope is None for name in each.targets)
 
     @cached_property
-    def _starts(self) -> dict[int, list[int]]:
-        """Return the first bytes of the facts that rules look for most often, by the id of their tuple."""
+    def _bounds(self) -> dict[int, tuple[list[int], list[int]]]:
+        """Return starts and ends of the facts that rules look for most often, by the id of their tuple."""
         listed: tuple[tuple[Placed, ...], ...] = (self.calls, self.assignments, self.steps)
-        return {id(items): [each.span.start for each in items] for items in listed}
+        spans = ((id(items), [each.span for each in items]) for items in listed)
+        return {key: ([start for start, _ in each], [end for _, end in each]) for key, each in spans}
+
+    @cached_property
+    def _own_facts(self) -> dict[int, dict[Scope | None, list[Any]]]:
+        """Return facts by the functions that they are in, by the id of their tuple, of those asked for."""
+        return {}
 
     @cached_property
     def _by_span(self) -> dict[Span, Scope]:
@@ -440,9 +404,12 @@ class Facts:
         return grouped((scope for scope in self.scopes if scope.name), attrgetter("short_name"))
 
     @cached_property
-    def _by_body(self) -> tuple[list[int], list[Scope]]:
-        scopes = sorted(self.scopes, key=lambda scope: scope.body.start)
-        return [scope.body.start for scope in scopes], scopes
+    def _innermost(self) -> InnermostFunctions:
+        return InnermostFunctions(self.scopes)
+
+    @cached_property
+    def _chains(self) -> FunctionChains:
+        return FunctionChains()
 
     @cached_property
     def _call_nesting(self) -> Nesting[Call]:
@@ -493,6 +460,10 @@ class Facts:
     @cached_property
     def _by_method(self) -> dict[str, list[Call]]:
         return grouped(self.calls, attrgetter("method"))
+
+    @cached_property
+    def _callers(self) -> Callers:
+        return Callers(self.calls, self.assignments, self.syntax)
 
     @cached_property
     def _by_origin(self) -> dict[Call | None, list[Call]]:

@@ -26,8 +26,9 @@ def merged(groups: dict[str, list[P]], names: tuple[str, ...]) -> tuple[P, ...]:
     known = groups.keys() & names
     if len(known) < 2:
         return tuple(groups[known.pop()]) if known else ()
-    return tuple(sorted((each for name in known for each in groups[name]), key=_order))
+    return tuple(sorted((each for name in known for each in groups[name]), key=order_of))
 
 
-def _order(item: Placed) -> tuple[int, int]:
+def order_of(item: Placed) -> tuple[int, int]:
+    """Return what facts are sorted by: outer ones before those inside them."""
     return item.span.start, -item.span.end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from faultkit.code.languages.syntax import Span
@@ -35,26 +35,26 @@ class Nesting(Generic[P]):
     def __init__(self, items: Iterable[P], span_of: Callable[[P], Span] = _span) -> None:
         placed = sorted(((span_of(each), each) for each in items), key=_order)
         self._items = [each for _, each in placed]
-        self._spans = [span for span, _ in placed]
-        self._starts = [span.start for span in self._spans]
+        self._starts = [start for (start, _), _ in placed]
+        self._ends = ends = [end for (_, end), _ in placed]
         self._outer = list[int]()
         opened = list[int]()
-        for at, span in enumerate(self._spans):
-            while opened and self._spans[opened[-1]].end < span.end:
+        for at, end in enumerate(ends):
+            while opened and ends[opened[-1]] < end:
                 opened.pop()
             self._outer.append(opened[-1] if opened else -1)
             opened.append(at)
 
     def around(self, span: Span) -> list[P]:
         """Return the items that contain a span, the outermost first."""
-        return list(self._inside_out(span))[::-1]
-
-    def _inside_out(self, span: Span) -> Iterator[P]:
-        at = bisect_right(self._starts, span.start) - 1
+        found, (start, end) = list[P](), span
+        at = bisect_right(self._starts, start) - 1
         while at >= 0:
-            if self._spans[at].end >= span.end:
-                yield self._items[at]
+            if self._ends[at] >= end:
+                found.append(self._items[at])
             at = self._outer[at]
+        found.reverse()
+        return found
 
 
 def start_of(item: Placed) -> int:

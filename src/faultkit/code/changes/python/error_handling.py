@@ -15,6 +15,7 @@ from faultkit.code.changes.questions import always
 from faultkit.code.facts import Call, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import Finding
+from faultkit.code.rules.vocabulary.call_paths import calls_in_routes
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
 # HTTP status codes.
@@ -174,7 +175,7 @@ def _collect_error_mapping(context: CodemodContext) -> None:
         library = library_of(call)
         if library is None or library.name not in _BY_LIBRARY:
             continue
-        for place, route in context.facts.calls_in_routes(call):
+        for place, route in calls_in_routes(call, context.facts):
             node = context.tree.at(place.span, cst.Call)
             function = None if node is None else context.tree.function(node)
             if node is None or function is None or context.facts.tries_around(place):

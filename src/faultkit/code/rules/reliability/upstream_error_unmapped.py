@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.call_paths import calls_in_routes
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 _HANDLERS = (
@@ -21,7 +22,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.calls_of_method(*_HANDLERS) or _express_handler(facts):
         return
     for request in http_requests(facts):
-        for call, route in facts.calls_in_routes(request.call):
+        for call, route in calls_in_routes(request.call, facts):
             calls = (request.call, call)
             if any(facts.tries_around(each) or _has_catch(each, facts) for each in calls):
                 continue
