@@ -212,8 +212,8 @@ def _is_handed_on(call: Call, facts: Facts) -> bool:
     names = {text, *call.assigned}
     return any(
         argument.name in _HANDED_ON and argument.value.text in names
-        for each in facts.calls
-        if facts.function_of(each) is scope and each.span != call.span
+        for each in facts.own(facts.calls, scope)
+        if each.span != call.span
         for argument in each.arguments
     )
 

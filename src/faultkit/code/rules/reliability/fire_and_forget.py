@@ -311,13 +311,12 @@ def _is_promised(call: Call, facts: Facts) -> bool:
     if call.method in _promised(facts) and call.receiver_written.startswith(("this.", "self.")):
         return True
     kind = type_of_receiver(call, facts)
-    if (
-        not kind
-        or kind in facts.classes
-        or re.search(rf"\binterface\s+{re.escape(kind)}\b", facts.whole_text)
-    ):
-        return False  # This text says what its methods return.
-    return _OF_SERVICE.search(kind) is not None and _DOES.match(call.method) is not None
+    if not kind or _OF_SERVICE.search(kind) is None or _DOES.match(call.method) is None:
+        return False
+    # This text may say what its methods return; to look for that takes longest.
+    return kind not in facts.classes and not re.search(
+        rf"\binterface\s+{re.escape(kind)}\b", facts.whole_text
+    )
 
 
 @lru_cache(maxsize=4)

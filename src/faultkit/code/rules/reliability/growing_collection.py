@@ -139,7 +139,7 @@ def _growths(name: str, made: Assignment, facts: Facts) -> Iterator[tuple[Span, 
             yield call.span, scope
     if facts.language != "go":
         return
-    for each in facts.assignments:
+    for each in facts.assignments_of(f"self.{name}", name):
         value = "" if each.value is None else each.value.text
         is_same = each.scope is not None and each.targets in ((f"self.{name}",), (name,))
         if is_same and re.match(rf"append\((\w+\.)?{re.escape(name)},", value):

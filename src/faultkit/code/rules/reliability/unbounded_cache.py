@@ -371,7 +371,7 @@ def _is_cache(each: Assignment, of_an_object: bool, facts: Facts) -> bool:
 def _stores(name: str, facts: Facts) -> Iterator[tuple[str, str, Scope]]:
     """Yield the keys, values and functions of `name[key] = value` and `name.set(key, value)`."""
     bare = name.removeprefix("self.")
-    for each in facts.assignments:
+    for each in facts.assignments_of(f"{name}[]", f"{bare}[]"):
         if (
             each.scope is not None
             and each.value is not None
@@ -413,8 +413,9 @@ def _is_store(each: Assignment) -> bool:
 def _grows(name: str, facts: Facts) -> bool:
     bare = name.removeprefix("self.")
     names = {name, bare, f"self.{bare}"}
-    for each in facts.assignments:
-        if each.scope is not None and any(target in {f"{one}[]" for one in names} for target in each.targets):
+    items = {f"{one}[]" for one in names}
+    for each in facts.assignments_of(*items):
+        if each.scope is not None and not items.isdisjoint(each.targets):
             return True
     return any(
         call.receiver_written in names

@@ -17,7 +17,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for scope in facts.scopes:
         # Few functions call themselves; that is found out before the arguments are read.
         named = facts.calls_of_method(scope.short_name) if scope.name else ()
-        if not any(facts.function_of(call) is scope for call in named):
+        if not any(facts.function_of(call) is scope for call in facts.within(named, scope.body)):
             continue
         for call in facts.callers_of(scope):
             if facts.function_of(call) is not scope or call.is_launched:

@@ -202,7 +202,8 @@ def _reads(field: str, owner: str, changes: list[_Use], facts: Facts) -> Iterato
             and re.fullmatch(rf"self\.{field}(\.\w+\(\))?", loop.over)
         ):
             yield _Use(loop.head, scope, False)
-    for access in facts.accesses:
+    source, word = facts.syntax.source, field.encode()
+    for access in facts.accesses.where(lambda start, end: source.find(word, start, end) >= 0):
         if access.written in names or any(access.written.startswith(f"{name}.") for name in names):
             scope = facts.named_function_of(access)
             if scope is None or scope.owner != owner or _is_shadowed(field, scope, names):

@@ -283,7 +283,7 @@ _TAKES = (
     r"(?:picks?|picked|polls|polled|polling|watch(?:es|ed)|sftp|ftp|empties|emptied|collects?|collected|scrapes?"
     r"|scans?|sweeps|imports|consumes|takes|ingests)"
 )
-_TAKEN = re.compile(
+_TAKEN = TextPattern(
     r"^\s*(?://|#|\*|/\*|\"\"\")[^\n]*(?:\b(?:folder|directory|share|mount|drop)s?\b[^\n]{0,80}"
     rf"\b{_TAKES}\b|\b{_TAKES}\b[^\n]{{0,60}}\b(?:folder|directory|share|mount|drop)s?\b)",
     re.IGNORECASE | re.MULTILINE,

@@ -53,10 +53,7 @@ def recursive_retries(facts: Facts) -> Iterator[Retry]:
     for scope in facts.scopes:
         if not scope.short_name:
             continue
-        inside = [
-            call for call in facts.calls_of_method(scope.short_name) if is_within(call.span, scope.body)
-        ]
-        for call in inside:
+        for call in facts.within(facts.calls_of_method(scope.short_name), scope.body):
             if facts.named_function_of(call) is not scope or call not in facts.callers_of(scope):
                 continue
             if _is_same(call, scope) and _follows_failure(call, scope, facts):

@@ -195,7 +195,8 @@ def _is_filled(each: Assignment) -> bool:
 def puts_of(store: MapStore, facts: Facts) -> Iterator[Put]:
     """Yield the places in functions that put something into a map, those at its making left out."""
     made_in = {"__init__", "constructor", "init", "New", *([store.owner] if store.owner else [])}
-    for each in facts.assignments:
+    paths = (store.name, store.bare, f"self.{store.bare}", f"{store.owner}.{store.bare}")
+    for each in facts.assignments_of(*(f"{path}[]" for path in paths)):
         if each.scope is None or each.value is None or each.scope.short_name in made_in:
             continue
         if not any(

@@ -340,11 +340,25 @@ def _returned_type(made: tuple[Assignment, ...], facts: Facts) -> str:
         return ""
     value = made[-1].value
     names = [] if value is None else re.findall(r"(\w+)\(", value.text[:400])
+    known = _known_returns(facts)
     for name in names:
-        found = re.search(pattern.format(re.escape(name)), facts.whole_text)
-        if found is not None and found[1] in telling_types(facts):
-            return found[1]
+        if name not in known:
+            known[name] = _declared_return(name, pattern, facts)
+        if known[name]:
+            return known[name]
     return ""
+
+
+@lru_cache(maxsize=4)
+def _known_returns(facts: Facts) -> dict[str, str]:
+    """Return what `_declared_return` has found so far: the same functions are called again and again."""
+    return {}
+
+
+def _declared_return(name: str, pattern: str, facts: Facts) -> str:
+    """Return the type that a function returns, if it shows a secret; empty for another."""
+    found = TextPattern(pattern.format(re.escape(name))).search(facts.whole_text)
+    return "" if found is None or found[1] not in telling_types(facts) else found[1]
 
 
 _FIELD_TYPE = {

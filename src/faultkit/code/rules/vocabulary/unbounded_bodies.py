@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.unpacked_bodies import METHODS, unpacks_any_size
 
 _LIMITS = re.compile(
@@ -110,7 +111,7 @@ _UNLIMITED = (
     r"(?:Infinity|Number\.(?:MAX_SAFE_INTEGER|MAX_VALUE|POSITIVE_INFINITY)|null|None|usize::MAX|u64::MAX|long\.MaxValue"
     r"|int\.MaxValue|Long\.MAX_VALUE|Int(?:eger)?\.MAX_VALUE|math\.MaxInt(?:32|64)?|-1L?|float\(['\"]inf['\"]\)|math\.inf)"
 )
-_REMOVED = re.compile(
+_REMOVED = TextPattern(
     r"\b(?:bodyLimit|BodyLimit|MaxRequestBodySize|MultipartBodyLengthLimit|client_max_size|max_request_size|maxRequestBodySize"
     r"|max_body_size|MAX_CONTENT_LENGTH|DATA_UPLOAD_MAX_MEMORY_SIZE|maxInMemorySize|MaxMultipartMemory|maxHttpBufferSize"
     rf"|maxPayload)['\"\]]*\s*[:=(]\s*{_UNLIMITED}\b"
