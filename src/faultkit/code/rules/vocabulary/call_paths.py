@@ -10,6 +10,7 @@ from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _LEVELS = 2
 _BOUND_LEVELS = 3
+_SOCKETS = ("websocket", "websocket_route")
 
 
 def callers_of_function(scope: Scope, facts: Facts) -> tuple[Call, ...]:
@@ -70,3 +71,22 @@ def is_bounded_on_all_paths(call: Call, facts: Facts, levels: int = _BOUND_LEVEL
     callers = () if scope is None or levels == 0 else callers_of_function(scope, facts)
     outside = [each for each in callers if facts.named_function_of(each) is not scope]
     return bool(outside) and all(is_bounded_on_all_paths(each, facts, levels - 1) for each in outside)
+
+
+def calls_in_routes(call: Call, facts: Facts, levels: int = _LEVELS) -> Iterator[tuple[Call, Scope]]:
+    """Yield the calls in request handlers that lead to a call, each with its handler.
+
+    That is the call itself, or calls of functions of this text that make it, at most `levels` deep.
+    Websocket routes are left out: once they are open, they have no status to answer with.
+    """
+    route = facts.route_of(call)
+    if route is not None:
+        if not any(each.method in _SOCKETS for each in route.decorators):
+            yield call, route
+        return
+    scope = facts.named_function_of(call)
+    if scope is None or levels == 0 or facts.tries_around(call):
+        return
+    for caller in facts.callers_of(scope):
+        if facts.named_function_of(caller) is not scope:
+            yield from calls_in_routes(caller, facts, levels - 1)
