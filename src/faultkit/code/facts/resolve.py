@@ -445,6 +445,11 @@ class Resolver:
         made = self.call(node)
         given = node.child_by_field_name("arguments") if made.name == "util.promisify" else None
         wrapped = None if given is None or given.named_child_count != 1 else given.named_child(0)
+        bound = None if wrapped is None else wrapped.child_by_field_name("function")
+        if bound is not None and bound.type in self.grammar.members:
+            # `promisify(client.get.bind(client))`
+            base, last = self.paths.member(bound, bound.type)
+            wrapped = base if last == "bind" else wrapped
         return self._result_name(made) if wrapped is None else self.name(wrapped, scope, owner)
 
     def _result_name(self, call: Call) -> ResolvedName:

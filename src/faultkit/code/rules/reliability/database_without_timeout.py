@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 
 _TIMEOUTS: dict[str, tuple[str, ...]] = {
     "psycopg2.connect": ("connect_timeout", "options"),
@@ -39,7 +39,16 @@ _SHOWN = dict.fromkeys(
 )
 
 
+_REDIS_OFF = re.compile(r"\b(?:Read|Write)Timeout:\s*-[12]\b")
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "go":
+        if facts.imports_any("github.com/redis/go-redis/v9", "github.com/go-redis/redis/v8"):
+            for found in _REDIS_OFF.finditer(facts.whole_text):
+                what = f"{found[0]} switches the limit off, and commands may wait for ever"
+                yield Hit(facts.syntax.place_of(found), what, LIKELY)
+        return
     for name, timeouts in _TIMEOUTS.items():
         for call in facts.calls_named(name):
             if call.spreads or call.has(*timeouts):
@@ -84,6 +93,6 @@ RULE = Rule(
     fix="Set a connect timeout and a statement or socket timeout where the connection or pool is made.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT),
+    languages=(*PYTHON, *JAVASCRIPT, *GO),
     check=_check,
 )

@@ -14,7 +14,7 @@ _STARTS = re.compile(
     r"(?i:executor\w*|pool|executorservice|workers?)\.submit$|CompletableFuture\.supplyAsync$"
 )
 _FUTURE = re.compile(
-    r"(^|\.)(Completable|Listenable|Scheduled)?Future\.get$|\.(submit|supplyAsync)\(\)\.get$"
+    r"(^|\.)(Completable|Listenable|Scheduled)?Future\.(get|join)$|\.(submit|supplyAsync)\(\)\.(get|join)$"
 )
 _OF_POOL = re.compile(r"(ThreadPoolExecutor|ProcessPoolExecutor)\.submit\(\)\.result$")
 _OF_TASK = re.compile(r"\.(delay|apply_async)\(\)\.get$")
@@ -30,6 +30,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(each.span, f"{each.name} waits for ever if the reply is lost", LIKELY)
     if facts.language in ("java", "kotlin"):
         yield from _tasks(facts)
+        yield from _joined(facts)
         yield from _latches(facts)
         yield from _messages(facts)
     elif facts.language == "python":
@@ -70,7 +71,7 @@ def _latches(facts: Facts) -> Iterator[Hit]:
 
 
 def _tasks(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls_of_method("get"):
+    for call in facts.calls_of_method("get", "join"):
         scope = facts.named_function_of(call)
         if scope is None or call.arguments or scope.short_name == "main" or not _is_future(call, facts):
             continue
@@ -78,6 +79,18 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
         if _starts_tasks(scope, facts) and not _LIMITED.search(text):
             what = f"{call.written}() waits for ever if the task hangs"
             yield Hit(call.span, what, LIKELY)
+
+
+def _joined(facts: Facts) -> Iterator[Hit]:
+    """Yield `map(CompletableFuture::join)` in functions that start the tasks."""
+    for found in re.finditer(r"\bCompletableFuture::(?:join|get)\b", facts.whole_text):
+        place = facts.syntax.place_of(found)
+        hit = Hit(place, f"{found[0]} waits for ever if one of the tasks hangs", LIKELY)
+        scope = facts.named_function_of(hit)
+        if scope is None or scope.short_name == "main" or _LIMITED.search(facts.text(scope.span)):
+            continue
+        if _starts_tasks(scope, facts):
+            yield hit
 
 
 def _starts_tasks(scope: Scope, facts: Facts) -> bool:
@@ -90,7 +103,7 @@ def _starts_tasks(scope: Scope, facts: Facts) -> bool:
 def _is_future(call: Call, facts: Facts) -> bool:
     if _FUTURE.search(call.name):
         return True
-    if facts.language == "kotlin" and (call.receiver_written == "it" or "uture" in call.receiver_written):
+    if facts.language == "kotlin" and (call.written == "it.get" or "uture" in call.receiver_written):
         return True  # `futures.map { it.get() }`
     # `for (Future<T> one : all)`, `for (Map.Entry<K, Future<T>> one : all.entrySet())`
     variable = call.receiver_written.partition(".")[0]

@@ -202,7 +202,8 @@ def _node(facts: Facts) -> Iterator[Call]:
         if "credentials" not in facts.text(client.span) or "deadline" in facts.text_with_values(call):
             continue
         last = call.positional[-1].value
-        if (
+        # A promise is made of such a call by `promisify`.
+        if (call.is_awaited and last.shape != "function" and call.method != "waitForReady") or (
             last.shape == "function"
             and len(call.positional) in (2, 3)
             and call.method not in ("on", "waitForReady")

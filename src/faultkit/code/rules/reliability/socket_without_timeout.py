@@ -125,6 +125,7 @@ def _connecting(facts: Facts) -> Iterator[Call]:
         yield from _csharp(facts)
     if facts.language == "python":
         yield from facts.calls_named("asyncio.open_connection")
+        yield from _unnoticed_sockets(facts)
         yield from _of_sockets(facts)
     if facts.language in JAVASCRIPT:
         yield from _node(facts)
@@ -159,6 +160,16 @@ def _not_noticed(facts: Facts) -> Iterator[tuple[Span, str]]:
         if given is not None and given.value.text in ("None", "0") and not facts.comment_at(call):
             what = f"{given.name}={given.value.text}: that the other side is gone is never noticed"
             yield call.span, what
+
+
+def _unnoticed_sockets(facts: Facts) -> Iterator[Call]:
+    """Yield websockets of aiohttp that are read in a loop, and whose other side is never asked whether it is
+    there."""
+    if not facts.imports_any("aiohttp"):
+        return
+    for call in facts.calls_of_method("ws_connect"):
+        if not call.has("heartbeat", "receive_timeout", "timeout") and not call.spreads:
+            yield call
 
 
 _SERIAL = ("serial.Serial", "serial.serial_for_url")
@@ -252,7 +263,7 @@ _OF_TEXT = (
         b"jndi.ldap",
     ),
     (
-        re.compile(r"\w+\.put\(\s*\"com\.sun\.(?:xml\.)?(?:internal\.)?ws\.connect\.timeout\""),
+        re.compile(r"\.put\(\s*\"com\.sun\.(?:xml\.)?(?:internal\.)?ws\.connect\.timeout\""),
         "request.timeout",
         b"connect.timeout",
     ),

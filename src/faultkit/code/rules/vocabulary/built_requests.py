@@ -30,6 +30,7 @@ _VERBS = ("get", "head", "options", "post", "put", "patch", "delete")
 _REQWEST = re.compile(
     r"^reqwest\.(?:blocking\.)?(?:get|Client(?:Builder)?\b.*\.(get|post|put|patch|delete|head|request)\(\).*\.send)$"
 )
+_HYPER = NamePattern(r"^hyper(_util)?\.client\b.*\.(get|request)$|^hyper\.Client\b.*\.(get|request)$")
 _UREQ = re.compile(
     r"^ureq\.(?:(get|post|put|patch|delete|head)\(\)|(?:agent\(\)|Agent\b.*)\.(get|post|put|patch|delete|head)\(\)).*"
     r"\.(call|send|send_json|send_form|send_string|send_bytes|send_empty)$"
@@ -83,6 +84,8 @@ def _rust(call: Call, facts: Facts) -> BuiltRequest | None:
             _reqwest_timeout(call, calls, facts),
             _url(calls),
         )
+    if call.is_awaited and call.arguments and _HYPER.match(call.name):
+        return BuiltRequest("reqwest", "", is_bounded_on_all_paths(call, facts), call.arguments[0].value.text)
     found = _UREQ.match(call.name)
     if found is None:
         return None

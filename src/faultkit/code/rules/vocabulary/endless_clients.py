@@ -54,7 +54,7 @@ _OFF = {
         r"(?<![\w.])(\w+\.)?Timeout\s*=\s*((System\.Threading\.)?Timeout\.Infinite\w*|TimeSpan\.MaxValue|-1\b)"
         r"|\bCommandTimeout\s*=\s*0\b|\.SetCommandTimeout\(\s*0\s*\)|\bcommandTimeout:\s*0\b"
     ),
-    "javascript": re.compile(r"\b(headersTimeout|bodyTimeout)\s*:\s*0\b"),
+    "javascript": re.compile(r"\b(headersTimeout|bodyTimeout)\s*:\s*0\b|\btimeout\s*:\s*false\b"),
     "python": re.compile(r"ClientTimeout\(\s*(total\s*=\s*)?(None|0)\s*,?\s*\)"),
 }
 
@@ -70,8 +70,10 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
     ):
         yield from _switched_off(facts)
         yield from _after_headers(facts)
-    if facts.syntax.language.family == "javascript" and facts.imports_any("undici"):
-        yield from _switched_off(facts)
+    if facts.syntax.language.family == "javascript":
+        if facts.imports_any("undici", "ky"):
+            yield from _switched_off(facts)
+        yield from _scripts(facts)
     if facts.language == "kotlin" and facts.imports_any("io.ktor.client.engine"):
         yield from _ktor(facts)
     if facts.language == "python" and facts.imports_any("aiohttp"):
@@ -140,8 +142,26 @@ def _ktor(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield call.span, f"{call.written}() sets no limit for a whole request, which may wait long"
 
 
+_FAST_LIMITS = ("DoTimeout", "DoDeadline", "GetTimeout", "SetTimeout", "PostTimeout")
+_SCRIPT_CLIENTS = {"graphql-request.GraphQLClient": ("fetch", "signal", "timeout", "requestMiddleware")}
+"""JavaScript: clients without a limit of their own, and the options that may have one."""
+
+
+def _scripts(facts: Facts) -> Iterator[tuple[Span, str]]:
+    if facts.syntax.has_any(b"signal"):
+        return
+    for call in facts.calls_named(*_SCRIPT_CLIENTS):
+        if not call.has(*_SCRIPT_CLIENTS[call.name]) and not call.spreads:
+            yield call.span, f"{call.written}() has no timeout, and its requests may wait for ever"
+
+
 def _resty(facts: Facts) -> Iterator[tuple[Span, str]]:
-    """Yield clients of resty in a text that sets no limit for any."""
+    """Yield clients of resty and fasthttp in a text that sets no limit for any."""
+    if facts.imports_any("github.com/valyala/fasthttp") and not facts.calls_of_method(*_FAST_LIMITS):
+        for call in facts.calls_named("github.com/valyala/fasthttp.Client"):
+            later = {f"{name}.ReadTimeout" for name in call.assigned}
+            if not call.has("ReadTimeout") and later.isdisjoint(facts.assigned_names):
+                yield call.span, f"{call.written} has no ReadTimeout, and its requests may wait for ever"
     made = [each for each in facts.calls_of_method("New") if _RESTY.match(each.name)]
     if made and not facts.calls_of_method(*_RESTY_LIMITS):
         for call in made:

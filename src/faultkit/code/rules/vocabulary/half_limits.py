@@ -41,7 +41,7 @@ def half_limits(facts: Facts) -> tuple[tuple[Span, str], ...]:
 def _of_steps(facts: Facts) -> Iterator[tuple[Span, str]]:
     for call in facts.calls_named(*_OF_ANSWER):
         wanted = _OF_ANSWER[call.name]
-        if call.spreads or not call.arguments or _lasts(call, facts):
+        if call.spreads or not call.arguments or _lasts(call, facts) or _is_for_socket(call, facts):
             continue
         given = {each.name: each.value.text for each in call.arguments if each.name}
         first = call.argument(place=0)
@@ -52,9 +52,10 @@ def _of_steps(facts: Facts) -> Iterator[tuple[Span, str]]:
             named = [given["read"]] if "read" in given else [rest] if rest else ["None"]
         elif first is not None:
             named.append(first.value.text)
-        if all(text == "None" for text in named) and any(
-            text != "None" for name, text in given.items() if name not in wanted
-        ):
+        others = [text for name, text in given.items() if name not in wanted]
+        if "read" in given and first is not None:
+            others.append(first.value.text)
+        if all(text == "None" for text in named) and any(text != "None" for text in others):
             yield call.span, f"{call.written}() limits no more than connecting: the answer may take for ever"
 
 
@@ -130,6 +131,11 @@ def _lasts(place: Placed, facts: Facts) -> bool:
     """Return whether a comment gives a reason, or the place is about what lasts."""
     line = facts.syntax.line_text(facts.line(place))
     return bool(facts.comment_at(place)) or _LASTS.search(line) is not None
+
+
+def _is_for_socket(call: Call, facts: Facts) -> bool:
+    """Return whether the client of a limit opens a websocket, which has limits of its own."""
+    return call.name.startswith("aiohttp.") and b"ws_connect" in facts.syntax.source
 
 
 # JavaScript: options that do not end a request.

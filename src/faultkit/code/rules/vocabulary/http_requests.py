@@ -76,11 +76,14 @@ def http_requests(facts: Facts) -> tuple[HttpRequest, ...]:
 
 def _requests(facts: Facts) -> Iterator[HttpRequest]:
     builds = builds_requests(facts.language)
-    for call in facts.calls if builds else facts.calls_of_method(*_SENDING):
+    injected = _injected_fetch(facts)
+    for call in facts.calls if builds else facts.calls_of_method(*_SENDING, *injected):
         if builds and (built := built_request(call, facts)) is not None:
             yield HttpRequest(call, BUILT[built.library], built.method, built.timeout, built.url)
             continue
         library = library_of(call, facts.language)
+        if library is None and call.method in injected and (call.is_awaited or call.is_returned):
+            library = BY_NAME["fetch"]
         if library is None and is_session_field(call, facts):
             library = BY_NAME["requests.get"]
         if library is None and (typed := BY_NAME.get(typed_field(call, facts))) is not None:
@@ -96,6 +99,20 @@ def _requests(facts: Facts) -> Iterator[HttpRequest]:
         method = _method(call, library, facts)
         timeout = _timeout(call, library, facts)
         yield HttpRequest(call, library, method, timeout, "" if url is None else url.value.text)
+
+
+_FETCH_TYPE = re.compile(
+    r"\b(\w+)\??\s*:\s*(?:typeof\s+(?:globalThis\.)?fetch|Fetch(?:Like|Fn|Function)?)\b|\b(\w+)\s*=\s*(?:globalThis\.)?fetch\s*[,)};]"
+)
+
+
+@lru_cache(maxsize=4)
+def _injected_fetch(facts: Facts) -> frozenset[str]:
+    """Return parameters and fields that hold `fetch`, so that tests can replace it (JavaScript)."""
+    if facts.syntax.language.family != "javascript" or b"fetch" not in facts.syntax.source:
+        return frozenset()
+    found = (name or other for name, other in _FETCH_TYPE.findall(facts.whole_text))
+    return frozenset(name for name in found if name != "fetch")
 
 
 def library_of(call: Call, language: str = "") -> Library | None:
@@ -250,7 +267,8 @@ def _given(call: Call, library: Library, facts: Facts) -> Argument | None:
 def _spreads_without_timeout(call: Call, facts: Facts) -> bool:
     """Return whether a private function passes on `**kwargs`, and no caller puts a timeout among them."""
     scope = facts.named_function_of(call)
-    if facts.language != "python" and scope is not None and call.name == "fetch":
+    fetches = call.name == "fetch" or call.method in _injected_fetch(facts)
+    if facts.language != "python" and scope is not None and fetches:
         return _passes_options_on(call, scope, facts)
     spread = [each for each in call.arguments if each.name == "**"]
     if facts.language != "python" or scope is None or len(spread) != 1:

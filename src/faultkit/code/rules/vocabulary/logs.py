@@ -241,9 +241,11 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return written
     if _NAME.fullmatch(written) and (part := telling_types(facts).get(type_of(written, access, facts))):
         return f"{written} with its {part}"
-    around = facts.calls_around(access)
-    if around and around[-1].name in ("vars", "dict") and (part := _attribute_of(written, access, facts)):
-        return f"{written} with its {part}"
+    if facts.language == "python" and b"vars(" in facts.syntax.source:
+        around = facts.calls_around(access)
+        shows = bool(around) and around[-1].name == "vars"
+        if shows and (part := _attribute_of(written, access, facts)):
+            return f"{written} with its {part}"
     if written.endswith(".__dict__") and (part := _attribute_of(written[:-9], access, facts)):
         return f"{written} with its {part}"
     if "." in written:
