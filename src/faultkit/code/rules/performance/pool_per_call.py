@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.long_lives import is_long_lived
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
@@ -16,6 +16,8 @@ _POOLS = frozenset(
         "java.util.concurrent.Executors.newCachedThreadPool",
         "java.util.concurrent.Executors.newSingleThreadExecutor",
         "java.util.concurrent.Executors.newWorkStealingPool", "asyncio.run", "asyncio.new_event_loop",
+        "piscina", "piscina.Piscina", "tinypool", "tinypool.Tinypool", "workerpool.pool",
+        "kotlinx.coroutines.newFixedThreadPoolContext", "kotlinx.coroutines.newSingleThreadContext",
     )
 )  # fmt: skip
 
@@ -51,6 +53,6 @@ RULE = Rule(
     fix="Make one pool for the process and submit to it; run one event loop around the whole program.",
     kind="performance",
     severity="medium",
-    languages=(*PYTHON, *JAVA),
+    languages=(*PYTHON, *JAVA, *KOTLIN, *JAVASCRIPT),
     check=_check,
 )

@@ -20,6 +20,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _signals(facts)
         return
     yield from _delays(facts)
+    yield from _unused_limits(facts)
     for remote in remote_calls(facts):
         call = remote.call
         scope = facts.named_function_of(call)
@@ -82,6 +83,24 @@ def _signal_of(scope: Scope, facts: Facts) -> str:
             if re.search(ended, facts.text(scope.body), re.DOTALL):
                 return call.assigned[0]
     return ""
+
+
+_LIMIT = re.compile(
+    r"\b(\w+)\s*=\s*(?:new\s+CancellationTokenSource\(\s*[^\s)]|CancellationTokenSource\.CreateLinkedTokenSource\()"
+)
+
+
+def _unused_limits(facts: Facts) -> Iterator[Hit]:
+    """Yield sources of tokens with a limit of time, whose token nothing is given (C#)."""
+    for found in _LIMIT.finditer(facts.whole_text):
+        name = found[1]
+        used = rf"\b{name}\??\.Token\b|[(,]\s*{name}\s*[,)]|return\s+{name}\b|=\s*{name}\s*;"
+        is_linked = "Linked" in found[0]
+        if is_linked and f"{name}.CancelAfter(" not in facts.whole_text:
+            continue
+        if re.search(used, facts.whole_text) is None and not name.startswith("_"):
+            what = f"the token of {name} is given to nothing, so its limit of time ends nothing"
+            yield Hit(facts.syntax.place_of(found), what, LIKELY, "medium")
 
 
 def _delays(facts: Facts) -> Iterator[Hit]:

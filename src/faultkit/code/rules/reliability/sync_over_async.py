@@ -48,6 +48,8 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
     found += [
         (each.span, f"{each.written}()")
         for each in facts.calls_of_method("Wait", "GetResult")
+        # With a limit, code that is not async cannot do it otherwise.
+        if (not each.arguments or facts.is_in_async(each))
         if _WAITS.search(each.written) or _is_running(each.written, each, facts)
     ]
     found += [

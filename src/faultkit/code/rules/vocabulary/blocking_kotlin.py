@@ -79,7 +79,17 @@ def blocking_in_kotlin(facts: Facts) -> Iterator[Hit]:
 def _blocks_in_kotlin(call: Call, facts: Facts) -> bool:
     if _KOTLIN.match(call.name) or _KOTLIN_TEMPLATES.match(call.name) or blocks_on_jvm(call):
         return True
+    if call.method in _ENDS_ASYNC and not call.arguments and _ASYNC_RESULT.search(call.name):
+        return True
     return call.method in _JDBC and facts.imports_any("java.sql", "javax.sql")
+
+
+_ENDS_ASYNC = frozenset(("join", "get", "block", "blockFirst", "blockLast", "blockingGet", "blockingFirst"))
+_ASYNC_RESULT = NamePattern(
+    r"\w+Async\w*\.\w+\(\)\.(join|get)$|\b(sendAsync|supplyAsync|executeAsync)\(\)\.(join|get)$"
+    r"|\b(bodyToMono|bodyToFlux|toEntity|toBodilessEntity|Mono\.\w+|Flux\.\w+)\(\)(\.\w+\(\))*\.block\w*$|\.blocking(Get|First)$"
+)
+"""Results that come later, and are waited for by a thread where a coroutine could await them."""
 
 
 def _stops_coroutine(call: Call, facts: Facts) -> bool:

@@ -14,9 +14,9 @@ _READERS = NamePattern(
     r"|net/textproto\.(NewConn|NewReader))$"
 )
 """Functions that read from what they are given, or make something that does."""
-_DIALS = ("DialTimeout", "Dial", "DialContext", "DialTCP", "DialUDP", "ListenUDP", "DialWithDialer")
+_DIALS = ("DialTimeout", "Dial", "DialContext", "DialTCP", "DialUDP", "DialWithDialer")
 _DIALED = NamePattern(
-    r"^(net\.(Dial(Timeout|TCP|UDP)|ListenUDP)|(net|crypto/tls)\.Dialer\.Dial(Context)?"
+    r"^(net\.Dial(Timeout|TCP|UDP)|(net|crypto/tls)\.Dialer\.Dial(Context)?"
     r"|crypto/tls\.Dial(WithDialer)?)$"
 )
 _READS = frozenset(("Read", "ReadFrom", "ReadFromUDP", "ReadMsgUDP", "ReadFromUDPAddrPort"))

@@ -256,12 +256,20 @@ def _is_ended_around(call: Call, library: Library, facts: Facts) -> bool:
 def _given(call: Call, library: Library, facts: Facts) -> Argument | None:
     for name in library.timeouts:
         found = call.argument(name)
-        in_body = found is not None and found.place == _body_place(call, library)
+        in_body = found is not None and _is_no_option(found, call, library)
         if found is None or found.value.shape == "none" or in_body:
             continue
         if "python" in library.languages or not is_ignored(name, call, library.name, facts):
             return found
     return None if library.place is None else call.argument(place=library.place)
+
+
+def _is_no_option(found: Argument, call: Call, library: Library) -> bool:
+    """Return whether a key is one of a body or query: `requests.get(url, {"timeout": 3})`."""
+    if library.name == "axios" and call.method in ("get", "delete", "head", "options") and found.place == 2:
+        return True  # A third argument is not read.
+    in_query = "python" in library.languages and found.place >= 0 and bool(found.name)
+    return in_query or found.place == _body_place(call, library)
 
 
 def _spreads_without_timeout(call: Call, facts: Facts) -> bool:

@@ -7,7 +7,11 @@ from functools import lru_cache
 
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.facts.facts import Placed
-from faultkit.code.rules.vocabulary.personal_data import may_name_personal_data, personal_part
+from faultkit.code.rules.vocabulary.personal_data import (
+    is_personal_name,
+    may_name_personal_data,
+    personal_part,
+)
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 # Secrets, by the names of variables, fields, headers and settings.
@@ -159,6 +163,7 @@ def telling_types(facts: Facts) -> dict[str, str]:
         for name, body in bodies.items()
         if name not in own_text and f"Debug for {name}" not in facts.whole_text
     }
+    found.update(_shown_by_own_text(facts))
     for name, body in shown.items():
         named = parts.findall(body)
         secret = next((part for part in named if is_secret_name(part, facts)), "")
@@ -174,6 +179,23 @@ def telling_types(facts: Facts) -> dict[str, str]:
         for name, parent in _SUBTYPE.findall(facts.whole_text):
             if name in found:
                 found.setdefault(parent, found[name])
+    return found
+
+
+_HIDES_PART = re.compile(r"mask|redact|\*{2,}|hidden|obfusc|length|\blen\b|hash", re.IGNORECASE)
+
+
+def _shown_by_own_text(facts: Facts) -> dict[str, str]:
+    """Return types that write their own text, and put a secret into it, each with that part."""
+    found = dict[str, str]()
+    for scope in facts.functions_named("toString", "ToString", "String", "__repr__", "__str__", "fmt"):
+        owner, text = scope.owner.rpartition(".")[2], facts.text(scope.body)
+        if not owner or _HIDES_PART.search(text):
+            continue
+        names = re.findall(r"(?:\b(?:self|this|it)\.|[+{$(,]\s*)(\w+)\b(?!\s*\()", text)
+        part = next((name for name in names if is_secret_name(name, facts) or is_personal_name(name)), "")
+        if part:
+            found[owner] = part
     return found
 
 
