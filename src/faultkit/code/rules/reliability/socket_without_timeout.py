@@ -72,9 +72,40 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY, "medium")
     for span, what in (*_by_settings(facts), *_not_noticed(facts), *limits_of_blocking_calls(facts)):
         yield Hit(span, what, LIKELY)
+    for call in _without_pings(facts):
+        what = f"{call.written}() sends no pings: a peer that is gone keeps its connection for ever"
+        yield Hit(call.span, what, LIKELY, "medium")
     for call in endless_reads(facts):
         what = f"{call.written}() has no limit: a peer that falls silent is waited for"
         yield Hit(call.span, what, LIKELY, "medium")
+
+
+_KEEPS_SOCKET = re.compile(r"\.(?:add|set|push)\([^()]*\b(?:ws|socket|client|conn|connection)\b")
+_ASKS_PEER = re.compile(
+    r"\.ping\(|isAlive|heartbeat|keepalive|\.terminate\(\)\s*[,;]?\s*\}?\s*,?\s*\w*(?:idle|IDLE)",
+    re.IGNORECASE,
+)
+
+
+def _without_pings(facts: Facts) -> Iterator[Call]:
+    """Yield servers of websockets that keep their peers and never ask whether these are still there."""
+    if facts.language == "kotlin":
+        if facts.syntax.has_any(b"pingperiod") or not facts.calls_of_method("webSocket"):
+            return
+        for call in facts.calls_of_method("install"):
+            first = call.argument(place=0)
+            if (
+                first is not None
+                and first.value.text == "WebSockets"
+                and "io.ktor.server" in facts.whole_text
+            ):
+                yield call
+    elif facts.language in JAVASCRIPT and facts.imports_any("ws"):
+        if _ASKS_PEER.search(facts.whole_text) or not _KEEPS_SOCKET.search(facts.whole_text):
+            return
+        for call in facts.calls_named("ws.WebSocketServer", "ws.Server", "ws.WebSocket.Server"):
+            if not call.has("noServer"):
+                yield call
 
 
 def _servers(facts: Facts) -> Iterator[Hit]:
@@ -186,6 +217,7 @@ def _of_sockets(facts: Facts) -> Iterator[Call]:
             yield call
     if facts.syntax.has_any(b"settimeout", b"setblocking", b"rcvtimeo", b"keepalive", b"select"):
         return
+    yield from facts.calls_named("ssl.create_default_context().wrap_socket().connect")
     for call in facts.calls_of_method("recvfrom", "recv"):
         # An answer to a datagram; one of the two may be lost.
         made, scope = call.origin, facts.named_function_of(call)

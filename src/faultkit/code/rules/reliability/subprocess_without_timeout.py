@@ -87,6 +87,7 @@ def _waits(facts: Facts) -> Iterator[tuple[Call, Hit]]:
     yield from _of_other_languages(facts)
     yield from _through_promises(facts)
     yield from _by_ssh(facts)
+    yield from _spawned(facts)
     for call in facts.calls_of_method("communicate", "wait") if facts.language == "python" else ():
         made = call.origin
         if made is None or not made.name.startswith("asyncio.create_subprocess_"):
@@ -100,6 +101,26 @@ def _waits(facts: Facts) -> Iterator[tuple[Call, Hit]]:
             if each.method in ("Run", "Output", "CombinedOutput", "Wait")
         ]
         if ends and not is_bounded(call, facts) and not _has_terminal(call, facts):
+            yield call, Hit(call.span, f"{call.written}() runs until the program ends by itself", LIKELY)
+
+
+_ENDS = re.compile(r"\.(?:on|once)\(\s*['\"`](?:close|exit)['\"`]")
+_KILLS = re.compile(r"\.kill\(|\bsetTimeout\(|AbortSignal|\bsignal\b|tree-?[kK]ill")
+
+
+def _spawned(facts: Facts) -> Iterator[tuple[Call, Hit]]:
+    """Yield programs whose end a promise waits for, in a text that ends none (JavaScript)."""
+    for call in facts.calls_named("child_process.spawn", "child_process.fork"):
+        if call.has("timeout", "signal", "detached") or call.spreads:
+            continue
+        stdio = call.argument("stdio")
+        options = [each for each in call.positional[2:] if each.value.shape in ("name", "call", "other")]
+        if options or (stdio is not None and "inherit" in stdio.value.text):
+            continue
+        scope = facts.named_function_of(call)
+        text = "" if scope is None else facts.text(scope.body)
+        waits = "new Promise" in text and _ENDS.search(text) is not None
+        if waits and _KILLS.search(facts.whole_text) is None:
             yield call, Hit(call.span, f"{call.written}() runs until the program ends by itself", LIKELY)
 
 

@@ -21,7 +21,7 @@ _BLOCKING = ("Read", "ReadByte", "ReadExactly", "ReadLine", "ReadToEnd", "Receiv
 _STREAM = re.compile(r"(?:^|\.)(?:NetworkStream|SslStream|TcpClient|Socket|UdpClient|ClientWebSocket)$")
 _WORDS = (b"TcpClient", b"NetworkStream", b"Socket", b"UdpClient", b"TcpListener")
 _OPENED = re.compile(
-    r"\bGetStream\(\)|\bnew\s+(?:TcpClient|Socket|UdpClient)\b|\bAccept(?:TcpClient|Socket)?(?:Async)?\("
+    r"\bGetStream\(\)|\bnew\s+(?:TcpClient|Socket|UdpClient|ClientWebSocket)\b|\bAccept(?:TcpClient|Socket)?(?:Async)?\("
 )
 _OF_BLOCKING = re.compile(r"\b(?:Receive|Read)Timeout\s*=(?!=)")
 _CONNECTS = ("ConnectAsync", "Connect")
@@ -64,7 +64,9 @@ def _blocking(facts: Facts) -> Iterator[Call]:
 
 
 def _is_connect(call: Call) -> bool:
-    return re.search(r"(?:^|\.)(?:TcpClient|Socket)\.Connect(?:Async)?$", call.name) is not None
+    return (
+        re.search(r"(?:^|\.)(?:TcpClient|Socket|ClientWebSocket)\.Connect(?:Async)?$", call.name) is not None
+    )
 
 
 def _asks(facts: Facts) -> bool:

@@ -62,6 +62,8 @@ def pending_replies(facts: Facts) -> Iterator[PendingReply]:
     made = _MADE.get(facts.language)
     if made is None:
         return
+    if facts.language == "go":
+        yield from _asked(facts)
     for each in facts.assignments:
         if each.call is None or each.scope is None or not made.search(each.call.name):
             continue
@@ -78,6 +80,23 @@ def pending_replies(facts: Facts) -> Iterator[PendingReply]:
         if waits is None or _is_limited_by_callers(scope, facts):
             continue
         yield PendingReply(facts.syntax.place_of(waits, scope.body.start), receiver)
+
+
+_SENT = re.compile(r"\b[\w.]+\s*<-\s*&?(\w+)\b")
+_RECEIVED = re.compile(r"(?:return|=)\s*<-\s*(\w+)\.\w+\b")
+
+
+def _asked(facts: Facts) -> Iterator[PendingReply]:
+    """Yield receives of a reply by functions with a context, which may end before it comes (Go)."""
+    for scope in facts.scopes:
+        if not any(each.type == "context.Context" for each in scope.parameters):
+            continue
+        text = facts.text(scope.body)
+        if "<-" not in text or "select" in text:
+            continue
+        for found in _RECEIVED.finditer(text):
+            if any(sent[1] == found[1] for sent in _SENT.finditer(text, 0, found.start())):
+                yield PendingReply(facts.syntax.place_of(found, scope.body.start), found[1])
 
 
 def _is_channel(call: Call) -> bool:
