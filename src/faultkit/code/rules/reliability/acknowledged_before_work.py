@@ -66,7 +66,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 _UNACKNOWLEDGED = (
-    b"noack", b"no_ack", b"autoack", b"auto_ack", b"basicconsume", b".consume(", b"acknone", b"ackpolicy",
+    b"noack", b"no_ack", b"autoack", b"auto_ack", b"basicconsume", b".consume(", b"consumewithcontext",
+    b"acknone", b"ackpolicy",
     b"ack_policy", b"ackmode", b"acknowledgemode",
 )  # fmt: skip
 _OPTIONS = frozenset(("auto_ack", "noAck", "no_ack", "autoAck", "noack", "NoAck", "NOACK", "AutoAck"))
@@ -95,7 +96,9 @@ def _never_acknowledged(facts: Facts) -> Iterator[Span]:
         for each in call.arguments
         if each.name.rpartition(".")[2] in _OPTIONS and each.value.shape == "true" and not _is_reply(call)
     ]
-    for call in facts.calls_of_method("basicConsume", "BasicConsume", "BasicConsumeAsync", "Consume"):
+    for call in facts.calls_of_method(
+        "basicConsume", "BasicConsume", "BasicConsumeAsync", "Consume", "ConsumeWithContext"
+    ):
         positional = _positional_auto_ack(call, facts)
         if positional is not None and positional.value.shape == "true":
             given.append(positional)
@@ -189,6 +192,8 @@ def _positional_auto_ack(call: Call, facts: Facts) -> Argument | None:
         return call.argument(place=1)
     if facts.language == "go" and call.method == "Consume" and len(call.positional) == 7:
         return call.argument(place=2)
+    if call.method == "ConsumeWithContext" and len(call.positional) == 8:
+        return call.argument(place=3)
     return None
 
 

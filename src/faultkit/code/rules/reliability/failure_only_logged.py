@@ -13,6 +13,7 @@ from faultkit.code.rules.vocabulary.answered_failures import (
     WRITES,
     answered_failures,
     is_beside,
+    is_commit,
     is_webhook,
     is_write,
     takes_in,
@@ -62,6 +63,7 @@ _TRANSACTIONS = frozenset(("atomic", "begin", "transaction", "begin_nested"))
 
 def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     """Yield handlers that only log a failed write, after which the work counts as done."""
+    yield from _not_committed(each, scope, facts)
     handler = next((one for one in each.handlers if _lets_go(one, facts)), None)
     if handler is None or facts.handlers_around(each) or re.search(r"//|#|/\*", facts.text(handler.span)):
         return
@@ -85,7 +87,7 @@ def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     if done is not None:
         what = f"when {write.written}() fails, {done.written}() follows as if it had worked"
         yield Hit(handler.span, what, LIKELY)
-    elif _says_true(scope, facts):
+    elif _says_true(scope, facts) or _is_returned(write, handler, scope, facts):
         what = f"when {write.written}() fails, the caller is told that it worked"
         yield Hit(handler.span, what, LIKELY)
     elif _is_in_transaction(each, scope, facts) and _written_beside(each, scope, facts):
@@ -104,6 +106,55 @@ def _returns_nil(handler: Handler, scope: Scope, facts: Facts) -> bool:
     return (
         returns == ["nil"]
         and re.search(r"\)\s*\(?(?:err\s+)?error\)?\s*$", facts.text(scope.head)) is not None
+    )
+
+
+_ENDS = frozenset(("rollback", "Rollback", "RollbackAsync", "close", "Close", "expunge_all"))
+
+
+def _not_committed(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
+    """Yield handlers that only log a failed commit, before the function returns a result."""
+    commits = [call for call in facts.within(facts.calls, each.body) if is_commit(call)]
+    for handler in each.handlers if commits and not facts.loops_around(each) else ():
+        calls = [*facts.within(facts.calls, handler.body)]
+        logs = [call for call in calls if is_logging(call) or call.method in _ENDS]
+        is_quiet = bool(logs) and all(any(is_within(call.span, one.span) for one in logs) for call in calls)
+        if handler.raises or handler.exits or not is_quiet or (not handler.types and not handler.is_broad):
+            continue
+        if _gives_result(max(each.span.end, handler.span.end), scope, facts):
+            what = f"when {commits[0].written}() fails, the caller is told that nothing did"
+            yield Hit(handler.span, what, LIKELY)
+
+
+_RESULT = re.compile(r"(?!None\b|null\b|nil\b|false\b|False\b)\S")
+
+
+def _gives_result(end: int, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function returns a value behind a place, and raises nothing there."""
+    rest = [step for step in facts.own(facts.steps, scope) if step.span.start >= end]
+    if any(step.kind == "raise" for step in rest):
+        return False
+    if facts.language == "rust":
+        return (
+            re.search(r"\bOk\((?!\(\)\))[^;]*\)\s*\}?$", facts.text(Span(end, scope.body.end)).rstrip())
+            is not None
+        )
+    return any(step.kind == "return" and _RESULT.match(step.text) for step in rest)
+
+
+_FINDS = re.compile(
+    r"_?(?i:get|load|fetch|find|read|try|ensure|cached?|log|audit|track|notify|render|lookup)(?![a-z])"
+)
+
+
+def _is_returned(write: Call, handler: Handler, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function returns what it was given to write, as if it were written."""
+    given = {each.name for each in scope.parameters} & _subjects(write)
+    if not given or _FINDS.match(scope.short_name):
+        return False
+    return any(
+        step.kind == "return" and step.span.start > handler.span.end and given & {*_WORDS.findall(step.text)}
+        for step in facts.own(facts.steps, scope)
     )
 
 

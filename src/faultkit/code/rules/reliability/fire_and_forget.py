@@ -8,13 +8,25 @@ from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import (
+    CERTAIN,
+    CSHARP,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    PYTHON,
+    RUST,
+    Hit,
+    Rule,
+)
 from faultkit.code.rules.vocabulary.coroutine_callbacks import coroutines_never_run
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
+from faultkit.code.rules.vocabulary.unread_tasks import unread_tasks
 
 _TASKS = ("asyncio.create_task", "asyncio.ensure_future", "asyncio.get_event_loop().create_task",
           "asyncio.get_running_loop().create_task")  # fmt: skip
@@ -33,6 +45,10 @@ _WITH_CALLBACKS = ("mysql", "sqlite3", "better-sqlite3", "node:sqlite", "sqlite"
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for span, name in unread_tasks(facts):
+        yield Hit(span, f"nothing waits for the tasks in {name}, and their errors are lost", LIKELY)
+    if facts.language in (*JAVA, *RUST):
+        return
     for call in facts.calls_named(*_TASKS):
         if call.is_discarded:
             yield Hit(
@@ -440,6 +456,6 @@ RULE = Rule(
     fix="Await it, or keep it in a set and handle its errors; for work that must be done, use a queue.",
     kind="reliability",
     severity="medium",
-    languages=(*PYTHON, *JAVASCRIPT, *KOTLIN, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *RUST, *KOTLIN, *CSHARP),
     check=_check,
 )

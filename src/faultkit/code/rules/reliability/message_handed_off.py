@@ -9,9 +9,10 @@ from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.acknowledgements import ACK_WORDS, acknowledgements
+from faultkit.code.rules.vocabulary.acknowledgements import ACK_WORDS, ACKS, COMMITS, acknowledgements
 from faultkit.code.rules.vocabulary.answered_failures import is_webhook
 from faultkit.code.rules.vocabulary.answers import responder_of
+from faultkit.code.rules.vocabulary.message_batches import marking_calls
 from faultkit.code.rules.vocabulary.message_consumers import CONSUMER_WORDS, Consumer, message_consumers
 
 _MANUAL = re.compile(
@@ -67,6 +68,7 @@ _AWAITS = re.compile(
 def _acknowledged(facts: Facts) -> Iterator[Hit]:
     """Yield work that is started and not awaited, right before its message is acknowledged."""
     acks = [call for call in acknowledgements(facts) if not call.is_deferred]
+    acks += [call for call in marking_calls(facts) if facts.loops_around(call) and not call.is_argument]
     reported = set[Call]()
     for ack in acks:
         scope = facts.function_of(ack)
@@ -74,6 +76,8 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
             if call.span.end > ack.span.start:
                 continue
             if not (_starts(call, facts) or _is_chained(call, facts) or _starts_inside(call, scope, facts)):
+                continue
+            if ack.method not in ACKS | COMMITS | {"send"} and not _is_of_same_row(call, ack, facts):
                 continue
             between = facts.text(Span(call.span.start, ack.span.start))
             if _AWAITS.search(between) or facts.are_exclusive(call, ack):
@@ -88,6 +92,14 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
                 what = f"{call.written}() {how}, and {ack.written}() counts the message as done"
                 yield Hit(Span(call.span.start, ack.span.end), what, LIKELY)
             break
+
+
+def _is_of_same_row(call: Call, mark: Call, facts: Facts) -> bool:
+    """Return whether both are about the item of the round."""
+    loop = facts.loops_around(mark)[-1]
+    names = {name for target in loop.targets for name in _WORDS.findall(target)}
+    used = {*_WORDS.findall(facts.text(call.span))} & {*_WORDS.findall(facts.text(mark.span))}
+    return is_within(call.span, loop.body) and bool(names & used)
 
 
 _WORDS = re.compile(r"[A-Za-z_$][\w$]*")
@@ -303,5 +315,16 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
-    words=(*ACK_WORDS, b"afka", *CONSUMER_WORDS, b"hook", b"Hook", b"ostback", b"ipn", b"nbound"),
+    words=(
+        *ACK_WORDS,
+        b"afka",
+        *CONSUMER_WORDS,
+        b"hook",
+        b"Hook",
+        b"ostback",
+        b"ipn",
+        b"nbound",
+        b"mark",
+        b"Mark",
+    ),
 )

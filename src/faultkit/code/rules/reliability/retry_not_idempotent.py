@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function
 from faultkit.code.rules.vocabulary.fresh_keys import FreshKey, fresh_keys
 from faultkit.code.rules.vocabulary.http_requests import http_requests, request_of
@@ -220,7 +220,9 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
             yield Hit(given.value.span, "this repeats every request that fails, a POST as well", LIKELY)
 
 
-_POSTS_TO = re.compile(r"\.(?:post|Post\w*|POST)\(\s*([^)\n]*)|MethodPost\s*,([^)\n]*)")
+_POSTS_TO = re.compile(
+    r"\.(?:post|Post\w*|POST)\(\s*([^)\n]*)|MethodPost\s*,([^)\n]*)|@RequestLine\((\s*\"POST [^)\n]*)"
+)
 _HARMLESS = re.compile(
     r"search|query|graphql|token|oauth|auth|valid|lookup|quote|estimate|login|_bulk_get|rpc", re.I
 )
@@ -235,15 +237,12 @@ def _of_client(facts: Facts) -> Iterator[Hit]:
     if REPEATS_EVERY_METHOD.search(text) is None or SPARES_SOME.search(text):
         return
     for found in _POSTS_TO.finditer(text):
-        address = found[1] or found[2] or ""
+        address = found[1] or found[2] or found[3] or ""
         if not re.search(r"[\"'`]", address) or _HARMLESS.search(address):
             continue
         place = facts.syntax.place_of(found)
-        if facts.function_of(Place(place)) is not None or facts.language in (
-            "javascript",
-            "typescript",
-            "tsx",
-        ):
+        is_alone = found[3] is not None or facts.language in JAVASCRIPT
+        if is_alone or facts.function_of(Place(place)) is not None:
             yield Hit(place, "this is a POST, and its client repeats every request that fails", LIKELY)
 
 

@@ -23,7 +23,7 @@ ACKS = frozenset(
         "CommitOffsets", "UpdateCheckpointAsync", "updateCheckpoint", "update_checkpoint",
         "CommitMessageAsync",
         "commitOffset", "commit_offsets", "checkpoint", "CommitUncommittedOffsets", "complete_message",
-        "receipt_handle",
+        "receipt_handle", "acknowledgeAsync", "AcknowledgeAsync", "Acknowledge",
     )
 )  # fmt: skip
 COMMITS = frozenset(("commit", "Commit", "CommitAsync"))

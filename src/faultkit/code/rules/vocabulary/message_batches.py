@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Handler, Loop, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
@@ -128,9 +129,14 @@ _MARKS = NamePattern(
 
 def _marks(facts: Facts) -> Iterator[Settled]:
     """Yield the calls that mark the rows of a batch as done: `outbox.markSent(rows)`."""
-    for call in facts.calls if facts.loops or facts.language in JAVASCRIPT else ():
-        if _MARKS.match(call.method) and call.arguments and not facts.loops_around(call):
-            yield Settled(call, call)
+    if facts.loops or facts.language in JAVASCRIPT:
+        yield from (Settled(call, call) for call in marking_calls(facts) if not facts.loops_around(call))
+
+
+@lru_cache(maxsize=4)
+def marking_calls(facts: Facts) -> tuple[Call, ...]:
+    """Return the calls that mark rows as done."""
+    return tuple(call for call in facts.calls if _MARKS.match(call.method) and call.arguments)
 
 
 def _is_message_work(each: DroppedFailure, loop: Loop | None, facts: Facts) -> bool:

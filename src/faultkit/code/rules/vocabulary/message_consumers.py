@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -64,7 +64,8 @@ CONSUMER_WORDS = (
     b"ServiceBusReceivedMessage", b"ServiceBusTrigger", b"QueueTrigger", b"EventHubTrigger", b"KafkaTrigger",
     b"RabbitMQTrigger", b"_trigger", b"Records", b"celery", b"dramatiq", b"huey", b"subscriber", b".process(",
     b"eachMessage", b"eachBatch", b"handleMessage", b"bull", b"@Processor", b"Worker(", b"ueue.process",
-    b"Consumer<", b"JetStream", b"WorkerSettings",
+    b"Consumer<", b"JetStream", b"WorkerSettings", b"AutomaticRetry", b"CapSubscribe", b"IHandleMessages",
+    b".task(", b".work", b"genda", b"apalis", b".actor(",
 )  # fmt: skip
 """Parts of which one stands in each text with a consumer."""
 _ANY_WORD = TextPattern(b"|".join(map(re.escape, CONSUMER_WORDS)))
@@ -96,6 +97,7 @@ def reports_items(facts: Facts) -> bool:
     )
 
 
+_DONE = re.compile(r"->\s*Result<\(\)")
 _SUBSCRIBED = ("Subscribe", "QueueSubscribe")
 
 
@@ -106,9 +108,12 @@ def _of_types(facts: Facts) -> _Found:
             given = [facts.function_at(each.value.span) for each in call.positional]
             if "ManualAck" not in facts.text(call.span) and "JetStream" in call.receiver:
                 yield from ((scope, "the subscription") for scope in given if scope is not None)
+    is_job = facts.language == "rust" and b"use apalis" in facts.syntax.source
     for scope in facts.scopes if not reports_items(facts) else ():
         if (scope.name and _takes_message(scope)) or _takes_event(scope, facts):
             yield scope, "the event source"
+        elif scope.name and scope.is_async and is_job and _DONE.search(facts.text(scope.head)):
+            yield scope, "the worker"
 
 
 _LAMBDA_EVENT = re.compile(r"LambdaEvent<\s*(?:\w+::)*(?:Sqs|Kinesis|Kafka|DynamoDb)\w*Event")
@@ -166,6 +171,12 @@ def _of_csharp(facts: Facts) -> _Found:
             yield scope, "the processor"
         elif scope.name and triggered and _TRIGGER.search(facts.text(scope.head)):
             yield scope, "the trigger"
+        elif any(each.method in ("AutomaticRetry", "CapSubscribe") for each in scope.decorators):
+            yield scope, "the job server"
+        elif scope.short_name == "Handle" and any(
+            each.partition("<")[0].endswith("IHandleMessages") for each in facts.classes.get(scope.owner, ())
+        ):
+            yield scope, "the bus"
 
 
 _RECORDS = re.compile(r"""\[["']Records["']\]|\.get\(["']Records["']""")
@@ -187,12 +198,17 @@ def _of_python(facts: Facts) -> _Found:
             _RECORDS.search(loop.over) for loop in facts.own(facts.loops, scope)
         ):
             yield scope, "the event source"
-        elif has_workers and any(_TASKS.search(each.name) for each in scope.decorators):
+        elif any(_TASKS.search(each.name) and (has_workers or _retries(each)) for each in scope.decorators):
             yield scope, "the worker"
         elif any(_SUBSCRIBES.search(each.written) for each in scope.decorators):
             yield scope, "the subscriber"
         elif is_arq and scope.is_async and [each.name for each in scope.parameters[:1]] == ["ctx"]:
             yield scope, "the worker"
+
+
+def _retries(decorator: Call) -> bool:
+    """Return whether a queue is told to try a failed job again: `@broker.task(retry_on_error=True)`."""
+    return any("retr" in each.name or each.name == "acks_late" for each in decorator.arguments)
 
 
 _SETTLED_BY_BLOCK = re.compile(r"(?:^|[._])((?:\w+_)?(?:message|msg|delivery))\.process$")
@@ -225,6 +241,7 @@ def _of_javascript(facts: Facts) -> _Found:
             if given is not None and (scope.span == given.value.span or by_name):
                 yield scope, "the consumer"
     yield from _workers(facts)
+    yield from _given_jobs(facts)
     for scope in facts.scopes:
         if any(_LISTENERS.search(each.method) for each in scope.decorators):
             yield scope, "the listener"
@@ -257,6 +274,17 @@ def _workers(facts: Facts) -> _Found:
             inner = facts.function_at(loop.body) if loop.over.startswith(records) else None
             if inner is not None:
                 yield inner, "the event source"
+
+
+def _given_jobs(facts: Facts) -> _Found:
+    """Yield `boss.work("mails", async (job) => …)` and `agenda.define("mails", async (job) => …)`."""
+    for call in facts.calls_of_method("work", "define"):
+        first, last = call.argument(place=0), call.positional[-1:]
+        if first is None or first.value.shape != "text" or len(call.positional) < 2:
+            continue
+        scope = facts.function_at(last[0].value.span)
+        if scope is not None and scope.is_async and (call.method == "work" or "genda" in call.written):
+            yield scope, "the worker"
 
 
 def _names(given: str, scope: Scope) -> bool:

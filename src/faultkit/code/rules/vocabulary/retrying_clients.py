@@ -20,7 +20,7 @@ NAMES_OF_CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapt
 REPEATS_EVERY_METHOD = re.compile(
     r"AddStandardResilienceHandler\(\s*\)|RetryTransientMiddleware::new_with_policy|retryablehttp\.NewClient\("
     r"|install\(HttpRequestRetry\)|retryCondition:\s*(?:axiosRetry\.)?is(?:Retryable|Network)Error\b"
-    r"|methods:\s*\[[^\]]*['\"]POST['\"]|\.SetRetryCount\("
+    r"|methods:\s*\[[^\]]*['\"]POST['\"]|\.SetRetryCount\(|new\s+Retryer\.Default\("
 )
 """Clients that repeat every request that fails, a POST as well."""
 SPARES_SOME = re.compile(
