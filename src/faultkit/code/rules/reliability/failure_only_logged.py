@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.answered_failures import (
@@ -19,9 +20,10 @@ from faultkit.code.rules.vocabulary.answered_failures import (
     takes_in,
 )
 from faultkit.code.rules.vocabulary.answers import responder_of
-from faultkit.code.rules.vocabulary.dropped_failures import only_logs_or_counts
+from faultkit.code.rules.vocabulary.dropped_failures import dropped_failures, only_logs_or_counts
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.transactions import transactions
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -31,6 +33,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _promises(facts)
     if facts.language == "python":
         yield from _suppressed(facts)
+    if facts.language == "kotlin":
+        yield from _left_out(facts)
     answered = set[Span]()
     for one in answered_failures(facts):
         answered.add(one.let_go)
@@ -58,7 +62,6 @@ _NO_SUBJECT = frozenset(
     ("self", "this", "ctx", "context", "cancellationToken", "ct", "token", "true", "false", "await", "new",
      "None", "null", "nil", "clone", "id", "Id", "ID", "now", "Background")
 )  # fmt: skip
-_TRANSACTIONS = frozenset(("atomic", "begin", "transaction", "begin_nested"))
 
 
 def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
@@ -90,7 +93,7 @@ def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     elif _says_true(scope, facts) or _is_returned(write, handler, scope, facts):
         what = f"when {write.written}() fails, the caller is told that it worked"
         yield Hit(handler.span, what, LIKELY)
-    elif _is_in_transaction(each, scope, facts) and _written_beside(each, scope, facts):
+    elif _is_in_transaction(each, facts) and _is_kept(each, scope, facts):
         what = f"when {write.written}() fails, the transaction is still committed without it"
         yield Hit(handler.span, what, LIKELY)
 
@@ -186,16 +189,36 @@ def _done_after(write: Call, each: Try, handler: Handler, scope: Scope, facts: F
     return None
 
 
-def _is_in_transaction(each: Try, scope: Scope, facts: Facts) -> bool:
-    around = any(call.method in _TRANSACTIONS for call in facts.managed_around(each))
-    return around or any(mark.method in ("Transactional", "atomic") for mark in scope.decorators)
+def _is_in_transaction(place: Placed, facts: Facts) -> bool:
+    """Return whether a transaction is open around a place that has no part of its own, as a savepoint."""
+    if _SAVEPOINT.search(facts.text(place.span)):
+        return False
+    return any(is_within(place.span, one.span) for one in transactions(facts))
 
 
-def _written_beside(each: Try, scope: Scope, facts: Facts) -> bool:
+_SAVEPOINT = re.compile(r"(?i:savepoint|begin_nested|nested)|\batomic\(|\.begin\(|REQUIRES_NEW")
+
+
+def _is_kept(each: Placed, scope: Scope, facts: Facts) -> bool:
+    """Return whether other writes are kept although this one failed, by a commit or by the block."""
     return any(
-        is_write(call, facts) and not is_within(call.span, each.span)
+        is_write(call, facts)
+        and not is_within(call.span, each.span)
+        and not (isinstance(each, Try) and is_within(call.span, each.body))
         for call in facts.own(facts.calls, scope)
     )
+
+
+def _left_out(facts: Facts) -> Iterator[Hit]:
+    """Yield `runCatching { stock.take(…) }.onFailure { log.error(…) }` in a transaction (Kotlin)."""
+    for each in dropped_failures(facts) if facts.calls_named("runCatching") else ():
+        scope = facts.named_function_of(each)
+        if scope is None or not facts.text(each.work).startswith("runCatching"):
+            continue
+        write = next((call for call in facts.within(facts.calls, each.work) if is_write(call, facts)), None)
+        if write is not None and _is_in_transaction(each, facts) and _is_kept(each, scope, facts):
+            what = f"when {write.written}() fails, the transaction is still committed without it"
+            yield Hit(each.span, what, LIKELY)
 
 
 def _guarded(each: Try, facts: Facts) -> Iterator[Call]:

@@ -118,7 +118,9 @@ def _left_to_task(facts: Facts) -> Iterator[Hit]:
                 names.update(name for target in each.targets for name in _WORDS.findall(target))
         names.update(_filled(consumer, facts) if facts.language == "go" else ())
         for call in facts.own(facts.within(facts.calls, consumer.body), scope):
-            if not _is_left(call, facts) or not names & {*_WORDS.findall(facts.text(call.span))}:
+            words = {*_WORDS.findall(facts.text(call.span))} if _is_left(call, facts) else set[str]()
+            # What answers when it is done is waited for by the sender.
+            if not names & words or words & {responder_of(scope, facts), "next"}:
                 continue
             rest = facts.text(Span(call.span.end, consumer.body.end))
             if _AWAITS.search(rest) or _AWAITED.search(rest) or _has_other_work(call, consumer, facts):

@@ -20,7 +20,7 @@ from faultkit.code.rules.rule import (
     Rule,
 )
 from faultkit.code.rules.vocabulary.built_requests import chain
-from faultkit.code.rules.vocabulary.failures import has_comment, is_clean_up
+from faultkit.code.rules.vocabulary.failures import has_comment, is_clean_up, is_count_or_report
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -356,7 +356,9 @@ def _promises(facts: Facts) -> Iterator[Hit]:
 
 def _may_be_dropped(source: Call, call: Call, facts: Facts) -> bool:
     """Return whether the error of a promise is no loss: of a lookup, of a clean-up, or with a reason."""
-    if _is_no_loss(source) or _READS.match(source.method) or is_clean_up(call, facts):
+    if is_count_or_report(source) or _is_no_loss(source) or _READS.match(source.method):
+        return True
+    if is_clean_up(call, facts):
         return True
     if source.method in ("json", "formData", "parseBody"):
         return True  # The body of a request: what comes instead is refused as no valid input.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.answered_failures import is_commit, is_write
 from faultkit.code.rules.vocabulary.remote_calls import SqlCall, remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 from faultkit.code.rules.vocabulary.stored_writes import stored_writes
-from faultkit.code.rules.vocabulary.transactions import transactions
+from faultkit.code.rules.vocabulary.transactions import Transaction, transactions
 from faultkit.code.rules.vocabulary.void_transactions import void_transactions
 
 _BEGINS = re.compile(
@@ -32,6 +34,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             by_scope.setdefault(scope, []).append(sql)
     yield from (Hit(span, what, LIKELY) for span, what in void_transactions(facts))
     yield from _through_helpers(by_scope, facts)
+    yield from _by_one_helper(by_scope, facts)
+    yield from _in_two(facts)
     yield from _of_orm(facts)
     for scope, writes in by_scope.items():
         text = facts.text(scope.span)
@@ -106,6 +110,70 @@ def _through_helpers(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iter
                 what = f"{second.written}() may fail after {first.written}() has been done"
                 yield Hit(second.span, what, LIKELY)
                 break
+
+
+def _by_one_helper(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iterator[Hit]:
+    """Yield the second of two calls of one function that writes by itself, each for a row of its own."""
+    for helper, writes in by_scope.items():
+        if not helper.name or any(_GIVEN.search(each.name) for each in helper.parameters):
+            continue
+        text = facts.text(helper.span)
+        kept = ".commit(" in text or all(map(_is_committed_at_once, writes)) or facts.language != "python"
+        if not kept or _BEGINS.search(text) or (facts.language == "rust" and not _is_on_pool(writes[0].call)):
+            continue
+        calls = [
+            call for call in facts.callers_of(helper) if call.positional and not facts.loops_around(call)
+        ]
+        for first, second in pairwise(calls):
+            caller = facts.named_function_of(first)
+            if caller is None or caller is not facts.named_function_of(second) or caller is helper:
+                continue
+            keys = [each.positional[1 if _is_context(each) else 0].value.text for each in (first, second)]
+            if keys[0] == keys[1] or facts.are_exclusive(first, second):
+                continue
+            if _asks_between(first, second, facts):
+                continue
+            if not _BEGINS.search(facts.text(caller.span)):
+                what = f"{second.written}() may fail after the first {first.written}() has been done"
+                yield Hit(Span(first.span.start, second.span.end), what, LIKELY)
+                break
+
+
+def _is_context(call: Call) -> bool:
+    """Return whether the first argument is the context of a call (Go)."""
+    return len(call.positional) > 1 and re.fullmatch(r"\w*[cC]tx", call.positional[0].value.text) is not None
+
+
+_ENDS = re.compile(
+    r"(?i)^(?:begin\w*|commit\w*|transaction|\$transaction|rollback|start\w*|execute\w*|with_?transaction)$"
+)
+
+
+def _in_two(facts: Facts) -> Iterator[Hit]:
+    """Yield a transaction that begins right where another one of the same function has ended."""
+    by_scope: dict[Scope, list[Transaction]] = {}
+    for one in transactions(facts):
+        scope = facts.named_function_of(one)
+        if scope is not None and scope.body != one.span and not facts.loops_around(one):
+            by_scope.setdefault(scope, []).append(one)
+    for opened in by_scope.values():
+        for first, second in pairwise(sorted(opened, key=lambda each: each.span)):
+            between = Span(first.span.end, second.span.start)
+            if between.start >= between.end or facts.are_exclusive(first, second):
+                continue
+            others = [
+                call
+                for call in facts.within(facts.calls, between)
+                if not _ENDS.match(call.method) and not is_logging(call) and not call.is_deferred
+            ]
+            if not others and all(_writes_in(one.span, facts) for one in (first, second)):
+                what = f"{second.opened_by} may fail after {first.opened_by} has been committed"
+                yield Hit(Span(first.span.end - 1, second.span.start + 1), what, LIKELY)
+                break
+
+
+def _writes_in(span: Span, facts: Facts) -> bool:
+    return any(is_write(call, facts) and not is_commit(call) for call in facts.within(facts.calls, span))
 
 
 def _is_committed_at_once(sql: SqlCall) -> bool:
@@ -195,12 +263,17 @@ def _built(facts: Facts) -> Iterator[Call]:
             yield call
 
 
+def _asks_between(first: Call, second: Call, facts: Facts) -> bool:
+    """Return whether another service is asked between two calls."""
+    between = Span(first.span.end, second.span.start)
+    asked = [*service_calls(facts), *(each.call for each in remote_calls(facts) if each.kind == "http")]
+    return any(is_within(each.span, between) for each in asked)
+
+
 def _is_apart(first: Call, second: Call, facts: Facts) -> bool:
     """Return whether another service is asked between two writes, so that no transaction can hold both, or
     one thing is written twice: its state before and after the work."""
-    between = Span(first.span.end, second.span.start)
-    asked = [*service_calls(facts), *(each.call for each in remote_calls(facts) if each.kind == "http")]
-    if any(is_within(each.span, between) for each in asked):
+    if _asks_between(first, second, facts):
         return True
     if facts.language == "csharp" or first.method == "commit":
         return False

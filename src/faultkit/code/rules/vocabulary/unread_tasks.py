@@ -93,5 +93,5 @@ def _is_async(call: Call, facts: Facts) -> bool:
 def _is_read(name: str, scope: Scope, facts: Facts) -> bool:
     """Return whether a function does more with a list than to fill it and to count what is in it."""
     text = re.sub(_COUNTED.format(re.escape(name)), "", facts.text(scope.body))
-    uses = re.findall(rf"(?<![\w.]){re.escape(name)}\b(?!\s*(?::[^=\n]*)?=[^=>])", text)
+    uses = re.findall(rf"(?<!\w)(?<![\w)\]]\.){re.escape(name)}\b(?!\s*(?::[^=\n]*)?=[^=>])", text)
     return bool(uses)
