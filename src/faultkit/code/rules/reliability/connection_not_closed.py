@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.repetition import runs_once
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
 _OPENS = (
@@ -53,6 +54,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_OPENS):
         if facts.function_of(call) is not None and not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+    for call in _connected(facts):
+        yield Hit(call.span, f"what {call.written}() makes is connected here and never closed", LIKELY)
     if facts.language == "csharp":
         for call in facts.calls_of_method("ExecuteReader", "ExecuteReaderAsync"):
             if call.assigned and not is_closed_or_passed_on(call, facts):
@@ -61,6 +64,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in facts.calls_of_method(*_ROWS):
             if call.assigned and not is_closed_or_passed_on(call, facts):
                 yield Hit(call.span, f"the rows of {call.written}() are never closed", LIKELY)
+
+
+def _connected(facts: Facts) -> Iterator[Call]:
+    """Yield what makes a client that the same function connects: `const sub = redis.duplicate()`."""
+    for connect in facts.calls_of_method("connect", "Connect", "ConnectAsync", "OpenAsync"):
+        made, scope = connect.origin, facts.function_of(connect)
+        if made is None or scope is None or made.name in _OPENS or not connect.is_discarded:
+            continue
+        if facts.function_of(made) is not scope or made.assigned[:1] != (connect.receiver_written,):
+            continue
+        if runs_once(scope) and not scope.parameters:
+            continue
+        if (connect.is_awaited or made.constructs) and not is_closed_or_passed_on(made, facts):
+            yield made
 
 
 RULE = Rule(

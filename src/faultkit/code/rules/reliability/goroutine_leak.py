@@ -265,6 +265,8 @@ def _is_left(sender: Call, receives: list[ChannelUse], scope: Scope, facts: Fact
     if once and facts.loops_around(sender):
         return "another one was quicker: only one value is received"
     for use in receives:
+        if others > 1 and _is_range(use, facts) and _returns_inside(use, facts):
+            return "its receiver returns before it has everything"
         loops = facts.loops_around(use)
         inside = [step for step in returns if loops and is_within(step.span, loops[-1].body)]
         if use.select is None and inside and (facts.loops_around(sender) or others > 1):

@@ -48,5 +48,5 @@ RULE = Rule(
     severity="medium",
     languages=(*JAVASCRIPT, *GO, *JAVA, *CSHARP, *KOTLIN, *RUST),
     check=_check,
-    words=(b"setInterval", b"Timer", b"schedule", b"abort()", b"NewTicker", b"WithCancel"),
+    words=(b"setInterval", b"Timer", b"schedule", b"abort()", b"NewTicker", b"WithCancel", b"interrupt()"),
 )

@@ -31,7 +31,14 @@ def parts_left_open(facts: Facts) -> Iterator[Hit]:
     for place, around in _shutdowns(facts):
         spans = [place, *_called_from(place, facts)]
         inside = [call for span in spans for call in facts.within(facts.calls, span)]
-        ends = [call for call in inside if _ENDS.match(call.method) or call.name == "process.exit"]
+        by_task = facts.language == "python"
+        ends = [
+            call
+            for call in inside
+            if _ENDS.match(call.method)
+            or call.name == "process.exit"
+            or (by_task and call.method == "cancel")
+        ]
         closes = [call for call in ends if call.receiver_written and call.name != "process.exit"]
         if not closes:
             continue
@@ -92,6 +99,7 @@ def _parts(around: Scope | None, facts: Facts) -> Iterator[tuple[Call, str]]:
             )
             or _is_own_with_end(call, facts)
             or _is_holder(call, facts)
+            or _is_flusher(call, facts)
         ):
             yield call, name
 
@@ -111,6 +119,23 @@ def _is_holder(call: Call, facts: Facts) -> bool:
         return False
     own = call.method.removeprefix("New")
     return not any(scope.owner.rpartition(".")[2] == own for scope in facts.scopes if scope.owner)
+
+
+def _is_flusher(call: Call, facts: Facts) -> bool:
+    """Return whether a class of this text writes what it has collected from time to time (Python)."""
+    if facts.language != "python" or not call.constructs:
+        return False
+    for loop in facts.loops:
+        scope = facts.function_of(loop)
+        if loop.kind != "endless" or scope is None or scope.owner.rpartition(".")[2] != call.method:
+            continue
+        text = facts.text(loop.body)
+        emptied = re.search(
+            r"self\.(\w+)\s*=\s*\[\]|,\s*self\.(\w+)\s*=\s*self\.\w+,\s*\[\]|self\.(\w+)\.clear\(\)", text
+        )
+        if emptied is not None and "sleep(" in text and not facts.is_in_finally(loop):
+            return "finally" not in facts.text(scope.body) and "CancelledError" not in facts.text(scope.body)
+    return False
 
 
 def _is_own_with_end(call: Call, facts: Facts) -> bool:
@@ -148,6 +173,27 @@ def servers_dropped(facts: Facts) -> Iterator[Hit]:
         if servers and any(_SIGNALLED.search(arm) for arm in arms if arm not in servers):
             what = "when the signal comes, the server is dropped with the requests that it answers"
             yield Hit(call.span, what, LIKELY)
+            continue
+        workers = [arm for arm in arms if _is_worker(arm, facts)]
+        if workers and any(_OF_SIGNAL.search(arm) for arm in arms if arm not in workers):
+            what = "when the signal comes, this worker is dropped in the middle of what it works on"
+            yield Hit(call.span, what, LIKELY)
+
+
+_OF_SIGNAL = re.compile(r"signal|ctrl_c|sigterm|terminat|\bterm\.recv", re.IGNORECASE)
+_SETTLES = re.compile(r"\.(ack|commit|delete_message|complete|mark_\w+|xack)\w*\(")
+
+
+def _is_worker(arm: str, facts: Facts) -> bool:
+    """Return whether an arm runs a function of this text that works off messages and settles each."""
+    found = re.match(r"(?:&mut\s+)?(?:\w+\.)?(\w+)\(", arm.strip())
+    own = facts.functions_named(found[1]) if found is not None else ()
+    if len(own) != 1 or "select!" in facts.text(own[0].body):
+        return False
+    return any(
+        _SETTLES.search(facts.text(loop.body)) and facts.text(loop.body).count(".await") > 1
+        for loop in facts.within(facts.loops, own[0].body)
+    )
 
 
 def _is_server(arm: str, place: Call, facts: Facts) -> bool:

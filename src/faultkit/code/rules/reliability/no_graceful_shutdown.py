@@ -39,6 +39,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     if facts.language == "python":
         yield from _grpc_in_python(facts)
+        if not facts.imports_any("signal", "asyncio", "trio", "anyio"):
+            yield from _workers_of_main(facts)
         return
     if facts.language in (*JAVA, *KOTLIN):
         yield from _jvm(facts)
@@ -194,7 +196,8 @@ def _jvm(facts: Facts) -> Iterator[Hit]:
         at_end = any(each.method == "addShutdownHook" for each in facts.calls_around(call)) or any(
             each.method == "PreDestroy" for each in scope.decorators
         )
-        waits = re.search(r"awaitTermination|\.close\(|\.join\(|invokeAll", facts.text(scope.span))
+        own = re.escape(call.receiver_written)
+        waits = re.search(rf"awaitTermination|\b{own}\.close\(|\.join\(|invokeAll", facts.text(scope.span))
         given = any(
             each.is_discarded and each.receiver_written == call.receiver_written
             for each in facts.calls_of_method("execute", "submit")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, KOTLIN, LIKELY, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.channels import goroutines, made_channels
 
 _SIGNALS = re.compile(r"(^|\.)(ctrl_c|recv)$|tokio\.signal\.")
 _WAITS = re.compile(r"join|\bwait\b|JoinSet|TaskTracker|select!|\.await\b.*handle")
@@ -75,7 +76,14 @@ def _left(facts: Facts) -> Iterator[Hit]:
             continue
         text = facts.text(scope.body)
         received = list(re.finditer(r"<-\s*(\w+)(\.Done\(\))?\s*\n", text))
-        if not received or _STOPS.search(text[received[-1].end() :]):
+        rest = text[received[-1].end() :] if received else ""
+        if received and not _WAITS_IN_GO.search(rest) and (fed := _fed_by_channel(scope, facts)) is not None:
+            what = (
+                f"{fed.written}() is cut off with what waits in its channel: nothing waits for it at the end"
+            )
+            yield Hit(Span(fed.span.start, scope.body.end), what, LIKELY)
+            continue
+        if not received or _STOPS.search(rest):
             continue
         for call in facts.own(facts.calls, scope):
             name = call.written if not call.written.startswith("func") else ""
@@ -83,6 +91,23 @@ def _left(facts: Facts) -> Iterator[Hit]:
                 what = f"{call.written}() is cut off: main returns after the signal without a wait for it"
                 yield Hit(Span(call.span.start, scope.body.end), what, LIKELY)
                 break
+
+
+_WAITS_IN_GO = re.compile(r"<-|\bWait\w*\(|select\s*\{|Sleep\(|[dD]rain|\bfor\b")
+
+
+def _fed_by_channel(scope: Scope, facts: Facts) -> Call | None:
+    """Return a goroutine of `main` that works off a channel of `main` by a function of this text."""
+    channels = {each.targets[0] for each in made_channels(facts) if each.scope is scope}
+    for call in facts.own(goroutines(facts), scope):
+        own = facts.functions_named(call.method)
+        given = [place for place, each in enumerate(call.positional) if each.value.text in channels]
+        if len(own) != 1 or not given or given[0] >= len(own[0].parameters):
+            continue
+        name = own[0].parameters[given[0]].name
+        if any(loop.over == name for loop in facts.within(facts.loops, own[0].body)):
+            return call
+    return None
 
 
 def tasks_cut_off(facts: Facts) -> Iterator[Hit]:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Place, is_within
 from faultkit.code.languages.syntax import Span
 
-_TAKES = re.compile(rb"^[ \t]*([\w.]+)\s*<-\s*struct\{\}\{\}[ \t]*$", re.MULTILINE)
+_PUTS = re.compile(rb"^[ \t]*([\w.]+)\s*<-\s*struct\{\}\{\}[ \t]*$", re.MULTILINE)
+_GETS = re.compile(rb"^[ \t]*(?:case[ \t]+)?<-\s*([\w.]+)[ \t]*:?[ \t]*$", re.MULTILINE)
+_TICKS = re.compile(rb"\.(C|Done)$|done|stop|quit", re.IGNORECASE)
 
 
 def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -16,14 +18,22 @@ def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:
     source = facts.syntax.source
     if b"<- struct{}{}" not in source:
         return
-    for found in _TAKES.finditer(source):
+    puts = {found[1] for found in _PUTS.finditer(source)}
+    # A full channel of tokens is used the other way round.
+    both = [(found, rb"(?<!\w)<-\s*%s(?![\w.])") for found in _PUTS.finditer(source)]
+    both += [
+        (found, rb"(?<![\w.])%s\s*<-\s*struct\{\}")
+        for found in _GETS.finditer(source)
+        if found[1] in puts and not _TICKS.search(found[1])
+    ]
+    for found, back in both:
         place = Place(Span(found.start(1), found.end()))
         scope, name = facts.function_of(place), found[1].decode()
         if scope is None:
             continue
-        gives = re.compile(rb"(?<!\w)<-\s*" + re.escape(found[1]) + rb"(?![\w.])")
+        gives = re.compile(back.replace(b"%s", re.escape(found[1])))
         given = [each.start() for each in gives.finditer(source, found.end(), scope.body.end)]
-        if not given:
+        if not given or gives.search(source, scope.body.start, found.start()):
             continue
         for step in facts.own(facts.steps, scope):
             if step.kind != "return" or not found.end() < step.span.start < given[-1]:

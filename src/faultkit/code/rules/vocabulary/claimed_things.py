@@ -171,7 +171,13 @@ def set_things(facts: Facts) -> tuple[Thing, ...]:
     """Return what functions of a text set, whether or not it is there."""
     direct = [thing for call in facts.calls_of_method(*_SETS) if (thing := _set_by(call, facts)) is not None]
     grown = [thing for call in facts.calls_of_method(*_SIZES_SET) if (thing := _grown_by(call, facts))]
-    return (*_assigned_flags(facts), *direct, *grown, *_through_helpers(direct, facts))
+    return (
+        *_assigned_flags(facts),
+        *_assigned_entries(facts),
+        *direct,
+        *grown,
+        *_through_helpers(direct, facts),
+    )
 
 
 @lru_cache(maxsize=4)
@@ -266,6 +272,20 @@ def _assigned_flags(facts: Facts) -> Iterator[Thing]:
         )
         if scope is not None and is_given_back and _TRUE.match(each.value.text):
             yield Thing("flag", name, "", scope, each.span, None)
+
+
+def _assigned_entries(facts: Facts) -> Iterator[Thing]:
+    """Yield `self.held[key] = …` of a dict that tasks share (Python)."""
+    if facts.language != "python" or b"await" not in facts.syntax.source:
+        return
+    members = _members(facts)
+    for each in facts.assignments if members else ():
+        name = each.targets[0].removeprefix("self.") if each.targets else ""
+        scope = facts.named_function_of(each) if members.get(name.removesuffix("[]")) == "entry" else None
+        if scope is None or not scope.is_async or not name.endswith("[]") or each.operator != "=":
+            continue
+        key = facts.text(each.span).partition("=")[0].rstrip().removesuffix("]").partition("[")[2]
+        yield Thing("entry", name[:-2], _plain(key, scope, facts), scope, each.span, None, key)
 
 
 def _asked_by(call: Call, kinds: set[ThingKind], facts: Facts) -> Thing | None:

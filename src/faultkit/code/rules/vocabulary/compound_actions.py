@@ -43,6 +43,7 @@ def _asked_and_set(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, 
     if not maps:
         return
     yield from _claimed(maps, facts, regions)
+    yield from _asked_by_index(maps, facts, regions)
     for asked in facts.calls_of_method(
         *_ASKS, "get", "TryGetValue", "getOrDefault", "GetOrAdd", "GetValueOrDefault"
     ):
@@ -63,6 +64,27 @@ def _asked_and_set(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, 
         later = _set_later(name, key.value.text, depends, rest, facts)
         if later is not None and not any(each.span.start <= later.start < each.span.end for each in regions):
             yield later, f"another thread may set {name}[{key.value.text}] between the question and this"
+
+
+_IS_THERE = re.compile(
+    r"^\(?\s*(?:this\.)?(\w+)\[([^\]]+)\]\s*!=\s*null|^\(?\s*([\w.]+)\s+in\s+(?:this\.)?(\w+)\s*\)?$"
+)
+
+
+def _asked_by_index(maps: set[str], facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, str]]:
+    """Yield keys that are set after a branch that refuses if they are there (Kotlin)."""
+    for step in facts.steps_of("branch") if facts.language == "kotlin" else ():
+        found = _IS_THERE.match(step.text.strip())
+        scope = facts.named_function_of(step)
+        if found is None or scope is None or regions_around(step, regions):
+            continue
+        name, key = found[1] or found[4], found[2] or found[3]
+        if name not in maps or not _REFUSES.search(facts.text(step.span)):
+            continue
+        later = _set_later(name, key, "", Span(step.span.end, scope.body.end), facts)
+        if later is not None and not any(each.span.start <= later.start < each.span.end for each in regions):
+            what = f"another thread may set {name}[{key}] between the question and this"
+            yield Span(step.span.start, later.end), what
 
 
 _INDEXED = re.compile(r"^(?:this\.|self\.)?(\w+)(?:\[(.+)\]|\.get\(([^()]+)\))$")

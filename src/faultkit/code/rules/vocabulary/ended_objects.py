@@ -21,6 +21,7 @@ from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_scree
 from faultkit.code.rules.vocabulary.request_scopes import is_made_per_request
 from faultkit.code.rules.vocabulary.short_lives import gives_endless, outlives, repeated_around
 from faultkit.code.rules.vocabulary.singletons import singletons
+from faultkit.code.rules.vocabulary.subscriptions import is_abort
 
 _ADDS = NamePattern(
     r"^(add|Add)(\w*(Listener|Observer|Handler|Callback|Subscriber|Watcher|Client))?$"
@@ -239,7 +240,9 @@ def _added(facts: Facts) -> Iterator[Kept]:
     for call in facts.calls:
         if not _ADDS.match(call.method) or not call.receiver_written:
             continue
-        if call.assigned or call.is_returned or call.is_argument:
+        if call.assigned or ((call.is_returned or call.is_argument) and not _is_all_of_lambda(call, facts)):
+            continue
+        if is_abort(call):
             continue
         scope = facts.named_function_of(call)
         given = _listener_of(call, facts)
@@ -263,6 +266,16 @@ def _added(facts: Facts) -> Iterator[Kept]:
         given_to_end = makes and bool(_ends_of(scope.owner, facts)) and _is_given(head, scope, facts)
         if given_to_end and not _TAKES_AWAY.search(facts.whole_text):
             yield Kept(call.callee, f"{call.written}() keeps this listener after the object has ended")
+
+
+def _is_all_of_lambda(call: Call, facts: Facts) -> bool:
+    """Return whether a call is all that a lambda does: `Flux.create(sink -> hub.addListener(sink::next))`."""
+    scope = facts.function_of(call)
+    if scope is None or not scope.is_anonymous or facts.language in _SCRIPTS:
+        return False
+    end = "} \n\t;"
+    is_last = facts.text(scope.body).rstrip(end).endswith(facts.text(call.span).rstrip(end))
+    return is_last and any(each.method in ("create", "push") for each in facts.calls_around(call))
 
 
 def _connects(call: Call, facts: Facts) -> bool:

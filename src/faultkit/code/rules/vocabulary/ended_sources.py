@@ -164,7 +164,7 @@ def _is_of_library(use: ChannelUse, facts: Facts) -> bool:
     return any(
         each.call is not None
         and _OF_LIBRARY.search("." + each.call.method) is not None
-        and not (each.call.method in _OWN and each.call.name.startswith("self."))
+        and not (each.call.method in _OWN and "/" not in each.call.name)
         for each in facts.assignments_to(use.channel, use)
     )
 

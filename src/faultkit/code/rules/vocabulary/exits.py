@@ -154,14 +154,15 @@ def left_before(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) 
         may_fail = call.is_awaited or (facts.language in _THROWS and "." in call.written)
         if (
             may_fail
-            and not _is_handled(call, facts)
+            and not is_survived(call, facts)
             and not any(_is_done(end, call, facts) for end in behind)
         ):
             return f"{call.written}() fails"
     return ""
 
 
-def _is_handled(call: Call, facts: Facts) -> bool:
+def is_survived(call: Call, facts: Facts) -> bool:
+    """Return whether a function goes on after a call has failed."""
     return any(
         handler.is_broad and not handler.raises
         for each in facts.tries_around(call)

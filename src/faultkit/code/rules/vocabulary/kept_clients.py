@@ -74,7 +74,7 @@ def _put_by(each: Assignment, target: str, facts: Facts) -> tuple[str, str]:
     value = "" if each.value is None else each.value.text
     path, _, index = target.partition("[")
     if index and each.operator == "=":
-        key = index.rpartition("[")[2].rstrip("]")
+        key = facts.text(each.span).partition("=")[0].rstrip().rstrip("]").rpartition("[")[2]
         # `viewers[v] = struct{}{}` keeps the key.
         return path, key if re.fullmatch(r"struct\{\}\{\}|true|True|1", value) else value
     if facts.language == "go" and each.call is not None and each.call.name == "append":

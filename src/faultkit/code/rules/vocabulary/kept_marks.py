@@ -73,8 +73,7 @@ def kept_marks(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 def _is_recursive(scope: Scope, facts: Facts) -> bool:
     """Return whether a function calls itself: it marks the way that it has gone."""
-    inside = facts.within(facts.calls, scope.body)
-    return any(call.method == scope.short_name for call in inside)
+    return any(is_within(call.span, scope.body) for call in facts.callers_of(scope))
 
 
 def _counted(facts: Facts) -> Iterator[_Change]:

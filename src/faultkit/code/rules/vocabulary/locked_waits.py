@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, Region, lock_regions, regions_around
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
@@ -137,7 +138,13 @@ def awaited_in_short_locks(facts: Facts) -> Iterator[tuple[Call, str]]:
         for call in facts.within(facts.calls, region.span):
             if not call.is_awaited or _QUICK.match(call.method) or not _OF_MEMBER.match(call.written):
                 continue
-            if facts.function_of(call) is facts.function_of(region) and region.lock not in call.written:
+            inside = facts.function_of(call)
+            is_own = inside is facts.function_of(region) or (
+                inside is not None
+                and is_within(inside.span, region.span)
+                and "runExclusive" in facts.text(Span(region.span.start, inside.span.start))
+            )
+            if is_own and region.lock not in call.written:
                 yield call, region.lock
                 break
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import Severity
+from faultkit.code.rules.vocabulary.exits import is_survived
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import is_for_screen, runs_once
 from faultkit.code.rules.vocabulary.taken_resources import taken_severity
@@ -73,7 +75,7 @@ def released_by_its_taker(facts: Facts) -> Iterator[tuple[Call, Severity]]:
         taken = end.origin
         if taken is None or taken in seen or not taken.assigned:
             continue
-        if end.receiver_written.rstrip("?!") != taken.assigned[0]:
+        if end.receiver_written.rstrip("?!") != taken.assigned[0] or not _is_on_way(end, taken, facts):
             continue
         seen.add(taken)
         if taken_severity(taken.name, facts.language) is None and _must_be_released(taken, end, facts):
@@ -103,6 +105,20 @@ def _must_be_released(taken: Call, end: Call, facts: Facts) -> bool:
     if facts.language in ("javascript", "typescript", "tsx"):
         return taken.is_awaited or end.is_awaited
     return True
+
+
+def _is_on_way(end: Call, taken: Call, facts: Facts) -> bool:
+    """Return whether the function gives a thing back where nothing has gone wrong: in no branch behind it.
+
+    What is closed in one branch only is kept or handed on in the others."""
+    if facts.is_in_finally(end):
+        return True
+    tries = {each.span for each in facts.tries}
+    rest = Span(taken.span.end, len(facts.syntax.source))
+    return not any(
+        is_within(end.span, arm.span) and arm.fork.start > taken.span.end and arm.fork not in tries
+        for arm in facts.within(facts.arms, rest)
+    )
 
 
 def _ends_with_another(taken: Call, scope: Scope, facts: Facts) -> bool:
@@ -148,10 +164,21 @@ def is_left_by_failure(taken: Call, end: Call, between: list[Call], scope: Scope
     Where a collector closes what is dropped, or a plain call hardly fails, more must be done in between than
     to use the thing itself."""
     name = taken.assigned[0]
-    raises = any(
-        step.kind == "raise" and taken.span.end < step.span.start < end.span.start
+    way = [
+        step
         for step in facts.own(facts.steps, scope)
+        if step.kind in ("raise", "branch") and taken.span.end < step.span.start < end.span.start
+    ]
+    missing = re.compile(rf"(?:!|not |=\s*)\(?{re.escape(name)}\b|\b{re.escape(name)}\s*(?:==|is)")
+    raises = any(
+        step.kind == "raise"
+        and not any(
+            one.kind == "branch" and is_within(step.span, one.span) and missing.search(one.text)
+            for one in way
+        )
+        for step in way
     )
+    between = [each for each in between if not is_survived(each, facts)]
     if raises or any(each.is_awaited for each in between):
         return True
     if facts.language in ("javascript", "typescript", "tsx"):

@@ -34,7 +34,10 @@ class _Form:
 
 
 _JAVASCRIPT = _Form(re.compile(r"(^|\.)setInterval$"), re.compile(r"^(clearInterval|clearTimeout)$"))
-_JVM = _Form(re.compile(r"\.(scheduleAtFixedRate|scheduleWithFixedDelay)$"), re.compile(r"^cancel$"))
+_JVM = _Form(
+    re.compile(r"\.(scheduleAtFixedRate|scheduleWithFixedDelay)$|(^|\.)Thread(\.ofVirtual\(\)\.start)?$"),
+    re.compile(r"^(cancel|interrupt)$"),
+)
 _FORMS = {
     "javascript": _JAVASCRIPT,
     "typescript": _JAVASCRIPT,
@@ -47,7 +50,7 @@ _FORMS = {
     ),
     "rust": _Form(re.compile(r"(^|\.)(tokio\.|task\.)spawn$"), re.compile(r"^abort$")),
 }
-_LOOPS_FOR_EVER = re.compile(r"\bloop\s*\{|while\s+true|interval\b")
+_LOOPS_FOR_EVER = re.compile(r"\bloop\s*\{|while\s*\(?\s*(true|!Thread)|interval\b")
 _FAILS_IN_RUST = re.compile(r"\?\s*[;,)\n.]")
 
 
@@ -67,7 +70,8 @@ def ended_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
             everywhere = [each for each in facts.calls if _ends(each, name, form)]
             if not all(facts.function_of(each) is scope for each in everywhere):
                 continue
-        if facts.language == "rust" and not _LOOPS_FOR_EVER.search(facts.text(call.span)):
+        in_loop = facts.language == "rust" or "Thread" in call.name
+        if in_loop and not _LOOPS_FOR_EVER.search(facts.text(call.span)):
             continue
         ends = [each for each in facts.within(facts.calls, scope.body) if _ends(each, name, form)]
         # One in a function inside is called on other ways, such as those of `finally` and of listeners.

@@ -46,7 +46,8 @@ def is_taken_away(listen: Call, given: Value | None, facts: Facts) -> bool:
         if call is listen or not _TAKES_AWAY.match(call.method):
             continue
         if key_of(call.receiver_written) != key:
-            if _CLEARLY.match(call.method) and call.method not in BY_FUNCTION:
+            of_whatever = call.method not in BY_FUNCTION and call.method != "removeAllListeners"
+            if of_whatever and _CLEARLY.match(call.method):
                 return True
             if name and any(each.value.text == name for each in call.arguments):
                 return True

@@ -42,7 +42,7 @@ _OF_REQUEST = NamePattern(
     r"|.*\bStreamObserver|.*\.HttpServletRequest|HttpServletRequest|.*\bServerCallContext|.*\bIServerStreamWriter"
     r"|.*\w_\w+Server|.*\bServerWebExchange|aiohttp\.web\.Request|starlette\.requests\.Request|fastapi\.Request"
     r"|.*grpc\.(Server|Bidi|Client)StreamingServer|tonic\.Request|(.*\.)?(HttpServletResponse|HttpExchange|RoutingContext"
-    r"|AsyncContext|ServerHttpRequest|ServicerContext)|actix_web\.HttpRequest)$"
+    r"|AsyncContext|ServerHttpRequest|ServicerContext|Server(Writable|Duplex|Readable)Stream|ServerUnaryCall)|actix_web\.HttpRequest)$"
 )
 """Types of parameters that there is one of for every request or call."""
 _ONE_CLIENT = NamePattern(
@@ -191,6 +191,8 @@ def outlives(path: str, place: Placed, run: Repeated, facts: Facts, levels: int 
     if any(head in _names(one.name) for one in run.scope.parameters):
         return _is_given_longer(head, run, facts, levels)
     for each in facts.assignments:
+        if each.operator not in ("=", ":="):
+            continue
         if each.scope in inside and any(head in _names(target) for target in each.targets):
             found_or_made = None if each.value is None else _OR_MADE.match(each.value.text)
             if found_or_made is not None:

@@ -94,9 +94,9 @@ def _ends_by_option(call: Call) -> bool:
 def _is_kept_by(call: Call, given: Value, run: Repeated, facts: Facts) -> bool:
     """Return whether what is listened to outlives the run, and its listener works for this run alone."""
     receiver = call.receiver_written
-    if _ENDS_ITSELF.search(receiver):
-        return False
-    if not outlives(receiver, call, run, facts) and not gives_endless(receiver, call, run, facts):
+    if not gives_endless(receiver, call, run, facts) and (
+        _ENDS_ITSELF.search(receiver) or not outlives(receiver, call, run, facts)
+    ):
         return False
     if call.method in _LISTENS and len(call.positional) > 1:
         return True
@@ -104,6 +104,12 @@ def _is_kept_by(call: Call, given: Value, run: Repeated, facts: Facts) -> bool:
     scope = facts.function_at(given.span)
     text = facts.text(scope.span) if scope is not None else facts.text(given.span)
     names = {word for one in run.scope.parameters for word in re.findall(r"[A-Za-z_$][\w$]*", one.name)}
+    names |= {
+        target
+        for each in facts.own(facts.assignments, run.scope)
+        for target in each.targets
+        if target.isidentifier()
+    }
     return any(re.search(rf"(?<![\w$.]){re.escape(name)}\b", text) for name in names)
 
 
